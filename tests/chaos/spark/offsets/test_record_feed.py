@@ -38,7 +38,7 @@ def test_files_come_in_the_order_in_which_they_were_fed_though_the_clock_is_set_
     assert again.positions == {3: 4, 1: 3}
 
 
-def test_a_process_that_was_cut_short_before_it_wrote_its_place_feeds_again(tmp_path: Path) -> None:
+def test_a_process_that_was_cut_short_before_it_wrote_its_place_feeds_nothing_twice(tmp_path: Path) -> None:
     feed = RecordFeed(tmp_path)
     feed.take(0, _rows(0))
     feed.flush()
@@ -48,10 +48,10 @@ def test_a_process_that_was_cut_short_before_it_wrote_its_place_feeds_again(tmp_
     (tmp_path / "feed.json").write_text(place)
     again = RecordFeed(tmp_path)
 
-    assert again.positions == {0: 1}
+    assert again.positions == {0: 2}
     again.take(0, _rows(1, 2))
     again.flush()
-    assert _fed(again) == [[(0, 0)], [(0, 1)], [(0, 1), (0, 2)]]
+    assert _fed(again) == [[(0, 0)], [(0, 1)], [(0, 2)]]
 
 
 def test_files_are_bounded(tmp_path: Path) -> None:

@@ -142,15 +142,55 @@ def test_a_commit_of_a_transaction_counts_when_that_is_committed_and_not_when_it
     assert fold.tally.markers == 3
 
 
-def test_of_a_group_that_was_deleted_the_last_number_is_kept() -> None:
+def _tombstone(record: StoredRecord, offset: int, at_ms: int) -> StoredRecord:
+    return StoredRecord(0, offset, at_ms, record.key, None)
+
+
+def test_of_a_group_that_was_deleted_while_commits_are_left_the_last_number_is_kept() -> None:
     fold = RecordFold()
     stored = storm_records(range(1, 8))
-    key, _ = encode_record("GroupMetadata", {"group": "g"}, None)
-    fold.take([*stored, StoredRecord(0, 7, 8 * MINUTE_MS, key, None)])
-    again = fold.take([record._replace(offset=8, at_ms=9 * MINUTE_MS) for record in stored[:1]])
+    left = StoredRecord(0, 7, 8 * MINUTE_MS, *commit(0, "g", 0, 1)[1:])
+    fold.take([*stored, left, _tombstone(stored[0], 8, 8 * MINUTE_MS)])
+    assert not fold.is_over
+    again = fold.take([record._replace(offset=9, at_ms=9 * MINUTE_MS) for record in stored[:1]])
 
     assert [rebalance.number for rebalance in fold.history.groups["g"].rebalances] == [7, 8]
     assert [fact.number for fact in again if fact.kind == REBALANCE] == [8]
+
+
+def two_lives() -> list[StoredRecord]:
+    """Return the records of a group that commits, is deleted with its commits, and comes again."""
+    life = [*storm_records(range(1, 8)), StoredRecord(0, 7, 8 * MINUTE_MS, *commit(0, "g", 0, 1)[1:])]
+    ended = [*life, _tombstone(life[0], 8, 9 * MINUTE_MS), _tombstone(life[7], 9, 9 * MINUTE_MS)]
+    return ended + [record._replace(offset=record.offset + 20, at_ms=record.at_ms + 20 * MINUTE_MS) for record in ended]
+
+
+def test_a_group_that_was_deleted_with_its_commits_is_over_and_another_one_if_it_comes_again() -> None:
+    records, fold = two_lives(), RecordFold(begins={0: 0})
+    facts = fold.take(records[:10])
+    assert fold.is_over
+    facts += fold.take(records[10:])
+
+    assert fold.is_over
+    assert [json.loads(fact.text)["number"] for fact in facts if fact.kind == REBALANCE] == [*range(1, 8), *range(1, 8)]
+    assert len({fact.number for fact in facts if fact.kind == REBALANCE}) == 14
+    forgetful = [fact for part in (records[:10], records[10:]) for fact in RecordFold(begins={0: 0}).take(part)]
+    assert newest(facts) == newest(RecordFold().take(records)) == newest(forgetful)
+
+
+def test_a_group_that_changes_its_protocol_in_one_batch_goes_on() -> None:
+    stored = storm_records([1, 2])
+    made = [_tombstone(stored[0], 2, 3 * MINUTE_MS), stored[0]._replace(offset=3, at_ms=3 * MINUTE_MS)]
+
+    assert [json.loads(fact.text)["number"] for fact in RecordFold().take([*stored, *made]) if fact.kind == REBALANCE] == [1, 2, 3]
+
+
+def test_what_another_keeps_of_names_is_not_kept_with_the_fold() -> None:
+    fold = RecordFold({"id-1": "orders", "id-2": "payments"})
+    fold.history.name_topics({"id-3": "found"})
+    fold.forget_names({"id-1": "orders", "id-2": "other"})
+
+    assert fold.history.topic_names == {"id-2": "payments", "id-3": "found"}
 
 
 def test_a_fold_says_which_records_it_had() -> None:

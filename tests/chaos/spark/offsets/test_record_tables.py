@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.parquet as pq
 import pytest
 from tests.chaos.spark.offsets.test_partition_files import keep
-from tests.chaos.spark.offsets.test_record_fold import newest
+from tests.chaos.spark.offsets.test_record_fold import newest, two_lives
 from tests.harness.judging.topic_history.stories import member
 from tests.harness.subjects.offsets_topic.topic_logs import Stored, commit, generation
 
@@ -71,7 +71,7 @@ def _feed(folder: Path, records: list[StoredRecord]) -> RecordFeed:
     feed = RecordFeed(folder)
     for offsets in (range(16), range(16, 32), range(20, 48)):
         feed.positions = {}
-        for partition in range(2):
+        for partition in range(3):
             feed.take(
                 partition,
                 [
@@ -87,16 +87,18 @@ def _feed(folder: Path, records: list[StoredRecord]) -> RecordFeed:
 @pytest.mark.java
 @pytest.mark.slow
 def test_a_stream_in_batches_and_a_table_tell_what_one_fold_tells(spark: SparkSession, tmp_path: Path) -> None:
-    records = _records()
+    records = _records() + [record._replace(partition=2) for record in two_lives()]
     expected = newest(RecordFold().take(records))
     keep(tmp_path / "in", "0", records)
-    order, heard = HistoryOrder(folder=tmp_path, trigger_ms=100, begins={0: 0, 1: 0}), list[Fact]()
+    order, heard = HistoryOrder(folder=tmp_path, trigger_ms=100, begins={0: 0, 1: 0, 2: 0}), list[Fact]()
     feed = _feed(tmp_path, records)
     assert sum(pq.ParquetFile(file).metadata.num_rows for file in feed.folder.glob("*.parquet")) > len(records)
 
     query = watch_facts(feed_source(spark, feed.folder, files_at_once=1), order, heard.append)
     query.processAllAvailable()
     stopped(query)
+    progress: Any = query.lastProgress
+    assert progress["stateOperators"][0]["numRowsTotal"] == 4, "the group that was deleted twice has no state"
     assert len(list(feed.folder.glob("*.parquet"))) <= 1
     streamed = spark.read.parquet(str(tmp_path / FACTS)).select(*Fact._fields)
 
@@ -105,7 +107,10 @@ def test_a_stream_in_batches_and_a_table_tell_what_one_fold_tells(spark: SparkSe
     assert _told(newest_facts(streamed).collect()) == expected
     table = facts_of(spark, kept_files(spark, [tmp_path / "in"]), order).collect()
     assert _told([row for row in table if row.kind != TALLY]) == expected
-    assert [json.loads(row.text)["records"] for row in table if row.kind == TALLY] == [{"GroupMetadata": 32, "OffsetCommit": 16}] * 2
+    assert [json.loads(row.text)["records"] for row in table if row.kind == TALLY] == [
+        *([{"GroupMetadata": 32, "OffsetCommit": 16}] * 2),
+        {"GroupMetadata": 16, "OffsetCommit": 4},
+    ]
 
 
 @pytest.mark.java

@@ -1,20 +1,20 @@
 """What Spark's file source streams: one small file at a time with the records that came, of all partitions, in an order that its times tell too.
 
-Spark takes the files by their times, notes in its checkpoint which it has taken, and deletes those whose facts are written. A record may be fed twice, if this process was
-cut short between a file and its place; whoever folds it passes over offsets that it had before. None is left out: where reading goes on is written after the file.
+Spark takes the files by their times, notes in its checkpoint which it has taken, and deletes those whose facts are written. Where reading goes on is written after each file;
+if this process was cut short between both, the file itself says so.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import re
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from groupproof.chaos.spark.offsets.kept_records import table_of, write_whole
 from groupproof.protocol.wire.log_batches import LogRecord
@@ -23,7 +23,6 @@ __all__ = ["FEED", "RecordFeed"]
 
 FEED: Final = "feed"
 _PLACES: Final = "feed.json"
-_NAME: Final = re.compile(r"(\d{12})\.parquet")
 _ROWS_MAX: Final = 50_000
 """A file has so many records or a few more. Spark takes a number of files at once, which bounds what a batch holds."""
 
@@ -42,11 +41,13 @@ class RecordFeed:
         if self._places.is_file():
             state = json.loads(self._places.read_text(encoding="utf-8"))
         self.positions: dict[int, int] = {int(partition): offset for partition, offset in state["positions"].items()}
-        left = [
-            (int(found[1]), path.stat().st_mtime_ns // 1_000_000) for path in self.folder.glob("*.parquet") if (found := _NAME.fullmatch(path.name))
-        ]
-        self._number: int = max([state["file"], *(number for number, _ in left)])
-        self._at_ms: int = max([state["at_ms"], *(at_ms for _, at_ms in left)])
+        self._number: int = state["file"]
+        self._at_ms: int = state["at_ms"]
+        for path in sorted(self.folder.glob("[!._]*.parquet")):
+            self._at_ms = max(self._at_ms, path.stat().st_mtime_ns // 1_000_000)
+            if int(path.stem) > self._number:
+                self._number = int(path.stem)
+                self.positions |= _places_behind(path)
 
     def take(self, partition: int, rows: Sequence[LogRecord]) -> None:
         """Hold the rows behind those that were fed."""
@@ -70,6 +71,12 @@ class RecordFeed:
         target = self.folder / f"{self._number:012}.parquet"
         write_whole(pa.concat_tables(tables), target, at_ms=self._at_ms)
         _write_text(self._places, json.dumps({"file": self._number, "at_ms": self._at_ms, "positions": self.positions}))
+
+
+def _places_behind(path: Path) -> dict[int, int]:
+    """Return the offsets behind the records in a file. Those of a partition rise."""
+    table = pq.ParquetFile(path).read(columns=["partition", "offset"])
+    return {row["partition"]: row["offset"] + 1 for row in table.to_pylist()}
 
 
 def _placed(partition: int, rows: Sequence[LogRecord]) -> pa.Table:

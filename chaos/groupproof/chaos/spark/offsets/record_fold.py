@@ -1,5 +1,8 @@
 """Records of the offsets topic to facts about its groups: rebalances, storms, members that flap, time without an owner, commits that stood still. A fold that can be pickled between any two records. Pure.
 
+A group that was deleted, and of whose commits none is left, is over: the coordinator has forgotten it, and so does the fold when it comes again. `is_over` says that nothing else is held, so that
+what keeps a fold for each group can let go of it.
+
 A fact depends on the records up to it and on nothing else, so that a stream in whatever batches and a table read at once come to the same. One that grows
 (a storm that goes on, a rebalance that settles) is told again under the same key; the one with the highest offset holds.
 """
@@ -76,8 +79,12 @@ class Fact(NamedTuple):
 
 @dataclass(slots=True)
 class _Watched:
-    """What is kept of a group besides its history: the storm that it is in, since when partitions have no owner, how many facts there are, and how its rebalances were last told."""
+    """What is kept of a group besides its history: the storm that it is in, since when partitions have no owner, how many facts there are, and how its rebalances were last told.
 
+    `begin` is the offset of its first record. Numbers of facts count from there, so that those of a group of the same name that was deleted before are others: no fact takes less than a record.
+    """
+
+    begin: int
     storm: int | None = None
     recent: deque[int] = field(default_factory=deque)
     owned: frozenset[TopicPartition] = frozenset()
@@ -100,6 +107,16 @@ class RecordFold:
         self._topic = OffsetsTopic(0, run="history")
         self._watched: dict[str, _Watched] = {}
         self._pending: dict[tuple[int, int], list[Observation]] = {}
+        self._ended: dict[str, tuple[int, int]] = {}
+
+    @property
+    def is_over(self) -> bool:
+        """Whether all groups that it was told of are deleted, with everything that they had committed."""
+        return self.history.groups.keys() == self._ended.keys() and not self._pending
+
+    def forget_names(self, names: Mapping[str, str]) -> None:
+        """Let go of topics' names that whoever keeps the fold has, too; `name_topics` of the history brings them back."""
+        self.history.topic_names = {topic: name for topic, name in self.history.topic_names.items() if names.get(topic) != name}
 
     @property
     def tally(self) -> Tally:
@@ -122,6 +139,7 @@ class RecordFold:
         for partition, batch in batches:
             for entry in self._topic.follow_tersely(partition, batch):
                 if isinstance(entry, TopicCommit):
+                    facts += self._begin(entry.group, entry.log_offset, entry.at_ms)
                     facts += self._follow_commit(entry)
                     touched[entry.group] = entry.log_offset
                     continue
@@ -132,6 +150,18 @@ class RecordFold:
         for name, offset in touched.items():
             facts += self._changed(self.history.groups[name], offset)
         return facts
+
+    def _begin(self, name: str, offset: int, at_ms: int) -> list[Fact]:
+        """Begin with a group at its first record, or at the first one after it was over. A group that changes its protocol is deleted and made anew in one batch (KIP-848), and goes on."""
+        last: list[Fact] = []
+        end = self._ended.pop(name, None) if self._ended else None
+        if end is not None and end != (offset - 1, at_ms):
+            last += self._changed(self.history.groups[name], end[0])
+            self.history.forget_group(name)
+            del self._watched[name]
+        if name not in self._watched:
+            self._watched[name] = _Watched(offset)
+        return last
 
     def count(self, partition: int) -> Fact:
         """Return what was read of a partition, where nothing else was."""
@@ -156,46 +186,50 @@ class RecordFold:
         if obs.group is None or body["name"] != RECORD:
             self.history.follow(obs)
             return ()
+        last = self._begin(obs.group, body["offset"], body["timestamp_ms"])
         if body["record"] == OFFSET_COMMIT and obs.offsets:
             ((topic, partition, offset),) = obs.offsets
-            return self._follow_commit(TopicCommit(obs.group, topic, partition, offset, body["timestamp_ms"], body["partition"], body["offset"]))
+            return last + self._follow_commit(
+                TopicCommit(obs.group, topic, partition, offset, body["timestamp_ms"], body["partition"], body["offset"])
+            )
         self.history.follow(obs)
-        return () if body["record"] == OFFSET_COMMIT else self._follow_group(self.history.groups[obs.group], obs)
+        group = self.history.groups[obs.group]
+        if body["value"] is None and group.is_over:
+            self._ended[group.group] = (body["offset"], body["timestamp_ms"])
+        return last if body["record"] == OFFSET_COMMIT else [*last, *self._follow_group(group, obs)]
 
     def _follow_group(self, group: LoggedGroup, obs: Observation) -> Iterator[Fact]:
-        watched = self._of(group.group)
+        watched = self._watched[group.group]
         newest = group.rebalances[-1].number if group.rebalances else 0
         if newest > watched.newest:
             watched.newest = newest
             yield from _alerts(group, watched, group.rebalances[-1], obs)
         yield from _owned_again(group, watched, obs)
 
-    def _follow_commit(self, commit: TopicCommit) -> Iterable[Fact]:
+    def _follow_commit(self, commit: TopicCommit) -> list[Fact]:
         """Return the partition as a gap, if it is committed again after it stood still."""
         before = self.history.follow_commit(commit)
         if before is None or commit.at_ms - before.at_ms <= STALLED_MS:
-            return ()
-        watched = self._of(commit.group)
+            return []
+        watched = self._watched[commit.group]
         watched.gaps += 1
         text = _text({"topic": commit.topic, "partition": commit.partition, "lasted_ms": commit.at_ms - before.at_ms})
-        return (Fact(commit.group, COMMIT_GAP, watched.gaps, before.at_ms, commit.log_offset, text),)
-
-    def _of(self, group: str) -> _Watched:
-        return self._watched.setdefault(group, _Watched())
+        return [Fact(commit.group, COMMIT_GAP, watched.begin + watched.gaps, before.at_ms, commit.log_offset, text)]
 
     def _changed(self, group: LoggedGroup, offset: int) -> Iterator[Fact]:
         """Yield the rebalances that are new, or of which more is known; forget those that are long over."""
-        watched = self._of(group.group)
+        watched = self._watched[group.group]
         for rebalance in group.rebalances:
             now = (rebalance.joined_ms, rebalance.settled_ms, rebalance.halted_ms)
             if watched.written.get(rebalance.number) != now:
                 watched.written[rebalance.number] = now
-                yield Fact(group.group, REBALANCE, rebalance.number, rebalance.at_ms, offset, _text(rebalance.to_json()))
-        # Of a group that was deleted the last number is kept: one that comes back under its name counts on.
+                yield Fact(group.group, REBALANCE, watched.begin + rebalance.number, rebalance.at_ms, offset, _text(rebalance.to_json()))
+        # Of a group that was deleted the last number is kept: one that is not over, and comes back, counts on.
         kept = 1 if group.is_deleted else _KEPT_MAX
         for gone in group.rebalances[:-kept]:
             del watched.written[gone.number]
         del group.rebalances[:-kept]
+        del group.restarts[:-_KEPT_MAX]
         group.departures = [departure for departure in group.departures if group.newest_ms - departure.at_ms <= HOUR_MS]
 
 
@@ -224,12 +258,19 @@ def _alerts(group: LoggedGroup, watched: _Watched, rebalance: LoggedRebalance, o
         watched.storm = watched.storm or rebalance.number - len(watched.recent) + 1
         rebalances = rebalance.number - watched.storm + 1
         yield _fact(
-            group.group, STORMING, watched.storm, watched.recent[0], obs, rebalances=rebalances, until_ms=rebalance.at_ms, cause=rebalance.cause.value
+            group.group,
+            STORMING,
+            watched.begin + watched.storm,
+            watched.recent[0],
+            obs,
+            rebalances=rebalances,
+            until_ms=rebalance.at_ms,
+            cause=rebalance.cause.value,
         )
-    yield from _flapping(group, rebalance, obs)
+    yield from _flapping(group, watched, rebalance, obs)
 
 
-def _flapping(group: LoggedGroup, rebalance: LoggedRebalance, obs: Observation) -> Iterator[Fact]:
+def _flapping(group: LoggedGroup, watched: _Watched, rebalance: LoggedRebalance, obs: Observation) -> Iterator[Fact]:
     departures = [departure for departure in group.departures if rebalance.at_ms - departure.at_ms <= HOUR_MS]
     counts = Counter(departure.member.identity for departure in departures)
     lost = {member.identity: member for member in rebalance.lost}
@@ -237,7 +278,7 @@ def _flapping(group: LoggedGroup, rebalance: LoggedRebalance, obs: Observation) 
         if counts[identity] >= FLAPS:
             is_short = all(departure.lasted_ms < SHORT_MS for departure in departures if departure.member.identity == identity)
             yield _fact(
-                group.group, FLAPPING, rebalance.number * 1_000 + place, rebalance.at_ms, obs, member=member.name, host=member.host.lstrip("/"),
+                group.group, FLAPPING, (watched.begin + rebalance.number) * 1_000 + place, rebalance.at_ms, obs, member=member.name, host=member.host.lstrip("/"),
                 times=counts[identity], keeps_nothing=is_short,
             )  # fmt: skip
 
@@ -256,7 +297,14 @@ def _owned_again(group: LoggedGroup, watched: _Watched, obs: Observation) -> Ite
         watched.stretches += 1
         lasted_ms = at_ms - since_ms
         yield _fact(
-            group.group, UNOWNED, watched.stretches, since_ms, obs, partitions=partitions, lasted_ms=lasted_ms, spent_ms=lasted_ms * partitions
+            group.group,
+            UNOWNED,
+            watched.begin + watched.stretches,
+            since_ms,
+            obs,
+            partitions=partitions,
+            lasted_ms=lasted_ms,
+            spent_ms=lasted_ms * partitions,
         )
 
 

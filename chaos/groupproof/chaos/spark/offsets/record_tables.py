@@ -158,7 +158,7 @@ def folded(order: HistoryOrder, parts: Sequence[PartitionFiles], tasks: Iterable
     """Fold whole partitions of the topic, which begin with what there is of them first."""
     for number in (number for batch in tasks for number in batch.column(0).to_pylist()):
         partition = parts[number].partition
-        fold = RecordFold(order.names, consumer_session_ms=order.consumer_session_ms)
+        fold = order.fold()
         for chunk in parts[number].chunks():
             yield _rows(newest_of(fold.take_log((partition, batch) for batch in chunk)))
         yield _rows([fold.count(partition)])
@@ -172,10 +172,15 @@ def _rows(facts: list[Fact]) -> pa.RecordBatch:
 def _followed(order: HistoryOrder, _key: tuple[str], frames: Iterable[pd.DataFrame], state: Any) -> Iterator[pd.DataFrame]:
     """Go on with one group. A batch may have its records in any order; across batches their offsets rise, and one that came before comes to nothing."""
     fold: RecordFold = pickle.loads(state.get[0]) if state.exists else order.fold()
+    fold.history.name_topics(order.names)
     rows = {row[:2]: StoredRecord(*row) for frame in frames for row in frame[list(_COLUMNS)].itertuples(index=False, name=None)}
     records = [rows[place] for place in sorted(rows) if not fold.has_taken(rows[place])]
     facts = fold.take(record._replace(key=bytes(record.key), value=None if record.value is None else bytes(record.value)) for record in records)
-    state.update((pickle.dumps(fold),))
+    if fold.is_over:  # a cluster has groups by the thousand that were there for an hour
+        state.remove()
+    else:
+        fold.forget_names(order.names)  # every state would have all of them
+        state.update((pickle.dumps(fold),))
     import pandas as pd  # in a worker of Spark's alone: it takes half a second
 
     yield pd.DataFrame(facts, columns=list(Fact._fields))

@@ -46,9 +46,12 @@ class TopicReader:
     kept: KeptRecords
     feed: RecordFeed | None = None
     records: int = 0
+    log_begins: dict[int, int] = field(default_factory=dict)
 
     def begin(self) -> None:
         """Go on where the files end; raise `WrongUsage` where the topic ends before them."""
+        self.log_begins = dict(self.topic.positions)
+        self.log_begins = dict(self.topic.positions)
         places = [self.kept.positions, *([self.feed.positions] if self.feed is not None else [])]
         for partition, begin in self.topic.positions.items():
             for place in places:
@@ -56,8 +59,8 @@ class TopicReader:
             self.topic.positions[partition] = max(begin, min(place.get(partition, 0) for place in places))
 
     def begins(self) -> Mapping[int, int]:
-        """Return the offsets with which the partitions begin, of what was ever read of them."""
-        return self.topic.positions | self.kept.begins
+        """Return the offsets with which the partitions begin, now or when they were first read. What compaction took away is no reason to begin later."""
+        return {partition: min(begin, self.kept.begins.get(partition, begin)) for partition, begin in self.log_begins.items()}
 
     async def read_to_end(self) -> None:
         """Keep what is there now."""

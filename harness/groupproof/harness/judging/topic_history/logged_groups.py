@@ -199,6 +199,11 @@ class LoggedGroup:
             else "Reconciling"
         )
 
+    @property
+    def is_over(self) -> bool:
+        """Whether the topic holds nothing of the group any more, as its tombstones say: neither members nor commits."""
+        return not self.members and not self.commits and (self.is_deleted or self.generation is None)
+
     def report_state(self, state: str | None, now_ms: int) -> None:
         """Take in what the coordinator says: a group that rebalances does so since it was first found at it, or since its last generation after that."""
         self.reported_state = state

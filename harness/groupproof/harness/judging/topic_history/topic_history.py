@@ -91,6 +91,11 @@ class TopicHistory:
         self.now_ms = max(self.now_ms, at_ms)
         return _commit(self._group(name, log_partition, at_ms), topic, partition, offset, at_ms)
 
+    def forget_group(self, name: str) -> None:
+        """Forget a group, as its coordinator has."""
+        del self.groups[name]
+        self._changes.pop(name, None)
+
     def _group(self, name: str, partition: int, at_ms: int) -> LoggedGroup:
         """Return the group that a record of now is about, which may be its first."""
         group = self.groups.get(name)
