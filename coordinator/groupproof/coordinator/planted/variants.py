@@ -30,10 +30,29 @@ def _is_classic(mutant: Variant) -> bool:
     return not mutant.dialect and mutant.name.split("/")[1] in _CLASSIC_EVENTS
 
 
-_MUTANTS: Final = tuple(mutants(profile()))
-BUGS: Final[tuple[Variant, ...]] = (*filter(_is_classic, _MUTANTS), *BUGS_OF_RULES, *BUGS_OF_ANSWERS, *BUGS_OF_CONSUMER_ANSWERS)
-OF_OTHER_DIALECTS: Final = tuple(mutant for mutant in _MUTANTS if not _is_classic(mutant))
+BUGS: tuple[Variant, ...]
+OF_OTHER_DIALECTS: tuple[Variant, ...]
 """Mutants of the consumer dialect's rules: its measured answers and histories catch them, not yet a case each."""
+
+
+def __getattr__(name: str) -> tuple[Variant, ...]:
+    """Make the planted bugs when they are asked for: to make some 1,800 mutants would take longer than all else that a broker's start imports."""
+    match name:
+        case "BUGS":
+            return _bugs()
+        case "OF_OTHER_DIALECTS":
+            return tuple(mutant for mutant in _mutants() if not _is_classic(mutant))
+    raise AttributeError(name)
+
+
+@cache
+def _mutants() -> tuple[Variant, ...]:
+    return tuple(mutants(profile()))
+
+
+@cache
+def _bugs() -> tuple[Variant, ...]:
+    return (*filter(_is_classic, _mutants()), *BUGS_OF_RULES, *BUGS_OF_ANSWERS, *BUGS_OF_CONSUMER_ANSWERS)
 
 
 class UnknownVariant(ValueError):
@@ -43,13 +62,13 @@ class UnknownVariant(ValueError):
 @cache
 def variants() -> dict[str, Variant]:
     """Return every variant by its name."""
-    return {variant.name: variant for variant in (*LEGAL, *BUGS)}
+    return {variant.name: variant for variant in (*LEGAL, *_bugs())}
 
 
 def variant_named(name: str) -> Variant:
     """Return a variant, or one that a dialect brings for its profiles alone (the readings of DataLink's design are such); raise `UnknownVariant`."""
     of_dialects = (variant for functions in registered_functions() for variant in functions.planted)
-    named = variants() | {variant.name: variant for variant in (*READINGS, *OF_OTHER_DIALECTS, *of_dialects)}
+    named = variants() | {variant.name: variant for variant in (*READINGS, *_mutants(), *of_dialects)}
     try:
         return named[name]
     except KeyError:

@@ -13,7 +13,7 @@ from tests.harness.commands.pytest_plugin.made import CASE, OTHER
 
 pytestmark = pytest.mark.slow
 
-CONFIGURED = f"[pytest]\ngroupproof_only =\n  {CASE.id}\n  {OTHER.id}\n  join\n"
+CONFIGURED = f"[pytest]\ngroupproof_only =\n  {CASE.id}\n  {OTHER.id}\n  find\n  poll\n"
 
 
 def test_workers_run_each_case_once_and_leave_one_report(tmp_path: Path) -> None:
@@ -51,7 +51,7 @@ def test_an_interruption_ends_every_process_and_writes_what_was_reached(tmp_path
         "--groupproof-client",
         "python -m groupproof.clients.shims.reference",
         "--groupproof-only",
-        "heartbeat",
+        "sync",
         "--groupproof-output",
         "out",
         "--groupproof-jobs",
