@@ -16,7 +16,7 @@ import msgspec
 from groupproof.protocol.vocabulary import TopicPartition
 
 __all__ = [
-    "TRACE_VERSION", "ExchangeId", "Observation", "Recorder", "Trace", "plain", "read_trace", "read_trace_blocks", "restored", "write_trace",
+    "TRACE_VERSION", "ExchangeId", "Observation", "Offsets", "Recorder", "Trace", "plain", "read_trace", "read_trace_blocks", "restored", "write_trace",
 ]  # fmt: skip
 
 TRACE_VERSION = 1

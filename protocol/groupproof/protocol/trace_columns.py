@@ -10,7 +10,7 @@ import heapq
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from itertools import accumulate, pairwise
@@ -20,13 +20,13 @@ from urllib.parse import unquote
 
 import msgspec
 
-from groupproof.protocol.trace import Observation, plain, restored
+from groupproof.protocol.trace import Observation, Offsets, plain, restored
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = [
-    "BATCH_ROWS", "DEFAULTS", "EXTRA", "MissingArrow", "NotColumns", "from_batch", "parquet_files", "parquet_writer", "read_parquet", "to_batch", "trace_schema", "write_parquet",
+    "BATCH_ROWS", "DEFAULTS", "EXTRA", "MissingArrow", "NotColumns", "batches_of", "from_batch", "offsets_in", "parquet_files", "parquet_writer", "read_parquet", "to_batch", "trace_schema", "write_parquet",
 ]  # fmt: skip
 
 BATCH_ROWS: Final = 16_384
@@ -189,6 +189,11 @@ def _plain_json(text: str) -> Any:
         return json.loads(text)
 
 
+def offsets_in(column: pa.Array) -> Sequence[Offsets]:
+    """Return the offsets of each row of the column of that name."""
+    return _places(column) or [()] * len(column)
+
+
 def write_parquet(path: Path, observations: Iterable[Observation], *, rows: int = BATCH_ROWS) -> int:
     """Write one file, a row group for every `rows` observations, and return how many there were; the file is there when it is whole. Raise `OSError`."""
     count = 0
@@ -245,14 +250,21 @@ def parquet_files(path: Path) -> list[Path]:
 
 
 def _file(file: Path, root: Path) -> Iterator[Observation]:
+    with _reading(file):
+        for batch in batches_of(file, root):
+            yield from from_batch(batch)
+
+
+def batches_of(file: Path, root: Path, *, rows: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
+    """Yield what a file has of a trace's columns, with those that the folders between `root` and it name."""
     in_folders = _columns_of_folders(file, root)
-    with _reading(file), _arrow().parquet.ParquetFile(file, memory_map=False) as opened:
+    with _arrow().parquet.ParquetFile(file, memory_map=False) as opened:
         added = {name: value for name, value in in_folders.items() if name not in opened.schema_arrow.names}
         columns = [name for name in opened.schema_arrow.names if name in _TYPES]
-        for batch in opened.iter_batches(batch_size=BATCH_ROWS, columns=columns):
+        for batch in opened.iter_batches(batch_size=rows, columns=columns):
             for name, value in added.items():
                 batch = batch.append_column(name, _arrow().array([value] * batch.num_rows, type=_arrow().string()))
-            yield from from_batch(batch)
+            yield batch
 
 
 def _columns_of_folders(file: Path, root: Path) -> dict[str, str | None]:

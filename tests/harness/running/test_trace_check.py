@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,11 @@ from tests.harness.running.test_rejudge import CASE, traced
 from tests.traces import Story
 
 from groupproof.harness.judging.case_checkers import UNIVERSAL
+from groupproof.harness.model.errors import WrongUsage
 from groupproof.harness.model.verdicts import Verdict
 from groupproof.harness.running import trace_check
 from groupproof.harness.running.trace_check import CheckResult, check_files
+from groupproof.harness.running.trace_reader import TraceReader
 from groupproof.protocol.trace import Observation, write_trace
 from groupproof.protocol.trace_columns import write_parquet
 from groupproof.protocol.vocabulary import Api
@@ -70,6 +73,37 @@ def test_what_a_tap_recorded_is_judged_whole_on_both_sides(tmp_path: Path) -> No
 
 
 def test_the_head_of_a_long_run_does_not_wait_for_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trace_check, "HEAD_ROWS", 5)
+    monkeypatch.setattr(trace_check, "TraceReader", partial(TraceReader, head_rows=5))
 
     assert rulings(checked(tmp_path / "trace.ndjson", keeping().trace))["laws/classic/g"][0] is Verdict.OK
+
+
+@pytest.mark.parametrize("name", ["trace.ndjson", "trace.parquet"])
+def test_a_large_trace_is_read_in_blocks_and_says_the_same(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = [*traced(), *(replace(obs, run="live") for obs in planted_fleet())]
+    trace = [replace(obs, seq=seq) for seq, obs in enumerate(trace)]
+    by_rows = checked(tmp_path / name, trace)
+    monkeypatch.setattr(trace_check, "BLOCKS_FROM_BYTES", 0)
+    monkeypatch.setattr(trace_check, "stream", lambda _: pytest.fail("it is read row by row"))
+
+    assert checked(tmp_path / name, trace) == by_rows
+
+
+def test_a_large_trace_that_is_out_of_order_or_no_trace_is_read_row_by_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = planted_fleet()
+    expected = checked(tmp_path / "a.ndjson", [*trace[5:], *trace[:5]])
+    monkeypatch.setattr(trace_check, "BLOCKS_FROM_BYTES", 0)
+
+    assert checked(tmp_path / "a.ndjson", [*trace[5:], *trace[:5]]) == expected
+    assert expected.displaced == 5
+    (tmp_path / "b.ndjson").write_text("{\n")
+    with pytest.raises(WrongUsage, match="no trace in NDJSON"):
+        check_files([tmp_path / "b.ndjson"], [CASE], UNIVERSAL)
+
+
+def test_without_the_packages_that_blocks_need_a_large_trace_is_read_row_by_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = checked(tmp_path / "a.ndjson", planted_fleet())
+    monkeypatch.setattr(trace_check, "BLOCKS_FROM_BYTES", 0)
+    monkeypatch.setattr(trace_check, "find_spec", lambda _: None)
+
+    assert checked(tmp_path / "a.ndjson", planted_fleet()) == expected

@@ -8,24 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
 from groupproof.harness.judging.case_result import CaseResult
-from groupproof.harness.judging.checkers.fleet import Fleet, InOrder
-from groupproof.harness.judging.observed.coordinator_side import ANSWERED
+from groupproof.harness.judging.checkers.fleet import InOrder
 from groupproof.harness.judging.observed.group_results import results_of
 from groupproof.harness.model.case import Case, Judge
 from groupproof.harness.running.rejudge import rejudged, split
-from groupproof.harness.running.trace_files import stream, traces_in
-from groupproof.protocol.trace import Observation, Trace
+from groupproof.harness.running.trace_files import blocks, stream, trace_bytes, traces_in
+from groupproof.harness.running.trace_reader import TraceReader
+from groupproof.protocol.trace import Trace
+from groupproof.protocol.trace_blocks import NoBlocks
 
-__all__ = ["HEAD_ROWS", "TELLS_WHOLE", "CheckResult", "check_files", "files_of", "is_whole"]
+__all__ = ["CheckResult", "check_files", "files_of"]
 
-HEAD_ROWS: Final = 1_000
-"""Within so many observations a tap has told of its upstream, and a case that is in no catalogue what it is made of."""
-
-TELLS_WHOLE: Final = ("upstream", "origin")
+BLOCKS_FROM_BYTES: Final = 4_000_000
+"""A smaller file is read row by row: it takes longer to import what reads blocks."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -42,23 +42,16 @@ def files_of(paths: Iterable[Path]) -> list[Path]:
     return [file for path in paths for file in (traces_in(path) if path.is_dir() else [path])]
 
 
-def is_whole(obs: Observation, cases: Mapping[str, Case]) -> bool:
-    """Tell whether an observation belongs to what is judged whole: a case, or what a report keeps of a coordinator's answers."""
-    return obs.case in cases or obs.case.startswith(f"{ANSWERED}/")
-
-
 def check_files(paths: Iterable[Path], catalogue: Sequence[Case], universal: Sequence[Judge]) -> CheckResult:
     """Judge the traces; raise `WrongUsage` for what is no trace."""
     cases = {case.id: case for case in catalogue}
     checked, whole = CheckResult(), list[Trace]()
     live: list[CaseResult] = []
     for file in files_of(paths):
-        reader, order = _FileReader(cases), InOrder()
-        reader.take(order.sorted(stream(file)))
-        if order.late:
-            reader = _FileReader(cases)
-            reader.take(sorted(stream(file), key=lambda obs: obs.seq))
-        checked.displaced += order.displaced
+        reader = _by_blocks(file, cases)
+        if reader is None:
+            reader, displaced = _by_rows(file, cases)
+            checked.displaced += displaced
         # Runs that were written side by side, or one after the other and numbered alike, come in one order whoever reads them.
         traces = sorted(reader.whole.values(), key=lambda trace: (trace[0].seq, trace[0].run, trace[0].case))
         whole += [run for trace in traces for run in split(trace)]
@@ -69,38 +62,25 @@ def check_files(paths: Iterable[Path], catalogue: Sequence[Case], universal: Seq
     return checked
 
 
-class _FileReader:
-    """One file, dealt to what is judged whole and to the fleet, run by run."""
+def _by_rows(file: Path, cases: Mapping[str, Case]) -> tuple[TraceReader, int]:
+    """Return what read the trace, and how many of its rows were out of their place."""
+    reader, order = TraceReader(cases), InOrder()
+    reader.take(order.sorted(stream(file)))
+    if order.late:
+        reader = TraceReader(cases)
+        reader.take(sorted(stream(file), key=lambda obs: obs.seq))
+    return reader, order.displaced
 
-    def __init__(self, cases: Mapping[str, Case]) -> None:
-        self.whole: dict[tuple[str, str], Trace] = {}
-        self.fleet = Fleet()
-        self._cases = cases
-        self._heads: dict[tuple[str, str], Trace] = {}
-        self._live: set[tuple[str, str]] = set()
 
-    def take(self, observations: Iterable[Observation]) -> None:
-        for obs in observations:
-            key = (obs.run, obs.case)
-            if key in self._live:
-                self.fleet.feed(obs)
-            elif key in self.whole or is_whole(obs, self._cases):
-                self.whole.setdefault(key, []).append(obs)
-            else:
-                self._look(key, obs)
-        for key in list(self._heads):
-            self._is_live(key)
+def _by_blocks(file: Path, cases: Mapping[str, Case]) -> TraceReader | None:
+    """Return what read a large trace in blocks; None where that needs a package that is not here, or the rows one by one: one of them is out of its place, say."""
+    if trace_bytes(file) < BLOCKS_FROM_BYTES or find_spec("numpy") is None or find_spec("pyarrow") is None:
+        return None
+    from groupproof.harness.running.block_reader import BlockReader, OutOfOrder
 
-    def _look(self, key: tuple[str, str], obs: Observation) -> None:
-        """Keep the head of a run until it is certain that it tells of no tap and of no case."""
-        head = self._heads.setdefault(key, [])
-        head.append(obs)
-        if obs.who == "kit" and obs.body.get("name") in TELLS_WHOLE:
-            self.whole[key] = self._heads.pop(key)
-        elif len(head) >= HEAD_ROWS:
-            self._is_live(key)
-
-    def _is_live(self, key: tuple[str, str]) -> None:
-        self._live.add(key)
-        for obs in self._heads.pop(key):
-            self.fleet.feed(obs)
+    reader = BlockReader(cases)
+    try:
+        reader.take_blocks(blocks(file))
+    except (OutOfOrder, NoBlocks):
+        return None
+    return reader

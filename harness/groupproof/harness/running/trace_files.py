@@ -11,13 +11,15 @@ from pathlib import Path
 from groupproof.harness.model.errors import BrokenEnvironment, WrongUsage
 from groupproof.harness.running.extras import cure
 from groupproof.protocol.trace import Observation, read_trace_blocks
+from groupproof.protocol.trace_blocks import NoBlocks, TraceBlock, blocks_of_lines, blocks_of_parquet
 from groupproof.protocol.trace_columns import MissingArrow, NotColumns, parquet_files, read_parquet, trace_schema
 
-__all__ = ["is_parquet", "need_columns", "reading", "stream", "traces_in"]
+__all__ = ["blocks", "is_parquet", "need_columns", "reading", "stream", "trace_bytes", "traces_in"]
 
 _GZIP = b"\x1f\x8b"
 _PARQUET = b"PAR1"
 _BLOCK_BYTES = 1 << 18
+LINES_OF_A_BLOCK_BYTES = 1 << 25
 
 
 def traces_in(folder: Path) -> list[Path]:
@@ -59,12 +61,31 @@ def stream(path: Path) -> Iterator[Observation]:
             yield from read_trace_blocks(_blocks(path))
 
 
-def _blocks(path: Path) -> Iterator[bytes]:
+def blocks(path: Path) -> Iterator[TraceBlock]:
+    """Yield a trace in blocks of many rows; raise `NoBlocks` where it has to be read row by row, and what `stream` raises."""
+    with reading(path):
+        if not is_parquet(path):
+            yield from blocks_of_lines(_blocks(path, LINES_OF_A_BLOCK_BYTES))
+        elif len(files := parquet_files(path)) == 1:
+            yield from blocks_of_parquet(files[0], path)
+        else:
+            raise NoBlocks("several files are merged row by row")
+
+
+def trace_bytes(path: Path) -> int:
+    """Return how long the files of a trace are; 0 where they can't be asked."""
+    try:
+        return sum(file.stat().st_size for file in (parquet_files(path) if path.is_dir() else [path]))
+    except OSError:
+        return 0
+
+
+def _blocks(path: Path, size: int = _BLOCK_BYTES) -> Iterator[bytes]:
     """Yield a file in blocks of whole lines."""
     with path.open("rb") as file:
         is_packed = file.read(2) == _GZIP
     with gzip.open(path, "rb") if is_packed else path.open("rb") as lines:
-        while block := lines.read(_BLOCK_BYTES):
+        while block := lines.read(size):
             yield block + lines.readline()
 
 

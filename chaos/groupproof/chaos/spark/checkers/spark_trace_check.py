@@ -31,8 +31,9 @@ from groupproof.harness.judging.ruling import Judgement, rule_on
 from groupproof.harness.judging.script_judgement import judge_either
 from groupproof.harness.model.case import Case
 from groupproof.harness.running.rejudge import rejudged, split
-from groupproof.harness.running.trace_check import TELLS_WHOLE, CheckResult, files_of, is_whole
-from groupproof.protocol.trace import Observation, Trace
+from groupproof.harness.running.trace_check import CheckResult, files_of
+from groupproof.harness.running.trace_reader import TELLS_WHOLE, is_whole
+from groupproof.protocol.trace import Trace
 from groupproof.protocol.trace_columns import from_batch
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def _marked(frame: DataFrame) -> DataFrame:
     from pyspark.sql import functions as f
 
     named = [row["case"] for row in frame.select("case").distinct().collect()]
-    whole = [name for name in named if is_whole(Observation(seq=0, at_ns=0, kind="event", case=name), _cases_by_id())]
+    whole = [name for name in named if is_whole(name, _cases_by_id())]
     tells = (f.col("who") == "kit") & f.get_json_object("body", "$.name").isin(*TELLS_WHOLE)
     telling = frame.where(tells).select(*_RUN).distinct().withColumn("tells", f.expr("true"))
     is_told = f.coalesce(f.col("tells"), f.expr("false"))

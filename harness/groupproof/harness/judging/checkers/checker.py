@@ -5,11 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from bisect import bisect_left, bisect_right
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from math import inf
 from typing import Generic, TypeVar
 
+from groupproof.harness.judging.checkers.steady import ALL_ROWS, Steady
 from groupproof.harness.model.verdicts import Finding
 from groupproof.protocol.trace import ExchangeId, Observation
 
@@ -30,6 +31,16 @@ class Checker(ABC):
     @abstractmethod
     def end(self) -> Iterable[Finding]:
         """Return what is certain when nothing follows. It is asked once."""
+
+    def wants(self, steady: Steady) -> Collection[int] | None:
+        """Return where the rows stand that it wants of a member's steady exchanges, as it stands now; None for all, as a checker does that says nothing.
+
+        It may do without a row where it is then the same as with it, but for what `absorb` takes, whatever follows.
+        """
+        return ALL_ROWS
+
+    def absorb(self, steady: Steady) -> None:  # noqa: B027  # most keep nothing
+        """Take what it keeps of a member's exchanges of which it wants no row at all."""
 
 
 def findings_of(checker: Checker, trace: Iterable[Observation]) -> Iterator[Finding]:
@@ -53,6 +64,13 @@ class Waiting(Generic[T]):
     def until_ms(self) -> float:
         """Return when the first of it is due; never where nothing waits."""
         return self._queue[0][0] if self._queue else inf
+
+    def __bool__(self) -> bool:
+        return bool(self._queue)
+
+    def is_before(self, at_ms: float) -> bool:
+        """Tell whether nothing that waits came later than at an instant."""
+        return all(until_ms - self.wait_ms <= at_ms for until_ms, _ in self._queue)
 
     def due(self, now_ms: float) -> Iterator[T]:
         """Yield, and forget, what was waiting until before `now_ms`."""
@@ -90,6 +108,10 @@ class UnderWay(Generic[T]):
 
     def rest(self) -> list[T]:
         return list(self._asked.values())
+
+    def is_apart(self, steady: Steady) -> bool:
+        """Tell whether what is under way is none of these exchanges, by its connection and its correlation."""
+        return not any(connection == steady.connection and steady.lowest <= (number or 0) <= steady.highest for connection, number in self._asked)
 
 
 @dataclass(slots=True)

@@ -10,6 +10,7 @@ from typing import Final
 from groupproof.harness.judging.checkers.classic.classic_checkers import CLASSIC_CHECKERS
 from groupproof.harness.judging.checkers.consumer.consumer_checkers import CONSUMER_CHECKERS
 from groupproof.harness.judging.checkers.dialect_checkers import DialectCheckers
+from groupproof.harness.judging.checkers.steady import Steady
 from groupproof.harness.judging.checkers.tracking.reader_registry import readers_by_api
 from groupproof.harness.model.dialect_parts import PartRegistry, on_part_change
 from groupproof.protocol.rules.dialect_registry import dialect_named, dialect_of_rule
@@ -59,6 +60,12 @@ class DialectRouter:
         if obs.client is None or obs.who == "link":
             return None
         return self._of_connection.get(obs.connection) if obs.connection is not None else self._of_client.get(obs.client)
+
+    def steady_dialect(self, steady: Steady) -> str | None:
+        """Return the dialect of a member's steady exchanges, where it was the last that its connection and its client spoke; None where they tell something new."""
+        dialect = self._of_connection.get(steady.connection)
+        is_spoken = dialect in self.spoken and self._of_client.get(steady.wire_client) == dialect
+        return dialect if is_spoken and all(_names().get(api, dialect) == dialect for api in steady.apis) else None
 
 
 def checkers_spoken(story: Iterable[Observation]) -> list[tuple[DialectCheckers, list[Observation]]]:

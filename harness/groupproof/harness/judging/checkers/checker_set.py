@@ -5,12 +5,14 @@ What comes out is what the checkers find one by one, each with a tracker of its 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import chain
 from typing import Final
 
 from groupproof.harness.judging.checkers.checker import Checker
 from groupproof.harness.judging.checkers.listening_checker import ANY_API, ListeningChecker, is_frame
+from groupproof.harness.judging.checkers.steady import NO_ROWS, Steady
 from groupproof.harness.judging.checkers.tracking.group_tracker import GroupTracker, TrackingChecker
 from groupproof.harness.model.verdicts import Finding
 from groupproof.protocol.trace import Observation
@@ -45,6 +47,52 @@ class CheckerSet:
         """Take the next observation; return what is certain now, in the order of the checkers."""
         found = self._found(obs)
         return [finding for _, finding in found] if found else ()
+
+    def wants(self, steady: Steady) -> dict[int, Collection[int]] | None:
+        """Return which rows of a member's steady exchanges are wanted, by the places of the checkers that want some; None where the tracker wants them."""
+        if self._tracks and not self._group.is_steady(steady):
+            return None
+        frames = frozenset(steady.frames())
+        wanted: dict[int, Collection[int]] = {}
+        for place, checker in enumerate(self._checkers):
+            if _listens_to_any(checker, frames) and (rows := checker.wants(steady)) != NO_ROWS:
+                listens = _frames_of(checker, frames)
+                wanted[place] = frozenset(steady.rows(listens)) if rows is None else rows
+        return wanted
+
+    def absorb(self, steady: Steady, wanted: Collection[int]) -> None:
+        """Take a member's steady exchanges, but for the checkers at these places."""
+        frames = frozenset(steady.frames())
+        if self._tracks:
+            self._group.absorb(steady)
+        for place, checker in enumerate(self._checkers):
+            if place not in wanted and _listens_to_any(checker, frames):
+                checker.absorb(steady)
+
+    def is_before(self, at_ms: float) -> bool:
+        """Tell whether nothing that waits came later than at an instant: clocks may go back, and what waits is taken in the order of its coming."""
+        return all(queue.is_before(at_ms) for _, _, queue in self._waiting)
+
+    def pass_time(self, instants_ms: Sequence[float]) -> list[Finding]:
+        """Return what becomes due at these instants, which rise, when rows come that change nothing."""
+        found: list[Finding] = []
+        at = bisect_right(instants_ms, self._due_ms)
+        while at < len(instants_ms):
+            found += [finding for _, finding in self._due(instants_ms[at])]
+            at = bisect_right(instants_ms, self._due_ms)
+        return found
+
+    def step_some(self, obs: Observation, places: Collection[int]) -> list[Finding]:
+        """Take an observation for the checkers at these places alone, which its tracker does not want; return what is certain now."""
+        at_ms = obs.at_ms
+        found = self._due(at_ms) if at_ms > self._due_ms else []
+        found += [(place, finding) for place in places for finding in _look_of(self._checkers[place])(obs)]
+        self._due_ms = min(self._due_ms, at_ms + self._wait_ms)
+        return [finding for _, finding in sorted(found, key=lambda entry: entry[0])]
+
+    def last_was(self, obs: Observation) -> None:
+        """Take note of the newest observation where nobody wanted it."""
+        self._group.last = obs
 
     def by_checker(self, trace: Iterable[Observation]) -> list[list[Finding]]:
         """Return what the checkers find in a whole trace, of which they have taken nothing yet: a list for each checker."""
@@ -88,6 +136,14 @@ class CheckerSet:
         """Return what is certain when nothing follows. It is asked once."""
         for checker in self._checkers:
             yield from checker.end()
+
+
+def _listens_to_any(checker: Checker, frames: frozenset[tuple[str, str]]) -> bool:
+    return any(_listens(checker, kind, api) for kind, api in frames)
+
+
+def _frames_of(checker: Checker, frames: frozenset[tuple[str, str]]) -> frozenset[tuple[str, str]]:
+    return frozenset((kind, api) for kind, api in frames if _listens(checker, kind, api))
 
 
 def _look_of(checker: Checker) -> _Look:

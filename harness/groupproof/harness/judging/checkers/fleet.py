@@ -18,7 +18,7 @@ from groupproof.harness.judging.checkers.tracking.reader_registry import members
 from groupproof.harness.model.verdicts import Finding
 from groupproof.protocol.trace import Observation
 
-__all__ = ["WINDOW_ROWS", "Fleet", "InOrder", "touches_all", "touches_connection"]
+__all__ = ["WINDOW_ROWS", "Fleet", "InOrder", "Key", "touches_all", "touches_connection"]
 
 WINDOW_ROWS: Final = 10_000
 """How far an observation may be out of its place in a stream."""
@@ -54,6 +54,17 @@ class Fleet:
     def found(self, obs: Observation) -> list[tuple[str, Finding]]:
         """Take the next observation; return what is found now, with the group in which it is."""
         return [(key[2], finding) for key in self._touched(obs) for finding in self._of(key).feed(obs)]
+
+    def deal(self, obs: Observation) -> list[tuple[Key, GroupChecker]]:
+        """Take the next observation, but for feeding it; return the groups that are to be fed, with their checkers."""
+        return [(key, self._of(key)) for key in self._touched(obs)]
+
+    def checker_of(self, key: Key) -> GroupChecker:
+        return self._groups[key]
+
+    def knows(self, key: Key, connection: int | None) -> bool:
+        """Tell whether a group was spoken of, and on this connection: one observation more on it changes nothing but that group."""
+        return key in self._spoken and key in self._of_connection.get((*key[:2], -1 if connection is None else connection), ())
 
     def _touched(self, obs: Observation) -> list[Key]:
         if obs.group is not None:

@@ -7,6 +7,7 @@ from typing import Final
 
 from groupproof.harness.judging.checkers.checker import Newest, UnderWay, Waiting
 from groupproof.harness.judging.checkers.frame_facts import SLACK_MS
+from groupproof.harness.judging.checkers.steady import Steady
 from groupproof.protocol.trace import Observation
 
 __all__ = ["LateRequests"]
@@ -56,6 +57,14 @@ class LateRequests:
             self._closed.set(obs.connection, obs.at_ms)
             self._highest.pop(obs.connection, None)
             self._waited.update(request.seq for request in self._asked.closed(obs) if obs.at_ms - request.at_ms <= SLACK_MS)
+
+    def is_apart(self, steady: Steady) -> bool:
+        """Tell whether none of these exchanges is late, nor answers what is."""
+        return self._asked.is_apart(steady)
+
+    def absorb(self, steady: Steady) -> None:
+        """Take requests of which none is late."""
+        self._highest[steady.connection] = max(steady.highest, self._highest.get(steady.connection, steady.highest))
 
     def rest(self) -> Iterator[Observation]:
         return self._faulty(self._waiting.rest())

@@ -10,18 +10,18 @@ from groupproof.harness.judging.checkers.checker import Checker, Waiting
 from groupproof.harness.model.verdicts import Finding
 from groupproof.protocol.trace import Observation
 
-__all__ = ["ANY_API", "ListeningChecker", "is_frame"]
+__all__ = ["ANY_API", "SPEAKERS", "ListeningChecker", "is_frame"]
 
 ANY_API: Final = "*"
 """In `listens`: requests or responses of any api."""
 
-_SPEAKERS: Final = frozenset({"kit", "link", "shim", "member"})
+SPEAKERS: Final = frozenset({"kit", "link", "shim", "member"})
 """What these say is for every checker: it may be a command, the end of a connection, or a callback."""
 
 
 def is_frame(obs: Observation) -> bool:
     """Tell whether an observation is for those alone who listen to its kind and api."""
-    return obs.kind in ("request", "response") and obs.who not in _SPEAKERS
+    return obs.kind in ("request", "response") and obs.who not in SPEAKERS
 
 
 class ListeningChecker(Checker):

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import deque
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 from groupproof.harness.judging.checkers.checker_registry import DialectRouter, checkers_named
 from groupproof.harness.judging.checkers.checker_set import CheckerSet
 from groupproof.harness.judging.checkers.classic.classic_checkers import CLASSIC_CHECKERS
 from groupproof.harness.judging.checkers.dialect_checkers import DialectCheckers
+from groupproof.harness.judging.checkers.steady import NO_ROWS, Steady, Stretch
 from groupproof.harness.judging.checkers.tracking.partings import Partings
 from groupproof.harness.judging.checkers.tracking.process_names import Naming
 from groupproof.harness.model.requirement_levels import capped
@@ -62,6 +66,21 @@ class _DialectRun:
     def __init__(self, part: DialectCheckers) -> None:
         self.members = CheckerSet(part.members)
         self.invariants = part.invariants()
+
+
+class _Passing:
+    """Lets time pass for the checkers of a stretch, by its rows."""
+
+    def __init__(self, run: _DialectRun, stretch: Stretch) -> None:
+        self._run, self._stretch, self._from = run, stretch, 0
+
+    def until(self, place: int) -> list[Finding]:
+        """Return what is due by the rows before this place."""
+        begin, self._from = self._from, bisect_left(self._stretch.places, place, self._from)
+        return self._run.members.pass_time(self._stretch.at_ms[begin : self._from])
+
+    def rest(self) -> list[Finding]:
+        return self._run.members.pass_time(self._stretch.at_ms[self._from :])
 
 
 class GroupChecker:
@@ -121,6 +140,69 @@ class GroupChecker:
             for earlier in self._before:
                 self._catch_up(self._runs[dialect], earlier)
         return [self._runs[dialect]]
+
+    def pass_over(self, stretch: Stretch) -> bool:
+        """Take a stretch as if it came row by row; return False, with nothing taken, where what all checkers share wants its rows."""
+        run = self._steady_run(stretch)
+        wanted = [] if run is None else [(steady, run.members.wants(steady)) for steady in stretch.members]
+        if run is None or any(of_member is None for _, of_member in wanted):
+            return False
+        rows: dict[int, list[int]] = {}
+        for _, of_member in wanted:
+            for checker, places in (of_member or {}).items():
+                for place in places:
+                    rows.setdefault(place, []).append(checker)
+        passing = _Passing(run, stretch)
+        events: list[tuple[int, Callable[[], Iterable[Finding]]]] = [(place, partial(self._fed_within, obs)) for place, obs in stretch.fed]
+        in_order = sorted(rows)
+        for place, obs in zip(in_order, stretch.read(in_order), strict=True):
+            events.append((place, partial(run.members.step_some, self._naming.named(obs), rows[place])))
+        for steady, of_member in wanted:
+            if steady.asked:
+                events.append((steady.last_place, partial(self._absorb, run, steady, of_member or {})))
+        for place, take in sorted(events, key=lambda event: event[0]):
+            self._note(passing.until(place))
+            self._note(take())
+        self._note(passing.rest())
+        self._observations += stretch.rows
+        return True
+
+    def _steady_run(self, stretch: Stretch) -> _DialectRun | None:
+        """Return whose checkers the stretch is for, its members by the names of their processes; None where a row of it would change what all of them share."""
+        dialects = {self._router.steady_dialect(steady) for steady in stretch.members}
+        run = self._runs.get(next(iter(dialects)) or "") if len(dialects) == 1 else None
+        for steady in stretch.members:
+            steady.client = self._naming.steady_name(steady.connection) or ""
+        are_apart = len({steady.client for steady in stretch.members}) == len(stretch.members)
+        if run is None or self._first is None or not are_apart or not run.members.is_before(stretch.at_ms[0]):
+            return None
+        return run if all(self._is_steady(run, steady) for steady in stretch.members) else None
+
+    def _is_steady(self, run: _DialectRun, steady: Steady) -> bool:
+        is_named = bool(steady.client) and self._partings.is_steady(steady)
+        return is_named and run.invariants.wants(steady) == NO_ROWS
+
+    def _absorb(self, run: _DialectRun, steady: Steady, wanted: Collection[int]) -> Iterable[Finding]:
+        run.invariants.absorb(steady)
+        self._partings.absorb(steady)
+        run.members.absorb(steady, wanted)
+        return ()
+
+    def _fed_within(self, obs: Observation) -> Iterable[Finding]:
+        self.feed(obs)
+        return ()
+
+    def _note(self, findings: Iterable[Finding]) -> None:
+        for finding in findings:
+            _noted(self._members, capped(finding))
+
+    def last_was(self, obs: Observation, *, is_newest: bool) -> None:
+        """Take note of the newest observation that names the group, where it was passed over; what befell links and nodes may have come after it."""
+        self._last = obs
+        if is_newest:
+            self._fed = obs
+            for run in self._runs_for(obs):
+                run.members.last_was(self._naming.named(obs))
 
     def _catch_up(self, run: _DialectRun, earlier: Observation) -> None:
         for finding in run.invariants.step(earlier):

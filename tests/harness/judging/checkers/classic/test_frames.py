@@ -9,7 +9,6 @@ from groupproof.harness.judging.checkers.classic.frames import (
     InstanceIdsStay,
     MemberIdsGiven,
     NothingAfterLeaving,
-    RequestsDoNotStorm,
 )
 from groupproof.harness.model.verdicts import Verdict
 from groupproof.protocol.vocabulary import Api
@@ -20,7 +19,6 @@ EVERYTHING = (
     InstanceIdsStay,
     MemberIdsGiven,
     NothingAfterLeaving,
-    RequestsDoNotStorm,
 )
 
 
@@ -259,12 +257,3 @@ def test_a_request_of_a_version_that_has_no_instance_id_is_not_blamed() -> None:
     story.beat(version=2)
 
     assert findings(InstanceIdsStay, story) == []
-
-
-@pytest.mark.parametrize(("gap_ms", "expected"), [(60, Verdict.OK), (10, Verdict.NON_STRICT)])
-def test_more_than_twenty_requests_of_a_kind_in_a_second_are_a_storm(gap_ms: int, expected: Verdict) -> None:
-    story = Story()
-    for number in range(40):
-        story.at(number * gap_ms).find(error=15)
-
-    assert verdict(RequestsDoNotStorm, story) is expected

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from groupproof.harness.judging.checkers.checker import Newest, UnderWay, Waiting
 from groupproof.harness.judging.checkers.claim import Claim
 from groupproof.harness.judging.checkers.frame_facts import GROUP_REQUESTS, SLACK_MS, committed_offsets, error_of, fields_of
 from groupproof.harness.judging.checkers.listening_checker import ListeningChecker
+from groupproof.harness.judging.checkers.steady import ALL_ROWS, NO_ROWS, Steady, SteadyRequests
 from groupproof.harness.judging.checkers.tracking.group_tracker import LATE_LINES_MS_MAX, TrackingChecker
 from groupproof.harness.judging.checkers.tracking.ownership_tracker import REPORTERS, REPORTING_MS
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
-from groupproof.protocol.trace import Observation
+from groupproof.protocol.trace import Observation, Offsets
 from groupproof.protocol.vocabulary import Api, TopicPartition
 
 __all__ = ["CommitOutcomesReported", "CommitsAreOwn", "CommitsWereDelivered"]
@@ -79,12 +82,39 @@ class CommitOutcomesReported(ListeningChecker):
         return ()
 
     def _answered(self, request: Observation | None, answer: Observation) -> None:
-        if request is None or request.client is None or error_of(answer):
-            return
-        for topic, partition, offset in request.offsets:
-            offsets_kept = self._accepted.setdefault((request.client, (topic, partition)), Newest(_OFFSETS_KEPT))
+        if request is not None and request.client is not None and not error_of(answer):
+            self._accept(request.client, request.offsets, request.seq)
+
+    def _accept(self, client: str, offsets: Offsets, seq: int) -> None:
+        for topic, partition, offset in offsets:
+            offsets_kept = self._accepted.setdefault((client, (topic, partition)), Newest(_OFFSETS_KEPT))
             if offsets_kept.get(offset) is None:
-                offsets_kept.set(offset, request.seq)
+                offsets_kept.set(offset, seq)
+
+    def wants(self, steady: Steady) -> Collection[int] | None:
+        """Want no commit unless a report waits to be judged by those that were accepted meanwhile."""
+        is_still = not self._waiting and self._asked.is_apart(steady)
+        return NO_ROWS if steady.client in self._speaks and (is_still or _COMMIT not in steady.asked) else ALL_ROWS
+
+    def absorb(self, steady: Steady) -> None:
+        if (commits := steady.asked.get(_COMMIT)) is not None:
+            first = max(0, len(commits.seqs) - _OFFSETS_KEPT - 1) if self._all_go_on(steady.client, commits) else 0
+            for offsets, seq in zip(commits.offsets[first:], commits.seqs[first:], strict=True):
+                self._accept(steady.client, offsets, seq)
+
+    def _all_go_on(self, client: str, commits: SteadyRequests) -> bool:
+        """Tell whether all commits are of the same partitions and go on from what was accepted: then the newest are all that stays."""
+        kept = (self._accepted.get((client, partition)) for partition in commits.highest_offsets())
+        begins_above = {(topic, partition): offset for topic, partition, offset in commits.offsets[0]}
+        are_above = all(
+            offsets_kept is None or max(offsets_kept.entries, default=-1) < begins_above.get(partition, -1)
+            for partition, offsets_kept in zip(commits.highest_offsets(), kept, strict=True)
+        )
+        named = [(topic, partition) for topic, partition, _ in commits.offsets[0]]
+        is_of_same = len(named) == len(begins_above) and all(
+            [(topic, partition) for topic, partition, _ in some] == named for some in commits.offsets
+        )
+        return commits.rise and is_of_same and are_above
 
     def _judge(self, event: Observation, offsets: set[tuple[str, int, int]]) -> Iterator[Finding]:
         client = event.client or ""
@@ -177,6 +207,14 @@ class CommitsAreOwn(TrackingChecker):
                 verdict, "It committed for a partition of another member, or of nobody.", request, detail=str(sorted(foreign)), proof=proof
             )
 
+    def wants(self, steady: Steady) -> Collection[int] | None:
+        """Want no commit of what the generation assigned, or of what the driver asked for."""
+        assigned = self._group.assigned.get(steady.client)
+        assignments = None if assigned is None else assigned.by_generation.get(steady.generation)
+        mine = self._assigned.get(steady.client, set()).union(*(assignment.partitions for assignment in assignments or ()))
+        is_own = assignments is not None and steady.asked[_COMMIT].highest_offsets().keys() <= mine
+        return NO_ROWS if is_own and self._commits.is_apart(steady) else ALL_ROWS
+
     def _assigned_to(self, client: str, request: Observation) -> frozenset[TopicPartition] | None:
         assigned = self._group.assigned.get(client)
         return frozenset() if assigned is None else assigned.at(request, SLACK_MS)
@@ -204,6 +242,9 @@ class _Positions:
     fetched: dict[TopicPartition, int] = field(default_factory=dict)
     committed: dict[TopicPartition, int] = field(default_factory=dict)
     early: list[tuple[Observation, list[tuple[str, int, int]]]] = field(default_factory=list)
+
+    def reached(self, partition: TopicPartition) -> int:
+        return max(store.get(partition, 0) for store in (self.delivered, self.fetched, self.committed))
 
 
 class CommitsWereDelivered(TrackingChecker):
@@ -245,6 +286,21 @@ class CommitsWereDelivered(TrackingChecker):
             _raise(mine.fetched, obs.offsets)
         elif obs.kind == "request" and obs.api == _COMMIT:
             self._waiting.add(obs.at_ms, (obs, {partition: mine.fetched.get(partition, 0) for partition in _named(obs)}))
+
+    def wants(self, steady: Steady) -> Collection[int] | None:
+        """Want no commit of what was reached. While nobody tells of records want the few that are kept of others, and those that may wait still when somebody does."""
+        mine, commits = self._reached.get(steady.client), steady.asked[_COMMIT]
+        if mine is None:
+            return ALL_ROWS
+        reached = {partition: mine.reached(partition) for partition in commits.highest_offsets()}
+        if all(offset <= reached[partition] for partition, offset in commits.highest_offsets().items()):
+            return NO_ROWS
+        if mine.has_records:
+            return ALL_ROWS
+        beyond = (
+            place for place, offsets in zip(commits.places, commits.offsets, strict=True) if any(offset > reached[t, p] for t, p, offset in offsets)
+        )
+        return {*islice(beyond, _UNTOLD_MAX - len(mine.early)), *commits.places[bisect_left(commits.at_ms, steady.end_ms - LATE_LINES_MS_MAX) :]}
 
     def _delivered(self, mine: _Positions, partitions: Any) -> Iterator[Finding]:
         _raise(mine.delivered, [(partition["topic"], partition["partition"], partition.get("maxOffset", -1) + 1) for partition in partitions])

@@ -11,6 +11,7 @@ from typing import Final
 
 from groupproof.harness.judging.checkers.claim import Claim, tolerated_ms
 from groupproof.harness.judging.checkers.frame_facts import error_of, instance_of
+from groupproof.harness.judging.checkers.steady import Steady
 from groupproof.harness.judging.checkers.tracking.group_state import InferredGroup, Invariant, PendingRequest
 from groupproof.harness.model.verdicts import Finding, Proof
 from groupproof.protocol.trace import Observation
@@ -148,6 +149,14 @@ class NobodyEvictedEarly(Invariant):
                 self._joined(member, _Membership(limit_ms, instance_of(request), generation, obs.at_ms, group.epoch))
         elif membership is not None and group.loaded_seq is not None and group.loaded_seq < request.seq:
             membership.good_ms, membership.epoch = max(membership.good_ms, request.at_ms), group.epoch
+
+    def can_absorb(self, steady: Steady, group: InferredGroup) -> bool:
+        return True  # a Heartbeat and a commit that were answered without error remove nobody
+
+    def absorb(self, steady: Steady, group: InferredGroup) -> None:
+        membership, beats = self._members.get(steady.member), steady.asked.get(_BEAT)
+        if membership is not None and beats is not None and group.loaded_seq is not None:
+            membership.good_ms, membership.epoch = max(membership.good_ms, beats.at_ms[-1]), group.epoch
 
     def _joined(self, member: str, membership: _Membership) -> None:
         if membership.instance is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any, Final
 
 from groupproof.harness.judging.checkers.checker import Numbers, UnderWay, Waiting
@@ -11,6 +11,7 @@ from groupproof.harness.judging.checkers.claim import Claim
 from groupproof.harness.judging.checkers.frame_facts import GROUP_REQUESTS, IN_FLIGHT_MS, SLACK_MS, error_of, instance_of
 from groupproof.harness.judging.checkers.late_requests import LateRequests
 from groupproof.harness.judging.checkers.listening_checker import ANY_API, ListeningChecker
+from groupproof.harness.judging.checkers.steady import ALL_ROWS, NO_ROWS, Steady
 from groupproof.harness.judging.checkers.tracking.group_tracker import TrackingChecker
 from groupproof.harness.judging.checkers.tracking.membership import joins_of
 from groupproof.harness.judging.checkers.tracking.parting_heartbeats import PartingHeartbeats
@@ -20,12 +21,8 @@ from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import INSTANCE_ID_SINCE, Api, api_named
 
 __all__ = [
-    "STORM_PER_SECOND", "CommitsNameMembership", "GenerationsGiven", "InstanceIdsStay", "MemberIdsGiven", "NothingAfterLeaving",
-    "RequestsDoNotStorm",
+    "CommitsNameMembership", "GenerationsGiven", "InstanceIdsStay", "MemberIdsGiven", "NothingAfterLeaving",
 ]  # fmt: skip
-
-STORM_PER_SECOND: Final = 20
-"""More requests of one kind in a second than any backoff allows."""
 
 _LAGS_KEPT: Final = 100
 """Of the lags of the machine the newest are known."""
@@ -73,6 +70,9 @@ class MemberIdsGiven(TrackingChecker):
             mine = self._group.members.get(obs.client)
             self._waiting.add(obs.at_ms, (obs, mine is not None and mine.is_member))
         return ()
+
+    def wants(self, steady: Steady) -> Collection[int] | None:
+        return NO_ROWS if steady.member in self._ids.get(steady.client, ()) else ALL_ROWS
 
     def end(self) -> Iterator[Finding]:
         for request, is_member in self._waiting.rest():
@@ -195,6 +195,18 @@ class GenerationsGiven(ListeningChecker):
         adopted = self._adopted.get((request.client or "", request.member or ""))
         return adopted is not None and (request.generation or 0) < adopted.by(request.at_ms - IN_FLIGHT_MS)
 
+    def wants(self, steady: Steady) -> Collection[int] | None:
+        """Want nothing of a generation that the member was given, and none newer was adopted since."""
+        key = (steady.client, steady.member)
+        adopted = self._adopted.get(key)
+        is_given = key in self._joined and steady.generation in self._generations.get(key, ())
+        is_newest = adopted is None or adopted.newest <= steady.generation
+        is_apart = self._between.is_apart(steady) and self._late.is_apart(steady)
+        return NO_ROWS if is_given and is_newest and is_apart else ALL_ROWS
+
+    def absorb(self, steady: Steady) -> None:
+        self._late.absorb(steady)
+
     def end(self) -> Iterator[Finding]:
         for request in self._waiting.rest():
             yield from self._judge(request)
@@ -241,6 +253,10 @@ class _MemberGenerations:
         self.by(answer.at_ms - IN_FLIGHT_MS)
         self._recent.append((answer.at_ms, answer.generation or 0))
 
+    @property
+    def newest(self) -> int:
+        return max(self._settled, *(generation for _, generation in self._recent), -1)
+
     def by(self, at_ms: float) -> int:
         """Return the newest generation that was adopted before an instant; instants are asked for in order."""
         while self._recent and self._recent[0][0] < at_ms:
@@ -277,6 +293,9 @@ class CommitsNameMembership(ListeningChecker):
             self._left.discard(client)
         elif obs.api == _COMMIT and _is_unmanaged(obs) and client in self._members and client not in self._left:
             self._asked.ask(obs, obs)
+
+    def wants(self, steady: Steady) -> Collection[int] | None:
+        return NO_ROWS if self._asked.is_apart(steady) else ALL_ROWS  # each names a generation
 
     def end(self) -> Iterator[Finding]:
         for request in self._asked.rest():
@@ -333,6 +352,13 @@ class NothingAfterLeaving(ListeningChecker):
                 if not error_of(obs):
                     self._gone_ms.setdefault((client, member), obs.at_ms)
 
+    def wants(self, steady: Steady) -> Collection[int] | None:
+        has_left = (steady.client, steady.member) in self._gone_ms
+        return NO_ROWS if not has_left and self._late.is_apart(steady) else ALL_ROWS
+
+    def absorb(self, steady: Steady) -> None:
+        self._late.absorb(steady)
+
     def end(self) -> Iterator[Finding]:
         return (_after_leaving(request) for request in self._late.rest())
 
@@ -362,39 +388,9 @@ class InstanceIdsStay(ListeningChecker):
             return (claim.tolerated(f"{obs.api} of a static member carried no instance id, or another.", obs),)
         return ()
 
-    def end(self) -> Iterator[Finding]:
-        return iter(())
-
-
-_REPEATED: Final = frozenset({Api.FIND_COORDINATOR.title, Api.OFFSET_FETCH.title}) | _GROUP_TITLES
-
-
-class RequestsDoNotStorm(ListeningChecker):
-    """Retries are spaced: one kind of request never comes more than twenty times in a second (CLIENT-06, CLIENT-75). Told once for a kind."""
-
-    listens = frozenset(("request", title) for title in _REPEATED)
-
-    def __init__(self) -> None:
-        self._times_ms: dict[tuple[str, str], deque[float]] = {}
-        self._storms: set[tuple[str, str]] = set()
-
-    def look(self, obs: Observation) -> Iterable[Finding]:
-        if obs.kind != "request" or obs.client is None or obs.api is None or obs.api not in _REPEATED:
-            return ()
-        key, at_ms = (obs.client, obs.api), obs.at_ms
-        times_ms = self._times_ms.get(key)
-        if times_ms is None:
-            times_ms = self._times_ms[key] = deque(maxlen=STORM_PER_SECOND)
-        is_storm = len(times_ms) == STORM_PER_SECOND and at_ms - times_ms[0] < 1_000 and key not in self._storms
-        times_ms.append(at_ms)
-        return (self._storm(obs, key),) if is_storm else ()
-
-    def _storm(self, obs: Observation, key: tuple[str, str]) -> Finding:
-        self._storms.add(key)
-        return Claim(
-            requirement="CLIENT-06" if obs.api == Api.FIND_COORDINATOR.title else "CLIENT-75",
-            expected=f"A client spaces its requests: at most {STORM_PER_SECOND} of a kind in a second.",
-        ).tolerated(f"{obs.api} came in a storm.", obs)
+    def wants(self, steady: Steady) -> Collection[int] | None:
+        mine = self._instances.get(steady.client)
+        return NO_ROWS if not mine or steady.instance in mine else ALL_ROWS
 
     def end(self) -> Iterator[Finding]:
         return iter(())

@@ -6,13 +6,14 @@ What is told counts: requests, answers, and the coordinator's transitions where 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Final
 
 from groupproof.harness.judging.checkers.checker import Checker, Newest
 from groupproof.harness.judging.checkers.claim import Claim
 from groupproof.harness.judging.checkers.classic.deadlines import AnswersCome, NobodyEvictedEarly, RebalancesEnd
 from groupproof.harness.judging.checkers.frame_facts import error_of, is_begun_anew
+from groupproof.harness.judging.checkers.steady import ALL_ROWS, NO_ROWS, Steady
 from groupproof.harness.judging.checkers.tracking.group_state import InferredGroup, Invariant
 from groupproof.harness.judging.checkers.tracking.membership import GENERATIONS_KEPT
 from groupproof.harness.model.verdicts import Finding
@@ -48,6 +49,16 @@ class GroupInvariants(Checker):
         elif obs.kind == "response" and obs.api == _JOIN and not error_of(obs) and obs.generation is not None:
             group.heard(obs.generation)
         return found
+
+    def wants(self, steady: Steady) -> Collection[int] | None:
+        group = self.standing
+        can_absorb = group.is_steady(steady) and all(law.can_absorb(steady, group) for law in self._laws)
+        return NO_ROWS if can_absorb else ALL_ROWS
+
+    def absorb(self, steady: Steady) -> None:
+        self.standing.now_ms = steady.last_ms
+        for law in self._laws:
+            law.absorb(steady, self.standing)
 
     def end(self) -> Iterator[Finding]:
         for invariant in self._laws:
@@ -148,6 +159,9 @@ class NoStaleCommit(Invariant):
             claim = Claim(requirement="COMMIT-06", expected="A commit is taken only in the generation that the group is in.")
             yield claim.failed("A commit of an older generation was taken.", obs, detail=f"{named}, where the group was in {request.generation}")
 
+    def can_absorb(self, steady: Steady, group: InferredGroup) -> bool:
+        return _COMMIT not in steady.apis or steady.generation >= group.generation
+
 
 class AnsweredOnce(Invariant):
     """No request is answered twice (INV-08)."""
@@ -166,6 +180,12 @@ class AnsweredOnce(Invariant):
                 claim = Claim(requirement="INV-08", expected="Every request is answered once.")
                 yield claim.failed(f"{obs.api} was answered twice.", obs)
             answered.append(obs.correlation)
+
+    def can_absorb(self, steady: Steady, group: InferredGroup) -> bool:
+        return True  # each answer has its request
+
+    def absorb(self, steady: Steady, group: InferredGroup) -> None:
+        self._answered.setdefault(steady.connection, deque(maxlen=_ANSWERS_KEPT)).extend(steady.correlations()[-_ANSWERS_KEPT:])
 
 
 LAWS: Final[tuple[Callable[[], Invariant], ...]] = (

@@ -7,13 +7,14 @@ the frames prove by themselves is found by `FetchesStayWithOwners`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from groupproof.harness.judging.checkers.checker import Waiting
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms
 from groupproof.harness.judging.checkers.frame_facts import GROUP_REQUESTS, SLACK_MS
+from groupproof.harness.judging.checkers.steady import ALL_ROWS, NO_ROWS, Steady
 from groupproof.harness.judging.checkers.tracking.group_tracker import LATE_LINES_MS_MAX, TrackingChecker
 from groupproof.harness.judging.checkers.tracking.membership import Assignment
 from groupproof.harness.judging.checkers.tracking.ownership_tracker import REPORTERS, REPORTING_MS, Holding, partitions_reported
@@ -223,6 +224,9 @@ class CallbacksTellAssignments(TrackingChecker):
         elif obs.who in REPORTERS and obs.body.get("name") == "partitions_assigned":
             self._waiting.add(obs.at_ms, obs)
         return ()
+
+    def wants(self, steady: Steady) -> Collection[int] | None:
+        return NO_ROWS if steady.client not in self._group.driven or steady.client in self._speaks else ALL_ROWS
 
     def _keep(self, client: str, now_ms: float) -> None:
         """Keep the client's newest answer, and of the ones before it those that a late line may be about."""

@@ -14,10 +14,10 @@ from groupproof.harness.judging.checkers.classic.frames import (
     InstanceIdsStay,
     MemberIdsGiven,
     NothingAfterLeaving,
-    RequestsDoNotStorm,
 )
 from groupproof.harness.judging.checkers.classic.generation_assignment import FollowersAssignNothing, LeadersAssignSoundly
 from groupproof.harness.judging.checkers.classic.ownership import CallbacksTellAssignments, OwnersNeverOverlap, RecordsComeToOwners
+from groupproof.harness.judging.checkers.classic.request_storms import RequestsDoNotStorm
 
 __all__ = ["UNIVERSAL_FOLDS"]
 

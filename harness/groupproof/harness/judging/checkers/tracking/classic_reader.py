@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import Final
 
 from groupproof.harness.judging.checkers.frame_facts import GROUP_REQUESTS, error_of
+from groupproof.harness.judging.checkers.steady import Steady
 from groupproof.harness.judging.checkers.tracking.frame_reader import FrameReader
 from groupproof.harness.judging.checkers.tracking.member_ledger import NEVER, MemberLedger, Membership
 from groupproof.harness.judging.checkers.tracking.membership import MembershipGrant, joins_of
@@ -25,6 +26,7 @@ from groupproof.protocol.wire.subscription import SubscriptionError, decode_assi
 __all__ = ["CLASSIC_READER"]
 
 _SYNC, _JOIN, _LEAVE, _BEAT = Api.SYNC_GROUP.title, Api.JOIN_GROUP.title, Api.LEAVE_GROUP.title, Api.HEARTBEAT.title
+_COMMIT: Final = Api.OFFSET_COMMIT.title
 _OUT: Final = MEMBERSHIP_ENDS - {ErrorCode.ILLEGAL_GENERATION}
 _WITH_GENERATION: Final = frozenset(api.title for api in (Api.SYNC_GROUP, Api.HEARTBEAT, Api.OFFSET_COMMIT))
 _NAMES_A_MEMBER: Final = _WITH_GENERATION | {_JOIN}
@@ -65,6 +67,12 @@ def _answered(ledger: MemberLedger, obs: Observation, client: str) -> None:
         mine.state = MemberState.UNJOINED
 
 
+def _absorb(ledger: MemberLedger, steady: Steady) -> None:
+    mine, beats = ledger.members.get(steady.client), steady.asked.get(_BEAT)
+    if mine is not None and beats is not None and mine.generation == steady.generation:
+        mine.beat_seq = NEVER if mine.assignment is None else beats.answer_seqs[-1]
+
+
 def _joined(grant: MembershipGrant, epoch: int, before: Membership) -> Membership:
     is_whole, is_cooperative = grant.generation >= 0, grant.protocol in COOPERATIVE
     return Membership(
@@ -96,4 +104,5 @@ def _has_content(answer: Observation) -> bool:
 CLASSIC_READER: Final = FrameReader(
     dialect=CLASSIC, apis=frozenset({_JOIN, _SYNC, _BEAT, _LEAVE}), membership=frozenset(api.title for api in GROUP_REQUESTS), naming=frozenset({_JOIN}),
     asked=_asked, answered=_answered, is_join=lambda obs: obs.api == _JOIN, is_leave=lambda obs: obs.api == _LEAVE,
+    steady=frozenset({_BEAT, _COMMIT}), absorb=_absorb,
 )  # fmt: skip

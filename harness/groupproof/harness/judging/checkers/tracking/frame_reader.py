@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from groupproof.harness.model.dialect_parts import DialectPart
 
 if TYPE_CHECKING:
+    from groupproof.harness.judging.checkers.steady import Steady
     from groupproof.harness.judging.checkers.tracking.member_ledger import MemberLedger
     from groupproof.protocol.trace import Observation
 
@@ -19,6 +20,10 @@ def _never(obs: Observation) -> bool:
     return False
 
 
+def _keeps_nothing(ledger: MemberLedger, steady: Steady) -> None:
+    pass
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FrameReader(DialectPart):
     """Reads frames: `asked` and `answered` write into the ledger what a frame of a client says.
@@ -27,6 +32,8 @@ class FrameReader(DialectPart):
     any dialect send (commits) are read by it too. `membership` are the requests that name a member, `naming` those of them whose answers give the member
     its id. `is_join` and `is_leave` look at a request, `brings_id` too: it tells whether the client chose the id itself. With `is_incremental` a callback
     names the partitions that are new or gone, not all.
+
+    `steady` are the requests that change nothing of a member's when they are answered without error, but for what `absorb` writes of many at once.
     """
 
     apis: frozenset[str]
@@ -38,3 +45,5 @@ class FrameReader(DialectPart):
     is_leave: Callable[[Observation], bool]
     brings_id: Callable[[Observation], bool] = _never
     is_incremental: bool = False
+    steady: frozenset[str] = frozenset()
+    absorb: Callable[[MemberLedger, Steady], None] = _keeps_nothing

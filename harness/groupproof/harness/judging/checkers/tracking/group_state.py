@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Final
 
 from groupproof.harness.judging.checkers.checker import Newest, UnderWay
 from groupproof.harness.judging.checkers.frame_facts import GROUP_REQUESTS, error_of, instance_of, is_begun_anew
+from groupproof.harness.judging.checkers.steady import Steady
 from groupproof.harness.model.verdicts import Finding
 from groupproof.protocol.rules.classic.classic_terms import ClassicEvent
 from groupproof.protocol.trace import Observation
@@ -143,6 +144,13 @@ class InferredGroup:
         self.disturbed_ms = at_ms
         self.loaded_seq = None
 
+    def is_steady(self, steady: Steady) -> bool:
+        """Tell whether the exchanges tell nothing new of the group: neither who coordinates it nor that it is loaded, nor whose instance the member is."""
+        is_open = self._ended.get(steady.connection) is None and steady.node in (None, self.node)
+        shows_loaded = self.loaded_seq is None and _COMMIT in steady.apis
+        is_same = not steady.instance or self._instances.get(steady.member) == steady.instance
+        return is_open and is_same and not shows_loaded and self.asked.is_apart(steady)
+
     def moved(self, obs: Observation) -> None:
         """Take a transition, after the invariants looked at it."""
         self.tells = True
@@ -201,3 +209,10 @@ class Invariant(ABC):
     def rest(self, group: InferredGroup) -> Iterable[Finding]:
         """Return what is certain when nothing follows."""
         return ()
+
+    def can_absorb(self, steady: Steady, group: InferredGroup) -> bool:
+        """Tell whether a member's steady exchanges change no more of it than `absorb` does; one that says nothing looks at each."""
+        return not any((kind, api) in self.listens or (kind, None) in self.listens for kind in ("request", "response") for api in steady.apis)
+
+    def absorb(self, steady: Steady, group: InferredGroup) -> None:  # noqa: B027  # most keep nothing
+        """Take what it keeps of a member's exchanges, of which it looks at none."""

@@ -17,6 +17,7 @@ from typing import Final
 
 from groupproof.harness.judging.checkers.frame_facts import SLACK_MS, is_begun_anew
 from groupproof.harness.judging.checkers.listening_checker import ListeningChecker
+from groupproof.harness.judging.checkers.steady import Steady
 from groupproof.harness.judging.checkers.tracking.classic_reader import CLASSIC_READER
 from groupproof.harness.judging.checkers.tracking.frame_reader import FrameReader
 from groupproof.harness.judging.checkers.tracking.member_ledger import MemberLedger, Membership
@@ -76,6 +77,17 @@ class GroupTracker(MemberLedger):
             self._spoken[client] = obs.api
             self.hands.reports_by_difference(client, is_so=reader.is_incremental)
         return reader
+
+    def is_steady(self, steady: Steady) -> bool:
+        """Tell whether the exchanges change nothing of the member's but for what `absorb` takes."""
+        readers = readers_by_api()
+        reader = readers.get(self._spoken.get(steady.client, ""), CLASSIC_READER)
+        is_its_own = all(readers.get(api, reader) is reader for api in steady.apis)
+        return is_its_own and steady.apis <= reader.steady and steady.client in self.members
+
+    def absorb(self, steady: Steady) -> None:
+        readers_by_api().get(self._spoken.get(steady.client, ""), CLASSIC_READER).absorb(self, steady)
+        self.changes = NO_CHANGES
 
     def _moved(self, obs: Observation) -> None:
         falls = obs.generation is not None and obs.generation < self._newest_generation

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from groupproof.harness.judging.checkers.steady import Steady
 from groupproof.harness.judging.checkers.tracking.reader_registry import membership_apis, readers_by_api
 from groupproof.harness.model.verdicts import Goodbye
 from groupproof.protocol.trace import Observation
@@ -45,6 +46,15 @@ class Partings:
         elif obs.who == "link" and obs.body.get("name") == "closed":
             for parting in self.of.values():
                 parting.is_gone |= parting.connection == obs.connection
+
+    def is_steady(self, steady: Steady) -> bool:
+        """Tell whether the last word of a client stays as it is with exchanges of its connection; how many they are is for `absorb`."""
+        last = self.of.get(steady.client)
+        is_same = last is not None and last.connection == steady.connection and (last.may_stay or not steady.instance)
+        return is_same and last is not None and not last.has_left and not last.is_gone
+
+    def absorb(self, steady: Steady) -> None:
+        self.requests += sum(len(requests.seqs) for api, requests in steady.asked.items() if api in membership_apis())
 
     @property
     def has_members(self) -> bool:

@@ -55,6 +55,10 @@ class Naming:
         name = self._name(obs, obs.client, obs.connection)
         return obs if name == obs.client else replace(obs, client=name)
 
+    def steady_name(self, connection: int) -> str | None:
+        """Return the name of the process of a connection on which a member has spoken; its requests, but for its leave, change no name."""
+        return self._of_connection.get(connection)
+
     def _follow(self, obs: Observation, client: str, connection: int) -> None:
         if obs.kind == "request" and connection not in self._of_connection and (obs.member or obs.api in naming_apis()):
             self._of_connection[connection] = self._of_member.get((client, obs.member or "")) or self._new(client)

@@ -10,7 +10,7 @@ from groupproof.harness.judging.checkers.tracking.classic_reader import CLASSIC_
 from groupproof.harness.judging.checkers.tracking.frame_reader import FrameReader
 from groupproof.harness.model.dialect_parts import PartRegistry, on_part_change
 
-__all__ = ["READERS", "membership_apis", "naming_apis", "readers_by_api"]
+__all__ = ["READERS", "membership_apis", "naming_apis", "readers_by_api", "steady_apis"]
 
 
 def _consumer_reader() -> FrameReader:
@@ -42,5 +42,11 @@ def naming_apis() -> frozenset[str]:
     return frozenset().union(*(reader.naming for reader in READERS.all()))
 
 
-for _cached in (readers_by_api, membership_apis, naming_apis):
+@lru_cache(maxsize=1)
+def steady_apis() -> frozenset[str]:
+    """Return the titles of the requests that change nothing of a member's when they are answered without error, in any dialect."""
+    return frozenset().union(*(reader.steady for reader in READERS.all()))
+
+
+for _cached in (readers_by_api, membership_apis, naming_apis, steady_apis):
     on_part_change(_cached.cache_clear)

@@ -1,0 +1,232 @@
+"""The stretches of steady exchanges in a block, group by group, and how a group goes through them. Pure."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+from operator import itemgetter
+from typing import Final
+
+import numpy as np
+
+from groupproof.harness.judging.checkers.fleet import Key
+from groupproof.harness.judging.checkers.live_group import GroupChecker
+from groupproof.harness.judging.checkers.steady import Steady, SteadyRequests, Stretch
+from groupproof.harness.running.steady_exchanges import Exchanges, Flags, Places, SteadyExchanges
+from groupproof.protocol.trace import Observation, Offsets
+from groupproof.protocol.trace_blocks import TraceBlock
+from groupproof.protocol.vocabulary import Api
+
+__all__ = ["SEAT_ROWS_MIN", "STRETCH_ROWS_MIN", "BlockStretches", "GroupRows", "StretchRows"]
+
+STRETCH_ROWS_MIN: Final = 48
+SEAT_ROWS_MIN: Final = 4
+"""A shorter stretch, or one in which members have less, is fed row by row: to ask the checkers costs as much."""
+_PLACE_BITS: Final = 40
+"""A place in a block needs less; the number of its group stands above it."""
+
+COMMITS: Final = frozenset({Api.OFFSET_COMMIT.title})
+"""The requests of which a checker may want to know the offsets."""
+
+Fed = tuple[int, Observation]
+_PLACE: Final = itemgetter(0)
+
+
+@dataclass(slots=True, eq=False)
+class StretchRows:
+    """The exchanges of a stretch, which lies between two places; `under_way` are the apis of what goes beyond an end of it, by seat."""
+
+    begin: int
+    end: int
+    exchanges: Exchanges
+    under_way: dict[int, set[int]]
+
+
+@dataclass(slots=True, eq=False)
+class GroupRows:
+    """What a block has of one group: what is fed, by its place, and the stretches between."""
+
+    checker: GroupChecker
+    fed: list[Fed] = field(default_factory=list)
+    stretches: list[StretchRows] = field(default_factory=list)
+
+
+class BlockStretches:
+    """Deals the exchanges of a block to the groups, as stretches or as rows to be fed, and feeds a group both in their order."""
+
+    def __init__(self, block: TraceBlock, steady: SteadyExchanges, exchanges: Exchanges, *, mins: tuple[int, int]) -> None:
+        self._block, self._steady, self._exchanges, self._mins = block, steady, exchanges, mins
+        self._at_ms = block.at_ns / 1e6
+        keys = dict.fromkeys(key for key, _ in steady.seats)
+        self._keys = list(keys)
+        numbers = {key: number for number, key in enumerate(keys)}
+        self._group_of_seat = np.array([numbers[key] for key, _ in steady.seats], np.int64)
+        self._offsets = self._offsets_of(exchanges)
+
+    def _offsets_of(self, exchanges: Exchanges) -> dict[int, Offsets]:
+        """Return the offsets of requests that name any, by their places."""
+        has_offsets = [number for number, api in enumerate(self._steady.apis) if api in COMMITS]
+        places = exchanges.request[np.isin(exchanges.api, has_offsets)]
+        return dict(zip(places.tolist(), self._block.offsets(places), strict=True))
+
+    # Dealing
+
+    def deal(self, groups: dict[Key, GroupRows], checker_of: Callable[[Key], GroupChecker]) -> None:
+        """Give each group its stretches; `groups` holds those of which rows are fed, with these."""
+        exchanges = self._exchanges
+        if not len(exchanges):
+            return
+        for seat in np.unique(exchanges.seat).tolist():
+            key = self._steady.seats[seat][0]
+            if key not in groups:
+                groups[key] = GroupRows(checker_of(key))
+        ends, group_of_end, place_of_end = self._ends(groups)
+        first, last = (ends.searchsorted(self._ranked(rows, exchanges.seat), side="right") - 1 for rows in (exchanges.request, exchanges.response))
+        within, beyond = np.flatnonzero(first == last), np.flatnonzero(first != last)
+        order = within[np.argsort(first[within], kind="stable")]
+        inside, stretch = exchanges.where(order), first[order]
+        is_long = self._are_long(inside, stretch)
+        for some in (inside.where(~is_long), exchanges.where(beyond)):
+            self._feed_also(groups, some)
+        under_way = self._under_way(exchanges, beyond, first, last)
+        inside, stretch = inside.where(is_long), stretch[is_long]
+        for begin, end in _runs(stretch):
+            number = int(stretch[begin])
+            rows = groups[self._keys[int(group_of_end[number])]]
+            until = int(place_of_end[number + 1]) if number + 1 < len(ends) and group_of_end[number + 1] == group_of_end[number] else len(self._at_ms)
+            rows.stretches.append(StretchRows(int(place_of_end[number]), until, inside.where(slice(begin, end)), under_way.get(number, {})))
+
+    def _ends(self, groups: dict[Key, GroupRows]) -> tuple[Places, Places, Places]:
+        """Return where stretches begin and end: before the block, and at each row that is fed; all, those of one group after the other, with group and place."""
+        places = [[-1, *dict.fromkeys(place for place, _ in groups[key].fed)] if key in groups else [-1] for key in self._keys]
+        group = np.repeat(np.arange(len(places)), [len(some) for some in places])
+        place = np.concatenate([np.array(some, np.int64) for some in places])
+        return (group << _PLACE_BITS) + place + 1, group, place
+
+    def _ranked(self, places: Places, seats: Places) -> Places:
+        return (self._group_of_seat[seats] << _PLACE_BITS) + places + 1
+
+    def _are_long(self, inside: Exchanges, stretch: Places) -> Flags:
+        """Tell of exchanges whether their stretch is worth asking for."""
+        number = np.cumsum(np.append(False, np.diff(stretch) != 0)) if len(stretch) else stretch
+        is_seat_first = np.append(True, (np.diff(stretch) != 0) | (np.diff(inside.seat) != 0))[: len(stretch)]
+        rows = np.bincount(number, weights=2 + (inside.processed >= 0))
+        seats = np.bincount(number, weights=is_seat_first)
+        return ((rows >= self._mins[0]) & (rows >= self._mins[1] * seats))[number]
+
+    def _feed_also(self, groups: dict[Key, GroupRows], exchanges: Exchanges) -> None:
+        """Feed the rows of exchanges, each at its place."""
+        changed: dict[Key, GroupRows] = {}
+        for place, obs in self._rows_of(exchanges):
+            key = self._steady.group_at(place)
+            changed[key] = groups[key]
+            groups[key].fed.append((place, obs))
+        for rows in changed.values():
+            rows.fed.sort(key=_PLACE)
+
+    def _rows_of(self, exchanges: Exchanges) -> list[Fed]:
+        """Return the rows of exchanges in their order."""
+        places = exchanges.rows()
+        return list(zip(places.tolist(), self._block.observations(places), strict=True))
+
+    def _under_way(self, exchanges: Exchanges, beyond: Places, first: Places, last: Places) -> dict[int, dict[int, set[int]]]:
+        found: dict[int, dict[int, set[int]]] = {}
+        some = exchanges.where(beyond)
+        for ends in (first[beyond], last[beyond]):
+            for number, seat, api in zip(ends.tolist(), some.seat.tolist(), some.api.tolist(), strict=True):
+                found.setdefault(number, {}).setdefault(seat, set()).add(api)
+        return found
+
+    # Feeding
+
+    def feed(self, group: GroupRows) -> None:
+        """Feed a group all that the block has of it."""
+        coming, last = iter(group.fed), -1
+        ahead: Fed | None = next(coming, None)
+        for stretch in group.stretches:
+            within: list[Fed] = []
+            while ahead is not None and ahead[0] < stretch.end:
+                if ahead[0] <= stretch.begin:
+                    group.checker.feed(ahead[1])
+                else:
+                    within.append(ahead)
+                ahead = next(coming, None)
+            self._pass(group.checker, stretch, within)
+            last = int(stretch.exchanges.response.max())
+        while ahead is not None:
+            group.checker.feed(ahead[1])
+            ahead = next(coming, None)
+        if last > max((place for place, obs in group.fed if obs.group is not None), default=-1):
+            group.checker.last_was(self._block.observations(np.array([last]))[0], is_newest=last > max((place for place, _ in group.fed), default=-1))
+
+    def _pass(self, checker: GroupChecker, stretch: StretchRows, within: list[Fed]) -> None:
+        """Let a group pass over a stretch; where it wants the rows it is fed some, and then asked of the rest, for they may be what it lacked."""
+        exchanges, some = stretch.exchanges, max(1, self._mins[0])
+        while len(exchanges) and not self._is_passed(checker, stretch, exchanges, within):
+            places = exchanges.rows()
+            until = int(places[some]) if some < len(places) else stretch.end
+            goes = exchanges.request < until
+            within = sorted([*within, *self._rows_of(exchanges.where(goes))], key=_PLACE)
+            for seat, api in zip(exchanges.seat[goes].tolist(), exchanges.api[goes].tolist(), strict=True):
+                stretch.under_way.setdefault(seat, set()).add(api)
+            rest = bisect_left(within, until, key=_PLACE)
+            for _, obs in within[:rest]:
+                checker.feed(obs)
+            exchanges, some, within = exchanges.where(~goes), some * 2, within[rest:]
+        if not len(exchanges):
+            for _, obs in within:
+                checker.feed(obs)
+
+    def _is_passed(self, checker: GroupChecker, stretch: StretchRows, exchanges: Exchanges, within: list[Fed]) -> bool:
+        ticks = np.sort(np.concatenate([exchanges.request, exchanges.response]))
+        at_ms = self._at_ms[ticks]
+        if (np.diff(at_ms) < 0).any():
+            return False
+        members = list(self._members(exchanges, stretch.under_way, float(at_ms[-1])))
+        return checker.pass_over(
+            Stretch(
+                members=members,
+                rows=len(exchanges.rows()),
+                places=ticks.tolist(),
+                at_ms=at_ms.tolist(),
+                fed=within,
+                read=lambda places: self._block.observations(np.array(places, np.int64)),
+            )
+        )
+
+    def _members(self, exchanges: Exchanges, under_way: dict[int, set[int]], end_ms: float) -> Iterator[Steady]:
+        asked = {int(exchanges.seat[begin]): exchanges.where(slice(begin, end)) for begin, end in _runs(exchanges.seat)}
+        for seat in dict.fromkeys((*asked, *under_way)):
+            shape = self._steady.seats[seat][1]
+            requests = self._requests(asked[seat]) if seat in asked else {}
+            apis = frozenset(self._steady.apis[api] for api in under_way.get(seat, ()))
+            assert shape.connection is not None
+            assert shape.generation is not None
+            yield Steady(
+                client=shape.client or "", wire_client=shape.client or "", member=shape.member or "", connection=shape.connection,
+                generation=shape.generation, instance=shape.instance, node=shape.node, apis=apis | requests.keys(), end_ms=end_ms,
+                last_ms=float(self._at_ms[asked[seat].response[-1]]) if seat in asked else end_ms, asked=requests,
+            )  # fmt: skip
+
+    def _requests(self, exchanges: Exchanges) -> dict[str, SteadyRequests]:
+        """Return the exchanges of one seat by their api."""
+        found: dict[str, SteadyRequests] = {}
+        for number in np.unique(exchanges.api).tolist():
+            some = exchanges.where(exchanges.api == number)
+            places, api = some.request.tolist(), self._steady.apis[number]
+            found[api] = SteadyRequests(
+                places=places, answer_places=some.response.tolist(), seqs=self._block.seq[some.request].tolist(),
+                answer_seqs=self._block.seq[some.response].tolist(), at_ms=self._at_ms[some.request].tolist(),
+                correlations=self._block.correlation[some.request].tolist(),
+                offsets=[self._offsets[place] for place in places] if api in COMMITS else (),
+            )  # fmt: skip
+        return found
+
+
+def _runs(values: Places) -> Iterator[tuple[int, int]]:
+    """Yield where equal values that follow one another begin and end."""
+    edges = np.flatnonzero(np.diff(values)) + 1
+    ends = [0, *edges.tolist(), len(values)] if len(values) else []
+    yield from pairwise(ends)

@@ -1,0 +1,122 @@
+"""Complete exchanges in a block of a trace, found by its columns: a request and its answer without error, of a member that names a generation.
+
+They are those of which checkers may want no row (`checkers/steady.py`). numpy comes with the extra `groupproof[spark]`: who has no blocks does not import this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from groupproof.harness.judging.checkers.fleet import Key
+from groupproof.harness.judging.checkers.listening_checker import SPEAKERS
+from groupproof.harness.judging.checkers.tracking.reader_registry import steady_apis
+from groupproof.protocol.trace_blocks import NO_CORRELATION, RowShape, TraceBlock
+
+__all__ = ["Exchanges", "Flags", "Places", "Seat", "SteadyExchanges"]
+
+_REQUEST, _PROCESSED, _RESPONSE = 1, 2, 3
+_ROLES: Final = {"request": _REQUEST, "processed": _PROCESSED, "response": _RESPONSE}
+_NOTHING: Final = -1
+
+Places = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+Seat = tuple[Key, RowShape]
+"""Who asks: the group, and what all rows of the member's share."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Exchanges:
+    """Exchanges, those of one seat after the other and in their order: where their rows stand, whose they are and of which api."""
+
+    request: Places
+    processed: Places
+    response: Places
+    seat: Places
+    api: Places
+
+    def where(self, which: Any) -> Exchanges:
+        return Exchanges(self.request[which], self.processed[which], self.response[which], self.seat[which], self.api[which])
+
+    def rows(self) -> Places:
+        """Return the places of their rows, in order."""
+        return np.sort(np.concatenate([self.request, self.processed[self.processed != _NOTHING], self.response]))
+
+    def __len__(self) -> int:
+        return len(self.request)
+
+
+class SteadyExchanges:
+    """The steady exchanges of a block, with the seats and the apis by their numbers. `may` tells of which shapes, `barred` are rows that are part of none."""
+
+    def __init__(self, block: TraceBlock, may: Callable[[RowShape], bool], barred: Places) -> None:
+        self._block = block
+        seats: dict[Seat, int] = {}
+        apis: dict[str, int] = {}
+        members: dict[RowShape, int] = {}
+        self._role, self._seat, self._member, self._api = (np.full(len(block.shapes), _NOTHING, np.int64) for _ in range(4))
+        for place, shape in enumerate(block.shapes):
+            if (seat := _seat_of(shape)) is not None and may(shape):
+                self._role[place] = _ROLES[shape.kind]
+                self._seat[place] = seats.setdefault(seat, len(seats))
+                self._member[place] = members.setdefault(seat[1]._replace(instance=None), len(members))
+                self._api[place] = apis.setdefault(shape.api or "", len(apis))
+        self.seats, self.apis = list(seats), list(apis)
+        self.exchanges = self._found(barred)
+
+    def group_at(self, place: int) -> Key:
+        """Return the group of a row that is of an exchange."""
+        return self.seats[int(self._seat[self._block.shape[place]])][0]
+
+    def _found(self, barred: Places) -> Exchanges:
+        block = self._block
+        member = self._member[block.shape]
+        member[barred] = _NOTHING
+        member[block.correlation == NO_CORRELATION] = _NOTHING
+        rows = np.flatnonzero(member != _NOTHING)
+        rows = rows[np.lexsort((block.correlation[rows], member[rows]))]
+        complete = self._complete(rows, member[rows])
+        return _one_after_another(complete.where(block.are_bare(complete.request)) if len(complete) else complete)
+
+    def _complete(self, rows: Places, member: Places) -> Exchanges:
+        """Return the exchanges that are all of their correlation's rows: a request, its answer, and between them when it was taken up, if that is told.
+
+        An answer need not name the instance, and none of its own is read anywhere: whose the exchange is, the request says.
+        """
+        role, api, number = self._role[self._block.shape[rows]], self._api[self._block.shape[rows]], self._block.correlation[rows]
+        is_first = np.ones(len(rows), np.bool_)
+        is_first[1:] = (np.diff(member) != 0) | (np.diff(number) != 0)
+        first = np.flatnonzero(is_first)
+        length = np.diff(np.append(first, len(rows)))
+        last = first + length - 1
+        middle = np.minimum(first + 1, last)
+        has_ends = (role[first] == _REQUEST) & (role[last] == _RESPONSE) & (api[first] == api[last]) & (api[first] == api[middle])
+        is_triple = (length == 3) & (role[middle] == _PROCESSED)
+        good = has_ends & ((length == 2) | is_triple)  # equal keys stay in the order of the rows
+        processed = np.where(is_triple, rows[middle], _NOTHING)
+        seat = self._seat[self._block.shape[rows[first][good]]]
+        found = Exchanges(rows[first][good], processed[good], rows[last][good], seat, api[first][good])
+        return found.where(np.argsort(seat, kind="stable"))
+
+
+def _seat_of(shape: RowShape) -> Seat | None:
+    """Return whose steady exchange a row may be part of; None where it is of none."""
+    is_frame = shape.kind in _ROLES and shape.who not in SPEAKERS and shape.api in steady_apis() and not shape.error
+    is_named = shape.client is not None and shape.connection is not None and bool(shape.member) and (shape.generation or 0) >= 0
+    if not is_frame or not is_named or shape.group is None or shape.generation is None:
+        return None
+    return (shape.run, shape.case, shape.group), shape._replace(kind="", api=None, error=None)
+
+
+def _one_after_another(found: Exchanges) -> Exchanges:
+    """Leave out what a member asked before it had the answer to what it had asked before, and that too."""
+    while len(found) > 1:
+        overlaps = (found.seat[1:] == found.seat[:-1]) & (found.request[1:] < found.response[:-1])
+        if not overlaps.any():
+            break
+        found = found.where(~(np.append(overlaps, False) | np.append(False, overlaps)))
+    return found

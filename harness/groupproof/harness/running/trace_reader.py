@@ -1,0 +1,78 @@
+"""One trace of many runs dealt to what is judged whole, and to the fleet that is judged as it is read. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from groupproof.harness.judging.checkers.fleet import Fleet
+from groupproof.harness.judging.observed.coordinator_side import ANSWERED
+from groupproof.harness.model.case import Case
+from groupproof.protocol.trace import Observation, Trace
+
+__all__ = ["HEAD_ROWS", "TELLS_WHOLE", "RunKey", "TraceReader", "is_whole", "tells_whole"]
+
+HEAD_ROWS: Final = 1_000
+"""Within so many observations a tap has told of its upstream, and a case that is in no catalogue what it is made of."""
+
+TELLS_WHOLE: Final = ("upstream", "origin")
+
+RunKey = tuple[str, str]
+"""A run, and the case that it is of."""
+
+
+def is_whole(case: str, cases: Mapping[str, Case]) -> bool:
+    """Tell whether the observations of a case are judged whole: it is in the catalogue, or what a report keeps of a coordinator's answers."""
+    return case in cases or case.startswith(f"{ANSWERED}/")
+
+
+def tells_whole(obs: Observation) -> bool:
+    return obs.who == "kit" and obs.body.get("name") in TELLS_WHOLE
+
+
+class TraceReader:
+    """Takes observations in the order of `seq`, run by run."""
+
+    def __init__(self, cases: Mapping[str, Case], *, head_rows: int = HEAD_ROWS) -> None:
+        self._head_rows = head_rows
+        self.whole: dict[RunKey, Trace] = {}
+        self.fleet = Fleet()
+        self._cases = cases
+        self._heads: dict[RunKey, Trace] = {}
+        self._live: set[RunKey] = set()
+
+    def take(self, observations: Iterable[Observation]) -> None:
+        """Take all that there is."""
+        for obs in observations:
+            self._add(obs)
+        self._finish()
+
+    def _add(self, obs: Observation) -> None:
+        key = (obs.run, obs.case)
+        if key in self._live:
+            self._feed(obs)
+        elif key in self.whole or is_whole(obs.case, self._cases):
+            self.whole.setdefault(key, []).append(obs)
+        else:
+            self._look(key, obs)
+
+    def _finish(self) -> None:
+        for key in list(self._heads):
+            self._is_live(key)
+
+    def _look(self, key: RunKey, obs: Observation) -> None:
+        """Keep the head of a run until it is certain that it tells of no tap and of no case."""
+        head = self._heads.setdefault(key, [])
+        head.append(obs)
+        if tells_whole(obs):
+            self.whole[key] = self._heads.pop(key)
+        elif len(head) >= self._head_rows:
+            self._is_live(key)
+
+    def _is_live(self, key: RunKey) -> None:
+        self._live.add(key)
+        for obs in self._heads.pop(key):
+            self._feed(obs)
+
+    def _feed(self, obs: Observation) -> None:
+        self.fleet.feed(obs)

@@ -1,0 +1,16 @@
+from __future__ import annotations
+
+import pytest
+from tests.traces import Story, verdict
+
+from groupproof.harness.judging.checkers.classic.request_storms import RequestsDoNotStorm
+from groupproof.harness.model.verdicts import Verdict
+
+
+@pytest.mark.parametrize(("gap_ms", "expected"), [(60, Verdict.OK), (10, Verdict.NON_STRICT)])
+def test_more_than_twenty_requests_of_a_kind_in_a_second_are_a_storm(gap_ms: int, expected: Verdict) -> None:
+    story = Story()
+    for number in range(40):
+        story.at(number * gap_ms).find(error=15)
+
+    assert verdict(RequestsDoNotStorm, story) is expected

@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.harness.judging.checkers.stories import busy_group
+
+from groupproof.protocol.trace import Observation, write_trace
+from groupproof.protocol.trace_blocks import NO_CORRELATION, NoBlocks, RowShape, TraceBlock, blocks_of_batches, blocks_of_lines, blocks_of_parquet
+from groupproof.protocol.trace_columns import to_batch, write_parquet
+
+Blocks = Callable[[Sequence[Observation]], Iterator[TraceBlock]]
+
+
+def of_lines(trace: Sequence[Observation]) -> Iterator[TraceBlock]:
+    return blocks_of_lines([b"".join(f"{line}\n".encode() for line in write_trace(trace))])
+
+
+def of_columns(trace: Sequence[Observation]) -> Iterator[TraceBlock]:
+    return blocks_of_batches([to_batch(trace)])
+
+
+BOTH = pytest.mark.parametrize("blocks", [of_lines, of_columns])
+EVERY = replace(
+    Observation(seq=3, at_ns=1 << 55, kind="request", run="007", case="a/b/c", who="tap", node=2, connection=5, client="m0", api="OffsetCommit", group="g"),
+    member="m0-1", instance="i", generation=4, member_epoch=6, error=27, correlation=9, offsets=(("t", 0, 1), ("u", 2, 3)), body={"a": b"\x00"},
+)  # fmt: skip
+
+
+@BOTH
+def test_a_block_has_every_row_as_the_observation_has_it(blocks: Blocks) -> None:
+    trace = [replace(obs, seq=seq) for seq, obs in enumerate([*busy_group(), EVERY])]
+    (block,) = blocks(trace)
+
+    assert [block.shapes[place] for place in block.shape] == [RowShape(*(getattr(obs, name) for name in RowShape._fields)) for obs in trace]
+    assert block.seq.tolist() == [obs.seq for obs in trace]
+    assert block.at_ns.tolist() == [obs.at_ns for obs in trace]
+    assert block.correlation.tolist() == [NO_CORRELATION if obs.correlation is None else obs.correlation for obs in trace]
+    assert len(set(block.shapes)) == len(block.shapes)
+
+
+@BOTH
+def test_rows_are_made_observations_again_where_somebody_asks(blocks: Blocks) -> None:
+    trace = list(blocks_rows := [*busy_group(), EVERY])
+    (block,) = blocks(trace)
+    places = np.array([0, 2, len(trace) - 1])
+
+    assert block.observations(places) == list(next(iter([[blocks_rows[place] for place in places]])))
+    assert [tuple(map(tuple, offsets)) for offsets in block.offsets(places)] == [trace[place].offsets for place in places]
+    assert block.observations(places[:0]) == []
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("body", "instance", "is_bare"),
+    [
+        ({}, None, True),
+        ({"group_instance_id": None, "topics": []}, None, True),
+        ({"group_instance_id": "i"}, None, False),
+        ({"group_instance_id": "i"}, "i", True),
+        ({"members": [{"group_instance_id": "i"}]}, "i", False),
+        ({"protocols": [{"name": "range"}]}, None, False),
+    ],
+)
+def test_a_body_that_names_an_instance_or_members_is_told_from_a_bare_one(
+    blocks: Blocks, body: dict[str, object], instance: str | None, is_bare: bool
+) -> None:
+    bare = Observation(seq=0, at_ns=0, kind="request", body={"group_instance_id": None})
+    (block,) = blocks([bare, replace(bare, seq=1, body=body, instance=instance), bare])
+
+    assert block.are_bare(np.array([0, 1, 2])).tolist() == [True, is_bare, True]
+
+
+def test_a_body_whose_keys_are_written_in_another_way_is_not_bare() -> None:
+    key = b'{"seq":0,"at_ns":0,"kind":"request","body":{"group\\u005finstance_id":"i"}}\n'
+    (block,) = blocks_of_lines([key])
+
+    assert block.are_bare(np.array([0])).tolist() == [False]
+
+
+@pytest.mark.parametrize(
+    "text", [b"\n", b'{"seq":0,"at_ns":0}\n', b'{"seq":0,"at_ns":0,"kind":"event"}\r\n', b'{"seq":"0","at_ns":0,"kind":"event"}\n', b'{"seq":99999999999999999999,"at_ns":0,"kind":"event"}\n']
+)  # fmt: skip
+def test_what_rows_may_understand_and_blocks_do_not_is_left_to_rows(text: bytes) -> None:
+    with pytest.raises(NoBlocks):
+        list(blocks_of_lines([text]))
+
+
+def test_parquet_comes_in_blocks_with_what_its_folders_name(tmp_path: Path) -> None:
+    file = tmp_path / "run=r7" / "piece.parquet"
+    file.parent.mkdir()
+    write_parquet(tmp_path / "all.parquet", busy_group())
+    import pyarrow.parquet as pq
+
+    pq.write_table(pq.read_table(tmp_path / "all.parquet").drop_columns(["run", "instance", "correlation"]), file)
+    (block,) = blocks_of_parquet(file, tmp_path)
+
+    assert {shape.run for shape in block.shapes} == {"r7"}
+    assert {shape.instance for shape in block.shapes} == {None}
+    assert set(block.correlation.tolist()) == {NO_CORRELATION}
+
+
+def test_columns_that_are_no_trace_s_are_left_to_rows(tmp_path: Path) -> None:
+    import pyarrow as pa
+
+    for batch in (
+        pa.RecordBatch.from_pydict({"seq": [1], "at_ns": [None], "kind": ["a"]}),
+        pa.RecordBatch.from_pydict({"seq": ["x"], "at_ns": [1], "kind": ["a"]}),
+    ):
+        with pytest.raises(NoBlocks):
+            list(blocks_of_batches([batch]))
+    broken = tmp_path / "a.parquet"
+    broken.write_bytes(b"PAR1")
+    with pytest.raises(NoBlocks):
+        list(blocks_of_parquet(broken, broken))
