@@ -1,6 +1,6 @@
 """Complete exchanges in a block of a trace, found by its columns: a request and its answer without error, of a member that names a generation.
 
-They are those of which checkers may want no row (`checkers/steady.py`). numpy comes with the extra `groupproof[spark]`: who has no blocks does not import this.
+They are those of which checkers may want no row (`judging/checkers/steady.py`). numpy comes with the extra `groupproof[spark]`: who has no blocks does not import this.
 """
 
 from __future__ import annotations
