@@ -22,7 +22,9 @@ except ImportError as missing:
 ASSIGNORS = ("range", "roundrobin", "cooperative-sticky")
 CONSUMER_PROTOCOL_SINCE = 0x02040000  # librdkafka 2.4: KIP-848 as an early access
 PREVIEW_BEFORE = 0x020C0000  # librdkafka 2.12: it is no longer a preview
-REFUSED_SINCE = 0x020A0000  # librdkafka 2.10 refuses a session timeout; before, the default is held against max.poll.interval.ms
+REFUSED_SINCE = (
+    0x020A0000  # librdkafka 2.10 refuses a session timeout and has regular expressions; before, the default is held against max.poll.interval.ms
+)
 
 SETTINGS = {
     "bootstrap": "bootstrap.servers", "group": "group.id", "client_id": "client.id", "instance_id": "group.instance.id",
@@ -69,11 +71,13 @@ class ConfluentMember(PollingMember):
     commits_pending = 0  # asynchronous commits that were commanded and have not called back
 
     def open(self, subscribe: Subscribe) -> None:
+        pattern = subscribe.take("pattern")
+        if pattern is not None and subscribe.dialect == "consumer" and confluent_kafka.libversion()[1] < REFUSED_SINCE:
+            raise Unimplemented("librdkafka before 2.10 has no regular expressions in a consumer group")
         settings = self._settings(subscribe)
         self.is_static = "group.instance.id" in settings
         callbacks = {"on_commit": self.on_commit, "error_cb": self.on_error}
         self.consumer = Consumer({**settings, **callbacks})
-        pattern = subscribe.take("pattern")
         self.resubscribe(subscribe.topics if pattern is None else [f"^({pattern})$"])
 
     def _settings(self, subscribe: Subscribe) -> dict[str, Any]:
@@ -85,6 +89,8 @@ class ConfluentMember(PollingMember):
                 subscribe.ignore(field)
             if confluent_kafka.libversion()[1] < REFUSED_SINCE:
                 settings["session.timeout.ms"] = min(45_000, settings.get("max.poll.interval.ms", 45_000))
+                # It is never sent; with an eager one, the default, callbacks are given whole assignments (librdkafka 2.4.0, INTRODUCTION.md).
+                settings["partition.assignment.strategy"] = "cooperative-sticky"
         else:
             settings["partition.assignment.strategy"] = ",".join(_assignors(subscribe.take("assignors", ["range"])))
             if settings.get("max.poll.interval.ms", 300_000) < (session := settings.get("session.timeout.ms", 45_000)):
