@@ -29,6 +29,7 @@ from groupproof.harness.judging.case_checkers.consumer.epoch_leave import (
     has_partitions_again,
     is_quiet_after_leaving,
     leaves,
+    leaves_what_it_asked_for,
     returns_partitions_first,
     stays_out,
 )
@@ -162,6 +163,27 @@ _ORDERLY: tuple[Case, ...] = (
         is_quiet_after_leaving("m0", after="leaving", before="back"),
         joins_anew("m0", after="back", requirement="CGV-15"),
         joins_in_full("m0"),
+        needs=["resubscribe"],
+    ),
+    case(
+        "leave/unsubscribe-while-joining",
+        "A member that unsubscribes while its join waits for an answer leaves all the same.",
+        ("CGV-14",),
+        MUST,
+        plan(
+            subject(),
+            session_ms=30_000,
+            steps=[
+                holds("held", BEAT, ms=2_500),
+                *start("m0"),
+                triggered("held"),
+                mark("leaving"),
+                command("m0", "unsubscribe", wait=False, within_ms=LONG_MS),
+                left("m0", after="leaving", within_ms=LONG_MS + 1_000),
+                passing(3 * INTERVAL_MS),
+            ],
+        ),
+        leaves_what_it_asked_for("m0", after="leaving"),
         needs=["resubscribe"],
     ),
     # KAFKA-16165: the poll deadline met the leave under way, and the leave was never sent.

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 from tests.epoch_traces import BOTH, EpochStory
-from tests.traces import verdict
+from tests.traces import ID, verdict
 
 from groupproof.harness.judging.case_checkers.consumer.epoch_leave import (
     BACK_SOON,
@@ -17,6 +17,7 @@ from groupproof.harness.judging.case_checkers.consumer.epoch_leave import (
     is_quiet_after_leaving,
     leaves,
     leaves_nothing_behind,
+    leaves_what_it_asked_for,
     returns_partitions_first,
     stays_out,
 )
@@ -192,3 +193,31 @@ def test_an_error_that_meets_the_leave_alone_shows_nothing(judge: Callable[..., 
 def test_who_was_no_member_can_be_fenced_as_none() -> None:
     with pytest.raises(NotReached):
         verdict(commits_as_nobody("m0", after="error"), EpochStory().fenced())
+
+
+def joining(does: Does, member: str = ID) -> EpochStory:
+    """Tell how a member is told to leave before its join is answered, and what it does then."""
+    story = EpochStory()
+    asked = story.ask(0, member=member, owns=())
+    story.mark("leaving")
+    story.at(500).reply(asked, 1, gives=BOTH)
+    does(story.at(600))
+    story.end(12_000)
+    return story
+
+
+@pytest.mark.parametrize(
+    ("does", "member", "expected"),
+    [
+        (lambda story: story.hb(-1), ID, OK),
+        (lambda story: story.commit(("t", 0, 1)), ID, FAILED),
+        (lambda story: story.commit(("t", 0, 1)), "", OPEN),
+    ],
+)
+def test_who_leaves_while_it_joins_leaves_what_it_is_given(does: Does, member: str, expected: Verdict) -> None:
+    assert verdict(leaves_what_it_asked_for("m0", after="leaving"), joining(does, member)) is expected
+
+
+def test_who_asked_for_nothing_has_nothing_to_leave() -> None:
+    with pytest.raises(NotReached):
+        verdict(leaves_what_it_asked_for("m0", after="leaving"), EpochStory().mark("leaving"))

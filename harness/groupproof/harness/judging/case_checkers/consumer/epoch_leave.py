@@ -25,6 +25,7 @@ __all__ = [
     "is_quiet_after_leaving",
     "leaves",
     "leaves_nothing_behind",
+    "leaves_what_it_asked_for",
     "returns_partitions_first",
     "stays_out",
 ]
@@ -55,6 +56,25 @@ def leaves(client: str, *, after: str, epoch: int = LEAVE, requirement: str = "C
         elif missing is None:
             yield claim.ok("It did.", came)
         yield identity.ok("It does.", came) if leave.member == mine.member else identity.failed("It names another.", came)
+
+    return TimedJudge(judge, after, within_ms)
+
+
+def leaves_what_it_asked_for(client: str, *, after: str, requirement: str = "CGV-14", within_ms: float = 9_000) -> Judge:
+    """Judge that a client which leaves while its join waits for an answer says so: the coordinator has made it a member, whom nobody runs."""
+    claim = Claim(requirement=requirement, expected="The client leaves the group that it was about to join.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        asked = [beat for beat in beats(ev, client, before=after) if beat.is_join]
+        if not asked or asked[-1].answer is None:
+            raise NotReached(f"{client} was given no membership")
+        leave = next((beat.request for beat in beats(ev, client, after) if beat.is_leave), None)
+        if leave is None and not asked[-1].request.member:
+            yield claim.found(Verdict.INFORMATIONAL, "It had no id to leave by, until its join was answered.", asked[-1].answer)
+            return
+        never, late = "It never did.", "It left late."
+        missing = overdue(ev, claim, leave, since=moment(ev, after), within_ms=within_ms, never=never, late=late)
+        yield missing or claim.ok("It did.", leave)
 
     return TimedJudge(judge, after, within_ms)
 
