@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from tests.harness.commands.pytest_plugin.clients_at_hand import ROOT, pytest_in, site_of
+from tests.power.shares import in_turn, parts
 
 EXAMPLES = {
     "orders-kafka-python": ("kafka-python@3.0.12", "Cannot block on net.run() from the IO thread itself"),
@@ -14,7 +15,7 @@ EXAMPLES = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("name", parts([(name,) for name in EXAMPLES], lambda row: row == (in_turn(list(EXAMPLES)),)))
 def test_an_example_catches_its_bug_and_passes_without_it(name: str, tmp_path: Path) -> None:
     client, message = EXAMPLES[name]
     site = site_of(client)
