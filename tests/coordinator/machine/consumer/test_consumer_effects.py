@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pytest
 from tests.coordinator.machine.consumer.measured_scripts import last
 
 NEWEST = "kafka-4.4"
@@ -41,6 +42,18 @@ def test_a_changed_topic_bumps_the_group_epoch_once() -> None:
     grown = ("A join names=later", "wait 1100", "epoch", "topic later=2", "A beat", "wait 1100", "A beat owned=own", "bumps")
 
     assert last(NEWEST, *grown).bumps == 1
+
+
+@pytest.mark.parametrize("release", ["kafka-4.1", "kafka-4.2", NEWEST])
+def test_a_resolution_counts_a_topic_that_was_dropped_with_an_expression_before_it(release: str) -> None:
+    """The hash of the group's topics is another one, though the expression itself matches none. Fuzzing of 4.2.2 found it."""
+    course = ("A join names=t regex=u", "wait 1100", "A beat", "wait 1100", "A beat regex=u-none owned=own", "A beat owned=own")
+
+    before, after = last(release, *course), last(release, *course, "wait 1100", "A beat owned=own", "A beat owned=own")
+
+    assert (before.code, after.code) == (0, 0)
+    assert before.epoch is not None
+    assert after.epoch == before.epoch + 1
 
 
 def test_a_group_that_moves_keeps_its_members_and_its_order_to_revoke() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tests.coordinator.machine.consumer.dialect_at_hand import profile_of
-from tests.coordinator.machine.consumer.measured_answers import RELEASES
+from tests.coordinator.machine.consumer.measured_answers import RELEASES, Observed
 from tests.coordinator.machine.consumer.measured_scripts import Player, last
 
 from groupproof.protocol.wire import messages
@@ -136,14 +136,18 @@ def test_what_is_parked_is_answered_27_even_where_the_group_cannot_be_converted(
     assert last(NEWEST, *parked, "A join").code == 81
 
 
-def test_a_group_in_its_first_join_phase_cannot_be_converted() -> None:
+def test_a_group_in_its_first_join_phase_cannot_be_converted_unless_its_members_are_gone() -> None:
+    assert _in_an_initial_delay("K joingroup version=3", "A join").code == -1
+
+    assert _in_an_initial_delay("K joingroup", "K joingroup", "A join", "K leavegroup", "A join").code == 0
+
+
+def _in_an_initial_delay(*lines: str) -> Observed:
     player = Player(NEWEST)
     player.settings |= {"group.initial.rebalance.delay.ms": 3_000}
     player.machine = player._machine()
     player.machine.change_topics(player.topics)
     player.group = "g"
-    for line in ("K joingroup version=3", "A join"):
-        observed = player.play("-", line.split(" "))
-
-    assert observed is not None
-    assert observed.code == -1
+    answers = [player.play("-", line.split(" ")) for line in lines]
+    assert answers[-1] is not None
+    return answers[-1]

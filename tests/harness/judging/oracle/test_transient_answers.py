@@ -10,11 +10,12 @@ from groupproof.coordinator.machine.offsets import CommittedOffset
 from groupproof.coordinator.machine.storage import StoredGroup, StoredOffsets
 from groupproof.harness.judging.oracle.answer_diff import Difference
 from groupproof.harness.judging.oracle.predictions import findings_of
-from groupproof.harness.judging.oracle.transient_answers import may_be_unseen, shows_no_group, shows_state_before
+from groupproof.harness.judging.oracle.transient_answers import may_be_unseen, shows_empty_consumer_group, shows_no_group, shows_state_before
 from groupproof.protocol.rules.deltas import CoordinatorKind
 from groupproof.protocol.trace import Trace
 from groupproof.protocol.vocabulary import Api, GroupState
-from groupproof.protocol.wire.admin_messages import OffsetDeletePartition, OffsetDeleteRequest, OffsetDeleteTopic
+from groupproof.protocol.wire.admin_messages import ListGroupsRequest, OffsetDeletePartition, OffsetDeleteRequest, OffsetDeleteTopic
+from groupproof.protocol.wire.consumer_messages import ConsumerGroupHeartbeatRequest
 from groupproof.protocol.wire.messages import DeleteGroupsRequest, GroupRequest, HeartbeatRequest
 
 WRITTEN = StoredGroups(groups=(StoredGroup(group_id="g", generation=1, protocol_type=None, protocol_name=None, leader=None, since_ms=0),))
@@ -103,3 +104,45 @@ def test_who_asks_while_the_group_is_deleted_may_find_it_dead_before_4_0() -> No
 def test_who_asks_while_the_last_offsets_are_deleted_may_find_the_group_dead() -> None:
     assert findings_of(deleted(EMPTIED, gap_ms=0), profile="kafka-2.8", settings=SETTINGS) == []
     assert findings_of(deleted(EMPTIED, gap_ms=5), profile="kafka-2.8", settings=SETTINGS) != []
+
+
+EMPTY_GROUP = {"group_id": "g", "protocol_type": "consumer", "group_state": "Empty", "group_type": "consumer"}
+
+
+def forgotten(member_id: str = "nobody", **shown: str) -> Trace:
+    """Return how a JoinGroup comes to an Empty consumer group, and how the group is listed after it."""
+    recording = Recording("kafka-4.2")
+    for epoch in (0, -1):
+        recording.ask("a", _beats("a", epoch), version=1)
+        recording.wait(10)
+    recording.join("b", member_id=member_id)
+    recording.wait(10)
+    recording.ask("z", ListGroupsRequest(), version=5)
+    recording.wait(10)
+    return changed(recording.end(), "ListGroups z", bodied(groups=({**EMPTY_GROUP, **shown},)))
+
+
+def _beats(member_id: str, epoch: int) -> ConsumerGroupHeartbeatRequest:
+    return ConsumerGroupHeartbeatRequest(
+        group_id="g", member_id=member_id, member_epoch=epoch, rebalance_timeout_ms=9_000, subscribed_topic_names=("t",), topic_partitions=()
+    )
+
+
+def test_an_empty_consumer_group_that_a_refused_join_forgot_is_shown_still() -> None:
+    """`classicGroupJoinToClassicGroup` takes the group from memory, and returns none of the records that would delete it."""
+    assert findings_of(forgotten(), profile="kafka-4.2", settings=SETTINGS) == []
+
+
+def test_it_is_shown_as_it_was_and_only_where_the_join_was_refused() -> None:
+    assert findings_of(forgotten(group_state="Stable"), profile="kafka-4.2", settings=SETTINGS) != []
+    assert findings_of(forgotten(group_type="classic"), profile="kafka-4.2", settings=SETTINGS) != []
+    assert findings_of(forgotten(member_id=""), profile="kafka-4.2", settings=SETTINGS) != []
+
+
+def test_what_looks_like_an_empty_consumer_group_is_one_group_or_a_member_that_it_does_not_have() -> None:
+    assert shows_empty_consumer_group(Api.LIST_GROUPS, {"groups": [EMPTY_GROUP]})
+    assert shows_empty_consumer_group(Api.CONSUMER_GROUP_DESCRIBE, {"groups": [{"group_state": "Empty"}]})
+    assert shows_empty_consumer_group(Api.OFFSET_FETCH, {"groups": [{"group_id": "g", "error_code": 25}]})
+    assert not shows_empty_consumer_group(Api.OFFSET_FETCH, {"groups": [{"group_id": "g", "error_code": 69}]})
+    assert not shows_empty_consumer_group(Api.LIST_GROUPS, {"groups": []})
+    assert not shows_empty_consumer_group(Api.DESCRIBE_GROUPS, {"groups": [EMPTY_GROUP]})

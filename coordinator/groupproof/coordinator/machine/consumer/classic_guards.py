@@ -34,7 +34,9 @@ def _too_many_to_upgrade(event: Event) -> bool:
 
 
 def _no_protocol_yet(event: Event) -> bool:
-    return event.existing_group.protocol_name is None
+    """Tell whether a member would have to be read by the chosen protocol: without members the group is converted (`ConsumerGroup.fromClassicGroup`)."""
+    group = event.existing_group
+    return group.protocol_name is None and len(group.members) > 0
 
 
 def _unreadable(event: Event) -> bool:

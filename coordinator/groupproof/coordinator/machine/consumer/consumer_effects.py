@@ -196,9 +196,11 @@ def _resolution_is_due(engine: EffectContext, group: ConsumerGroup, event: Consu
 
 
 def _resolve(engine: EffectContext, event: ConsumerGroupEvent) -> None:
+    """Bump where an expression matches other topics, or the group's topics are others than at the last bump: an expression may have been dropped since
+    (`handleRegularExpressionsResult` compares the metadata's hash)."""
     group = group_of(event)
-    if resolve_regexes(engine, group, event.now_ms):
-        group.look_at(engine.topics)
+    matches_others = resolve_regexes(engine, group, event.now_ms)
+    if group.look_at(engine.topics) or matches_others:
         group.generation += 1
 
 

@@ -393,8 +393,8 @@ class HistoryReplay:
         at_ms, moved = self._journal.transitions[-1] if self._journal.transitions else (0, None)
         group, created_ms = self._history.group, self._journal.created_ms
         return is_passing(step.exchange, step.expected or {}, found, Moment(
-            group=group, profile=self._profile, moved=moved, exchanges=self._history.exchanges,
-            moved_with=[step.exchange for step in self._journal.steps.values() if step.due_ms == at_ms],
+            group=group, profile=self._profile, moved=moved, moved_at_ms=at_ms, exchanges=self._history.exchanges,
+            steps=tuple(self._journal.steps.values()),
             stored=self._machine.stored(partition_of(group, self._settings.offsets_topic_num_partitions)),
             is_new=created_ms is not None and step.exchange.ready_ms - created_ms <= self._tolerance.unseen_ms,
         ))  # fmt: skip

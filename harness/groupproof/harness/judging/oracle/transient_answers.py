@@ -1,5 +1,5 @@
 """What a group shows to whoever looks, for a moment or a while: a new one is Dead, or not listed; one that moves is still where it was; one that is
-deleted is Dead before it is gone; an instance that returned is fenced by the next that does. Pure.
+deleted is Dead before it is gone; one that is forgotten, and not deleted, is shown still; an instance that returned is fenced by the next that does. Pure.
 
 With the coordinator in Scala a new group is unseen for some milliseconds. With the one in Java brokers read as of the last record that was committed (CoordinatorRuntime), so that it lasts until
 something is written of the group; or of another in its partition, which no history tells.
@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
+from groupproof.protocol.rules.consumer.consumer_terms import ConsumerState
 from groupproof.protocol.rules.deltas import CoordinatorKind
 from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState
 from groupproof.protocol.wire.error_responses import error_of
@@ -20,16 +22,21 @@ if TYPE_CHECKING:
     from groupproof.coordinator.machine.coordinator import StoredGroups, Transition
     from groupproof.harness.judging.oracle.answer_diff import Difference
     from groupproof.harness.judging.oracle.exchanges import Exchange
+    from groupproof.harness.judging.oracle.history_replay import Step
     from groupproof.protocol.rules import Profile
 
-__all__ = ["Moment", "is_fenced_by_the_next", "is_passing", "may_be_unseen", "shows_dead_group", "shows_no_group", "shows_state_before"]
+__all__ = [
+    "Moment", "is_fenced_by_the_next", "is_passing", "may_be_unseen", "shows_dead_group", "shows_empty_consumer_group", "shows_no_group", "shows_state_before",
+    "was_forgotten",
+]  # fmt: skip
 
+_LISTINGS: Final = (Api.LIST_GROUPS, Api.CONSUMER_GROUP_DESCRIBE)
 _DELETIONS: Final = (Api.DELETE_GROUPS, Api.OFFSET_DELETE)  # an Empty group dies with its last offset too
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moment:
-    """When a request was taken up, as far as a walk has come. The group last `moved` with the answers to `moved_with`; `stored` is what is written of
+    """When a request was taken up, as far as a walk has come by its `steps`. The group last `moved` at `moved_at_ms`; `stored` is what is written of
     its partition, `is_new` whether the group was made only just."""
 
     group: str
@@ -37,8 +44,14 @@ class Moment:
     stored: StoredGroups
     is_new: bool
     moved: Transition | None
-    moved_with: Sequence[Exchange]
+    moved_at_ms: int
+    steps: Sequence[Step]
     exchanges: Sequence[Exchange]
+
+    @property
+    def moved_with(self) -> list[Exchange]:
+        """Return what was answered as the group last moved."""
+        return [step.exchange for step in self.steps if step.due_ms == self.moved_at_ms]
 
 
 def is_passing(asked: Exchange, expected: Mapping[str, Any], found: Sequence[Difference], at: Moment) -> bool:
@@ -49,6 +62,8 @@ def is_passing(asked: Exchange, expected: Mapping[str, Any], found: Sequence[Dif
     if at.moved is not None and at.moved.after is GroupState.DEAD and shows_dead_group(asked, at.moved_with, at.profile):
         return True
     if is_fenced_by_the_next(asked, at.exchanges, line):
+        return True
+    if shows_empty_consumer_group(asked.api, answer) and was_forgotten(asked, at.steps):
         return True
     is_unseen = not asked.is_stray and (at.is_new or may_be_unseen(at.group, at.stored, line))
     return is_unseen and shows_no_group(asked.api, answer) and not shows_no_group(asked.api, expected)
@@ -66,6 +81,27 @@ def may_be_unseen(group: str, stored: StoredGroups, line: CoordinatorKind) -> bo
     """Tell whether a broker with that coordinator may not show a group that is there: nothing is written of it."""
     written = {*(group.group_id for group in stored.groups), *(offset.group_id for offset in stored.offsets if offset.committed or offset.pending)}
     return line is CoordinatorKind.JAVA and group not in written
+
+
+def shows_empty_consumer_group(api: Api, answer: Mapping[str, Any]) -> bool:
+    """Tell whether an answer is of one group, which is of consumers and Empty, or says that a member is not among its own."""
+    if api is Api.OFFSET_FETCH:
+        return error_of(api, answer) == ErrorCode.UNKNOWN_MEMBER_ID
+    states = [group.get("group_state") for group in answer.get("groups", [])]
+    kinds = {group.get("group_type", CONSUMER.name) for group in answer.get("groups", [])}
+    return api in _LISTINGS and states == [ConsumerState.EMPTY.value] and kinds == {CONSUMER.name}
+
+
+def was_forgotten(asked: Exchange, steps: Sequence[Step]) -> bool:
+    """Tell whether the group is gone by a JoinGroup to an Empty consumer group that was refused: GroupMetadataManager forgets the group for it, and returns no record.
+
+    Who reads as of the last record sees the group until another is written to its partition; who loads the partition sees it again (`classicGroupJoinToClassicGroup`).
+    """
+    is_gone = any(step.exchange is asked and step.before is None for step in steps)
+    last = next((step for step in reversed(steps) if step.exchange is not asked and step.before is not None), None)
+    if not is_gone or last is None or last.before is None or last.exchange.api is not Api.JOIN_GROUP:
+        return False
+    return last.before.state is ConsumerState.EMPTY and error_of(Api.JOIN_GROUP, last.expected or {}) == ErrorCode.UNKNOWN_MEMBER_ID
 
 
 def shows_state_before(found: Sequence[Difference], moved: Transition) -> bool:

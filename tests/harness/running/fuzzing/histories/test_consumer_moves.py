@@ -10,7 +10,7 @@ from tests.harness.running.fuzzing.drawn import Dice
 
 from groupproof.coordinator.planted.variants import variant_named
 from groupproof.harness.model.consumer_script_builders import beat, commit, describe, join
-from groupproof.harness.model.script import Ask, GrowTopic, Script
+from groupproof.harness.model.script import Ask, DeleteTopic, GrowTopic, Script
 from groupproof.harness.running.fuzzing.histories.consumer_moves import OWN_TOPIC, TOPICS, malformed_heartbeat
 from groupproof.harness.running.fuzzing.histories.coordinator_fuzz import FuzzEffort, Fuzzing, kinds_of, topics_drawn
 from groupproof.harness.running.fuzzing.histories.history_source import Kind, histories
@@ -48,12 +48,13 @@ def test_of_a_dialect_that_is_asked_for_are_most_histories_and_the_others_are_in
 
 
 @pytest.mark.slow
-def test_members_join_leave_for_now_and_for_good_and_topics_come_and_grow() -> None:
+def test_members_join_leave_for_now_and_for_good_and_topics_come_grow_and_go() -> None:
     steps = [step for script in _drawn() for step in script.steps]
     epochs = {step.fields["member_epoch"] for step in steps if isinstance(step, Ask) and step.api is Api.CONSUMER_GROUP_HEARTBEAT}
 
     assert {0, -1, -2} <= {epoch for epoch in epochs if isinstance(epoch, int)}
     assert {step.topic for step in steps if isinstance(step, GrowTopic)} == {OWN_TOPIC}
+    assert {step.topic for step in steps if isinstance(step, DeleteTopic)} == {OWN_TOPIC}
 
 
 def test_histories_of_a_release_without_the_protocol_have_the_classic_topics() -> None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import trio
 
-from groupproof.harness.model.script import Ask, AwaitAnswer, Cut, Pass, Script
+from groupproof.harness.model.script import Ask, AwaitAnswer, Cut, DeleteTopic, GrowTopic, Pass, Script
 from groupproof.harness.model.script_builders import beat, describe, join
 from groupproof.harness.running.fuzzing.histories.shrink_history import plainer, shrunk, tidied, without_parts
 
@@ -66,3 +66,10 @@ def test_a_script_that_needs_all_of_its_steps_stays_as_it_is() -> None:
         return [False] * len(scripts)
 
     assert trio.run(shrunk, SCRIPT, never) == SCRIPT
+
+
+def test_a_deletion_goes_with_what_made_its_topic() -> None:
+    made, gone = GrowTopic(topic="later", partitions=2), DeleteTopic(topic="later")
+
+    assert tidied([made, gone, made, gone]) == [made, gone, made, gone]
+    assert tidied([gone, made, gone, gone]) == [made, gone]

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from groupproof.harness.judging.oracle.predictions import settings_of
 from groupproof.harness.model.common_versions import common_versions
-from groupproof.harness.model.script import Ask, AwaitAnswer, Cut, GrowTopic, Pass, Script, ScriptStep
+from groupproof.harness.model.script import Ask, AwaitAnswer, Cut, DeleteTopic, GrowTopic, Pass, Script, ScriptStep
 from groupproof.harness.running.fuzzing.choice_source import Drawer
 from groupproof.harness.running.fuzzing.histories.dialect_histories import DialectHistories
 from groupproof.harness.running.fuzzing.histories.history_registry import histories_on
@@ -34,6 +34,8 @@ _HASTY = 14
 _CUT = 30
 _PASS = 7
 _GROWTH = 30
+_DELETION: Final = 2
+"""Of so many changes of a topic that is there one deletes it."""
 _PARTITIONS_MAX = 6
 _MIXED: Final = 4
 """One history in so many has requests of all dialects that the profile speaks, the others of one."""
@@ -107,7 +109,7 @@ class _Author:
             if self.drawer.chance(_CUT) and self.outlook.connections:
                 self._cut()
             elif self.own_topics and self.drawer.chance(_GROWTH):
-                self._grow(self.drawer.one_of(self.own_topics))
+                self._change(self.drawer.one_of(self.own_topics))
             elif self.drawer.chance(_PASS) and self.passed_ms < _PASSES_MS_MAX:
                 self._pass()
             else:
@@ -161,13 +163,17 @@ class _Author:
         self.steps.append(Cut(connection=connection, resets=self.drawer.chance(2)))
         self.outlook.cut(connection)
 
-    def _grow(self, topic: str) -> None:
-        """Let the history's own topic come, or grow, to six partitions at most; that it is known of at once cannot be relied on."""
-        partitions = self.outlook.partitions_of(topic) + self.drawer.number(1, 2)
-        if partitions <= _PARTITIONS_MAX:
+    def _change(self, topic: str) -> None:
+        """Let the history's own topic come, grow to six partitions at most, or go, after which it may come again under another id."""
+        partitions = self.outlook.partitions_of(topic)
+        if partitions and self.drawer.chance(_DELETION):
             self._settle_debts()
-            self.steps.append(GrowTopic(topic=topic, partitions=partitions))
-            self.outlook.grow(topic, partitions)
+            self.steps.append(DeleteTopic(topic=topic))
+            self.outlook.delete(topic)
+        elif (grown := partitions + self.drawer.number(1, 2)) <= _PARTITIONS_MAX:
+            self._settle_debts()
+            self.steps.append(GrowTopic(topic=topic, partitions=grown))
+            self.outlook.grow(topic, grown)
 
     def _pass(self) -> None:
         """Let a little time pass, well before the next deadline, or go well beyond it."""

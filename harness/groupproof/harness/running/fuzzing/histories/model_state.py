@@ -6,6 +6,7 @@ broker then does the same is the oracle's business, not this module's.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
@@ -60,6 +61,7 @@ class ModelState:
     memory: Memory = field(init=False)
     _machine: Coordinator = field(init=False)
     _counts: dict[str, int] = field(init=False)
+    _deleted: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
         self.memory = Memory(names=Names(case="drawn", key="", topics=self.topics, own=self.own_topics))
@@ -76,9 +78,16 @@ class ModelState:
         self._counts[topic] = partitions
         self._look_at_topics()
 
+    def delete(self, topic: str) -> None:
+        """Let the topic go. One of its name that comes later has another id."""
+        del self._counts[topic]
+        self._deleted[topic] += 1
+        self._look_at_topics()
+
     def _look_at_topics(self) -> None:
         real = {self.memory.names.topic(name): count for name, count in self._counts.items()}
-        self.memory.topic_ids |= {name: str(uuid5(NAMESPACE_OID, name)) for name in real}
+        lives = {self.memory.names.topic(name): count for name, count in self._deleted.items()}
+        self.memory.topic_ids = {name: str(uuid5(NAMESPACE_OID, f"{name}/{lives.get(name, 0)}")) for name in real}
         self._machine.change_topics({name: TopicImage(self.memory.topic_ids[name], count) for name, count in real.items()})
 
     @property

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from groupproof.harness.model.script import Ask, AwaitAnswer, Cut, Pass, Script, ScriptStep
+from groupproof.harness.model.script import Ask, AwaitAnswer, Cut, DeleteTopic, GrowTopic, Pass, Script, ScriptStep
 from groupproof.harness.running.fuzzing.shrink import Attempt, shrink
 
 __all__ = ["plainer", "shrunk", "size_of", "tidied", "without_parts"]
@@ -52,18 +52,35 @@ def without_parts(steps: Steps, length: int) -> Iterator[Steps]:
 
 
 def tidied(steps: Sequence[ScriptStep]) -> list[ScriptStep]:
-    """Return the steps without those that refer to what is gone: waits for requests that are not sent, cuts of connections that nobody opened."""
+    """Return the steps without those that refer to what is gone: waits for requests that are not sent, cuts of connections that nobody opened, deletions of topics that are not there."""
     asked: set[str] = set()
     opened: set[str] = set()
+    made: set[str] = set()
     left: list[ScriptStep] = []
     for step in steps:
         if isinstance(step, Ask):
             asked.add(step.label)
             opened.add(step.over or step.member)
-        elif (isinstance(step, AwaitAnswer) and step.label not in asked) or (isinstance(step, Cut) and step.connection not in opened):
+        elif isinstance(step, GrowTopic):
+            made.add(step.topic)
+        elif _is_lost(step, asked, opened, made):
             continue
+        elif isinstance(step, DeleteTopic):
+            made.discard(step.topic)
         left.append(step)
     return left
+
+
+def _is_lost(step: ScriptStep, asked: set[str], opened: set[str], made: set[str]) -> bool:
+    """Tell whether a step refers to what no step before it brought."""
+    match step:
+        case AwaitAnswer(label=label):
+            return label not in asked
+        case Cut(connection=connection):
+            return connection not in opened
+        case DeleteTopic(topic=topic):
+            return topic not in made
+    return False
 
 
 def plainer(steps: Steps) -> Iterator[Steps]:
