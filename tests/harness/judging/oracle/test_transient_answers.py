@@ -122,7 +122,7 @@ def forgotten(member_id: str = "nobody", **shown: str) -> Trace:
     return changed(recording.end(), "ListGroups z", bodied(groups=({**EMPTY_GROUP, **shown},)))
 
 
-def _beats(member_id: str, epoch: int) -> ConsumerGroupHeartbeatRequest:
+def _beats(member_id: str, epoch: int) -> Any:
     return ConsumerGroupHeartbeatRequest(
         group_id="g", member_id=member_id, member_epoch=epoch, rebalance_timeout_ms=9_000, subscribed_topic_names=("t",), topic_partitions=()
     )

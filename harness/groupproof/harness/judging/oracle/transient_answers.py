@@ -58,7 +58,7 @@ def is_passing(asked: Exchange, expected: Mapping[str, Any], found: Sequence[Dif
     """Tell whether an answer that differs from the `expected` one is what the group shows for a moment, while it moves or is written, or a new one for a while."""
     answer, line = asked.answer or {}, at.profile.line
     if at.moved is not None and shows_state_before(found, at.moved):
-        return any(exchange.seq > asked.request.seq for exchange in at.moved_with)
+        return any(exchange.seq > asked.request.seq for exchange in at.moved_with if exchange is not asked)
     if at.moved is not None and at.moved.after is GroupState.DEAD and shows_dead_group(asked, at.moved_with, at.profile):
         return True
     if is_fenced_by_the_next(asked, at.exchanges, line):

@@ -14,6 +14,7 @@ from groupproof.harness.cases.coordinator.consumer import (
     members,
     migration,
     mixed_groups,
+    mixed_states,
     moves,
     offsets,
     reconciliation,
@@ -24,6 +25,7 @@ from groupproof.harness.cases.coordinator.consumer import (
     static_returns,
     subscriptions,
     timeouts,
+    upgrade_refusals,
 )
 from groupproof.harness.model.case import Case
 
@@ -46,8 +48,10 @@ CASES: Final[tuple[Case, ...]] = (
     *administration.CASES,
     *classic_requests.CASES,
     *mixed_groups.CASES,
+    *mixed_states.CASES,
     *refusals.CASES,
     *migration.CASES,
+    *upgrade_refusals.CASES,
     *moves.CASES,
 )
 """Every case of the dialect, in the order in which reports list them."""
