@@ -10,7 +10,13 @@ from groupproof.coordinator.machine.offsets import CommittedOffset
 from groupproof.coordinator.machine.storage import StoredGroup, StoredOffsets
 from groupproof.harness.judging.oracle.answer_diff import Difference
 from groupproof.harness.judging.oracle.predictions import findings_of
-from groupproof.harness.judging.oracle.transient_answers import may_be_unseen, shows_empty_consumer_group, shows_no_group, shows_state_before
+from groupproof.harness.judging.oracle.transient_answers import (
+    may_be_unseen,
+    shows_empty_consumer_group,
+    shows_no_group,
+    shows_offsets,
+    shows_state_before,
+)
 from groupproof.protocol.rules.deltas import CoordinatorKind
 from groupproof.protocol.trace import Trace
 from groupproof.protocol.vocabulary import Api, GroupState
@@ -146,3 +152,13 @@ def test_what_looks_like_an_empty_consumer_group_is_one_group_or_a_member_that_i
     assert not shows_empty_consumer_group(Api.OFFSET_FETCH, {"groups": [{"group_id": "g", "error_code": 69}]})
     assert not shows_empty_consumer_group(Api.LIST_GROUPS, {"groups": []})
     assert not shows_empty_consumer_group(Api.DESCRIBE_GROUPS, {"groups": [EMPTY_GROUP]})
+
+
+def test_what_is_fetched_are_the_offsets_that_are_stored() -> None:
+    def fetched(offset: int) -> dict[str, Any]:
+        return {"groups": [{"topics": [{"name": "t", "partitions": [{"partition_index": 0, "committed_offset": offset}]}]}]}
+
+    assert shows_offsets(Api.OFFSET_FETCH, fetched(1), "g", COMMITTED)
+    assert not shows_offsets(Api.OFFSET_FETCH, fetched(2), "g", COMMITTED)
+    assert not shows_offsets(Api.OFFSET_FETCH, fetched(1), "other", COMMITTED)
+    assert not shows_offsets(Api.OFFSET_FETCH, {"groups": [{"topics": []}]}, "g", COMMITTED)

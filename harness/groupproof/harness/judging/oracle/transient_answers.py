@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from groupproof.protocol.rules import Profile
 
 __all__ = [
-    "Moment", "is_fenced_by_the_next", "is_passing", "may_be_unseen", "shows_dead_group", "shows_empty_consumer_group", "shows_no_group", "shows_state_before",
+    "Moment", "is_fenced_by_the_next", "is_passing", "may_be_unseen", "shows_dead_group", "shows_empty_consumer_group", "shows_no_group", "shows_offsets", "shows_state_before",
     "was_forgotten",
 ]  # fmt: skip
 
@@ -63,7 +63,8 @@ def is_passing(asked: Exchange, expected: Mapping[str, Any], found: Sequence[Dif
         return True
     if is_fenced_by_the_next(asked, at.exchanges, line):
         return True
-    if shows_empty_consumer_group(asked.api, answer) and was_forgotten(asked, at.steps):
+    shows_forgotten = shows_offsets(asked.api, answer, at.group, at.stored) or shows_empty_consumer_group(asked.api, answer)
+    if shows_forgotten and was_forgotten(asked, at.steps):
         return True
     is_unseen = not asked.is_stray and (at.is_new or may_be_unseen(at.group, at.stored, line))
     return is_unseen and shows_no_group(asked.api, answer) and not shows_no_group(asked.api, expected)
@@ -90,6 +91,16 @@ def shows_empty_consumer_group(api: Api, answer: Mapping[str, Any]) -> bool:
     states = [group.get("group_state") for group in answer.get("groups", [])]
     kinds = {group.get("group_type", CONSUMER.name) for group in answer.get("groups", [])}
     return api in _LISTINGS and states == [ConsumerState.EMPTY.value] and kinds == {CONSUMER.name}
+
+
+def shows_offsets(api: Api, answer: Mapping[str, Any], group: str, stored: StoredGroups) -> bool:
+    """Tell whether an answer gives of the group's offsets those that are stored."""
+    if api is not Api.OFFSET_FETCH:
+        return False
+    offsets = {where: offset.offset for entry in stored.offsets if entry.group_id == group for where, offset in entry.committed}
+    topics = [topic for fetched in answer.get("groups") or [answer] for topic in fetched.get("topics", ())]
+    shown = {(topic["name"], partition["partition_index"]): partition["committed_offset"] for topic in topics for partition in topic["partitions"]}
+    return bool(shown) and all(offsets.get(where, -1) == offset for where, offset in shown.items())
 
 
 def was_forgotten(asked: Exchange, steps: Sequence[Step]) -> bool:

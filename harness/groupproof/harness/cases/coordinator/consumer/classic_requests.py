@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from groupproof.harness.cases.coordinator.consumer.consumer_builders import CLASSIC_ALONE, consumer_case, shared
-from groupproof.harness.cases.coordinator.coordinator_case_builders import DELAYED, INITIAL_DELAY_MS, passing
+from groupproof.harness.cases.coordinator.coordinator_case_builders import DELAYED, INITIAL_DELAY_MS, alone, passing
 from groupproof.harness.model import script_builders as classic
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.consumer_script_builders import beat, commit, describe, fetch, join, leave
@@ -71,7 +71,70 @@ _IN_CONSUMER_GROUPS: Final = (
     ),
 )
 
+_IN_EMPTY_GROUPS: Final = (
+    consumer_case(
+        "classic-request/to-an-empty-group",
+        "answers the Heartbeat, the SyncGroup and the LeaveGroup of a stranger to an Empty group of consumers with 25, and leaves the group as it is",
+        ("CGG-33", "CGG-34", "CGG-47", "CGM-34"),
+        (join("a"), leave("a", code=0)),
+        classic.beat("z", member_id="nobody", generation_id=1, code=25),
+        classic.sync("z", member_id="nobody", generation_id=1, protocol_name="range", code=25),
+        classic.leave("z", members=({"member_id": "nobody", "group_instance_id": None}, {"member_id": "", "group_instance_id": "i9"})),
+        describe("z", code=0),
+    ),
+    consumer_case(
+        "classic-request/description-of-an-empty-group",
+        "describes no Empty group of consumers by the classic request: 69, and Dead by its older versions",
+        ("CGD-17", "CGD-18"),
+        (join("a"), leave("a", code=0)),
+        classic.describe("z", version=5),
+        classic.describe("z", version=6),
+    ),
+    consumer_case(
+        "classic-request/description-of-no-group",
+        "describes no group that does not exist by the classic request: 69, and Dead by its older versions",
+        ("CGD-19",),
+        classic.describe("z", version=5),
+        classic.describe("z", version=6),
+    ),
+    consumer_case(
+        "heartbeat/refused-by-an-empty-group",
+        "refuses what is wrong with a heartbeat to an Empty group, and leaves it as it is",
+        ("CGS-10", "CGH-22", "CGH-46"),
+        (join("a"), leave("a", code=0)),
+        leave("z", instance="i9", code=25),
+        leave("z", code=25),
+        join("z", names=None, regex="(", code=128),
+        describe("z", code=0),
+    ),
+    consumer_case(
+        "fetch/nameless-from-an-empty-group",
+        "fails at a fetch from an Empty group that has an epoch and names no member",
+        ("CGO-34",),
+        (join("a"), leave("a", code=0)),
+        fetch("a", member_id=None, epoch=1, code=-1),
+        describe("z", code=0),
+    ),
+)
+
 _IN_CLASSIC_GROUPS: Final = (
+    consumer_case(
+        "classic-group/leave-of-an-empty-one",
+        "answers a leave to an empty classic group with 69, and leaves it as it is",
+        ("CGH-47",),
+        _EMPTIED,
+        leave("a", code=69),
+        describe("z"),
+        classic.describe("z"),
+    ),
+    consumer_case(
+        "classic-group/described-while-it-rebalances",
+        "describes no classic group by ConsumerGroupDescribe while its leader is to sync: 69",
+        ("CGD-12",),
+        alone("k"),
+        describe("z"),
+        classic.describe("z"),
+    ),
     consumer_case(
         "classic-group/heartbeat",
         "answers a heartbeat with an epoch, and a leave, to a classic group with 69",
@@ -155,6 +218,18 @@ _OFF: Final = (
 
 _IN_AN_INITIAL_DELAY: Final = (
     consumer_case(
+        "classic-group/initial-delay-without-members",
+        "makes a classic group one of consumers in its initial delay once its members are gone, and not before",
+        ("CGG-15", "CGG-01"),
+        classic.joined("k", is_parked=True),
+        join("a", code=-1),
+        classic.answered("join k", code=27),
+        classic.leave("k", code=0),
+        join("a", code=0),
+        describe("z", code=0),
+        settings=DELAYED,
+    ),
+    consumer_case(
         "classic-group/initial-delay-ends-without-joins",
         "waits on for static members whose parked JoinGroups a heartbeat had answered 27, and lets dynamic ones go",
         ("CGG-15", "TR-050"),
@@ -172,4 +247,4 @@ _IN_AN_INITIAL_DELAY: Final = (
     ),
 )
 
-CASES: Final[tuple[Case, ...]] = (*_IN_CONSUMER_GROUPS, *_IN_CLASSIC_GROUPS, *_IN_AN_INITIAL_DELAY, *_OFF)
+CASES: Final[tuple[Case, ...]] = (*_IN_CONSUMER_GROUPS, *_IN_EMPTY_GROUPS, *_IN_CLASSIC_GROUPS, *_IN_AN_INITIAL_DELAY, *_OFF)

@@ -2,12 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
-from groupproof.harness.cases.coordinator.consumer.consumer_builders import PACED, QUICK, TOPICS_KNOWN, consumer_case, ordered, shared
-from groupproof.harness.cases.coordinator.coordinator_case_builders import Steps, passing
+from groupproof.harness.cases.coordinator.consumer.consumer_builders import (
+    GONE_BY,
+    HALF,
+    PACED,
+    QUICK,
+    SMALL,
+    TOPICS_KNOWN,
+    consumer_case,
+    ordered,
+    shared,
+    shared_with_classic,
+)
+from groupproof.harness.cases.coordinator.coordinator_case_builders import APART_MS, Steps, passing
+from groupproof.harness.model import script_builders as classic
 from groupproof.harness.model.case import Case
-from groupproof.harness.model.consumer_script_builders import acknowledge, away, beat, commit, describe, fetch, full, join, leave
+from groupproof.harness.model.consumer_script_builders import (
+    acknowledge,
+    away,
+    beat,
+    commit,
+    configure,
+    delete_groups,
+    describe,
+    fetch,
+    full,
+    join,
+    leave,
+)
 from groupproof.harness.model.script import MoveGroup
 
 __all__ = ["CASES"]
@@ -17,8 +42,11 @@ _MOVE: Final = (passing(700), MoveGroup())
 _ALL: Final = [("t", index) for index in range(4)]
 
 
-def _moved(name: str, title: str, requirements: tuple[str, ...], *steps: Steps) -> Case:
-    return consumer_case(f"move/{name}", title, requirements, *steps, settings=QUICK, brokers=2)
+_REVOKES_MS: Final = 1_500
+
+
+def _moved(name: str, title: str, requirements: tuple[str, ...], *steps: Steps, settings: Mapping[str, Any] = QUICK) -> Case:
+    return consumer_case(f"move/{name}", title, requirements, *steps, settings=settings, brokers=2)
 
 
 # Each stops a broker, and so needs two of its own: few cases with much in them.
@@ -41,7 +69,7 @@ _MOVES: Final = (
     _moved(
         "pending-revocation",
         "knows at its new place what a member is to revoke",
-        ("CGL-03", "CGL-02", "CGR-09"),
+        ("CGL-03", "CGL-02", "CGL-04", "CGR-09"),
         ordered(),
         _MOVE,
         beat("b", code=0),
@@ -104,6 +132,83 @@ _MOVES: Final = (
         beat("b", code=25),
         describe("z", code=0),
         beat("a", code=0),
+        describe("z", code=0),
+    ),
+    _moved(
+        "revocation-too-late",
+        "counts the time to revoke anew at its new place, and removes a member that does not revoke in it",
+        ("CGL-06", "CGL-03", "CGM-46"),
+        ordered(timeout=_REVOKES_MS),
+        _MOVE,
+        passing(_REVOKES_MS + 2 * APART_MS),
+        describe("z", code=0),
+        beat("a", code=25),
+        beat("b", code=0),
+    ),
+    _moved(
+        "silent-members",
+        "counts the sessions of a Stable group anew at its new place, and removes a member that is silent for one",
+        ("CGL-05", "CGM-40"),
+        shared(),
+        _MOVE,
+        HALF,
+        beat("a", code=0),
+        HALF,
+        describe("z", code=0),
+        beat("b", code=25),
+        beat("a", code=0),
+        settings=SMALL,
+    ),
+    _moved(
+        "silent-members-while-assigning",
+        "counts the sessions anew at its new place of a group that waits for its next target",
+        ("CGL-05", "CGM-40"),
+        shared(),
+        leave("b", code=0),
+        _MOVE,
+        GONE_BY,
+        describe("z", code=0),
+        beat("a", code=25),
+        settings=SMALL,
+    ),
+    _moved(
+        "group-settings",
+        "goes by the settings that a group has for itself at its new place",
+        ("CGL-10",),
+        join("a"),
+        configure("z", {"consumer.heartbeat.interval.ms": "7000"}, code=0),
+        TOPICS_KNOWN,
+        beat("a", code=0),
+        _MOVE,
+        beat("a", code=0),
+        join("b", code=0),
+    ),
+    _moved(
+        "mixed-group",
+        "knows classic members of a group of consumers at its new place, with their epoch and what they have",
+        ("CGL-11", "CGL-01", "CGL-02"),
+        shared_with_classic(),
+        classic.commit("k", {("t", 2): 5}, version=9, code=0),
+        _MOVE,
+        classic.beat("k", code=0),
+        classic.sync("k", code=0),
+        describe("z", code=0),
+        classic.commit("k", {("t", 2): 6}, version=9, code=0),
+        fetch("z", {"t": (2,)}, member_id=None, epoch=-1, code=0),
+        beat("a", code=0),
+    ),
+    _moved(
+        "deleted-group",
+        "knows nothing of a deleted group at its new place",
+        ("CGD-26", "CGD-28"),
+        join("a"),
+        commit("a", {("t", 0): 5}, code=0),
+        leave("a", code=0),
+        delete_groups("z", code=0),
+        _MOVE,
+        describe("z", code=69),
+        fetch("z", member_id=None, epoch=-1, code=0),
+        join("b", code=0),
         describe("z", code=0),
     ),
 )

@@ -376,4 +376,19 @@ def _in_states() -> Iterator[Case]:
             )
 
 
-CASES: Final[tuple[Case, ...]] = (*_COMMITS, *_FETCHES, *_in_states(), *_DELETIONS)
+_IN_STATES: Final = tuple(
+    consumer_case(
+        f"offset-delete/while-{state}",
+        f"deletes offsets of a topic that nobody subscribes to while the group is {state.title()}",
+        ("CGO-50", "CGO-01"),
+        *steps,
+        commit("a", {("t", 0): 5, ("u", 0): 7}, code=0),
+        fetch("z", {"t": (0,), "u": (0,)}, member_id=None, epoch=-1, code=0),
+        offset_delete("z", {"u": (0,), "t": (0,)}),
+        fetch("z", {"t": (0,), "u": (0,)}, member_id=None, epoch=-1, code=0),
+        topics={"t": 4, "u": 3},
+    )
+    for state, steps in (("assigning", (shared(), leave("b"))), ("reconciling", (ordered(),)))
+)
+
+CASES: Final[tuple[Case, ...]] = (*_COMMITS, *_FETCHES, *_in_states(), *_DELETIONS, *_IN_STATES)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from groupproof.harness.cases.coordinator.consumer.consumer_builders import TOPICS_KNOWN, consumer_case
+from groupproof.harness.cases.coordinator.consumer.consumer_builders import TOPICS_KNOWN, consumer_case, ordered, shared
+from groupproof.harness.model import script_builders as classic
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.consumer_script_builders import acknowledge, away, beat, describe, full, join, leave, settled
 from groupproof.harness.model.script import GrowTopic
@@ -54,6 +55,48 @@ CASES: Final[tuple[Case, ...]] = (
         TOPICS_KNOWN,
         beat("a", code=0),
         describe("z", code=0),
+    ),
+    *(
+        consumer_case(
+            f"regex/looked-up-while-{state}",
+            f"matches a new regular expression before the next heartbeat of anybody, be the group {state.title()} as it comes",
+            ("CGX-19", "CGX-20", "CGX-22"),
+            *steps,
+            beat("a", regex="{u}", code=0),
+            TOPICS_KNOWN,
+            describe("z", code=0),
+            beat("a", code=0),
+            describe("z", code=0),
+            topics=_TWO,
+        )
+        for state, steps in (("stable", shared()), ("reconciling", ordered()), ("assigning", (*shared(), leave("b"))))
+    ),
+    consumer_case(
+        "regex/looked-up-where-a-classic-group-was",
+        "matches the regular expression of the member whose join takes the place of an empty classic group",
+        ("CGX-19", "CGX-20", "CGG-03"),
+        classic.stable("k"),
+        classic.leave("k", code=0),
+        join("a", names=None, regex="{t}", code=0),
+        TOPICS_KNOWN,
+        describe("z", code=0),
+        beat("a", code=0),
+    ),
+    consumer_case(
+        "regex/changed-to-match-nothing",
+        "counts the epoch up when it has looked up a new regular expression, for the topic that the one before it matched",
+        ("CGX-25", "CGX-23"),
+        join("a", names=("t",), regex="{u}"),
+        TOPICS_KNOWN,
+        beat("a"),
+        acknowledge("a"),
+        beat("a", regex="{t}-and-no-such", code=0),
+        acknowledge("a", code=0),
+        TOPICS_KNOWN,
+        acknowledge("a", code=0),
+        acknowledge("a", code=0),
+        describe("z", code=0),
+        topics=_TWO,
     ),
     consumer_case(
         "regex/same-as-anothers",

@@ -17,7 +17,7 @@ from groupproof.harness.cases.coordinator.consumer.consumer_builders import (
 )
 from groupproof.harness.cases.coordinator.coordinator_case_builders import passing
 from groupproof.harness.model.case import Case
-from groupproof.harness.model.consumer_script_builders import acknowledge, beat, commit, describe, fetch, full, join, leave, settled
+from groupproof.harness.model.consumer_script_builders import acknowledge, away, beat, commit, describe, fetch, full, join, leave, settled
 from groupproof.harness.model.script import Ref
 
 __all__ = ["CASES"]
@@ -195,6 +195,39 @@ _REVOCATIONS: Final = (
         beat("a", code=25),
         beat("b", code=0),
         describe("z", code=0),
+    ),
+    consumer_case(
+        "revocation/too-late-and-nobody-asks",
+        "removes a member that does not acknowledge in time before anybody beats, so that the next target is to come",
+        ("CGM-46", "CGD-04"),
+        ordered(timeout=_REVOKES_MS),
+        _TOO_LATE,
+        describe("z", code=0),
+        beat("b", code=0),
+    ),
+    consumer_case(
+        "revocation/too-late-of-the-only-member",
+        "is Empty when the only member does not acknowledge in time while the next target is to come",
+        ("CGM-46", "CGD-07"),
+        ordered(timeout=_REVOKES_MS),
+        leave("b", code=0),
+        _TOO_LATE,
+        describe("z", code=0),
+        beat("a", code=25),
+    ),
+    *(
+        consumer_case(
+            f"revocation/of-one-that-is-away-while-{state}",
+            "has nothing follow from the order to a static member that has gone away for a while",
+            ("CGM-46", "CGS-12", "CGR-20"),
+            (join("a", instance="i1", timeout=_REVOKES_MS), join("b"), beat("a", instance="i1", code=0)),
+            away("a", "i1", code=0),
+            *more,
+            _TOO_LATE,
+            describe("z", code=0),
+            join("r", instance="i1", code=0),
+        )
+        for state, more in (("reconciling", ()), ("assigning", (join("c"), leave("c"))))
     ),
     consumer_case(
         "revocation/in-time",
