@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from groupproof.harness.cases.coordinator.consumer.consumer_builders import GONE_BY, QUICK, SMALL, consumer_case, mixed, shared_with_classic
+from groupproof.harness.cases.coordinator.coordinator_case_builders import APART_MS, passing
 from groupproof.harness.model import script_builders as classic
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.consumer_script_builders import away, beat, describe, fetch, join, leave
@@ -195,6 +196,7 @@ _SWITCHES: Final = (
     ),
 )
 
+_REBALANCE_MS: Final = 1_500
 _GROUP_GOES_BACK: Final = (
     classic.join("k"),
     classic.answered("join k", code=0),
@@ -244,6 +246,17 @@ _DOWNGRADES: Final = (
         classic.describe("z"),
         _GROUP_GOES_BACK,
         settings=SMALL,
+    ),
+    consumer_case(
+        "downgrade/nobody-joins-again",
+        "ends the rebalance of a downgraded group after the longest rebalance timeout, without those who have not joined again",
+        ("CGG-55", "CGG-52"),
+        mixed(rebalance_timeout_ms=_REBALANCE_MS),
+        leave("a", code=0),
+        classic.beat("k"),
+        passing(_REBALANCE_MS + 2 * APART_MS),
+        classic.describe("z"),
+        classic.beat("k"),
     ),
     consumer_case(
         "downgrade/wrong-generations",

@@ -26,6 +26,8 @@ _AS_I1: Final[dict[str, Any]] = {"instance": "i1"}
 _ID: Final = Ref("k", "member_id")
 _OWNS: Final = SubscriptionBytes(owned=(("t", 2), ("t", 3)))
 _TWO: Final = {"t": 4, "u": 3}
+_SEEN: Final = passing(700)
+"""A group that has only just been made may be unseen for half a second."""
 _GOES: Final = (join("b"), leave("b"))
 """Another consumer has come and gone: the group is Assigning until somebody of the new protocol asks."""
 
@@ -198,7 +200,9 @@ def _turned_consumer(*before: Steps) -> tuple[Steps, ...]:
 
 _REJOINS: Final = (classic.beat("k", code=27),)
 _RESYNCS: Final = (classic.join("k", wait=True, metadata=_OWNS, code=0, **_LATE),)
+_TIMES: Final = (("time-to-rejoin", "join again", "CGG-40", _REJOINS), ("time-to-sync", "sync", "CGG-41", _RESYNCS))
 _K_BEATS: Final = beat("k", member_id=_ID, owned="own")
+_L_JOINS: Final = (classic.join("l", wait=True), classic.sync("l"))
 _STALE: Final = tuple(
     consumer_case(
         f"{state}/{name}-ends-a-consumer",
@@ -211,8 +215,20 @@ _STALE: Final = tuple(
         classic.describe("z"),
         classic.beat("l"),
     )
-    for name, words, requirement, told in (("time-to-rejoin", "join again", "CGG-40", _REJOINS), ("time-to-sync", "sync", "CGG-41", _RESYNCS))
-    for state, more in (("assigning", ()), ("reconciling", (_K_BEATS,)))
+    for name, words, requirement, told in _TIMES
+    for state, more in (("assigning", ()), ("reconciling", (_K_BEATS,)), ("stable", (_K_BEATS, _L_JOINS, _K_BEATS, _L_JOINS)))
+)
+_ALONE: Final = tuple(
+    consumer_case(
+        f"assigning/{name}-ends-the-last-member",
+        f"is Empty when the last member, which has become a consumer, does not {words} in time as a classic one",
+        ("CGD-07", requirement, "CGG-49"),
+        *_turned_consumer(*told),
+        (classic.leave("l", code=0), leave("a", code=0)),
+        _OVER,
+        describe("z", code=0),
+    )
+    for name, words, requirement, told in _TIMES
 )
 
 _OF_STATES: Final = (
@@ -243,6 +259,7 @@ _LAST_ONES: Final = (
             shared_with_classic(),
             *before,
             *goes,
+            _SEEN,
             classic.describe("z"),
             classic.beat("k"),
             settings=SMALL,
@@ -348,4 +365,4 @@ _LAST_ONES: Final = (
     ),
 )
 
-CASES: Final[tuple[Case, ...]] = (*_JOINS, *_LIVES, *_DEADLINES, *_STALE, *_OF_STATES, *_LAST_ONES)
+CASES: Final[tuple[Case, ...]] = (*_JOINS, *_LIVES, *_DEADLINES, *_STALE, *_ALONE, *_OF_STATES, *_LAST_ONES)

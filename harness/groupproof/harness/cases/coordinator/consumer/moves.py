@@ -172,6 +172,17 @@ _MOVES: Final = (
         settings=SMALL,
     ),
     _moved(
+        "where-a-classic-group-was",
+        "knows a group of consumers at its new place that has only just taken the place of an empty classic group",
+        ("CGL-01", "CGG-03"),
+        classic.stable("k"),
+        classic.leave("k", code=0),
+        join("a", code=0),
+        _MOVE,
+        full("a", code=0),
+        describe("z", code=0),
+    ),
+    _moved(
         "group-settings",
         "goes by the settings that a group has for itself at its new place",
         ("CGL-10",),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from groupproof.harness.cases.coordinator.consumer.consumer_builders import QUICK, SMALL, consumer_case
-from groupproof.harness.cases.coordinator.coordinator_case_builders import Steps, gathered, preparing
+from groupproof.harness.cases.coordinator.coordinator_case_builders import APART_MS, Steps, gathered, passing, preparing
 from groupproof.harness.model import script_builders as classic
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.consumer_script_builders import beat, describe, join, leave
@@ -17,18 +17,19 @@ __all__ = ["CASES"]
 
 _NO_UPGRADES: Final = {**QUICK, MIGRATION_POLICY: "downgrade"}
 _WAITING: Final = "waits"
+_SURE: Final = passing(APART_MS)
+"""So long after it was sent a request waits for sure, and is not taken up behind the next."""
 
 
 def _joining(*members: str, **overrides: Any) -> tuple[Steps, ...]:
     """Bring a new classic group to where its leader has joined again, and waits for the others."""
     leader, *_ = members
-    return (*preparing(*members, **overrides)[:-1], classic.join(leader, is_parked=True, label=_WAITING, **overrides))
+    return (*preparing(*members, **overrides)[:-1], classic.join(leader, is_parked=True, label=_WAITING, **overrides), _SURE)
 
 
 def _syncing(*members: str, **overrides: Any) -> tuple[Steps, ...]:
     """Bring a new classic group to where a follower waits for the leader's SyncGroup."""
-    types = {name: value for name, value in overrides.items() if name == "protocol_type"}
-    return (*gathered(*members, **overrides), classic.sync(members[-1], wait=False, is_parked=True, label=_WAITING, **types))
+    return (*gathered(*members, **overrides), classic.sync(members[-1], wait=False, is_parked=True, label=_WAITING), _SURE)
 
 
 _STATES: Final[Mapping[str, tuple[str, Callable[..., tuple[Steps, ...]]]]] = {
@@ -37,6 +38,14 @@ _STATES: Final[Mapping[str, tuple[str, Callable[..., tuple[Steps, ...]]]]] = {
 }
 _STILL_THERE: Final = (describe("z"), classic.describe("z"))
 _LET_GO: Final = (classic.answered(_WAITING, code=27), *_STILL_THERE)
+
+
+_CONNECT: Final[dict[str, Any]] = {"protocol_type": "connect"}
+_ALONE: Final = (classic.joined("k", **_CONNECT), classic.answered("join k", code=0))
+_OF_CONNECT: Final[Mapping[str, tuple[Steps, ...]]] = {
+    "preparing": (*_ALONE, classic.sync("k", {"k": []}, code=0, **_CONNECT), classic.joined("l", is_parked=True, label=_WAITING, **_CONNECT)),
+    "completing": _ALONE,
+}
 
 
 def _of(state: str) -> Iterator[Case]:
@@ -54,8 +63,7 @@ def _of(state: str) -> Iterator[Case]:
         settings=_NO_UPGRADES,
     )  # fmt: skip
     yield refused(
-        "other-type", "refuses a join with 69 to members of another type", ("CGG-05",), *reach("k", "l", protocol_type="connect"), join("a", code=69),
-        *_STILL_THERE,
+        "other-type", "refuses a join with 69 to members of another type", ("CGG-05",), *_OF_CONNECT[state], join("a", code=69), *_STILL_THERE,
     )  # fmt: skip
     yield refused(
         "too-many", "refuses a join with 69 to more members than a group of consumers may have", ("CGG-07",), *reach("k", "l", "m", "n"),
