@@ -31,6 +31,9 @@ _SEEN: Final = passing(700)
 _GOES: Final = (join("b"), leave("b"))
 """Another consumer has come and gone: the group is Assigning until somebody of the new protocol asks."""
 
+_PASSES_BY: Final = (join("c", names=()), leave("c"))
+"""One without topics has come and gone: the group is Assigning, and its target that of before."""
+
 _LEAVE_OF_A: Final = classic.leave("z", members=({"member_id": "a", "group_instance_id": None},))
 
 
@@ -93,7 +96,7 @@ _LIVES: Final = (
             describe("z", code=0),
         )
         for state, steps in (
-            ("assigning", _assigning(**_SHORT)),
+            ("assigning", (shared_with_classic(**_SHORT), _PASSES_BY)),
             ("reconciling", (shared_with_classic(**_SHORT), join("b"), join("c"))),
             ("stable", (shared_with_classic(**_SHORT),)),
         )
@@ -178,7 +181,7 @@ _DEADLINES: Final = (
         ("CGG-41", "CGG-30"),
         shared_with_classic(**_LATE),
         classic.join("k", wait=True, metadata=_OWNS, code=0, **_LATE),
-        _GOES,
+        _PASSES_BY,
         classic.sync("k"),
         _OVER,
         describe("z", code=0),

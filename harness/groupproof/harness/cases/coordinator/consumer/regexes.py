@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from groupproof.harness.cases.coordinator.consumer.consumer_builders import TOPICS_KNOWN, consumer_case, ordered, shared
+from groupproof.harness.cases.coordinator.consumer.consumer_builders import PACED, TOPICS_KNOWN, consumer_case, ordered, shared
+from groupproof.harness.cases.coordinator.coordinator_case_builders import passing
 from groupproof.harness.model import script_builders as classic
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.consumer_script_builders import acknowledge, away, beat, describe, full, join, leave, settled
@@ -14,6 +15,8 @@ from groupproof.harness.model.script import GrowTopic
 __all__ = ["CASES"]
 
 _TWO: Final[Mapping[str, int]] = {"t": 4, "u": 3}
+_LONG_AFTER: Final = passing(10_500)
+"""The coordinator looks for topics no sooner than ten seconds after the last time."""
 
 CASES: Final[tuple[Case, ...]] = (
     consumer_case(
@@ -70,6 +73,37 @@ CASES: Final[tuple[Case, ...]] = (
             topics=_TWO,
         )
         for state, steps in (("stable", shared()), ("reconciling", ordered()), ("assigning", (*shared(), leave("b"))))
+    ),
+    *(
+        consumer_case(
+            f"regex/looked-up-for-a-classic-member-while-{state}",
+            f"looks up a group's regular expressions for a JoinGroup too, since 4.2, be the group {state.title()} as it comes",
+            ("CGX-27", "CGX-28", "CGG-25"),
+            join("a", names=("t",), regex="{later}.*"),
+            (TOPICS_KNOWN, beat("a"), *steps),
+            _LONG_AFTER,
+            GrowTopic(topic="later", partitions=1),
+            TOPICS_KNOWN,
+            classic.joined("k", wait=True),
+            TOPICS_KNOWN,
+            describe("z", code=0),
+            beat("a", code=0),
+            describe("z", code=0),
+        )
+        for state, steps in (("stable", ()), ("reconciling", (join("b"),)), ("assigning", (join("b"), leave("b"))))
+    ),
+    consumer_case(
+        "regex/looked-up-before-the-next-target",
+        "matches a new regular expression while the next target waits for its time, since 4.3, and counts the epoch up for it",
+        ("CGX-19", "CGX-20"),
+        (join("a"), join("b"), beat("a", regex="{u}", code=0)),
+        describe("z", code=0),
+        TOPICS_KNOWN,
+        describe("z", code=0),
+        beat("a", code=0),
+        describe("z", code=0),
+        settings=PACED,
+        topics=_TWO,
     ),
     consumer_case(
         "regex/looked-up-where-a-classic-group-was",
