@@ -69,7 +69,13 @@ def planted() -> list[PlantedCount]:
 
 def _counted(where: str, table: str, failed: str, names: Set[str], legal: int) -> PlantedCount:
     fields = tomllib.loads((PAGE.parent / table).read_text())
-    return PlantedCount(where=where, bugs=len(names), failed=len((fields[failed] | fields.get("later", {})).keys() & names), reported=len(fields["reported"]), legal=legal)
+    return PlantedCount(
+        where=where,
+        bugs=len(names),
+        failed=len((fields[failed] | fields.get("later", {})).keys() & names),
+        reported=len(fields["reported"]),
+        legal=legal,
+    )
 
 
 def written(page: str) -> str:

@@ -98,9 +98,9 @@ def shows_offsets(api: Api, answer: Mapping[str, Any], group: str, stored: Store
     if api is not Api.OFFSET_FETCH:
         return False
     offsets = {where: offset.offset for entry in stored.offsets if entry.group_id == group for where, offset in entry.committed}
-    topics = [topic for fetched in answer.get("groups") or [answer] for topic in fetched.get("topics", ())]
-    shown = {(topic["name"], partition["partition_index"]): partition["committed_offset"] for topic in topics for partition in topic["partitions"]}
-    return bool(shown) and all(offsets.get(where, -1) == offset for where, offset in shown.items())
+    topics = [topic for entry in answer.get("groups") or [answer] for topic in entry.get("topics", ())]
+    fetched = {(topic["name"], partition["partition_index"]): partition["committed_offset"] for topic in topics for partition in topic["partitions"]}
+    return bool(fetched) and all(offsets.get(where, -1) == offset for where, offset in fetched.items())
 
 
 def was_forgotten(asked: Exchange, steps: Sequence[Step]) -> bool:
