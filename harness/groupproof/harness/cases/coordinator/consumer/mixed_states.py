@@ -211,14 +211,14 @@ _STALE: Final = tuple(
         f"{state}/{name}-ends-a-consumer",
         f"ends a member that has become a consumer when its time to {words} as a classic one is over, be it the last while the group is {state.title()}",
         ("CGG-54", requirement, "CGG-49"),
-        *_turned_consumer(*told),
+        *_turned_consumer(*requests),
         leave("a", code=0),
         *more,
         _OVER,
         classic.describe("z"),
         classic.beat("l"),
     )
-    for name, words, requirement, told in _TIMES
+    for name, words, requirement, requests in _TIMES
     for state, more in (("assigning", ()), ("reconciling", (_K_BEATS,)), ("stable", (_K_BEATS, _L_JOINS, _K_BEATS, _L_JOINS)))
 )
 _ALONE: Final = tuple(
@@ -226,12 +226,12 @@ _ALONE: Final = tuple(
         f"assigning/{name}-ends-the-last-member",
         f"is Empty when the last member, which has become a consumer, does not {words} in time as a classic one",
         ("CGD-07", requirement, "CGG-49"),
-        *_turned_consumer(*told),
+        *_turned_consumer(*requests),
         (classic.leave("l", code=0), leave("a", code=0)),
         _OVER,
         describe("z", code=0),
     )
-    for name, words, requirement, told in _TIMES
+    for name, words, requirement, requests in _TIMES
 )
 
 _OF_STATES: Final = (
