@@ -115,7 +115,7 @@ def test_who_asks_while_the_last_offsets_are_deleted_may_find_the_group_dead() -
 EMPTY_GROUP = {"group_id": "g", "protocol_type": "consumer", "group_state": "Empty", "group_type": "consumer"}
 
 
-def forgotten(member_id: str = "nobody", **shown: str) -> Trace:
+def forgotten(member_id: str = "nobody", **fields: str) -> Trace:
     """Return how a JoinGroup comes to an Empty consumer group, and how the group is listed after it."""
     recording = Recording("kafka-4.2")
     for epoch in (0, -1):
@@ -125,7 +125,7 @@ def forgotten(member_id: str = "nobody", **shown: str) -> Trace:
     recording.wait(10)
     recording.ask("z", ListGroupsRequest(), version=5)
     recording.wait(10)
-    return changed(recording.end(), "ListGroups z", bodied(groups=({**EMPTY_GROUP, **shown},)))
+    return changed(recording.end(), "ListGroups z", bodied(groups=({**EMPTY_GROUP, **fields},)))
 
 
 def _beats(member_id: str, epoch: int) -> Any:
