@@ -16,6 +16,9 @@ from groupproof.protocol.wire.consumer_messages import ConsumerAssignment, Topic
 BY_HAND = {"epoch-reads-empty-as-null", "epoch-waits-with-everything"}
 """Bugs that the days of the group give no occasion for; the tests below do."""
 
+BEYOND = {"epoch-close-without-time-is-cut", "epoch-forgets-an-overdue-fetch"}
+"""Bugs of the shim and of the reader of records, which the group here does without; a case fails each (tests/power/caught_of_epochs.toml)."""
+
 BUGS = {bug.name: bug for bug in EPOCH_BUGS}
 
 
@@ -28,7 +31,7 @@ def test_reference_members_break_no_law(seed: int, instance_id: str | None) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sorted(BUGS.keys() - BY_HAND))
+@pytest.mark.parametrize("name", sorted(BUGS.keys() - BY_HAND - BEYOND))
 def test_every_planted_bug_breaks_a_law(name: str) -> None:
     assert lived(BUGS[name].policy, 1, **BUGS[name].settings) != []
 
