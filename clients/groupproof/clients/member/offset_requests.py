@@ -70,7 +70,7 @@ class OffsetRequests:
         return not self.under_way
 
     def is_committing(self, token: Hashable) -> bool:
-        return any(request.token == token and request.mode != "fetch" for request in self.under_way)
+        return bool(self.under_way) and any(request.token == token and request.mode != "fetch" for request in self.under_way)
 
     @property
     def has_commit_in_flight(self) -> bool:

@@ -230,7 +230,10 @@ class Process(SimulatedProcess):
         """Ask for the committed offsets of what was assigned (FETCH-06)."""
         if not self.member.is_settled:
             return
-        wanted = self.member.owned - self._positions.keys() - self._looking_up
+        owned = self.member.owned
+        if owned <= self._positions.keys():
+            return
+        wanted = owned - self._positions.keys() - self._looking_up
         if wanted:
             self._looking_up |= wanted
             self._perform(self.member.fetch_offsets("positions", frozenset(wanted), self._heap.now_ms))

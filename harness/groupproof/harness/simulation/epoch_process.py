@@ -105,16 +105,17 @@ class EpochProcess(Process):
         super()._send(output)
 
     def _tick(self, life: int, alarm_ms: int) -> None:
-        if self.invariants is not None and life == self._life and not self.is_frozen:
+        if self._sent and self.invariants is not None and life == self._life and not self.is_frozen:
             self._lapse(self.invariants, self._heap.now_ms - self.settings.request_timeout_ms)
         super()._tick(life, alarm_ms)
 
     def _look_at_request(self, invariants: EpochMemberInvariants, request_id: int, message: Any) -> None:
         now_ms = self._heap.now_ms
-        if not (type(message) is ConsumerGroupHeartbeatRequest and message.member_epoch < 0):
+        is_beat, is_unpolled = type(message) is ConsumerGroupHeartbeatRequest, self._is_unpolled()
+        if is_unpolled and not (is_beat and message.member_epoch < 0):
             self._look_at_polls(invariants)
-        if type(message) is ConsumerGroupHeartbeatRequest:
-            invariants.is_polling = not self._is_unpolled()
+        if is_beat:
+            invariants.is_polling = not is_unpolled
             invariants.is_out_of_time = self._is_out_of_time()
             if message.member_epoch < 0:
                 self._sent.clear()  # what is still answered is of a membership that is over

@@ -52,7 +52,7 @@ class EpochCore(Core):
     def __init__(self, settings: MemberSettings, policy: Policy, draw: Callable[[], float]) -> None:
         super().__init__(settings, policy, draw)
         self.choices: EpochPolicy = policy.epochs
-        self.reaction = self._reaction
+        self.reaction = self._reaction if policy.overrides else consumer_reaction
         self.epoch_state = EpochState.UNSUBSCRIBED
         self.names: dict[str, str] = {}
         self.ids: dict[str, str] = {}

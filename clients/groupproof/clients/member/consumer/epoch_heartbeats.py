@@ -66,8 +66,12 @@ class EpochHeartbeats:
     # When
 
     def step(self, now_ms: int) -> None:
-        if self._next_ms is not None and now_ms >= self._next_ms and self._is_beating():
+        if self.is_due(now_ms):
             self._beat(now_ms)
+
+    def is_due(self, now_ms: int) -> bool:
+        """Tell whether a heartbeat is to be sent now."""
+        return self._next_ms is not None and now_ms >= self._next_ms and self._is_beating()
 
     def next_ms(self) -> int | None:
         return self._next_ms if self._next_ms is not None and self._is_beating() else None
@@ -76,7 +80,7 @@ class EpochHeartbeats:
         core = self._core
         if core.is_halted or len(self._in_flight) >= core.choices.beats_in_flight or core.epoch_state in _SILENT or core.generation == NO_GENERATION:
             return False
-        return core.has_coordinator and (core.failure is None or core.choices.beats_after_failure)
+        return (core.coordinator is not None or not core.policy.looks_up) and (core.failure is None or core.choices.beats_after_failure)
 
     def _beat(self, now_ms: int) -> None:
         core = self._core

@@ -15,7 +15,7 @@ from typing import Any, Final
 from groupproof.clients.assignors.assignment import Cluster
 from groupproof.clients.member.any_member import AnyMember
 from groupproof.clients.member.consumer.epoch_close import EpochClose, leave_consumer_group
-from groupproof.clients.member.consumer.epoch_core import EpochCore, EpochState
+from groupproof.clients.member.consumer.epoch_core import JOIN_EPOCH, EpochCore, EpochState
 from groupproof.clients.member.consumer.epoch_heartbeats import EpochHeartbeats
 from groupproof.clients.member.consumer.epoch_offsets import EpochOffsetRequests
 from groupproof.clients.member.consumer.local_assignment import LocalAssignment
@@ -69,7 +69,8 @@ class EpochMember(AnyMember):
     @property
     def is_settled(self) -> bool:
         """Tell whether the member is in the group and hands nothing over; what it waits for may be with others still."""
-        return self._core.is_member and self._local.is_idle and self.calling is None
+        core = self._core
+        return core.generation > JOIN_EPOCH and core.calling is None and self._local.is_idle
 
     @property
     def metadata_topics(self) -> frozenset[str]:
@@ -94,6 +95,8 @@ class EpochMember(AnyMember):
         if core.is_taking_part:
             self._begin_if_none(now_ms)
             self._offset_requests.auto_commit(now_ms)
+        if self._is_at_rest(now_ms):
+            return []
         self._step_callbacks(now_ms)
         self._tell_failure()
         return self._outcome(now_ms)
@@ -123,15 +126,32 @@ class EpochMember(AnyMember):
     def next_deadline_ms(self) -> int | None:
         """Return when `tick` has something to do, or None."""
         core = self._core
-        finder_ms = self._finder.next_ms() if core.coordinator is None and self._needs_coordinator() else None
-        parts_ms = self._heartbeats.next_ms(), self._offset_requests.next_ms(), self._clean_close.next_ms(), self._poll_end_ms()
-        return earliest(core.requests.next_deadline_ms(), *parts_ms, finder_ms)
+        due_ms = earliest(core.requests.next_deadline_ms(), self._heartbeats.next_ms(), self._poll_end_ms())
+        if self._offset_requests.under_way or self._clean_close.stage is not None:
+            due_ms = earliest(due_ms, self._offset_requests.next_ms(), self._clean_close.next_ms())
+        if core.coordinator is None and self._needs_coordinator():
+            due_ms = earliest(due_ms, self._finder.next_ms())
+        return due_ms
 
     def next_poll_ms(self) -> int | None:
         """Return when a `poll` has something to do that `tick` must leave to it, or None."""
         return self._offset_requests.next_poll_ms() if self._core.is_taking_part else None
 
     # Within: joining, losing, the poll deadline
+
+    def _is_at_rest(self, now_ms: int) -> bool:
+        """Tell whether nothing is left to do for the application's poll, nor for the parts behind it: the member is whole, and nothing waits."""
+        core = self._core
+        return (
+            core.epoch_state is EpochState.STABLE
+            and core.failure is None
+            and core.coordinator is not None
+            and not (core.out or core.stranded or core.calling)
+            and not self._offset_requests.under_way
+            and self._clean_close.stage is None
+            and self._local.is_at_rest
+            and not self._heartbeats.is_due(now_ms)
+        )
 
     def _begin_if_none(self, now_ms: int) -> None:
         core = self._core
@@ -166,10 +186,6 @@ class EpochMember(AnyMember):
         if core.is_taking_part and core.choices.joins_again:
             self._join(now_ms)
 
-    def _has_nothing_to_lose(self) -> bool:
-        """Tell whether a fenced member can join again whether or not the application polls: it owns nothing that a callback would have to take."""
-        return self._core.epoch_state is EpochState.FENCED and not self._core.owned
-
     def _fenced(self) -> None:
         """Be no member any more; who was about to leave neither joins again nor leaves (CGV-22)."""
         core = self._core
@@ -187,9 +203,9 @@ class EpochMember(AnyMember):
 
     def _poll_end_ms(self) -> int | None:
         core = self._core
-        if core.is_unpolled or not core.is_taking_part or core.choices.poll_end == "never":
+        if core.is_unpolled or not core.is_subscribed or core.failure is not None or core.choices.poll_end == "never":
             return None
-        return self._poll_ends_ms if core.is_member or core.epoch_state is EpochState.JOINING else None
+        return self._poll_ends_ms if core.generation > JOIN_EPOCH or core.epoch_state is EpochState.JOINING else None
 
     def _end_polls(self, now_ms: int) -> None:
         """Leave: the application has not polled for max.poll.interval.ms; its next poll loses everything and joins again (CGV-16 to CGV-20)."""
@@ -247,7 +263,8 @@ class EpochMember(AnyMember):
             self._end_if_failed()
         if self._offset_requests.under_way:
             self._offset_requests.step(now_ms)
-        if core.choices.reconciles_from == "background" or core.failure is not None or self._has_nothing_to_lose():
+        has_nothing_to_lose = core.epoch_state is EpochState.FENCED and not core.owned  # so that it joins again whether or not the application polls
+        if has_nothing_to_lose or core.failure is not None or core.choices.reconciles_from == "background":
             self._step_callbacks(now_ms)
         self._heartbeats.step(now_ms)
         if self._clean_close.stage is not None:

@@ -7,7 +7,7 @@ being reconciled waits until that one is acknowledged. Kafka's `AbstractMembersh
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from groupproof.clients.member.consumer.epoch_core import EpochCore, EpochState, TopicIdPartition
 from groupproof.clients.outputs import CallbackKind
@@ -28,6 +28,9 @@ class _Stage(Enum):
     ASSIGNING = "the assigned-callback runs"
 
 
+_NOTHING: Final[frozenset[TopicPartition]] = frozenset()
+
+
 class LocalAssignment:
     """Walks one member from one assignment to the next."""
 
@@ -43,10 +46,16 @@ class LocalAssignment:
         return self._stage is _Stage.IDLE
 
     @property
+    def is_at_rest(self) -> bool:
+        """Tell whether the newest assignment is held, all of it."""
+        core = self._core
+        return self._stage is _Stage.IDLE and core.held_number == core.target_number and core.held == core.target
+
+    @property
     def going(self) -> frozenset[TopicPartition]:
         """The partitions that are being given up: nothing more is read of them (CGT-04, CGP-13)."""
-        if self._stage not in (_Stage.COMMITTING, _Stage.REVOKING):
-            return frozenset()
+        if self._stage is _Stage.IDLE or self._stage is _Stage.ASSIGNING:
+            return _NOTHING
         return self._core.owned - self._core.named(self._next)
 
     def abandon(self) -> None:
@@ -112,7 +121,7 @@ class LocalAssignment:
         core = self._core
         if core.target is None or not core.is_subscribed:
             return False
-        if core.held_number == core.target_number and core.held == core.target:
+        if self.is_at_rest:
             return False  # as nearly always: all of it is held, whose topics had names then
         unresolved = core.unresolved
         if unresolved and self._asked_for != unresolved:

@@ -81,15 +81,20 @@ class EpochMemberInvariants:
 
     def sends(self, beat: ConsumerGroupHeartbeatRequest, now_ms: int, names: dict[str, str]) -> None:
         """Look at a heartbeat as it leaves."""
-        self.check("CGC-06", "another member id", holds=not self.member_id or beat.member_id == self.member_id)
-        self.check("CGC-04", "no member id", holds=bool(beat.member_id) or not self.names_itself)
+        if self.member_id and beat.member_id != self.member_id:
+            self.blame("CGC-06", "another member id")
+        if self.names_itself and not beat.member_id:
+            self.blame("CGC-04", "no member id")
         self.member_id = self.member_id or beat.member_id
-        self.check("CGT-32", "a heartbeat after a fatal error", holds=not self.is_fatal)
-        self.check("CGV-11", "a heartbeat after the leave", holds=not self.has_left or beat.member_epoch == 0)
+        if self.is_fatal:
+            self.blame("CGT-32", "a heartbeat after a fatal error")
+        if self.has_left and beat.member_epoch != 0:
+            self.blame("CGV-11", "a heartbeat after the leave")
         if beat.member_epoch < 0:
             self._leaves(beat)
             return
-        self.check("CGC-27", "a second heartbeat in flight", holds=self.in_flight == 0)
+        if self.in_flight != 0:
+            self.blame("CGC-27", "a second heartbeat in flight")
         self.in_flight += 1
         if beat.member_epoch == 0:
             self._joins(beat)
@@ -129,18 +134,18 @@ class EpochMemberInvariants:
     def _goes_on(self, beat: ConsumerGroupHeartbeatRequest, now_ms: int, names: dict[str, str]) -> None:
         if beat.member_epoch != self.epoch:
             self.blame("CGI-18", f"sends epoch {beat.member_epoch}, not {self.epoch}")
-        self.check("CGC-02", "another instance id", holds=beat.instance_id in (None, self.instance_id))
+        if beat.instance_id is not None and beat.instance_id != self.instance_id:
+            self.blame("CGC-02", "another instance id")
         says_nothing = beat.topic_partitions is None and beat.subscribed_topic_names is None
         is_early = self.sent_ms is not None and now_ms < self.sent_ms + EARLIEST * self.interval_ms - SLACK_MS
         self.check("CGC-24", "a heartbeat long before the interval is over", holds=not (says_nothing and is_early and not self.may_beat_early))
-        self.check(
-            "CGC-13",
-            "other names",
-            holds=beat.subscribed_topic_names in (None, self.topics) or set(beat.subscribed_topic_names or ()) == set(self.topics),
-        )
+        if beat.subscribed_topic_names not in (None, self.topics) and set(beat.subscribed_topic_names or ()) != set(self.topics):
+            self.blame("CGC-13", "other names")
         self._says_names(beat)
-        self.check("CGV-16", "heartbeats although nobody polls", holds=self.is_polling or self.is_closing)
-        self.check("CGC-13", "a regular expression that nobody asked for", holds=not beat.subscribed_topic_regex)
+        if not self.is_polling and not self.is_closing:
+            self.blame("CGV-16", "heartbeats although nobody polls")
+        if beat.subscribed_topic_regex:
+            self.blame("CGC-13", "a regular expression that nobody asked for")
         if beat.topic_partitions is None:
             return
         owned = _named(beat.topic_partitions, names)
