@@ -152,3 +152,11 @@ def test_every_subscribed_partition_has_exactly_one_owner_and_it_subscribes(name
     wanted = {topic for member in members for topic in member.topics}
     assert given_away == sorted((topic, number) for topic in wanted for number in range(cluster.partitions[topic]))
     assert all(item[0] in member.topics for member in members for item in assignment[member.member_id])
+
+
+def test_round_robin_goes_on_in_the_circle_past_who_does_not_subscribe() -> None:
+    members = [GroupMember(member_id=name, topics=topics) for name, topics in (("a", ("t",)), ("b", ()), ("c", ("t",)), ("d", ("t",)))]
+
+    assert ASSIGNORS["roundrobin"](members, Cluster(partitions={"t": 4})) == {
+        "a": [("t", 0), ("t", 3)], "b": [], "c": [("t", 1)], "d": [("t", 2)],
+    }  # fmt: skip

@@ -54,3 +54,13 @@ def test_partitions_move_round_after_round_until_none_can() -> None:
     assignment = sticky_assign(members, Cluster(partitions={"s": 3, "t": 2, "u": 3}))
 
     assert [len(assignment[name]) for name in wanted] == [2, 2, 2, 2]
+
+
+def test_no_two_partitions_of_a_topic_change_places() -> None:
+    members = [GroupMember(member_id=name, topics=topics) for name, topics in (("a", ("t",)), ("b", ("u",)), ("c", ("t", "u")))]
+    cluster = Cluster(partitions={"t": 4, "u": 4})
+    owned = {"a": [("t", 0), ("t", 1), ("t", 2)], "b": [], "c": [("t", 3), ("u", 0), ("u", 1), ("u", 2), ("u", 3)]}
+    assignment = balance(members, cluster, Racks(members, cluster), {name: list(partitions) for name, partitions in owned.items()})
+
+    assert sorted(assignment["a"]) == owned["a"]
+    assert sorted(assignment["c"]) == [("t", 3), ("u", 2), ("u", 3)]

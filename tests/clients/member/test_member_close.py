@@ -239,3 +239,17 @@ def test_a_goodbye_may_be_made_to_name_nobody(bench: type[Bench]) -> None:
     b.do(b.member.close(b.now))
 
     assert [member.member_id for member in b.message(LEAVE).members] == [""]
+
+
+def test_the_commit_of_a_close_is_tried_for_as_long_as_the_close_may_take(bench: type[Bench]) -> None:
+    b = bench(auto_commit=True, default_api_timeout_ms=1_000, close_timeout_ms=5_000)
+    b.stable(0)
+    b.positions = {("t", 0): 5}
+    b.poll()
+    b.do(b.member.close(b.now))
+    while b.now < 2_000:
+        if any(send.message.api is COMMIT for send in b.waiting):
+            b.answer(COMMIT, 14)
+        b.advance(100)
+
+    assert (b.callbacks, b.count(LEAVE)) == ([], 0)

@@ -120,3 +120,8 @@ def test_the_instance_id_is_sent_as_the_policy_has_it(policy: Policy, after: str
 )
 def test_answers_are_named_as_kafka_names_them(answer: Answer, name: str) -> None:
     assert answer_named(answer) == name
+
+
+@pytest.mark.parametrize(("factor", "pause_ms"), [(0.0, 1), (0.5, 50), (1.0, 100)])
+def test_a_pause_is_a_millisecond_at_least(factor: float, pause_ms: int) -> None:
+    assert core(Policy(retry_factor=factor)).backoff_ms() == pause_ms

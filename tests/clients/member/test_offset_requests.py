@@ -353,3 +353,11 @@ def test_what_waits_to_be_tried_again_ends_in_the_instant_in_which_the_member_fa
     b.do(b.member.disconnected(coordinator, b.now))
 
     assert ends(b) == [(1, "DISCONNECTED")]
+
+
+def test_a_fetch_is_no_commit_whatever_it_is_called(bench: type[Bench]) -> None:
+    b = bench()
+    b.stable(0)
+    b.do(b.member.fetch_offsets("close", frozenset(AT), b.now))
+
+    assert not b.member._offset_requests.is_committing("close")

@@ -398,3 +398,25 @@ def test_a_coordinator_that_has_nothing_to_draw_ids_from_says_so() -> None:
 
 def test_a_coordinator_that_is_told_no_settings_has_those_of_its_release() -> None:
     assert Coordinator(profile="kafka-1.1", random=Random(1)).settings == Settings.of({}, "kafka-1.1") != Settings.of({}, "kafka-4.1")
+
+
+def test_a_variants_timers_are_those_of_the_coordinator() -> None:
+    never = Coordinator(random=Random(1), variant=Variant(name="late", says="Arms no timer.", due_ms=lambda _key, _due_ms: None))
+    join = JoinGroupRequest(
+        group_id="g",
+        session_timeout_ms=10_000,
+        rebalance_timeout_ms=10_000,
+        protocol_type="consumer",
+        protocols=(JoinProtocol(name="range", metadata=b""),),
+    )
+    never.handle(join, _ARRIVAL, 0)
+
+    assert never.next_deadline_ms() is None
+
+
+@pytest.mark.requirement("TIMER-04")
+def test_a_request_goes_before_a_timer_that_is_due_at_its_instant(scene: Scene) -> None:
+    (member_id,) = scene.stable()
+    scene.now_ms += 10_000  # its session ends
+
+    assert scene.heartbeat(member_id) is NONE

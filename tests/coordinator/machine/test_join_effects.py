@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.coordinator.conftest import Scene
 
 from groupproof.coordinator.machine.effects import EFFECTS
 from groupproof.coordinator.machine.group import Group
@@ -14,8 +15,6 @@ from groupproof.protocol.vocabulary import ErrorCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from tests.coordinator.conftest import Scene
 
 
 def test_they_are_part_of_all_effects() -> None:
@@ -78,3 +77,16 @@ def test_a_group_of_1_1_that_moves_takes_along_the_timers_of_who_was_evicted(sce
     scene.take(scene.coordinator.unload(3, scene.now_ms))
 
     assert scene.coordinator.next_deadline_ms() is None
+
+
+@pytest.mark.requirement("NEWM-01")
+@pytest.mark.parametrize(("session_ms", "ends_ms"), [(299_999, None), (300_000, 303_000)])
+def test_in_2_4_a_newcomers_session_begins_with_its_sync_unless_it_is_as_long_as_newcomers_are_waited_for(
+    session_ms: int, ends_ms: int | None
+) -> None:
+    """`MemberMetadata.shouldKeepAlive` before KAFKA-9752: who is new is waited for five minutes (KAFKA-7610), and its session does not run yet."""
+    scene = Scene("kafka-2.4")
+    scene.join(session_ms=session_ms, rebalance_ms=900_000)
+    scene.after(3_000)
+
+    assert scene.coordinator.next_deadline_ms(before_ms=scene.now_ms + session_ms + 1) == ends_ms

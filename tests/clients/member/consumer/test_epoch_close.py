@@ -117,3 +117,13 @@ def test_a_dynamic_member_that_is_told_to_stay_leaves_all_the_same_where_it_is_a
     b.poll_through()
     leaves = [beat for beat in b.beats if beat.member_epoch < 0]
     assert [beat.member_epoch for beat in leaves] == ([-1] if choices.leaves_when_told_to_stay else [])
+
+
+def test_who_was_fenced_loses_what_it_held_and_does_not_revoke_it_when_it_closes() -> None:
+    b = EpochBench()
+    b.joined(0)
+    b.next_beat()
+    b.beaten(error=110)
+    b.do(b.member.close(b.now))
+
+    assert [callback.kind for callback in b.callbacks] == [CallbackKind.LOST]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 
 import pytest
@@ -10,7 +11,8 @@ from tests.clients.member.consumer.epoch_bench import EpochBench
 from groupproof.clients.assignors.assignment import Cluster
 from groupproof.clients.member.consumer.epoch_core import EpochCore
 from groupproof.clients.member.consumer_settings import MemberSettings
-from groupproof.clients.member.policy import REFERENCE
+from groupproof.clients.member.epoch_policy import EpochPolicy
+from groupproof.clients.member.policy import REFERENCE, Policy
 
 SETTINGS = MemberSettings(group="g", topics=("t",), by_epochs=True)
 
@@ -30,3 +32,20 @@ def test_the_name_of_a_topic_outlives_metadata_without_it() -> None:
     b.beaten(2, 0, 1)
     b.poll_through()
     assert b.member.owned == {("t", 0), ("t", 1)}
+
+
+def test_no_dash_is_changed_but_the_first() -> None:
+    dashes = itertools.cycle((0xFB, 0xEF, 0xBE))  # in base 64: four dashes
+    core = EpochCore(SETTINGS, REFERENCE, lambda: next(dashes) / 256)
+
+    assert core.member_id.startswith("A---")
+
+
+@pytest.mark.requirement("CGC-06")
+@pytest.mark.parametrize(("choice", "epoch_before", "epoch"), [("zero", 7, 0), ("kept", 7, 7), ("kept", -1, 0)])
+def test_who_joins_again_begins_at_epoch_0_whatever_epoch_it_had(choice: str, epoch_before: int, epoch: int) -> None:
+    core = EpochCore(SETTINGS, Policy(epochs=EpochPolicy(join_epoch=choice)), random.Random(1).random)  # type: ignore[arg-type]  # a parameter of the test
+    core.previous_generation = epoch_before
+    core.begin_membership()
+
+    assert core.generation == epoch

@@ -6,6 +6,8 @@ import pytest
 from tests.clients.member.consumer.epoch_bench import BEAT, COMMIT, FIND, EpochBench, parts
 
 from groupproof.clients.member.consumer.epoch_core import EpochState
+from groupproof.clients.member.epoch_policy import EpochPolicy
+from groupproof.clients.member.policy import Policy
 from groupproof.clients.outputs import CallbackKind
 
 FATAL = (30, 35, 42, 69, 81, 82, 111, 112, 113, 128, 9_999)
@@ -139,3 +141,32 @@ def test_metadata_is_wanted_of_what_is_subscribed_and_assigned() -> None:
     b.joined(0)
     assert b.member.metadata_topics == {"t"}
     assert (b.member.is_settled, b.member.calling, b.member.coordinator is not None, b.count(COMMIT)) == (True, None, True, 0)
+
+
+def test_what_a_fatal_error_takes_is_lost_before_the_next_poll() -> None:
+    b = EpochBench()
+    b.joined(0)
+    b.next_beat()
+    b.beaten(error=30)
+
+    assert [callback.kind for callback in b.callbacks] == [CallbackKind.LOST]
+
+
+@pytest.mark.parametrize(("choice", "callbacks"), [("poll", []), ("background", [CallbackKind.ASSIGNED])])
+def test_an_assignment_is_taken_up_in_the_poll_or_at_once(choice: str, callbacks: list[CallbackKind]) -> None:
+    b = EpochBench(Policy(epochs=EpochPolicy(reconciles_from=choice)))  # type: ignore[arg-type]  # a parameter of the test
+    b.joining()
+    b.beaten(1, 0)
+
+    assert [callback.kind for callback in b.callbacks] == callbacks
+
+
+@pytest.mark.requirement("CGV-15")
+@pytest.mark.parametrize(("choice", "beats"), [("with-interval", 0), ("at-once", 1)])
+def test_another_subscription_goes_with_the_next_heartbeat_or_at_once(choice: str, beats: int) -> None:
+    b = EpochBench(Policy(epochs=EpochPolicy(resubscribes=choice)))  # type: ignore[arg-type]  # a parameter of the test
+    b.joined(0)
+    before = b.count(BEAT)
+    b.do(b.member.resubscribe(("u",), b.now))
+
+    assert b.count(BEAT) - before == beats

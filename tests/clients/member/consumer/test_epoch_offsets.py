@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.clients.member.consumer.epoch_bench import COMMIT, FETCH, FIND, EpochBench, parts
 
+from groupproof.clients.member.policy import Policy
 from groupproof.clients.outputs import CommitResult, OffsetFetchResult
 
 AT = {("t", 0): 5}
@@ -122,3 +123,13 @@ def test_auto_commits_go_on_after_a_stale_epoch() -> None:
     b.answer(COMMIT, 113)
     b.advance(1_200, polling=True)
     assert b.count(COMMIT) >= 2
+
+
+@pytest.mark.requirement("CGP-01")
+def test_a_commit_of_who_is_no_member_yet_names_none() -> None:
+    b = EpochBench(Policy(commits_when_unstable=True), instance_id="i0")
+    b.joining()
+    commit(b)
+
+    asked = b.message(COMMIT)
+    assert (asked.generation_id, asked.member_id, asked.group_instance_id) == (-1, "", None)

@@ -35,3 +35,18 @@ def test_a_newer_group_epoch_without_a_newer_target_sends_a_member_back_up_to_4_
     waits = ("A join", "K joingroup id=self", "K sync", "B join", "B leave")
 
     assert last(profile, *waits, "K heartbeat").code == code
+
+
+def test_a_group_stays_of_the_consumer_protocol_while_more_than_its_returning_member_speak_it() -> None:
+    waits = ("S join instance=i", "A join", "wait 1100")
+
+    assert last("kafka-4.4", "S join instance=i", "wait 1100", "K joingroup instance=i", "describe").code == 69
+    assert last("kafka-4.4", *waits, "K joingroup instance=i", "describe").code == 0
+
+
+@pytest.mark.requirement("CGG-51")
+@pytest.mark.parametrize(
+    ("profile", "join", "code"), [("kafka-4.1", "K join", 110), ("kafka-4.1", "K join instance=i", 0), ("kafka-4.2", "K join", 0)]
+)
+def test_a_classic_member_that_heartbeats_under_its_own_id_was_fenced_up_to_4_1(profile: str, join: str, code: int) -> None:
+    assert last(profile, "K classic-live assign=t[0,1,2,3]", join).code == code

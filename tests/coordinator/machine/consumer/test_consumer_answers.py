@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pytest
 from tests.coordinator.machine.consumer.measured_scripts import Player, last
 
 from groupproof.protocol.vocabulary import ErrorCode
@@ -57,3 +58,10 @@ def test_groups_are_described_apart() -> None:
     groups = _told("A join")._ask(ConsumerGroupDescribeRequest(group_ids=("g", "h", "")), 1).groups
 
     assert [group.error_code for group in groups] == [0, ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.INVALID_GROUP_ID]
+
+
+@pytest.mark.requirement("CGM-25")
+def test_a_member_at_epoch_1_is_told_of_no_assignment_that_it_has_already() -> None:
+    answer = last("kafka-4.1", "A join", "A beat epoch=1")
+
+    assert (answer.code, answer.assignment) == (0, None)

@@ -130,3 +130,10 @@ def test_votes_are_counted_as_members_come_change_and_go() -> None:
     for member in tuple(group.members.values()):
         group.remove(member)
     assert not group.votes
+
+
+def test_a_view_shows_no_assignment_bytes_and_no_leader() -> None:
+    (member,) = _group(ConsumerMember(member_id="a", instance_id="i", rebalance_timeout_ms=7)).view().members
+
+    assert (member.member_id, member.group_instance_id, member.rebalance_timeout_ms) == ("a", "i", 7)
+    assert (member.assignment, member.is_leader, member.parked, member.session_timeout_ms) == (b"", False, None, -1)

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import pytest
-from tests.coordinator.machine.consumer.measured_scripts import last
+from tests.coordinator.machine.consumer.measured_scripts import Player, last
+
+from groupproof.protocol.wire.consumer_messages import ConsumerGroupHeartbeatRequest
 
 NEWEST = "kafka-4.4"
 
@@ -36,3 +38,24 @@ def test_a_full_group_lets_a_new_id_take_a_place_since_4_4() -> None:
     lines = ("S join instance=i", "A join", "B join", "S away instance=i", "T join instance=i")
 
     assert (last("kafka-4.3", *lines).code, last("kafka-4.4", *lines).code) == (81, 0)
+
+
+def test_a_group_that_is_named_as_perl_names_it_is_taken_by_newer_releases_alone() -> None:
+    assert [last(profile, "A join regex=(?<n>t) names=null").code for profile in ("kafka-4.0", "kafka-4.1", NEWEST)] == [128, 0, 0]
+
+
+@pytest.mark.parametrize(("version", "epoch", "code"), [(0, 0, 0), (0, 1, 42), (0, -1, 42), (1, 0, 42)])
+def test_a_member_names_itself_but_where_the_coordinator_names_it(version: int, epoch: int, code: int) -> None:
+    request = ConsumerGroupHeartbeatRequest(
+        group_id="g", member_id="", member_epoch=epoch, rebalance_timeout_ms=60_000, subscribed_topic_names=("t",), topic_partitions=(),
+    )  # fmt: skip
+
+    assert Player(NEWEST)._ask(request, version).error_code == code
+
+
+@pytest.mark.requirement("CGM-10")
+@pytest.mark.parametrize(("owned", "code"), [("own", 0), ("u[0]", 110), ("null", 110)])
+def test_whose_answer_was_lost_goes_on_if_it_owns_no_more_than_it_was_assigned(owned: str, code: int) -> None:
+    moved = ("A join", "wait 1100", "A beat owned=own", "B join", "wait 1100", "A beat owned=own", "A beat owned=own")
+
+    assert last(NEWEST, *moved, f"A beat epoch=-1 owned={owned}").code == code

@@ -62,3 +62,12 @@ def test_of_two_assignors_that_are_level_every_heartbeat_for_the_second_bumps_si
 
     assert last(profile, *level, f"{member} beat", "bumps").bumps == bumps
     assert last(profile, *level, f"{member} beat", f"{member} beat", "bumps").bumps == 2 * bumps
+
+
+def test_who_comes_for_an_instance_has_its_rack() -> None:
+    player = Player(NEWEST, group="g")
+    for line in ("S join instance=i rack=r1", "S away instance=i", "T join instance=i"):
+        player.play("-", line.split(" "))
+    (described,) = player._described("g").members
+
+    assert (described.instance_id, described.rack_id) == ("i", "r1")

@@ -24,9 +24,10 @@ def test_both_conversions_are_recorded_as_a_group_that_is_made_at_the_epoch_of_t
     player = _play(LIVE, "A join")
     entry = LeaveMember(member_id="A")
     outputs = player.machine.handle(LeaveGroupRequest(group_id="g", members=(entry,)), Arrival(999, 5, "c", "/h"), player.now_ms + 1)
-    moves = [(output.before, str(output.after), output.generation) for output in outputs if isinstance(output, Transition)]
+    moves = [(output.before, str(output.after), output.generation, output.reason) for output in outputs if isinstance(output, Transition)]
 
-    assert moves == [(None, "Stable", 2), ("Stable", "PreparingRebalance", 2)]
+    assert moves[0] == (None, "Stable", 2, "downgraded"), "the trackers know a conversion by its reason"
+    assert [move[:3] for move in moves[1:]] == [("Stable", "PreparingRebalance", 2)]
 
 
 @pytest.mark.parametrize("release", RELEASES)

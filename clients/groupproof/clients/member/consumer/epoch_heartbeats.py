@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from itertools import groupby
 from typing import Any, Final
 
-from groupproof.clients.member.consumer.epoch_core import JOIN_EPOCH, EpochCore, EpochState, TopicIdPartition
+from groupproof.clients.member.consumer.epoch_core import JOIN_EPOCH, EpochCore, TopicIdPartition
 from groupproof.clients.member.member_core import NO_GENERATION
 from groupproof.clients.member.pending_requests import RequestInFlight, earliest
 from groupproof.protocol.rules.classic.member_reactions import Answer, Effect, Phase, Reaction
@@ -19,7 +19,6 @@ __all__ = ["EpochHeartbeats", "listed"]
 
 _OWN_INTERVAL_MS: Final = 3_000
 _TINY_MS: Final = 1
-_SILENT: Final = (EpochState.UNSUBSCRIBED, EpochState.FENCED, EpochState.STALE)
 _REGEXES: Final[Mapping[str, Mapping[str, str]]] = {"null": {}, "empty": {"regex": ""}, "matched-here": {"regex": ".*"}}
 """What goes with names in the place of a regular expression, by the member's choice."""
 
@@ -78,7 +77,7 @@ class EpochHeartbeats:
 
     def _is_beating(self) -> bool:
         core = self._core
-        if core.is_halted or len(self._in_flight) >= core.choices.beats_in_flight or core.epoch_state in _SILENT or core.generation == NO_GENERATION:
+        if core.is_halted or core.generation == NO_GENERATION or len(self._in_flight) >= core.choices.beats_in_flight:
             return False
         return (core.coordinator is not None or not core.policy.looks_up) and (core.failure is None or core.choices.beats_after_failure)
 
