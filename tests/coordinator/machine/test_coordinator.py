@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from groupproof.coordinator.machine.coordinator import Arrival, Coordinator, Output, Reply, Settings, StoredGroups, partition_of
+from groupproof.coordinator.machine.timers import TimerKey
 from groupproof.coordinator.machine.variant import Variant
-from groupproof.protocol.rules import Guard
+from groupproof.protocol.rules import ClassicEvent, Guard
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
 from groupproof.protocol.wire.messages import (
     FetchGroup,
@@ -46,12 +47,6 @@ def _errors(scene: Scene, session_ms: int = 10_000) -> dict[str, ErrorCode]:
         "commit": scene.commit("x", 1)[0],
         "fetch": ErrorCode(fetched.error_code),
     }
-
-
-@pytest.mark.requirement("FIND-02", "TIMER-04")
-@pytest.mark.parametrize(("group", "partition"), [("g", 3), ("test-group", 12), ("my-group", 12), ("polygenelubricants", 0), ("\udcff", 25)])
-def test_a_groups_partition_is_java_s_hash_without_its_sign(group: str, partition: int) -> None:
-    assert partition_of(group, 50) == partition
 
 
 @pytest.mark.requirement("FIND-08", "ERR-07")
@@ -295,11 +290,12 @@ def test_a_request_lets_the_timers_before_it_go_off_first(scene: Scene) -> None:
     assert joined.answer.generation_id == 1
 
 
-def test_who_expired_a_millisecond_before_a_request_is_no_member_to_it(scene: Scene) -> None:
+@pytest.mark.parametrize(("after_ms", "error"), [(10_000, NONE), (10_001, ErrorCode.UNKNOWN_MEMBER_ID)])
+def test_who_expired_a_millisecond_before_a_request_is_no_member_to_it(scene: Scene, after_ms: int, error: ErrorCode) -> None:
     (member,) = scene.stable(session_ms=10_000)
-    scene.now_ms += 10_001
+    scene.now_ms += after_ms
 
-    assert scene.heartbeat(member) is ErrorCode.UNKNOWN_MEMBER_ID
+    assert scene.heartbeat(member) is error
 
 
 def test_find_coordinator_is_not_for_a_groups_coordinator(scene: Scene) -> None:
@@ -335,6 +331,13 @@ def test_a_variant_s_guards_stand_in_place_of_the_reference_s() -> None:
     answers = [output.message for output in coordinator.handle(asked, _ARRIVAL, 0) if isinstance(output, Reply)]
 
     assert answers == [HeartbeatResponse(error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE)]
+
+
+def test_a_variants_timers_are_those_of_the_coordinator() -> None:
+    never = Coordinator(random=Random(1), variant=Variant(name="late", says="Arms no timer.", due_ms=lambda _key, _due_ms: None))
+
+    never._engine.timers.arm(TimerKey(ClassicEvent.SESSION_END, "g", "m"), 1)
+    assert never.next_deadline_ms() is None
 
 
 def test_a_variant_of_what_is_put_out_is_told_which_request_it_was_for() -> None:
@@ -398,25 +401,3 @@ def test_a_coordinator_that_has_nothing_to_draw_ids_from_says_so() -> None:
 
 def test_a_coordinator_that_is_told_no_settings_has_those_of_its_release() -> None:
     assert Coordinator(profile="kafka-1.1", random=Random(1)).settings == Settings.of({}, "kafka-1.1") != Settings.of({}, "kafka-4.1")
-
-
-def test_a_variants_timers_are_those_of_the_coordinator() -> None:
-    never = Coordinator(random=Random(1), variant=Variant(name="late", says="Arms no timer.", due_ms=lambda _key, _due_ms: None))
-    join = JoinGroupRequest(
-        group_id="g",
-        session_timeout_ms=10_000,
-        rebalance_timeout_ms=10_000,
-        protocol_type="consumer",
-        protocols=(JoinProtocol(name="range", metadata=b""),),
-    )
-    never.handle(join, _ARRIVAL, 0)
-
-    assert never.next_deadline_ms() is None
-
-
-@pytest.mark.requirement("TIMER-04")
-def test_a_request_goes_before_a_timer_that_is_due_at_its_instant(scene: Scene) -> None:
-    (member_id,) = scene.stable()
-    scene.now_ms += 10_000  # its session ends
-
-    assert scene.heartbeat(member_id) is NONE

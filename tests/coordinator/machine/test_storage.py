@@ -97,3 +97,9 @@ def test_every_group_has_a_partition_and_always_the_same(group_id: str, partitio
 @pytest.mark.requirement("FIND-02")
 def test_characters_beyond_16_bits_count_as_java_counts_them() -> None:
     assert partition_of("\N{GRINNING FACE}", 2**31) == 1_772_899 == 31 * 0xD83D + 0xDE00
+
+
+@pytest.mark.requirement("FIND-02", "TIMER-04")
+@pytest.mark.parametrize(("group", "partition"), [("g", 3), ("test-group", 12), ("my-group", 12), ("polygenelubricants", 0), ("\udcff", 25)])
+def test_a_groups_partition_is_java_s_hash_without_its_sign(group: str, partition: int) -> None:
+    assert partition_of(group, 50) == partition
