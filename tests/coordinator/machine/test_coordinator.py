@@ -366,14 +366,6 @@ def test_a_fetch_for_several_groups_is_answered_once_each_group_by_itself(scene:
     assert [(group.group_id, group.error_code) for group in answer.groups] == [("g", 0), ("far", 16)]
 
 
-@pytest.mark.requirement("FIND-08")
-def test_in_version_1_a_fetch_repeats_the_error_on_every_partition(scene: Scene) -> None:
-    scene.take(scene.coordinator.unload(PARTITION, 0))
-    (group,) = scene.fetch(0, 1, version=1).answer.groups
-
-    assert [partition.error_code for partition in group.topics[0].partitions] == [16, 16]
-
-
 def test_a_timer_that_is_due_at_once_can_be_made_to_wait_for_what_comes_at_the_same_instant() -> None:
     settings = Settings.of({"group.initial.rebalance.delay.ms": 0}, "kafka-4.1")
     coordinator = Coordinator(settings=settings, random=Random(1))

@@ -376,3 +376,11 @@ def test_a_commit_of_v2_to_v4_may_name_its_own_retention(scene_of: Callable[...,
     scene.after(1)
 
     assert (scene.committed(0), scene.committed(1)) == (-1, 5)
+
+
+@pytest.mark.requirement("FIND-08")
+def test_in_version_1_a_fetch_repeats_the_error_on_every_partition(scene: Scene) -> None:
+    scene.take(scene.coordinator.unload(3, 0))  # the partition of group g
+    (group,) = scene.fetch(0, 1, version=1).answer.groups
+
+    assert [partition.error_code for partition in group.topics[0].partitions] == [16, 16]
