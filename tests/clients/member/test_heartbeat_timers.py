@@ -353,3 +353,14 @@ def test_a_client_that_stops_at_the_news_of_a_rebalance_sends_no_further_heartbe
     b.advance(3_000)
 
     assert b.times(HEARTBEAT) == [1_000]
+
+
+def test_an_answer_to_a_heartbeat_gives_nothing_back_to_who_has_asked_for_no_rebalance(bench: type[Bench]) -> None:
+    b = bench()
+    b.stable(0)
+    b.member._core.owned = frozenset()
+    b.advance(1_000)
+    b.answer(HEARTBEAT)
+    b.poll()
+
+    assert b.callbacks == []

@@ -393,14 +393,3 @@ def test_who_asks_by_heartbeat_joins_all_the_same_before_it_has_an_assignment(be
     b.advance(150, polling=True)
 
     assert b.count(JOIN) == joins + 1
-
-
-def test_an_answer_to_a_heartbeat_gives_nothing_back_to_who_has_asked_for_no_rebalance(bench: type[Bench]) -> None:
-    b = bench()
-    b.stable(0)
-    b.member._core.owned = frozenset()
-    b.advance(1_000)
-    b.answer(HEARTBEAT)
-    b.poll()
-
-    assert b.callbacks == []
