@@ -35,8 +35,8 @@ _COMMANDS: Final = {
     "watch --admin": ((*ASKED, *ADMIN_ASKED), ("watch", "{}", "--once", "--admin")),
     "history": (ASKED, ("history", "{}", "--output", "{folder}/history")),
     "history --admin": (_DESCRIBED, ("history", "{}", "--output", "{folder}/history", "--admin")),
-    "history --follow": (ASKED, ("history", "{}", "--output", "{folder}/followed", "--follow", "--for", "20s")),
-    "history --follow --admin": (_DESCRIBED, ("history", "{}", "--output", "{folder}/followed", "--follow", "--for", "20s", "--admin")),
+    "history --follow": (ASKED, ("history", "{}", "--output", "{folder}/followed", "--follow", "--for", "5s")),
+    "history --follow --admin": (_DESCRIBED, ("history", "{}", "--output", "{folder}/followed", "--follow", "--for", "5s", "--admin")),
     "history --source spark": (SPARK_ASKED, ("history", "{}", "--output", "{folder}/by-spark", "--source", "spark")),
 }
 
