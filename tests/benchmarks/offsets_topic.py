@@ -1,6 +1,6 @@
 """How fast the offsets topic is read: a log of commits, and one of group metadata, in one process and in processor time (`make bench`).
 
-Four figures each: batches to records, records decoded, observations of the trace made of them, and the histories of groups made of these. A figure is the best of some rounds, so that a busy machine does no harm.
+Five figures each: batches to records, these kept as `groupproof history` keeps them, records decoded, observations of the trace made of them, and the histories of groups made of these. A figure is the best of some rounds, so that a busy machine does no harm.
 
 Aim: 100,000 records a second, decoded.
 """
@@ -8,15 +8,19 @@ Aim: 100,000 records a second, decoded.
 from __future__ import annotations
 
 import gc
+import tempfile
 import time
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from rich.console import Console
 from rich.table import Table
 
+from groupproof.chaos.spark.offsets.kept_records import KeptRecords, rows_of
 from groupproof.harness.judging.topic_history.topic_history import TopicHistory
+from groupproof.harness.subjects.offsets_topic.committed_batches import committed
 from groupproof.protocol.wire.coordinator_records import decode_record, encode_record
 from groupproof.protocol.wire.log_batches import LogBatch, read_log
 from groupproof.protocol.wire.offsets_topic import OffsetsTopic
@@ -37,6 +41,7 @@ class Measured(NamedTuple):
     name: str
     records: int
     read: float
+    kept: float
     decoded: float
     observed: float
     analysed: float
@@ -73,12 +78,12 @@ def member_of() -> dict[str, Any]:
 def measure(name: str, blob: bytes) -> Measured:
     """Return the best of some rounds."""
     count = sum(len(batch.records) for batch in read_log(blob) if isinstance(batch, LogBatch))
-    return Measured(name, count, *(count / _best(partial(work, blob)) for work in (_read, _decode, _observe, _analyse)))
+    return Measured(name, count, *(count / _best(partial(work, blob)) for work in (_read, _keep, _decode, _observe, _analyse)))
 
 
 def show(results: list[Measured]) -> Table:
     """Return the figures as a table."""
-    table = Table("log", "records", "read", "decoded", "as observations", "analysed", title="records a second, one process")
+    table = Table("log", "records", "read", "kept", "decoded", "as observations", "analysed", title="records a second, one process")
     for result in results:
         table.add_row(result.name, f"{result.records:,}", *(f"{figure:,.0f}" for figure in result[2:]))
     return table
@@ -87,6 +92,14 @@ def show(results: list[Measured]) -> Table:
 def _read(blob: bytes) -> None:
     for _ in read_log(blob):
         pass
+
+
+def _keep(blob: bytes) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        kept = KeptRecords(Path(folder))
+        for batch in committed(read_log(blob), ()):
+            kept.take(0, rows_of(batch))
+        kept.flush()
 
 
 def _decode(blob: bytes) -> None:
