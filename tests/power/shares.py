@@ -1,7 +1,7 @@
 """What is run each time, and what is left to `make soak`: a share drawn by name, so that it is the same on every machine and another one for each variant.
 
 Outside the soak its rows are not made at all: each of five workers would collect thousands of tests to leave them out.
-Where a row is another program, that starts for seconds, the share is another one with each commit (`in_turn`).
+Where a row is another program, that starts for seconds, or a second look at what was tried, the share is another one with each commit (`in_turn`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from _pytest.mark import ParameterSet
 from tests.project import ROOT
 from tests.soaking import SOAKS
 
-__all__ = ["PARTS", "in_turn", "is_drawn", "of_this_run", "parts"]
+__all__ = ["PARTS", "in_turn", "is_drawn", "is_in_turn", "of_this_run", "parts"]
 
 Row = TypeVar("Row", bound=tuple[Any, ...])
 
@@ -44,6 +44,11 @@ def parts(item: Iterable[Row], is_in_share: Callable[[Row], bool]) -> list[Param
 def in_turn(names: Sequence[str], commit: str | None = None) -> str:
     """Return the name whose turn it is with this commit."""
     return names[zlib.crc32(f"{' '.join(names)} {_commit() if commit is None else commit}".encode()) % len(names)]
+
+
+def is_in_turn(name: str, share: int, commit: str | None = None) -> bool:
+    """Tell whether a name belongs to the one in `share` whose turn it is with this commit."""
+    return is_drawn(f"{name} {_commit() if commit is None else commit}", share)
 
 
 @cache
