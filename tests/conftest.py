@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import threading
+import warnings
 from collections.abc import Generator
 
 import pytest
@@ -105,7 +106,11 @@ def what_was_never_closed() -> Generator[None]:
     """
     yield
     gc.unfreeze()
-    gc.collect()
+    with warnings.catch_warnings():
+        spark = sys.modules.get("pyspark")
+        if spark is not None and spark.SparkContext._gateway is not None:  # it was started, and leaves sockets to the garbage collector
+            warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
