@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Final
 
 from groupproof.harness.cases.coordinator.consumer.consumer_builders import consumer_case, shared
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.consumer_script_builders import describe, join, leave, settled
+from groupproof.harness.model.verdicts import Level
 
 __all__ = ["CASES"]
 
@@ -130,4 +132,29 @@ _ASSIGNORS: Final = (
     ),
 )
 
-CASES: Final[tuple[Case, ...]] = (*_targets(), *_ASSIGNORS)
+
+def _newcomer_without_topics() -> Iterator[Case]:
+    """Yield what comes of a target that is due as somebody without a topic joins (docs/upstream/kafka-a-newcomer-without-topics-empties-a-group.md).
+
+    CGA-04 and CGA-05 forbid what every release of Kafka does here: the cases only report. The ids decide who comes first in Java's HashMap.
+    """
+    for newcomer, name, words in (
+        ("newcomer", "newcomer-without-topics-comes-first", "takes everything from everybody"),
+        ("late-8", "newcomer-without-topics-comes-later", "keeps partitions for a member that does not subscribe to them"),
+    ):
+        made = consumer_case(
+            f"assign/{name}",
+            f"{words} where somebody without a topic joins just after another has left",
+            ("CGA-04", "CGA-05"),
+            (join("leaver"), join("one"), join("two")),
+            settled("leaver", "one", "two"),
+            leave("leaver", code=0),
+            join(newcomer, names=(), code=0),
+            describe("z", code=0),
+            settled("one", "two", newcomer),
+            describe("z", code=0),
+        )
+        yield replace(made, level=Level.INFO)
+
+
+CASES: Final[tuple[Case, ...]] = (*_targets(), *_ASSIGNORS, *_newcomer_without_topics())
