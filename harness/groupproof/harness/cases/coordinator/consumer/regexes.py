@@ -97,7 +97,6 @@ CASES: Final[tuple[Case, ...]] = (
         "matches a new regular expression while the next target waits for its time, since 4.3, and counts the epoch up for it",
         ("CGX-19", "CGX-20"),
         (join("a"), join("b"), beat("a", regex="{u}", code=0)),
-        describe("z", code=0),
         TOPICS_KNOWN,
         describe("z", code=0),
         beat("a", code=0),
