@@ -1,5 +1,10 @@
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
+import pytest
+
 from groupproof.harness.running.fuzzing.choice_source import Drawer
 from groupproof.harness.running.fuzzing.hypothesis_source import drawn
 
@@ -20,3 +25,18 @@ def test_what_is_drawn_keeps_to_its_bounds() -> None:
     assert {number for number, _, _ in made} <= set(range(3, 10))
     assert {chance for _, chance, _ in made} == {True, False}
     assert {letter for _, _, letter in made} == set("abc")
+
+
+def test_what_is_drawn_is_the_same_whatever_modules_are_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def ten(drawer: Drawer) -> list[int]:
+        return [drawer.number(1_000, 100_000) for _ in range(10)]
+
+    before = drawn(ten, seed=4, count=50)
+    (tmp_path / "own_numbers.py").write_text("NUMBERS = [" + ", ".join(str(number) for number in range(70_001, 70_400, 7)) + "]\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    __import__("own_numbers")
+    try:
+        assert drawn(ten, seed=4, count=50) == before
+    finally:
+        del sys.modules["own_numbers"]

@@ -38,16 +38,28 @@ def drawn(make: Callable[[Drawer], Made], *, seed: int, count: int) -> list[Made
 
 
 class _Hypothesis:
-    """Hypothesis as the `Drawer`; its data's own notes are not wanted."""
+    """Hypothesis as the `Drawer`; its data's own notes are not wanted.
+
+    Numbers are drawn bit by bit. Hypothesis draws now and then an integer that it has read in the source of whatever modules are imported, so that the
+    same seed would draw something else beside other modules.
+    """
 
     def __init__(self, data: st.DataObject) -> None:
-        self._draw = data.conjecture_data.draw_integer
+        self._draw = data.conjecture_data.draw_boolean
 
     def number(self, low: int, high: int) -> int:
-        return int(self._draw(low, high))
+        while (number := low + self._bits((high - low).bit_length())) > high:
+            pass
+        return number
 
     def chance(self, of: int) -> bool:
         return self.number(0, of - 1) == of - 1
 
     def one_of(self, options: Sequence[Chosen]) -> Chosen:
         return options[self.number(0, len(options) - 1)]
+
+    def _bits(self, count: int) -> int:
+        number = 0
+        for _ in range(count):
+            number = 2 * number + self._draw(0.5)
+        return number

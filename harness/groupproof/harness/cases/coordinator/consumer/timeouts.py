@@ -218,7 +218,7 @@ _REVOCATIONS: Final = (
     *(
         consumer_case(
             f"revocation/of-one-that-is-away-while-{state}",
-            "has nothing follow from the order to a static member that has gone away for a while",
+            f"has nothing follow from the order to a static member that has gone away for a while, {target}",
             ("CGM-46", "CGS-12", "CGR-20"),
             (join("a", instance="i1", timeout=_REVOKES_MS), join("b"), beat("a", instance="i1", code=0)),
             away("a", "i1", code=0),
@@ -227,7 +227,7 @@ _REVOCATIONS: Final = (
             describe("z", code=0),
             join("r", instance="i1", code=0),
         )
-        for state, more in (("reconciling", ()), ("assigning", (join("c"), leave("c"))))
+        for state, target, more in (("reconciling", "with no target to come", ()), ("assigning", "with the next target to come", (join("c"), leave("c"))))
     ),
     consumer_case(
         "revocation/in-time",

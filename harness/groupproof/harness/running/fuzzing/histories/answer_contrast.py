@@ -20,7 +20,7 @@ from groupproof.protocol.wire.error_responses import error_of
 
 __all__ = ["Contrast", "contrast", "labelled_answers", "leveled", "overlap"]
 
-_IDS = ("member_id", "leader", "group_id")
+_IDS = ("member_id", "leader", "group_id", "resource_name")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
