@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import trio
 
+from groupproof.coordinator.broker.advertised_versions import accepted
 from groupproof.coordinator.machine.coordinator_settings import Settings, UnknownSetting
 from groupproof.harness.judging.case_result import CaseResult, Play
 from groupproof.harness.judging.ruling import Judgement, Ruling, rule_on
@@ -24,6 +25,7 @@ from groupproof.harness.model.script import Ask, Script
 from groupproof.harness.model.verdicts import Level, Verdict
 from groupproof.harness.running.canary import Canary
 from groupproof.harness.running.case_runner import Runner
+from groupproof.harness.running.fuzzing.histories.answer_contrast import overlap
 from groupproof.harness.running.fuzzing.histories.divergence import Divergence, answered_counts, divergences_in, excused
 from groupproof.harness.running.fuzzing.histories.history_registry import histories_on
 from groupproof.harness.running.fuzzing.histories.history_source import Kind, histories
@@ -209,9 +211,9 @@ class Fuzzing(CertifyRun):
                 **{name: value for name, value in settings.items() if name not in cluster.unmet},
                 **values_of(cluster.where.cluster.known_settings),
             }
-            kind = Kind(
-                profile=self.order.profile, settings=held, ranges=cluster.where.readable, steps=self._steps.length, dialect=self._steps.dialect
-            )
+            # The rules of a release say nothing of versions that came after it.
+            ranges = overlap(cluster.where.readable, accepted(self.order.profile))
+            kind = Kind(profile=self.order.profile, settings=held, ranges=ranges, steps=self._steps.length, dialect=self._steps.dialect)
             for batch in itertools.count():
                 if self.answered >= goal or self._is_over:
                     return
