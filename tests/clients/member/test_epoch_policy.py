@@ -19,7 +19,9 @@ def test_the_reference_is_the_first_of_each_choice() -> None:
 
 
 def test_every_choice_is_read_by_the_member() -> None:
-    sources = "".join(file.read_text("utf-8") for room in ("member", "consumer", "shims") for file in (ROOT / "clients/groupproof/clients" / room).glob("**/*.py"))
+    sources = "".join(
+        file.read_text("utf-8") for room in ("member", "consumer", "shims") for file in (ROOT / "clients/groupproof/clients" / room).glob("**/*.py")
+    )
     read = set(re.findall(r"\b(?:choices|epochs)\.(\w+)", sources))
 
     assert {choice.name for choice in fields(EpochPolicy)} - read == set()

@@ -227,7 +227,10 @@ _REVOCATIONS: Final = (
             describe("z", code=0),
             join("r", instance="i1", code=0),
         )
-        for state, target, more in (("reconciling", "with no target to come", ()), ("assigning", "with the next target to come", (join("c"), leave("c"))))
+        for state, target, more in (
+            ("reconciling", "with no target to come", ()),
+            ("assigning", "with the next target to come", (join("c"), leave("c"))),
+        )
     ),
     consumer_case(
         "revocation/in-time",
