@@ -37,7 +37,7 @@ async def _commit(port: int, properties: str) -> None:
         body = {"topics": ({"name": "mine", "partitions": ({"partition_index": 0, "committed_offset": 1},)},)}
         done = 0
         while done < COMMITS:
-            await asker.ask(Api.FIND_COORDINATOR, {"key": "g", "key_type": 0}, newest=3)
+            await asker.ask(Api.FIND_COORDINATOR, {"coordinator_keys": ("g",)})
             answer = await asker.ask(Api.OFFSET_COMMIT, {"group_id": "g", "generation_id": -1, "member_id": "", **body}, newest=8)
             done += not answer["topics"][0]["partitions"][0]["error_code"]
 
