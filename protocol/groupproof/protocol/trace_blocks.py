@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["NO_CORRELATION", "NoBlocks", "RowShape", "TraceBlock", "blocks_of_batches", "blocks_of_lines", "blocks_of_parquet"]
 
 NO_CORRELATION: Final = -1
-BLOCK_ROWS: Final = 1 << 17
+BLOCK_ROWS: Final = 1 << 18
 """Rows of a block of Parquet; the more, the fewer times is asked how a group stands."""
 
 

@@ -26,7 +26,7 @@ from groupproof.harness.judging.checkers.live_group import GroupChecker, GroupRe
 from groupproof.harness.judging.checkers.steady import NO_ROWS, Stretch
 from groupproof.harness.judging.checkers.tracking.group_state import InferredGroup, Invariant
 from groupproof.harness.model.verdicts import Finding
-from groupproof.harness.running.block_reader import BlockReader, OutOfOrder
+from groupproof.harness.running.block_reader import BlockReader, GroupBlocks, OutOfOrder
 from groupproof.harness.running.simulations.parquet_runs import observed, piece_of
 from groupproof.harness.running.trace_reader import TraceReader
 from groupproof.harness.simulation.settings import Simulation
@@ -159,11 +159,22 @@ def told(acts: Sequence[Callable[[Still], object]]) -> Trace:
     return story.trace
 
 
-@given(st.lists(_ACTS, min_size=1, max_size=14), st.sampled_from([7, 60, 1_000]), st.sampled_from([columns, lines]))
+def with_twins(trace: Trace, twins: Sequence[int]) -> Trace:
+    """Return the trace with some of its rows there twice."""
+    places = sorted({place % len(trace) for place in twins})
+    return [obs for place, obs in enumerate(trace) for obs in [obs] * (1 + (place in places))]
+
+
+@given(
+    st.lists(_ACTS, min_size=1, max_size=14),
+    st.lists(st.integers(0, 400), max_size=3),
+    st.sampled_from([7, 60, 1_000]),
+    st.sampled_from([columns, lines]),
+)
 def test_whatever_befalls_a_group_blocks_and_rows_say_the_same(
-    acts: Sequence[Callable[[Still], object]], rows: int, blocks: Callable[[Sequence[Observation], int], Iterator[TraceBlock]]
+    acts: Sequence[Callable[[Still], object]], twins: Sequence[int], rows: int, blocks: Callable[[Sequence[Observation], int], Iterator[TraceBlock]]
 ) -> None:
-    trace = told(acts)
+    trace = with_twins(told(acts), twins)
 
     assert by_blocks(trace, rows, blocks) == by_rows(trace)
 
@@ -278,6 +289,33 @@ def test_a_law_that_says_nothing_keeps_its_group_from_being_passed_over(monkeypa
 
     assert by_blocks(steady(), 1_000) == by_rows(steady())
     assert sum(passed) == 0
+
+
+def of_one_group(trace: Sequence[Observation], rows: int) -> GroupResult:
+    checker = GroupChecker("", "", "g")
+    group = GroupBlocks(checker, mins=(1, 1))
+    for block in columns(trace, rows):
+        group.take(block)
+    return checker.result()
+
+
+@pytest.mark.parametrize("rows", [9, 1_000])
+def test_the_rows_of_one_group_say_the_same_in_blocks(rows: int, passed: list[int]) -> None:
+    trace = with_twins(steady(), [100, 200, 300])
+    (expected,) = by_rows(trace)
+
+    assert of_one_group(trace, rows) == expected
+    assert expected.duplicates == 3
+    assert sum(passed) > len(trace) / 4
+
+
+def test_a_row_that_is_the_last_of_one_block_and_the_first_of_the_next_counts_once() -> None:
+    trace = steady()
+    place = next(place for place, obs in enumerate(trace) if place > 40 and obs.kind == "request")
+    twice = with_twins(trace, [place])
+
+    assert by_blocks(twice, place + 1) == by_rows(twice)
+    assert of_one_group(twice, place + 1) == by_rows(twice)[0]
 
 
 def test_a_row_out_of_its_place_is_found() -> None:

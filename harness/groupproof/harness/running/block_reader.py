@@ -11,14 +11,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 import numpy as np
 
 from groupproof.harness.judging.checkers.fleet import Key
+from groupproof.harness.judging.checkers.live_group import GroupChecker
 from groupproof.harness.model.case import Case
 from groupproof.harness.running.block_stretches import SEAT_ROWS_MIN, STRETCH_ROWS_MIN, BlockStretches, GroupRows
-from groupproof.harness.running.steady_exchanges import Places, SteadyExchanges
+from groupproof.harness.running.steady_exchanges import Exchanges, Places, SteadyExchanges
 from groupproof.harness.running.trace_reader import HEAD_ROWS, RunKey, TraceReader, is_whole, tells_whole
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.trace_blocks import RowShape, TraceBlock
 
-__all__ = ["BlockReader", "OutOfOrder"]
+__all__ = ["BlockReader", "GroupBlocks", "OutOfOrder"]
 
 
 class OutOfOrder(Exception):
@@ -49,13 +50,10 @@ class BlockReader(TraceReader):
             return
         if block.seq[0] < self._newest or (np.diff(block.seq) < 0).any():
             raise OutOfOrder
+        steady = SteadyExchanges(block, self._may(block), np.concatenate([twins_in(block, self._newest), *self._heads_in(block)]))
         self._newest = int(block.seq[-1])
-        steady = SteadyExchanges(block, self._may(block), self._barred(block))
         exchanges = steady.exchanges.where(self._are_known(steady))
-        is_fed = np.ones(len(block.seq), np.bool_)
-        is_fed[exchanges.rows()] = False
-        places = np.flatnonzero(is_fed)
-        for place, obs in zip(places.tolist(), block.observations(places), strict=True):
+        for place, obs in rows_beside(block, exchanges):
             self._place = place
             self._add(obs)
         stretches = BlockStretches(block, steady, exchanges, mins=self._mins)
@@ -66,12 +64,8 @@ class BlockReader(TraceReader):
 
     # Which rows ----------------------------------------------------------------------------------------------------------------------
 
-    def _barred(self, block: TraceBlock) -> Places:
-        """Return the rows that are fed whatever they are: those that come twice, and of a run that is new those by which it is known what it is."""
-        is_twin = np.flatnonzero(np.diff(block.seq) == 0)
-        return np.concatenate([is_twin, is_twin + 1, *self._heads_in(block)])
-
     def _heads_in(self, block: TraceBlock) -> Iterator[Places]:
+        """Yield the rows of new runs by which it is known what they are; all of them where it is not known yet, or where they are judged whole."""
         runs: dict[RunKey, list[int]] = {}
         is_of_kit = np.array([shape.who == "kit" for shape in block.shapes], np.bool_)
         for place, shape in enumerate(block.shapes):
@@ -89,8 +83,8 @@ class BlockReader(TraceReader):
 
     def _may(self, block: TraceBlock) -> Callable[[RowShape], bool]:
         """Return what tells of a shape whether its rows may be passed over: those of a run that is judged whole may not, nor those of a connection that ends."""
-        linked = {(shape.run, shape.case, shape.connection) for shape in block.shapes if shape.who == "link"}
-        return lambda shape: not self._is_whole((shape.run, shape.case)) and (shape.run, shape.case, shape.connection) not in linked
+        stays = stays_open(block)
+        return lambda shape: not self._is_whole((shape.run, shape.case)) and stays(shape)
 
     def _are_known(self, steady: SteadyExchanges) -> Places:
         """Tell of the exchanges whether their group was spoken of on their connection before: the first of others are fed, so that it is."""
@@ -109,3 +103,42 @@ class BlockReader(TraceReader):
             if group is None:
                 group = self._groups[key] = GroupRows(checker)
             group.fed.append((self._place, obs))
+
+
+class GroupBlocks:
+    """Takes the blocks of one group, those of links and nodes that touch it among them, in the order of `seq`."""
+
+    def __init__(self, checker: GroupChecker, *, mins: tuple[int, int] = (STRETCH_ROWS_MIN, SEAT_ROWS_MIN)) -> None:
+        self._checker, self._mins, self._newest = checker, mins, -1
+
+    def take(self, block: TraceBlock) -> None:
+        if len(block.seq) < self._mins[0]:
+            for obs in block.observations(np.arange(len(block.seq))):
+                self._checker.feed(obs)
+        else:
+            steady = SteadyExchanges(block, stays_open(block), twins_in(block, self._newest))
+            group = GroupRows(self._checker, list(rows_beside(block, steady.exchanges)))
+            stretches = BlockStretches(block, steady, steady.exchanges, mins=self._mins)
+            stretches.deal({key: group for key, _ in steady.seats}, lambda _: self._checker)
+            stretches.feed(group)
+        self._newest = int(block.seq[-1]) if len(block.seq) else self._newest
+
+
+def twins_in(block: TraceBlock, newest: int) -> Places:
+    """Return the rows that may be there twice: each is compared with the one that was fed before it."""
+    twins = np.flatnonzero(np.diff(block.seq) == 0)
+    return np.concatenate([twins, twins + 1, np.flatnonzero(block.seq[:1] == newest)])
+
+
+def stays_open(block: TraceBlock) -> Callable[[RowShape], bool]:
+    """Return what tells of a shape whether its connection goes on: of one that something befalls in the block all rows are fed."""
+    linked = {(shape.run, shape.case, shape.connection) for shape in block.shapes if shape.who == "link"}
+    return lambda shape: (shape.run, shape.case, shape.connection) not in linked
+
+
+def rows_beside(block: TraceBlock, exchanges: Exchanges) -> Iterator[tuple[int, Observation]]:
+    """Yield the rows that are of none of these exchanges, with their places."""
+    is_beside = np.ones(len(block.seq), np.bool_)
+    is_beside[exchanges.rows()] = False
+    places = np.flatnonzero(is_beside)
+    yield from zip(places.tolist(), block.observations(places), strict=True)

@@ -19,7 +19,7 @@ __all__ = ["blocks", "is_parquet", "need_columns", "reading", "stream", "trace_b
 _GZIP = b"\x1f\x8b"
 _PARQUET = b"PAR1"
 _BLOCK_BYTES = 1 << 18
-LINES_OF_A_BLOCK_BYTES = 1 << 25
+LINES_OF_A_BLOCK_BYTES = 1 << 26
 
 
 def traces_in(folder: Path) -> list[Path]:

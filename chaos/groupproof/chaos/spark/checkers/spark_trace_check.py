@@ -11,10 +11,12 @@ import pickle
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import msgspec
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -30,10 +32,12 @@ from groupproof.harness.judging.observed.group_results import results_of
 from groupproof.harness.judging.ruling import Judgement, rule_on
 from groupproof.harness.judging.script_judgement import judge_either
 from groupproof.harness.model.case import Case
+from groupproof.harness.running.block_reader import GroupBlocks
 from groupproof.harness.running.rejudge import rejudged, split
 from groupproof.harness.running.trace_check import CheckResult, files_of
 from groupproof.harness.running.trace_reader import TELLS_WHOLE, is_whole
 from groupproof.protocol.trace import Trace
+from groupproof.protocol.trace_blocks import blocks_of_batches
 from groupproof.protocol.trace_columns import from_batch
 
 if TYPE_CHECKING:
@@ -150,22 +154,32 @@ def fleets_of(frame: DataFrame) -> DataFrame:
 
 def _folded(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     group: _Group | None = None
-    for batch in batches:
-        keys = zip(*(batch.column(name).to_pylist() for name in _KEY), strict=True)
-        for key, obs in zip(keys, from_batch(batch), strict=True):
-            if group is None or group.key != key:
-                yield from group.results() if group is not None else ()
-                group = _Group(key, obs.seq)
-            group.fold.feed(obs)
+    for key, rows in _by_group(batches):
+        if group is None or group.key != key:
+            yield from group.results() if group is not None else ()
+            group = _Group(key, rows)
+        for block in blocks_of_batches([rows]):
+            group.blocks.take(block)
     yield from group.results() if group is not None else ()
+
+
+def _by_group(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[tuple[str, ...], pa.RecordBatch]]:
+    """Yield what each batch has of each group, with its key."""
+    for batch in batches:
+        keys = [batch.column(name).dictionary_encode() for name in _KEY]
+        codes = np.stack([key.indices.to_numpy() for key in keys])
+        edges = [0, *(np.flatnonzero((np.diff(codes) != 0).any(axis=0)) + 1).tolist(), batch.num_rows]
+        for begin, end in pairwise(edges) if batch.num_rows else ():
+            yield tuple(key.dictionary[int(code[begin])].as_py() for key, code in zip(keys, codes, strict=True)), batch.slice(begin, end - begin)
 
 
 class _Group:
     """The group that a task is at; `key` is file, run, case and group."""
 
-    def __init__(self, key: tuple[str, ...], first: int) -> None:
-        self.key, self._first = key, first
+    def __init__(self, key: tuple[str, ...], rows: pa.RecordBatch) -> None:
+        self.key, self._first = key, rows.column("seq")[0].as_py()
         self.fold = GroupChecker(*key[1:])
+        self.blocks = GroupBlocks(self.fold)
 
     def results(self) -> Iterator[pa.RecordBatch]:
         text = msgspec.json.encode(self.fold.result()).decode()

@@ -42,6 +42,7 @@ class CheckerSet:
         self._wait_ms = min((queue.wait_ms for _, _, queue in self._waiting), default=_NEVER_MS)
         self._due_ms = _NEVER_MS  # nothing is due before; at times a little before something is
         self._listeners: dict[str | None, dict[str | None, tuple[tuple[int, _Look], ...]]] = {}
+        self._hearers_of: dict[frozenset[tuple[str, str]], list[tuple[int, Checker, frozenset[tuple[str, str]]]]] = {}
 
     def step(self, obs: Observation) -> Sequence[Finding]:
         """Take the next observation; return what is certain now, in the order of the checkers."""
@@ -52,22 +53,27 @@ class CheckerSet:
         """Return which rows of a member's steady exchanges are wanted, by the places of the checkers that want some; None where the tracker wants them."""
         if self._tracks and not self._group.is_steady(steady):
             return None
-        frames = frozenset(steady.frames())
         wanted: dict[int, Collection[int]] = {}
-        for place, checker in enumerate(self._checkers):
-            if _listens_to_any(checker, frames) and (rows := checker.wants(steady)) != NO_ROWS:
-                listens = _frames_of(checker, frames)
+        for place, checker, listens in self._hearers(frozenset(steady.frames())):
+            if (rows := checker.wants(steady)) != NO_ROWS:
                 wanted[place] = frozenset(steady.rows(listens)) if rows is None else rows
         return wanted
 
     def absorb(self, steady: Steady, wanted: Collection[int]) -> None:
         """Take a member's steady exchanges, but for the checkers at these places."""
-        frames = frozenset(steady.frames())
         if self._tracks:
             self._group.absorb(steady)
-        for place, checker in enumerate(self._checkers):
-            if place not in wanted and _listens_to_any(checker, frames):
+        for place, checker, _ in self._hearers(frozenset(steady.frames())):
+            if place not in wanted:
                 checker.absorb(steady)
+
+    def _hearers(self, frames: frozenset[tuple[str, str]]) -> list[tuple[int, Checker, frozenset[tuple[str, str]]]]:
+        """Return the checkers that listen to any of these frames, each with its place and with those that it listens to."""
+        found = self._hearers_of.get(frames)
+        if found is None:
+            heard = ((place, checker, _frames_of(checker, frames)) for place, checker in enumerate(self._checkers))
+            found = self._hearers_of[frames] = [entry for entry in heard if entry[2]]
+        return found
 
     def is_before(self, at_ms: float) -> bool:
         """Tell whether nothing that waits came later than at an instant: clocks may go back, and what waits is taken in the order of its coming."""
@@ -136,10 +142,6 @@ class CheckerSet:
         """Return what is certain when nothing follows. It is asked once."""
         for checker in self._checkers:
             yield from checker.end()
-
-
-def _listens_to_any(checker: Checker, frames: frozenset[tuple[str, str]]) -> bool:
-    return any(_listens(checker, kind, api) for kind, api in frames)
 
 
 def _frames_of(checker: Checker, frames: frozenset[tuple[str, str]]) -> frozenset[tuple[str, str]]:

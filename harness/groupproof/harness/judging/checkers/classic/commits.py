@@ -98,7 +98,8 @@ class CommitOutcomesReported(ListeningChecker):
 
     def absorb(self, steady: Steady) -> None:
         if (commits := steady.asked.get(_COMMIT)) is not None:
-            first = max(0, len(commits.seqs) - _OFFSETS_KEPT - 1) if self._all_go_on(steady.client, commits) else 0
+            are_many = len(commits.seqs) > 2 * _OFFSETS_KEPT
+            first = len(commits.seqs) - _OFFSETS_KEPT - 1 if are_many and self._all_go_on(steady.client, commits) else 0
             for offsets, seq in zip(commits.offsets[first:], commits.seqs[first:], strict=True):
                 self._accept(steady.client, offsets, seq)
 
