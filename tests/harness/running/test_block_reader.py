@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.harness.judging.checkers.fleets import long_stream, planted_epochs, planted_fleet
-from tests.harness.judging.checkers.stories import PLANTED, Group, busy_group, keeping
+from tests.harness.judging.checkers.stories import PLANTED, busy_group, keeping
 from tests.harness.judging.checkers.test_checker_set import _CHANGES, STORIES, changed
+from tests.harness.running.still_group import ACTS, MEMBERS, Still, story_of
 from tests.harness.running.virtual import played
 
 from groupproof.harness.cases.client import CASES
@@ -79,86 +79,6 @@ def live(trace: Sequence[Observation]) -> Trace:
     return [replace(obs, case="") for obs in trace]
 
 
-# A group that keeps still, and what may befall it ----------------------------------------------------------------------------------
-
-MEMBERS = {"m0": ("m0-1", 1), "m1": ("m1-1", 2)}
-
-
-class Still(Group):
-    """Tells of two members of generation 2 that beat and commit, of which one may do something else."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.trace += keeping().trace
-        self._now_ms, self._correlation = 6_000, 100
-
-    def answer(self, request: Observation, *, error: int = 0, **columns: object) -> Observation:
-        return super().answer(request, error=error, **{"group": "g", **columns})
-
-    def see(self, kind: str, **columns: object) -> Observation:
-        of_group = {"group": "g"} if columns.get("who") in ("shim", "kit") else {}
-        return super().see(kind, **{**of_group, **columns})
-
-    def pass_ms(self, ms: float) -> None:
-        self.at(self._now_ms + ms)
-
-    def beats(self, client: str, times: int, every_ms: float, *, generation: int = 2, member: str | None = None, **columns: Any) -> None:
-        for _ in range(times):
-            self.pass_ms(every_ms)
-            self.beat(client, member=member or MEMBERS[client][0], generation=generation, connection=MEMBERS[client][1], **columns)
-
-    def commits(
-        self, client: str, times: int, every_ms: float, *, step: int = 1, first: int = 5, partition: int | None = None, generation: int = 2
-    ) -> None:
-        member, connection = MEMBERS[client]
-        place = connection - 1 if partition is None else partition
-        for number in range(times):
-            self.pass_ms(every_ms)
-            self.said(
-                Api.OFFSET_COMMIT, client, member=member, generation=generation, connection=connection, offsets=(("t", place, first + number * step),)
-            )  # fmt: skip
-
-    def goes_on(self, generation: int) -> None:
-        self.pass_ms(200)
-        self.rebalance(generation, self._now_ms)
-
-    def link(self, connection: int, by: str) -> None:
-        self.see("event", who="link", connection=connection, body={"name": "closed", "by": by})
-
-
-_CLIENTS = st.sampled_from(sorted(MEMBERS))
-_TIMES, _EVERY = st.integers(1, 30), st.sampled_from([0, 3, 40, 300, 2_000, 6_000])
-_ACTS: st.SearchStrategy[Callable[[Still], object]] = st.one_of(
-    st.builds(lambda c, n, ms: lambda story: story.beats(c, n, ms), _CLIENTS, _TIMES, _EVERY),
-    st.builds(lambda c, n, ms, s, f: lambda story: story.commits(c, n, ms, step=s, first=f), _CLIENTS, _TIMES, _EVERY, st.integers(-1, 2), st.integers(0, 9)),
-    st.builds(lambda c, p: lambda story: story.commits(c, 2, 10, partition=p), _CLIENTS, st.integers(0, 2)),
-    st.builds(lambda c, g: lambda story: story.beats(c, 1, 10, generation=g), _CLIENTS, st.integers(0, 4)),
-    st.builds(lambda c, g: lambda story: story.commits(c, 1, 10, generation=g), _CLIENTS, st.integers(0, 4)),
-    st.builds(lambda c, n: lambda story: story.beats(c, 1, 10, node=n), _CLIENTS, st.integers(0, 1)),
-    st.builds(lambda c, i: lambda story: story.beats(c, 2, 10, instance=i), _CLIENTS, st.sampled_from(["i0", "i1"])),
-    st.builds(lambda c, e: lambda story: story.beats(c, 1, 10, error=e), _CLIENTS, st.sampled_from([16, 22, 25, 27, 82])),
-    st.builds(lambda c: lambda story: story.beats(c, 2, 10, member="stranger"), _CLIENTS),
-    st.builds(lambda c: lambda story: story.leave(c, member=MEMBERS[c][0]), _CLIENTS),
-    st.builds(lambda g: lambda story: story.goes_on(g), st.integers(2, 5)),
-    st.builds(lambda c, o: lambda story: story.consume(("t", 0, 0, o), client=c), _CLIENTS, st.integers(0, 40)),
-    st.builds(lambda c, o: lambda story: story.committed(("t", 0, o), client=c), _CLIENTS, st.integers(0, 40)),
-    st.builds(lambda c, n: lambda story: story.partitions(n, ("t", 0), client=c), _CLIENTS, st.sampled_from(["assigned", "revoked"])),
-    st.builds(lambda k, by: lambda story: story.link(k, by), st.integers(1, 2), st.sampled_from(["client", "broker", "tap"])),
-    st.builds(lambda: lambda story: story.fault("lag")),
-    st.builds(lambda: lambda story: story.kit("command", "m0", command="subscribe", fields={})),
-    st.builds(lambda c: lambda story: story.request(Api.HEARTBEAT, c, member=MEMBERS[c][0], generation=2, connection=MEMBERS[c][1]), _CLIENTS),
-    st.builds(lambda c, n: lambda story: story.said(Api.FETCH, c, connection=MEMBERS[c][1], offsets=(("t", n, 0),)), _CLIENTS, st.integers(0, 1)),
-    st.builds(lambda s: lambda story: story.moves("Stable", s, 2), st.sampled_from(["Empty", "PreparingRebalance", "Dead"])),
-)  # fmt: skip
-
-
-def told(acts: Sequence[Callable[[Still], object]]) -> Trace:
-    story = Still()
-    for act in acts:
-        act(story)
-    return story.trace
-
-
 def with_twins(trace: Trace, twins: Sequence[int]) -> Trace:
     """Return the trace with some of its rows there twice."""
     places = sorted({place % len(trace) for place in twins})
@@ -166,7 +86,7 @@ def with_twins(trace: Trace, twins: Sequence[int]) -> Trace:
 
 
 @given(
-    st.lists(_ACTS, min_size=1, max_size=14),
+    st.lists(ACTS, min_size=1, max_size=14),
     st.lists(st.integers(0, 400), max_size=3),
     st.sampled_from([7, 60, 1_000]),
     st.sampled_from([columns, lines]),
@@ -174,7 +94,7 @@ def with_twins(trace: Trace, twins: Sequence[int]) -> Trace:
 def test_whatever_befalls_a_group_blocks_and_rows_say_the_same(
     acts: Sequence[Callable[[Still], object]], twins: Sequence[int], rows: int, blocks: Callable[[Sequence[Observation], int], Iterator[TraceBlock]]
 ) -> None:
-    trace = with_twins(told(acts), twins)
+    trace = with_twins(story_of(acts), twins)
 
     assert by_blocks(trace, rows, blocks) == by_rows(trace)
 
@@ -394,7 +314,7 @@ def _twice(story: Still) -> None:
 @pytest.mark.parametrize("name", WRONG)
 def test_a_rule_that_leaves_out_what_counts_is_found_out(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     of_type, rule, wrong, act = WRONG[name]
-    trace = told([act])
+    trace = story_of([act])
     expected = by_rows(trace)
     assert by_blocks(trace, 30) == expected
 
