@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from tests.harness.running.test_block_reader import Still, columns
+from tests.harness.running.still_group import Still
+from tests.harness.running.test_block_reader import columns
 
 from groupproof.harness.judging.checkers.live_group import GroupChecker
 from groupproof.harness.judging.checkers.steady import Stretch
