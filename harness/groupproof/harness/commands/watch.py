@@ -222,7 +222,8 @@ def _title(watch: TopicWatch) -> str:
     tally = watch.tally
     unreadable = f", {tally.unreadable.total()} unreadable ({', '.join(tally.unreadable)})" if tally.unreadable else ""
     behind = f", {watch.behind} behind" if watch.behind else ""
-    return f"{len(watch.history.groups)} groups, {tally.read:,} records{unreadable}{behind}; the last {watch.window_ms // 60_000} min"
+    problem = f"; {watch.problem}" if watch.problem else ""
+    return f"{len(watch.history.groups)} groups, {tally.read:,} records{unreadable}{behind}; the last {watch.window_ms // 60_000} min{problem}"
 
 
 class _Display:

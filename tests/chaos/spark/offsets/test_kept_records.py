@@ -11,6 +11,7 @@ from tests.harness.subjects.offsets_topic.topic_logs import commit
 
 from groupproof.chaos.spark.offsets.kept_records import KeptRecords, pieces_in, rows_of
 from groupproof.chaos.spark.offsets.partition_files import PartitionFiles
+from groupproof.harness.model.errors import WrongUsage
 from groupproof.protocol.wire.log_batches import BrokenBatch, LogRecord
 
 
@@ -70,3 +71,14 @@ def test_a_batch_that_cannot_be_read_is_kept_with_its_reason(tmp_path: Path) -> 
     batches = [batch for chunk in _part(tmp_path, 0).chunks() for batch in chunk]
     assert [batch.why for batch in batches if isinstance(batch, BrokenBatch)] == ["the checksum is another"]
     assert offsets_of(_part(tmp_path, 0)) == [0, 2]
+
+
+def test_a_folder_belongs_to_one_cluster(tmp_path: Path) -> None:
+    KeptRecords(tmp_path).begin_cluster("abc")
+    again = KeptRecords(tmp_path)
+
+    again.begin_cluster("abc")
+    again.begin_cluster("")
+    with pytest.raises(WrongUsage, match="has the records of cluster abc, and this is cluster xyz; name another --output"):
+        again.begin_cluster("xyz")
+    assert pieces_in(tmp_path) == []

@@ -101,6 +101,7 @@ def test_what_was_kept_is_not_read_again(tmp_path: Path) -> None:
     again = trio.run(read)
 
     assert (again.records, again.begins()) == (1, {0: 0, 3: 0})
+    assert (tmp_path / "_cluster_id").read_text() == "c"
     assert _kept(tmp_path) == [(0, offset) for offset in range(4)] + [(3, offset) for offset in range(5)]
 
 

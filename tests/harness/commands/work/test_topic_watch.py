@@ -152,3 +152,29 @@ def test_a_tap_in_front_of_the_cluster_sees_nothing_but_reading(is_admin: bool, 
     trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0))
     assert watch.history.groups.keys() == {"g", "h"}
     assert {obs.api for obs in recorder.trace if obs.kind == "request"} == {api.title for api in allowed}
+
+
+def test_whoever_watches_a_cluster_that_is_away_says_why_nothing_comes() -> None:
+    logs, watch, problems = _logs(), TopicWatch(), list[str]()
+
+    def is_away() -> bool:
+        return 2 < trio.current_time() < 20
+
+    def on_tick() -> bool:
+        problems.append(watch.problem)
+        return len(problems) < 30
+
+    async def main() -> None:
+        async with ScriptedBroker.up(lambda request: None if is_away() else logs.answer(request)) as broker:
+
+            async def connect(host: str, port: int) -> trio.abc.Stream:
+                if is_away():
+                    raise OSError("connection refused")
+                return await broker.connect(host, port)
+
+            await watch_live(LiveTopic(connect, [("h", 9092)]), watch, once=False, on_tick=on_tick, interval_s=1)
+
+    trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0))
+
+    assert problems[0] == problems[-1] == ""
+    assert "__consumer_offsets of h:9092 can't be read: connection refused" in problems

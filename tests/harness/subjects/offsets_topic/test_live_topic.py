@@ -154,6 +154,7 @@ def test_a_cluster_that_is_away_for_a_while_is_waited_for_and_other_brokers_are_
     assert len(read) == 20
     assert list(topic.errors) == ["__consumer_offsets of first:9092 can't be read: connection refused"]
     assert {address for address in asked[-3:]} == {("first", 9092), ("h", 9092)}
+    assert topic.problem == ""
 
 
 def test_a_cluster_that_stays_away_is_one_clear_error() -> None:
@@ -165,6 +166,7 @@ def test_a_cluster_that_stays_away_is_one_clear_error() -> None:
         with pytest.raises(BrokenEnvironment, match="connection refused"):
             await topic.follow(lambda partition, batch: None)
         assert trio.current_time() >= 60
+        assert topic.problem == "__consumer_offsets of h:9092 can't be read: connection refused"
 
     trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0))
 

@@ -58,7 +58,7 @@ class TopicLogs:
                 () if asked else ({"name": "t", "error_code": 0, "topic_id": _ID, "partitions": ({"partition_index": 0}, {"partition_index": 1})},)
             )
             topic = {"name": TOPIC, "error_code": 0 if parts else 3, "partitions": parts}
-            return {"brokers": ({"node_id": 0, "host": "h", "port": 9092},), "topics": (topic, *others)}
+            return {"brokers": ({"node_id": 0, "host": "h", "port": 9092},), "cluster_id": "c", "topics": (topic, *others)}
         if request.api is Api.LIST_OFFSETS:
             return {
                 "topics": tuple(

@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from groupproof.harness.model.errors import WrongUsage
 from groupproof.protocol.wire.log_batches import BrokenBatch, LogBatch, LogRecord
 
 __all__ = ["PLACE", "KeptPiece", "KeptRecords", "pieces_in", "rows_of", "table_of", "write_whole"]
@@ -24,6 +25,9 @@ PLACE: Final = "partition={}"
 _FOLDER: Final = re.compile(PLACE.format(r"(\d+)"))
 _NAME: Final = re.compile(r"(\d{20})-(\d{20})\.parquet")
 _SCHEMA: Final = pa.schema([("offset", pa.int64()), ("at_ms", pa.int64()), ("key", pa.binary()), ("value", pa.binary())])
+_CLUSTER: Final = "_cluster_id"
+"""Spark reads no file of such a name as one of records."""
+
 _HELD_MAX: Final = 300_000
 """So many records wait in memory at most; then those of the partition that has most of them are written."""
 
@@ -76,6 +80,16 @@ class KeptRecords:
         for piece in pieces_in(folder):
             self.positions[piece.partition] = max(piece.after, self.positions.get(piece.partition, 0))
             self.begins.setdefault(piece.partition, piece.first)
+
+    def begin_cluster(self, cluster_id: str) -> None:
+        """Note whose records these are; raise `WrongUsage` where those that are kept are another cluster's. A cluster without an id is taken for any."""
+        place = self._folder / _CLUSTER
+        before = place.read_text("utf-8") if place.exists() else ""
+        if before and cluster_id and before != cluster_id:
+            raise WrongUsage(f"{self._folder} has the records of cluster {before}, and this is cluster {cluster_id}; name another --output")
+        if cluster_id and not before:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            place.write_text(cluster_id, "utf-8")
 
     def take(self, partition: int, rows: Sequence[LogRecord]) -> None:
         """Keep the rows behind what is kept already."""

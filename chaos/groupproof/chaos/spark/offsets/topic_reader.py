@@ -49,8 +49,8 @@ class TopicReader:
     log_begins: dict[int, int] = field(default_factory=dict)
 
     def begin(self) -> None:
-        """Go on where the files end; raise `WrongUsage` where the topic ends before them."""
-        self.log_begins = dict(self.topic.positions)
+        """Go on where the files end; raise `WrongUsage` where the topic ends before them, or is another cluster's."""
+        self.kept.begin_cluster(self.topic.cluster_id)
         self.log_begins = dict(self.topic.positions)
         places = [self.kept.positions, *([self.feed.positions] if self.feed is not None else [])]
         for partition, begin in self.topic.positions.items():

@@ -36,13 +36,14 @@ Listener = Callable[[Observation], None]
 
 @dataclass(slots=True, kw_only=True)
 class TopicWatch:
-    """What was read, and what it comes to. `counts` are the partitions of the cluster's topics, empty where nobody could be asked."""
+    """What was read, and what it comes to. `counts` are the partitions of the cluster's topics, empty where nobody could be asked; `problem` is why nothing comes."""
 
     window_ms: int = HOUR_MS
     history: TopicHistory = field(default_factory=TopicHistory)
     tally: Tally = field(default_factory=Tally)
     counts: dict[str, int] = field(default_factory=dict)
     behind: int = 0
+    problem: str = ""
     is_live: bool = False
 
     def report_states(self, states: Mapping[str, str]) -> None:
@@ -156,7 +157,7 @@ async def watch_live(
             nursery.start_soon(serve)
         while True:
             await trio.sleep(interval_s)
-            watch.behind = topic.behind
+            watch.behind, watch.problem = topic.behind, topic.problem
             await ask_states()
             if not on_tick():
                 nursery.cancel_scope.cancel()

@@ -46,7 +46,8 @@ _CLIENT_ID: Final = "groupproof-watch"
 class LiveTopic:
     """Reads every partition from its first record on, follows leaders that move, and never commits where it is.
 
-    `positions` are the next offsets to fetch, `ends` the ends of the partitions as they were last seen. `errors` counts what made it look for a leader again.
+    `positions` are the next offsets to fetch, `ends` the ends of the partitions as they were last seen. `errors` counts what made it look for a leader again,
+    `problem` says why the cluster can't be read at present, and is empty while it can. `cluster_id` is the cluster's own, where its brokers have one.
     With `is_committed` what transactions wrote is delivered once they are committed, and what they aborted never is. A cluster may be away for `outage_s` while it is followed.
     """
 
@@ -58,6 +59,8 @@ class LiveTopic:
     positions: dict[int, int] = field(default_factory=dict)
     ends: dict[int, int] = field(default_factory=dict)
     errors: dict[str, int] = field(default_factory=dict)
+    problem: str = ""
+    cluster_id: str = ""
     _harmed: set[tuple[int, int]] = field(default_factory=set)
     _brokers: tuple[Address, ...] = ()
 
@@ -169,6 +172,7 @@ class LiveTopic:
                 async with asking(await self.connect(*address), client_id=_CLIENT_ID) as asker:
                     answer = await asker.ask(Api.METADATA, _ABOUT, newest=_METADATA_BY_NAME)
                 self._brokers = tuple((broker["host"], broker["port"]) for broker in answer["brokers"])
+                self.cluster_id = answer.get("cluster_id") or ""
                 return _led(answer)
             except (*GONE, NotSpoken) as error:
                 problem = str(error) or type(error).__name__
@@ -179,11 +183,15 @@ class LiveTopic:
         deadline = trio.current_time() + self.outage_s
         while True:
             try:
-                return await self._leaders()
+                leaders = await self._leaders()
             except BrokenEnvironment as error:
                 if trio.current_time() >= deadline:
                     raise
-                self._count(str(error))
+                self.problem = str(error)
+                self._count(self.problem)
+            else:
+                self.problem = ""
+                return leaders
             await trio.sleep(self.pause_s)
 
     def _count(self, error: str) -> None:
