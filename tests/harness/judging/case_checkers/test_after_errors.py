@@ -196,6 +196,17 @@ def test_an_id_that_joingroup_itself_refused_lets_nobody_in() -> None:
     assert verdict(refused_ids_are_dropped, story.end()) is Verdict.FAILED
 
 
+@pytest.mark.parametrize(("by", "after_ms", "judged"), [("client", 0, Verdict.OK), ("client", 800, Verdict.FAILED), ("broker", 0, Verdict.FAILED)])
+def test_an_answer_at_which_the_client_hung_up_may_be_unread(by: str, after_ms: float, judged: Verdict) -> None:
+    story = Story()
+    story.join()
+    answer = story.at(300).join(member=ID, error=25)
+    story.at(300 + after_ms).see("event", who="link", connection=answer.connection, body={"name": "closed", "by": by})
+    story.at(1_900).join(member=ID, error=25)
+
+    assert verdict(refused_ids_are_dropped, story.end()) is judged
+
+
 def healed(story: Story) -> Story:
     return story.at(1_000).mark("healed")
 

@@ -127,6 +127,8 @@ def refused_ids_are_dropped(ev: Evidence) -> Iterator[Finding]:
         for refused in ev.responses(api, client, before=ev.closing):
             if refused.error != ErrorCode.UNKNOWN_MEMBER_ID or not (member := _named(ev, refused)) or _is_joining(ev, client, refused):
                 continue
+            if _may_be_unread(ev, refused):
+                continue
             join = next(ev.select("request", Api.JOIN_GROUP, client, after=refused.seq, before=ev.closing), None)
             if join is not None and join.member == member and elapsed_ms(refused, join) > SLACK_MS:
                 claim = Claim(requirement=_row(refused).requirements[0], expected="An id that the coordinator does not know is given up.")
@@ -144,6 +146,13 @@ def _is_joining(ev: Evidence, client: str, at: Observation) -> bool:
     """Tell whether a JoinGroup or SyncGroup was on its way when an answer came: it decides then, and not the answer."""
     sent = [*ev.requests(Api.JOIN_GROUP, client, before=at.seq), *ev.requests(Api.SYNC_GROUP, client, before=at.seq)]
     return any((answer := ev.answer(request)) is None or answer.seq > at.seq for request in sent)
+
+
+def _may_be_unread(ev: Evidence, answer: Observation) -> bool:
+    """Tell whether the client closed the connection just as an answer came: it may have given its coordinator up for another answer, and never read this one."""
+    after = next((obs for obs in ev.trace[answer.seq + 1 :] if obs.connection == answer.connection), None)
+    is_close = after is not None and after.who == "link" and after.body.get("name") == "closed" and after.body.get("by") == "client"
+    return is_close and after is not None and elapsed_ms(answer, after) <= SLACK_MS
 
 
 def _row(answer: Observation) -> Reaction:
