@@ -130,9 +130,7 @@ class ToxicNetwork:
 
     async def tell_traffic(self) -> None:
         """Record what Toxiproxy has counted of each way that somebody used; connections that are open still are not in it."""
-        with trio.move_on_after(_ENDING_S):
-            while any(way.links for way in self._ways):
-                await self._unlinked.wait()
+        await self._end_of_links(*self._ways)
         await trio.sleep(_COUNTED_S)
         for way in self._ways:
             if way.proxy is not None:
@@ -167,6 +165,12 @@ class ToxicNetwork:
             self._unlinked.set()
             self._unlinked = trio.Event()
 
+    async def _end_of_links(self, *ways: _Way) -> None:
+        """Wait until the taps know that these ways' connections are over: they notice it after Toxiproxy, which cut them."""
+        with trio.move_on_after(_ENDING_S):
+            while any(way.links for way in ways):
+                await self._unlinked.wait()
+
     async def _suffer(self, way: _Way, impairment: _Impairment) -> None:
         if way.proxy is None or way in impairment.ways:
             return
@@ -177,6 +181,7 @@ class ToxicNetwork:
                 way.downs += 1
                 if way.downs == 1:
                     await way.proxy.disable()
+                    await self._end_of_links(way)
             else:
                 await way.proxy.add(item, f"{impairment.step.name}-{number}")
         impairment.bit(way, 0 if any(entry.kind == "down" for entry in impairment.step.toxics) else way.links)

@@ -20,6 +20,7 @@ from toxiproxy.api import APIConsumer
 from toxiproxy.exceptions import InvalidToxic, NotFound, ProxyExists
 
 from groupproof.harness.model.errors import BrokenEnvironment
+from groupproof.harness.subjects.networks.ports import LOOPBACK, kept_port
 from groupproof.protocol.toxics import DOWNSTREAM, UPSTREAM, Toxic
 
 __all__ = ["Proxy", "Toxiproxy", "Traffic"]
@@ -76,8 +77,14 @@ class Toxiproxy:
                 await trio.sleep(0.05)
 
     @asynccontextmanager
-    async def proxy(self, name: str, upstream: str, listen: str = "127.0.0.1:0") -> AsyncIterator[Proxy]:
-        """Stand before `upstream` (HOST:PORT) for as long as the context lasts."""
+    async def proxy(self, name: str, upstream: str) -> AsyncIterator[Proxy]:
+        """Stand before `upstream` (HOST:PORT) for as long as the context lasts, on a loopback port that nobody else gets while the proxy is down."""
+        with kept_port() as port:
+            async with self._proxy(name, upstream, f"{LOOPBACK}:{port}") as proxy:
+                yield proxy
+
+    @asynccontextmanager
+    async def _proxy(self, name: str, upstream: str, listen: str) -> AsyncIterator[Proxy]:
         make = lambda: toxiproxy.Toxiproxy().create(upstream=upstream, name=name, listen=listen, enabled=True)  # noqa: E731 (one call)
         made = await self.call(f"open the proxy {name} on {listen}", make)
         try:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from groupproof.harness.model.errors import BrokenEnvironment
 
-__all__ = ["LOOPBACK", "reserve_port"]
+__all__ = ["LOOPBACK", "kept_port", "reserve_port"]
 
 LOOPBACK = "127.0.0.1"
 
@@ -27,3 +29,19 @@ def reserve_port(host: str = LOOPBACK) -> int:
             return port
     except OSError as error:
         raise BrokenEnvironment(f"no port can be had on {host}: {error.strerror or error}") from error
+
+
+@contextmanager
+def kept_port(host: str = LOOPBACK) -> Iterator[int]:
+    """Keep a free port for one program that listens on it, closes it and listens again; raise `BrokenEnvironment`.
+
+    Our socket has the port, and never listens. The kernel then gives it to nobody, to no outgoing connection either, and only a program that asks
+    for it by number, with SO_REUSEADDR as Go's listeners do, can listen on it. While that program does not, a connection is refused.
+    """
+    with socket.socket() as keeper:
+        keeper.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            keeper.bind((host, 0))
+        except OSError as error:
+            raise BrokenEnvironment(f"no port can be had on {host}: {error.strerror or error}") from error
+        yield int(keeper.getsockname()[1])
