@@ -49,7 +49,7 @@ from tests.benchmarks.processes import cpu_s, listening_on
 from groupproof.harness.model.errors import RunError
 from groupproof.harness.subjects.brokers.broker_providers import subject_named
 
-__all__ = ["Measured", "aims", "measure", "served", "told"]
+__all__ = ["OTHERS", "ROUNDS", "SECONDS", "SIZES", "Measured", "aims", "measure", "measured_side_by_side", "report_of", "served"]
 
 OWN: Final = "groupproof"
 KAFKA: Final = "apache-kafka@"
@@ -199,7 +199,7 @@ def _ratio(by_name: Mapping[str, Measured], figure: str, other: str) -> float | 
     return own / theirs if own is not None and theirs else None
 
 
-def told(subjects: Sequence[Measured], echoes: Sequence[Measured], sizes: Sequence[int], dialect: str = "classic") -> dict[str, Any]:
+def report_of(subjects: Sequence[Measured], echoes: Sequence[Measured], sizes: Sequence[int], dialect: str = "classic") -> dict[str, Any]:
     """Return the whole report as JSON has it."""
     return {
         "coordinators": {
@@ -249,9 +249,10 @@ def _cell(measurement: Measured, own: Measured, figure: str) -> str:
     return text if measurement is own or ours is None else f"{text} ({ours / value:.2f})"
 
 
-async def _measured(
+async def measured_side_by_side(
     dialect: str, others: Sequence[str], sizes: Sequence[int], rounds: int, seconds: float, console: Console
 ) -> tuple[list[Measured], list[Measured]]:
+    """Start the coordinators, measure them in turns and then the echoes, and return both; a coordinator that cannot be started is left out."""
     async with AsyncExitStack() as stack:
         subjects = [Measured(OWN, stack.enter_context(served(dialect, max(sizes))))]
         for name in others:
@@ -286,10 +287,10 @@ def main(*, dialect: str, as_json: bool, others: tuple[str, ...], sizes: tuple[i
     """Measure coordinators side by side."""
     console = Console(stderr=as_json)
     chosen = sizes or SIZES[dialect]
-    subjects, echoes = trio.run(_measured, dialect, others or OTHERS[dialect], chosen, rounds, seconds, console)
+    subjects, echoes = trio.run(measured_side_by_side, dialect, others or OTHERS[dialect], chosen, rounds, seconds, console)
     show(console, subjects, echoes, chosen, dialect)
     if as_json:
-        click.echo(json.dumps(told(subjects, echoes, chosen, dialect), indent=1))
+        click.echo(json.dumps(report_of(subjects, echoes, chosen, dialect), indent=1))
 
 
 if __name__ == "__main__":

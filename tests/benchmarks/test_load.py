@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from itertools import count
 
 import pytest
-from tests.benchmarks.coordinators import Measured, aims, echoing, measure, measure_echo, served, told
+from tests.benchmarks.coordinators import Measured, aims, echoing, measure, measure_echo, report_of, served
 from tests.benchmarks.epoch_load import EpochGroup
 from tests.benchmarks.load import Address, Group, Unfit, beat, echoed
 from tests.benchmarks.processes import cpu_s, listening_on
@@ -115,7 +115,7 @@ def test_ratios_are_of_medians_of_one_run_and_say_whether_an_aim_is_met() -> Non
     epochs.values = {"beats 10": [8.0], "form 10": [0.5]}
     own.values["form 10"] = [1.0]
     assert [(ratio, is_met) for _, ratio, is_met in aims([own, epochs], (10,), "consumer")] == [(9 / 8, True), (2.0, False)]
-    assert told([own, kfake, kafka], [own], (10,))["coordinators"]["kfake"]["median"] == {"beats 10": 10.0, "rebalance 10": 0.1}
+    assert report_of([own, kfake, kafka], [own], (10,))["coordinators"]["kfake"]["median"] == {"beats 10": 10.0, "rebalance 10": 0.1}
 
 
 def test_the_process_behind_a_port_is_found_with_what_it_cost() -> None:

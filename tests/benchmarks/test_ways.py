@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import trio
 from tests.benchmarks.coordinators import served
-from tests.benchmarks.ways import Way, measure, tapping, told, ways
+from tests.benchmarks.ways import Way, measure, report_of, tapping, ways
 
 from groupproof.harness.model.errors import BrokenEnvironment
 
@@ -21,7 +21,7 @@ def test_heartbeats_are_answered_by_every_way(tmp_path: Path) -> None:
             async with ways(upstream, tap, tmp_path) as found:
                 await trio.to_thread.run_sync(lambda: measure(found, sizes=(1, 2), rounds=1, seconds=0.05))
 
-        report = told(found, (1, 2))
+        report = report_of(found, (1, 2))
         assert list(report) == ["direct", "tap", "Toxiproxy", "Toxiproxy and tap"]
         assert report["direct"]["ratio"] == {1: 1.0, 2: 1.0}
         assert all(way.rate(size) > 0 for way in found for size in (1, 2))

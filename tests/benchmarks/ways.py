@@ -35,7 +35,7 @@ from tests.benchmarks.processes import cpu_s, listening_on
 from groupproof.chaos.wire.toxiproxy_server import provision_toxiproxy, running_toxiproxy
 from groupproof.clients.registry.install_cache import default_cache
 
-__all__ = ["Way", "measure", "ways"]
+__all__ = ["ROUNDS", "SECONDS", "SIZES", "Way", "measure", "measured_ways", "ways"]
 
 SIZES: Final = (1, 10, 100)
 ROUNDS: Final = 3
@@ -121,7 +121,15 @@ def measure(found: Sequence[Way], *, sizes: Sequence[int], rounds: int, seconds:
                     way.used_us.setdefault(size, []).append(used_s / beats.count * 1e6)
 
 
-def told(found: Sequence[Way], sizes: Sequence[int]) -> Mapping[str, Any]:
+async def measured_ways(rounds: int, seconds: float) -> list[Way]:
+    """Start a coordinator and what stands between, and return the four ways with what was measured."""
+    with served() as upstream, tapping(upstream) as tap, tempfile.TemporaryDirectory() as folder:
+        async with ways(upstream, tap, Path(folder)) as found:
+            await trio.to_thread.run_sync(lambda: measure(found, sizes=SIZES, rounds=rounds, seconds=seconds))
+    return found
+
+
+def report_of(found: Sequence[Way], sizes: Sequence[int]) -> Mapping[str, Any]:
     """Return the report as JSON has it."""
     direct = found[0]
     return {
@@ -153,17 +161,11 @@ def show(found: Sequence[Way], sizes: Sequence[int]) -> None:
 @click.option("--json", "as_json", is_flag=True)
 def main(rounds: int, seconds: float, *, as_json: bool) -> None:
     """Print what a tap and a Toxiproxy cost."""
-
-    async def run() -> None:
-        with served() as upstream, tapping(upstream) as tap, tempfile.TemporaryDirectory() as folder:
-            async with ways(upstream, tap, Path(folder)) as found:
-                await trio.to_thread.run_sync(lambda: measure(found, sizes=SIZES, rounds=rounds, seconds=seconds))
-        if as_json:
-            click.echo(json.dumps(told(found, SIZES), indent=2))
-        else:
-            show(found, SIZES)
-
-    trio.run(run)
+    found = trio.run(measured_ways, rounds, seconds)
+    if as_json:
+        click.echo(json.dumps(report_of(found, SIZES), indent=2))
+    else:
+        show(found, SIZES)
 
 
 if __name__ == "__main__":
