@@ -49,15 +49,8 @@ soak: .venv/.set-up-dev .cache/bytecode/.compiled ## run the long form of the pr
 mutants: .venv/.set-up-dev ## mutate the machines: a sample of 400, each of which some test should kill
 	$(BIN)/python ci/mutants.py $(ARGS)
 
-bench: .venv/.set-up-dev ## measure the wire beside kio, how fast the offsets topic is read, the simulator beside trio, what a tap, a Toxiproxy and the pytest plugin cost, and coordinators side by side in both protocols: heartbeats a second, groups forming and rebalancing
-	$(BIN)/python -m tests.benchmarks.wire
-	$(BIN)/python -m tests.benchmarks.offsets_topic
-	$(BIN)/python -m tests.benchmarks.history
-	$(BIN)/python -m tests.benchmarks.simulator --members 1000
-	$(BIN)/python -m tests.benchmarks.ways
-	$(BIN)/python -m tests.benchmarks.plugin
-	$(BIN)/python -m tests.benchmarks.coordinators $(ARGS)
-	$(BIN)/python -m tests.benchmarks.coordinators --dialect consumer
+bench: .venv/.set-up-dev ## measure groupproof beside its peers, part by part, with the machine's noise, and keep the run for the page docs/site/speed.md; ARGS="--only wire" measures one part
+	$(BIN)/python -m tests.benchmarks.bench $(ARGS)
 
 check: .venv/.set-up-dev ## format, lint, types, import contracts, generated documents; the same for a person and CI
 	ci/check
@@ -75,6 +68,7 @@ docs: .venv/.set-up-run ## print the generated documents, the snapshots of the t
 	$(BIN)/python ci/incidents.py
 	$(BIN)/python ci/storm.py
 	$(BIN)/python ci/figures.py
+	$(BIN)/python -m tests.benchmarks.speed_page
 	$(BIN)/python ci/matrix.py
 	$(BIN)/python -m groupproof.protocol.documents.render docs/spec
 	$(BIN)/python -m groupproof.chaos docs/chaos.md

@@ -19,7 +19,7 @@ import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 import click
 import msgspec
@@ -27,37 +27,35 @@ from rich.console import Console
 from rich.table import Table
 from tests.benchmarks.bench_parts import PARTS
 from tests.benchmarks.machine_noise import NoiseWatch, machine_here
-from tests.benchmarks.measurements import OWN, RUNS, Aim, BenchRun, Fault, Figure, Measured, Noise, PartRun, append_run, merged
+from tests.benchmarks.measurement_text import aim_text, noise_text, side_by_side
+from tests.benchmarks.measurements import RUNS, Aim, BenchRun, Fault, Figure, Measured, PartRun, append_run, merged
 
-__all__ = ["PartFailure", "bench", "commit_here", "main", "part_run", "show_part"]
+__all__ = ["bench", "commit_here", "main", "part_run", "show_part"]
 
 ROOT: Final = Path(__file__).parents[2]
 _DECODER: Final = msgspec.json.Decoder(Measured)
 
 
-class PartFailure(Exception):
-    """A part has no figures; `str()` says why."""
-
-
 def bench(names: Sequence[str], console: Console) -> BenchRun:
-    """Run parts one after the other, and print each as it ends."""
+    """Run parts one after the other, and print each as it ends; Ctrl-C ends the run, which keeps the parts that have run."""
     runs: dict[str, PartRun] = {}
-    for name in names:
-        part = PARTS[name]
-        console.print(f"\n{part.title} ({name})", style="bold", markup=False)
-        runs[name] = part_run([sys.executable, "-m", "tests.benchmarks.bench_parts", name], times=part.times, seconds_max=part.seconds_max)
-        show_part(console, runs[name])
+    with contextlib.suppress(KeyboardInterrupt):
+        for name in names:
+            part = PARTS[name]
+            console.print(f"\n{part.title} ({name})", style="bold", markup=False)
+            runs[name] = part_run([sys.executable, "-m", "tests.benchmarks.bench_parts", name], times=part.times, seconds_max=part.seconds_max)
+            show_part(console, runs[name])
     return BenchRun(commit=commit_here(), day=datetime.now(UTC).date().isoformat(), machine=machine_here(), parts=runs)
 
 
 def part_run(command: Sequence[str], *, times: int, seconds_max: float) -> PartRun:
-    """Run the process of a part so many times, and return its figures with the noise of the machine; of one that fails, why."""
+    """Run the process of a part so many times, and return its figures with the noise of the machine; of one that fails, why, and what it measured before."""
     watch, began, failed, measured = NoiseWatch(), time.perf_counter(), "", list[Measured]()
-    try:
-        for _ in range(times):
-            measured += _measured(command, seconds_max)
-    except PartFailure as failure:
-        failed = str(failure)
+    for _ in range(times):
+        found, failed = _measured(command, seconds_max)
+        measured += found
+        if failed:
+            break
     items = merged(measured)
     return PartRun(
         seconds=round(time.perf_counter() - began, 1), noise=watch.noise(), failed=failed,
@@ -66,25 +64,27 @@ def part_run(command: Sequence[str], *, times: int, seconds_max: float) -> PartR
     )  # fmt: skip
 
 
-def _measured(command: Sequence[str], seconds_max: float) -> list[Measured]:
-    """Return what one process of a part printed; what it says beside goes to a file, of which a failure has the last line."""
-    with tempfile.TemporaryFile() as errors:
-        process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=errors, start_new_session=True)
+def _measured(command: Sequence[str], seconds_max: float) -> tuple[list[Measured], str]:
+    """Return what one process of a part printed, and why it did not run to its end; empty where it did."""
+    with tempfile.TemporaryFile() as printed, tempfile.TemporaryFile() as errors:
+        process = subprocess.Popen(command, cwd=ROOT, stdout=printed, stderr=errors, start_new_session=True)
         try:
-            printed, _ = process.communicate(timeout=seconds_max)
+            status = process.wait(seconds_max)
+            failed = f"ended with {status}: {_last_line(errors)}" if status else ""
         except subprocess.TimeoutExpired:
-            raise PartFailure(f"not done after {seconds_max:,.0f} s") from None
+            failed = f"not done after {seconds_max:g} s"
         finally:
             with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)  # a server that a failed part left behind
+                os.killpg(process.pid, signal.SIGKILL)  # itself, and servers that a failed part left behind
             process.wait()
-        if process.returncode:
-            errors.seek(0)
-            lines = errors.read().decode(errors="replace").split("\n")
-            raise PartFailure(
-                f"ended with {process.returncode}: {next((line.strip() for line in reversed(lines) if line.strip()), 'no word from it')}"
-            )
-    return [_DECODER.decode(line) for line in printed.splitlines()]
+        printed.seek(0)
+        return [_DECODER.decode(line) for line in printed if line.endswith(b"\n")], failed
+
+
+def _last_line(errors: IO[bytes]) -> str:
+    errors.seek(0)
+    lines = [line.strip() for line in errors.read().decode(errors="replace").splitlines()]
+    return next((line for line in reversed(lines) if line), "no word from it")
 
 
 def commit_here() -> str:
@@ -96,39 +96,18 @@ def commit_here() -> str:
 def show_part(console: Console, run: PartRun) -> None:
     """Print a part: a row for each quantity, a column for each program, and below it the aims, the faults and the noise."""
     if run.figures:
-        console.print(_table(run.figures))
+        heads, rows = side_by_side(run.figures)
+        table = Table(*heads)
+        for row in rows:
+            table.add_row(*row)
+        console.print(table)
     for aim in run.aims:
-        console.print(
-            f"{'met' if aim.is_met else 'not met'}: {aim.name} {'>=' if aim.is_least else '<='} {aim.bound:g}; it is {aim.median:.3g}", markup=False
-        )
+        console.print(aim_text(aim), markup=False)
     for fault in run.faults:
         console.print(f"{fault.subject}, {fault.name}: {fault.text}", markup=False)
     if run.failed:
         console.print(f"FAILED: {run.failed}", style="red", markup=False)
     console.print(f"{run.seconds:.0f} s; noise: {noise_text(run.noise)}", style="dim", markup=False)
-
-
-def _table(figures: Sequence[Figure]) -> Table:
-    subjects = sorted(dict.fromkeys(figure.subject for figure in figures), key=lambda subject: subject != OWN)
-    cells = {(figure.name, figure.unit, figure.subject): figure for figure in figures}
-    table = Table("measured", "unit", *subjects)
-    for name, unit in dict.fromkeys((figure.name, figure.unit) for figure in figures):
-        table.add_row(name, unit, *(figure_text(cells.get((name, unit, subject))) for subject in subjects))
-    return table
-
-
-def figure_text(figure: Figure | None) -> str:
-    """Return a figure with its spread, as tables have it."""
-    if figure is None:
-        return ""
-    value = f"{figure.median:,.0f}" if abs(figure.median) >= 1_000 else f"{figure.median:.3g}"
-    return value if figure.spread is None else f"{value} ±{figure.spread / 2:.0%}"
-
-
-def noise_text(noise: Noise) -> str:
-    """Return the machine's noise in words."""
-    others = "others unknown" if noise.others is None else f"others kept {noise.others:.2f} processors busy"
-    return f"{others}, the same work differed by {noise.work_spread:.0%}"
 
 
 @click.command()
@@ -145,7 +124,7 @@ def main(*, names: tuple[str, ...], keep: Path, forget: bool) -> None:
     console.print(
         f"\n{len(run.parts) - len(failed)} of {len(run.parts)} parts have run" + (f"; failed: {', '.join(failed)}" if failed else ""), markup=False
     )
-    sys.exit(int(bool(failed)))
+    sys.exit(int(len(run.parts) - len(failed) < len(names or PARTS)))
 
 
 if __name__ == "__main__":

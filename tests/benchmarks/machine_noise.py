@@ -13,9 +13,9 @@ from typing import Final
 
 from tests.benchmarks.measurements import Machine, Noise
 
-__all__ = ["NoiseWatch", "machine_here", "others_of", "spread_of", "work_ms"]
+__all__ = ["NoiseWatch", "Used", "machine_here", "others_of", "spread_of", "work_ms"]
 
-WORK_ROUNDS: Final = 10
+_ROUNDS: Final = 10
 _STEPS: Final = 200_000
 _STAT: Final = Path("/proc/stat")
 _IDLE: Final = slice(3, 5)  # idle and waiting for disks
@@ -61,14 +61,14 @@ def spread_of(values: list[float]) -> float:
     return (middle[-1] - middle[0]) / statistics.median(middle)
 
 
-def work_ms(rounds: int = WORK_ROUNDS, steps: int = _STEPS) -> list[float]:
+def work_ms() -> list[float]:
     """Return the milliseconds of processor time of the same work, again and again: on a quiet machine they are alike."""
-    return [_work_ms(steps) for _ in range(rounds)]
+    return [_work_ms() for _ in range(_ROUNDS)]
 
 
-def _work_ms(steps: int) -> float:
+def _work_ms() -> float:
     began = time.process_time()
-    sum(number * number % 7 for number in range(steps))
+    sum(number * number % 7 for number in range(_STEPS))
     return (time.process_time() - began) * 1e3
 
 
