@@ -134,3 +134,22 @@ def test_what_is_answered_after_the_end_was_not_heard() -> None:
     (history,) = histories(in_order(recording.trace))
 
     assert history.exchanges[0].answer is None
+
+
+def test_a_request_lies_quietly_until_its_connection_is_gone_or_the_group_begins_to_move() -> None:
+    recording = Recording()
+    recording.event("coordinator", group="g", node=0)
+    recording.ask("a", BEAT)
+    recording.ask("b", BEAT)
+    recording.wait(300)
+    recording.close("a", by="broker")
+    recording.wait(100)
+    recording.event("step", step="move_group")
+    recording.wait(200)
+    recording.event("moved", group="g", was=0, to=0)
+    recording.ask("c", BEAT)
+    recording.wait(70)
+    recording.close("c")
+    (history,) = histories(recording.end())
+
+    assert {exchange.client: history.quiet_ms(exchange) for exchange in history.exchanges} == {"a": 300, "b": 400, "c": 70}

@@ -92,6 +92,38 @@ def test_a_request_whose_sender_hung_up_may_not_have_been_seen() -> None:
     assert divergence(trace, {branch.key: 1}) == "other"  # then the heartbeat would have been answered 0
 
 
+@pytest.mark.parametrize(("quiet_ms", "is_open"), [(100, True), (1_900, True), (2_100, False)])
+def test_a_request_that_lay_long_before_a_quiet_broker_was_seen_though_the_coordinator_moves_later(quiet_ms: int, is_open: bool) -> None:
+    recording = Recording()
+    recording.stable("a")
+    recording.beat("a", label="beat", settles=False)
+    recording.wait(quiet_ms)
+    recording.event("step", step="move_group")
+    recording.wait(3_000)
+    recording.close("a", by="broker")
+    recording.event("moved", group="g", was=0, to=0)
+    recording.wait(10)
+    trace = [obs for obs in recording.end() if not (obs.kind == "response" and obs.detail == "beat")]
+
+    assert ("hung-up" in forks(trace)) is is_open
+
+
+def test_a_move_excuses_no_request_that_was_never_answered_long_before() -> None:
+    recording = Recording()
+    recording.stable("a")
+    recording.beat("a", label="beat", settles=False)
+    recording.wait(4_000)
+    recording.event("step", step="move_group")
+    recording.wait(50)
+    recording.close("a", by="broker")
+    recording.event("moved", group="g", was=0, to=0)
+    recording.wait(10)
+    trace = [obs for obs in recording.end() if not (obs.kind == "response" and obs.detail == "beat")]
+
+    assert divergence(trace) == "missing"
+    assert all(branch.key[0] != "hung-up" for branch in walked(trace).forks)
+
+
 def test_what_stands_behind_a_parked_request_is_not_taken_up() -> None:
     recording = Recording()
     recording.stable("a")

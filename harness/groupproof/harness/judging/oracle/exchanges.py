@@ -105,6 +105,18 @@ class History:
     topic_titles: Mapping[str, str] = field(default_factory=dict)
     config_changes: tuple[ConfigChange, ...] = ()
 
+    def was_read(self, exchange: Exchange, *, within_ms: float) -> bool:
+        """Tell whether the broker must have read a request that it did not answer: it hung up itself, though no group moved, or had so much time for it.
+
+        A broker reads what came in every turn of its loop (SocketServer.Processor.run).
+        """
+        return (exchange.closed_by == "broker" and not self.moves) or self.quiet_ms(exchange) > within_ms
+
+    def quiet_ms(self, exchange: Exchange) -> float:
+        """Return how long the request lay before the broker until its connection was gone, or the broker began to give the group away."""
+        begun_ms = (move.begun_ms for move in self.moves if move.done_ms > exchange.ready_ms)
+        return min((exchange.gone_ms, *begun_ms)) - exchange.ready_ms
+
 
 def histories(trace: Trace) -> list[History]:
     """Return the history of each group that a scripted member asked about, in the order of their first requests."""

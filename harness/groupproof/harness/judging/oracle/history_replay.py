@@ -190,8 +190,8 @@ class HistoryReplay:
             return exchange.answer is not None or not exchange.is_behind
         if exchange.is_behind:
             return self._way("behind", exchange.number, 2) == 1
-        if exchange.closed_by == "broker" and not self._history.moves:
-            return True  # it is the broker that hung up, and not before it was asked
+        if self._history.was_read(exchange, within_ms=self._tolerance.prompt_ms):
+            return True
         return self._way("hung-up", exchange.number, 2) == 0
 
     # One request
