@@ -23,6 +23,20 @@ def test_runs_are_merged_into_one_page(groupproof: Call, tmp_path: Path) -> None
     assert "leave/classic/close" in (tmp_path / "both" / "matrix.html").read_text()
 
 
+@pytest.mark.parametrize(("verdict", "code", "last"), [("OK", 0, "1 of 1"), ("NON_STRICT", 1, "0 of 1")])
+def test_runs_are_compared_case_by_case(groupproof: Call, tmp_path: Path, verdict: str, code: int, last: str) -> None:
+    for version, came_to in (("1", "OK"), ("2", verdict)):
+        (tmp_path / version).mkdir()
+        (tmp_path / version / "report.json").write_text(json.dumps(report({"leave/classic/close": (came_to, None)}, version=version)))
+
+    called = groupproof("report", "1", "2", "--differences", "--output", "both")
+
+    assert called.code == code
+    assert called.out.splitlines()[-1] == f"{last} cases have one verdict in all 2 runs"
+    assert not (tmp_path / "both").exists()
+    assert groupproof("report", "1", "--differences").code == 3
+
+
 def test_a_folder_without_a_report_is_wrong_usage(groupproof: Call, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
 

@@ -1,9 +1,10 @@
-"""`groupproof report DIR…`: merge runs into one matrix, the shards of a run into one report, or many runs into one history."""
+"""`groupproof report DIR…`: merge runs into one matrix, the shards of a run into one report, or many runs into one history; or say where runs differ."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,10 +20,11 @@ __all__ = ["command"]
 @click.option("--output", type=click.Path(path_type=Path), default=Path("reports"), show_default=True, metavar="DIR", help="Where the pages go.")
 @click.option("--history", is_flag=True, help="Write history.html instead: each subject's releases in their order, and when each case moved.")
 @click.option("--newest", is_flag=True, help="Of each subject show the newest release alone; of two runs of it the later one.")
+@click.option("--differences", is_flag=True, help="Write nothing: print the cases whose verdicts differ between the runs. 1 says that some do.")
 @click.option(
     "--baseline", type=click.Path(path_type=Path), metavar="REPORT", help="Hold the joined shards against an earlier report.json, as certify does."
 )
-def command(dirs: tuple[Path, ...], output: Path, *, history: bool, newest: bool, baseline: Path | None) -> int:
+def command(dirs: tuple[Path, ...], output: Path, *, history: bool, newest: bool, differences: bool, baseline: Path | None) -> int:
     """Merge the reports in the folders DIR into one matrix, cases by subjects: matrix.html, and matrix.json for programs.
 
     A matrix.json can stand for the reports that it was made of.
@@ -35,6 +37,8 @@ def command(dirs: tuple[Path, ...], output: Path, *, history: bool, newest: bool
     from groupproof.harness.running.runs.shard_merge import is_shard, sets_of
 
     named = [(path, report) for path in dirs for report in read_runs(path)]
+    if differences:
+        return _print_differences([report for _, report in named])
     sets = sets_of(named)
     if baseline is not None and len(sets) != 1:
         raise click.UsageError("--baseline is for the shards of one run; certify takes it for a run that is whole")
@@ -47,6 +51,19 @@ def command(dirs: tuple[Path, ...], output: Path, *, history: bool, newest: bool
         write_matrix(whole, output, newest=newest)
         click.echo(f"matrix: {output / MATRIX}")
     return _gravest([code for _, code in joined])
+
+
+def _print_differences(reports: list[Mapping[str, Any]]) -> int:
+    from groupproof.harness.reports.verdict_differences import differing, lines_of
+
+    if len(reports) < _COMPARED_MIN:
+        raise click.UsageError("--differences compares runs: name two folders, or more")
+    for line in lines_of(reports):
+        click.echo(line)
+    return 1 if differing(reports) else 0
+
+
+_COMPARED_MIN = 2
 
 
 def _joined(shards: list[NamedBroker], output: Path, baseline: Path | None) -> tuple[Path, int]:
