@@ -4,7 +4,9 @@ from tests.harness.reports.report_of import report
 
 from groupproof.harness.reports.verdict_differences import differing, lines_of
 
-BROKER = report({"join/classic/a": ("OK", None), "join/classic/b": ("UNIMPLEMENTED", None), "join/classic/c": ("OK", None)}, name="kafka", version="4.2.2")
+BROKER = report(
+    {"join/classic/a": ("OK", None), "join/classic/b": ("UNIMPLEMENTED", None), "join/classic/c": ("OK", None)}, name="kafka", version="4.2.2"
+)
 REFERENCE = report({"join/classic/a": ("OK", None), "join/classic/b": ("OK", None), "join/classic/d": ("FAILED", "f")}, name="groupproof", version="")
 
 
