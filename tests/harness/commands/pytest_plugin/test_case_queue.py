@@ -72,6 +72,30 @@ def test_an_entry_for_several_cases_of_which_one_passes_excuses_none(tmp_path: P
     assert f"{OTHER.id} is OK" in results[OTHER.id].stale
 
 
+def test_a_race_that_came_in_one_case_waits_for_no_other(tmp_path: Path) -> None:
+    race = replace(KNOWN, case="*/classic/*", by_chance=True)
+    other = SharedFolder(tmp_path)
+    assert other.claim(0)
+    other.tell(told(Verdict.FAILED, fingerprint="f00"))
+    engine = WorkerQueue(commission(Expectations(failures=(race,))), (CASE, OTHER), SharedFolder(tmp_path), worker=0, workers=1)
+
+    result = engine.wait(CASE)
+    engine.stop()
+    other.let_go()
+
+    assert result.report is not None
+    assert (result.report.verdict, result.stale) == (Verdict.EXCUSED, "")
+
+
+def test_a_case_that_a_race_ended_makes_its_own_entry_neither_used_nor_stale(tmp_path: Path) -> None:
+    race = replace(KNOWN, case="*/classic/*", by_chance=True, fingerprint="ace")
+    results = _waited(tmp_path, [KNOWN, race], told(Verdict.FAILED, fingerprint="ace"), told(Verdict.OK, OTHER.id))
+
+    report = results[CASE.id].report
+    assert report is not None
+    assert (report.excuse, results[CASE.id].stale, results[OTHER.id].stale) == (race, "", "")
+
+
 def test_of_several_cases_that_all_pass_one_tells_that_their_entry_is_stale(tmp_path: Path) -> None:
     every = replace(KNOWN, case="heartbeat")
 

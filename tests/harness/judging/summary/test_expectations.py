@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -8,9 +9,9 @@ from tests.harness.judging.judged import case, finding, says
 
 from groupproof.harness.judging.case_judgement import judge_run
 from groupproof.harness.judging.ruling import rule_on
-from groupproof.harness.judging.summary.expectations import CaseVerdict, KnownFailure, load, settle, verdict_of
+from groupproof.harness.judging.summary.expectations import CaseVerdict, KnownFailure, load, settle, verdict_of, without_races
 from groupproof.harness.model.errors import WrongUsage
-from groupproof.harness.model.verdicts import Finding, Verdict
+from groupproof.harness.model.verdicts import Finding, Verdict, fingerprint
 
 TODAY = date(2026, 11, 21)
 ENTRY = """
@@ -34,6 +35,10 @@ def failed(case: str = "join/classic/unknown-member-id", print: str = "abc", ver
     return CaseVerdict(case=case, verdict=verdict, fingerprint=print)
 
 
+def _parts(*prints: str) -> dict[str, Finding]:
+    return {print: finding(Verdict.FAILED, print) for print in prints}
+
+
 def test_a_known_failure_that_fails_in_the_same_way_is_excused(tmp_path: Path) -> None:
     settled = settle(known(tmp_path), [failed()], TODAY)
 
@@ -52,13 +57,13 @@ def test_a_subject_that_draws_lots_may_fail_in_each_way_that_is_named(tmp_path: 
 @pytest.mark.parametrize(("parts", "expected"), [({"abc", "def"}, True), ({"def"}, True), ({"abc", "new"}, False), (set(), False)])
 def test_findings_that_are_all_named_are_excused_in_any_company(tmp_path: Path, parts: set[str], expected: bool) -> None:
     entries = known(tmp_path, ENTRY.replace('"abc"', '["abc", "def"]'))
-    observed = CaseVerdict(case="join/classic/unknown-member-id", verdict=Verdict.FAILED, fingerprint="of all", parts=frozenset(parts))
+    observed = CaseVerdict(case="join/classic/unknown-member-id", verdict=Verdict.FAILED, fingerprint="of all", parts=_parts(*parts))
 
     assert bool(settle(entries, [observed], TODAY).excused) is expected
 
 
 def test_a_failure_that_is_named_as_a_whole_excuses_no_part_of_it(tmp_path: Path) -> None:
-    observed = CaseVerdict(case="join/classic/unknown-member-id", verdict=Verdict.FAILED, fingerprint="of all", parts=frozenset({"abc"}))
+    observed = CaseVerdict(case="join/classic/unknown-member-id", verdict=Verdict.FAILED, fingerprint="of all", parts=_parts("abc"))
 
     assert settle(known(tmp_path), [observed], TODAY).excused == {}
 
@@ -90,8 +95,80 @@ def test_the_parts_of_a_verdict_are_its_findings_each_by_itself() -> None:
     def of(*findings: Finding) -> CaseVerdict:
         return verdict_of("join/classic/x", rule_on(case(), [judge_run(case(says(*findings)), [], ())]))
 
-    assert of(one, other, less).parts == {of(one).fingerprint, of(other).fingerprint}
-    assert of(less).parts == {of(less).fingerprint}
+    assert set(of(one, other, less).parts) == {of(one).fingerprint, of(other).fingerprint}
+    assert set(of(less).parts) == {of(less).fingerprint}
+
+
+OTHER = "join/classic/other"
+RACE = ENTRY.replace("join/classic/unknown-member-id", "*/classic/*").replace('"abc"', '["race"]') + "by_chance = true\n"
+
+
+def wrong(*prints: str, case: str = "join/classic/unknown-member-id") -> CaseVerdict:
+    """Return a case whose findings have these fingerprints; as a whole it has the one of the only one, or of all."""
+    parts = _parts(*prints)
+    return CaseVerdict(case=case, verdict=Verdict.FAILED, fingerprint=prints[0] if len(prints) == 1 else fingerprint(parts.values()), parts=parts)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "is_race"), [("*/classic/*", True), ("join", True), ("join/classic", True), ("join/classic/other", False), ("join/classic/o*", True)]
+)
+def test_a_race_is_known_of_a_class_of_cases(tmp_path: Path, pattern: str, is_race: bool) -> None:
+    (entry,) = known(tmp_path, RACE.replace("*/classic/*", pattern))
+
+    assert entry.is_race is is_race
+    assert not replace(entry, by_chance=False).is_race
+
+
+def test_a_race_may_come_in_any_case_of_its_class_and_stay_away_in_any(tmp_path: Path) -> None:
+    settled = settle(known(tmp_path, RACE), [wrong("race"), failed(OTHER, verdict=Verdict.OK), wrong("race", case="join/consumer/x")], TODAY)
+
+    assert (list(settled.excused), settled.stale) == (["join/classic/unknown-member-id"], ())
+
+
+def test_what_fails_in_another_way_is_no_matter_of_the_race(tmp_path: Path) -> None:
+    settled = settle(known(tmp_path, RACE), [wrong("new"), wrong("race", "new", case=OTHER)], TODAY)
+
+    assert (settled.excused, settled.stale) == ({}, ())
+
+
+def test_a_case_in_which_the_race_came_to_a_known_failure_is_excused_by_that(tmp_path: Path) -> None:
+    both = wrong("race", "abc")
+    alone = fingerprint(_parts("abc").values())
+    settled = settle(known(tmp_path, RACE + ENTRY.replace('"abc"', f'"{alone}"')), [both], TODAY)
+
+    assert settled.excused["join/classic/unknown-member-id"].fingerprint == alone
+    assert settled.stale == ()
+
+
+@pytest.mark.parametrize("verdict", ["FAILED", "NON_STRICT"])
+def test_a_case_that_the_race_ended_says_nothing_of_its_known_failure(tmp_path: Path, verdict: str) -> None:
+    settled = settle(known(tmp_path, ENTRY.replace("FAILED", verdict) + RACE), [wrong("race")], TODAY)
+
+    assert settled.excused["join/classic/unknown-member-id"].is_race
+    assert settled.stale == ()
+
+
+def test_two_races_in_one_case_are_both_known(tmp_path: Path) -> None:
+    settled = settle(known(tmp_path, RACE + RACE.replace('"race"', '"other"')), [wrong("race", "other"), wrong("race", "new", case=OTHER)], TODAY)
+
+    assert list(settled.excused) == ["join/classic/unknown-member-id"]
+
+
+def test_a_race_of_another_verdict_or_one_that_is_over_excuses_nothing(tmp_path: Path) -> None:
+    assert settle(known(tmp_path, RACE.replace("FAILED", "NON_STRICT")), [wrong("race")], TODAY).excused == {}
+    over = settle(known(tmp_path, RACE + "expires = 2026-11-20\n"), [wrong("race")], TODAY)
+    assert (over.excused, len(over.stale)) == ({}, 1)
+
+
+def test_what_a_race_leaves_of_a_verdict_is_what_other_entries_are_held_against(tmp_path: Path) -> None:
+    races = known(tmp_path, RACE)
+    both, alone = wrong("race", "new"), fingerprint(_parts("new").values())
+    left = without_races(races, both, TODAY)
+
+    assert left is not None
+    assert (left.fingerprint, set(left.parts)) == (alone, {"new"})
+    assert without_races(races, wrong("race"), TODAY) is None
+    assert without_races(races, wrong("new"), TODAY) == wrong("new")
 
 
 def test_an_entry_of_several_cases_is_one_known_failure_for_each_with_its_own_fingerprint(tmp_path: Path) -> None:

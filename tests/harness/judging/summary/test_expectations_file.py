@@ -59,6 +59,16 @@ def test_an_entry_that_passes_is_taken_out_and_those_of_other_releases_stay(file
     assert 'subject = "<1.0"' in done.text
 
 
+@pytest.mark.parametrize("verdict", ["OK", "FAILED", "EXCUSED"])
+def test_an_entry_by_chance_stays_whatever_a_run_showed(verdict: str, file: Path) -> None:
+    text = KNOWN.replace('"leave/classic/close"\nsubject = ">=1.0,<2"', '"leave/classic/*"\nsubject = ">=1.0,<2"\nby_chance = true')
+    file.write_text(text)
+
+    done = update(file, report({"leave/classic/close": (verdict, "aaaaaaaaaaaa")}), KnownReason())
+
+    assert (done.text, done.changes) == (text, ())
+
+
 def test_an_entry_over_several_cases_is_narrowed_to_those_that_fail_as_it_says(file: Path) -> None:
     file.write_text(KNOWN.replace("leave/classic/close", "leave/*", 1))
     run = {

@@ -8,10 +8,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from itertools import chain
 from typing import TYPE_CHECKING, Final, Protocol
 
 from groupproof.harness.commands.pytest_plugin.xdist_shares import ENDED, SharedResult, ShareEnd, dealt
-from groupproof.harness.judging.summary.expectations import CaseVerdict, load, settle, verdict_of
+from groupproof.harness.judging.summary.expectations import CaseVerdict, load, settle, verdict_of, without_races
 from groupproof.harness.judging.summary.run_summary import CaseReport
 from groupproof.harness.running.case_runner import Progress
 from groupproof.harness.running.error_search import trouble_in
@@ -220,9 +221,9 @@ class _Settling:
         self.subject = reported.standing.subject
         expected = [entry for entry in self._known_failures(reported.standing) if entry.covers(case.id)]
         result = reported.result(case)
-        own = settle(expected, [_observed(reported)], date.today())
+        own = settle(expected, [verdict_of(case.id, reported.ruling)], date.today())
         excuse = own.excused.get(case.id)
-        if excuse is not None and self._with_others(excuse, case, reported)[0].stale:
+        if excuse is not None and not excuse.is_race and self._with_others(excuse, case, reported)[0].stale:
             excuse = None
         report = CaseReport(result=result, excuse=excuse)
         stale = "" if report.excuse else "; ".join(name for entry in expected for name in self._stale(entry, case, reported))
@@ -230,18 +231,23 @@ class _Settling:
 
     def _stale(self, entry: KnownFailure, case: Case, result: SharedResult) -> list[str]:
         """Return what is wrong with an entry, if this case is the one to tell it."""
-        if not settle([entry], [_observed(result)], date.today()).stale:
+        if not settle([entry], self._observed(result), date.today()).stale:
             return []
         settled, observed = self._with_others(entry, case, result)
-        passing = sorted([case.id, *(id for id, value in observed.items() if settle([entry], [value], date.today()).stale)])
+        passing = sorted([case.id, *(id for id, value in observed.items() if settle([entry], value, date.today()).stale)])
         return list(settled.stale) if passing[0] == case.id else []
 
-    def _with_others(self, entry: KnownFailure, case: Case, result: SharedResult) -> tuple[MatchedExpectations, dict[str, CaseVerdict]]:
+    def _with_others(self, entry: KnownFailure, case: Case, result: SharedResult) -> tuple[MatchedExpectations, dict[str, list[CaseVerdict]]]:
         """Return what becomes of an entry by all the cases that it covers, and what was found of the others."""
         others = [item for item in self._cases if entry.covers(item.id) and item is not case]
         by_name = {case.id: self._result_of(case) for case in others}
-        observed = {id: _observed(value) for id, value in by_name.items() if isinstance(value, SharedResult)}
-        return settle([entry], [_observed(result), *observed.values()], date.today()), observed
+        observed = {id: self._observed(value) for id, value in by_name.items() if isinstance(value, SharedResult)}
+        return settle([entry], [*self._observed(result), *chain.from_iterable(observed.values())], date.today()), observed
+
+    def _observed(self, result: SharedResult) -> list[CaseVerdict]:
+        """Return what entries are held against: nothing where a race was all that is wrong with the case."""
+        left = without_races(self._known_failures(result.standing), verdict_of(result.case, result.ruling), date.today())
+        return [] if left is None else [left]
 
     def _known_failures(self, subject: SubjectRecord) -> tuple[KnownFailure, ...]:
         expectations = self._commission.expectations
@@ -250,10 +256,6 @@ class _Settling:
                 self._shipped[subject.shipped] = load(subject.shipped)
             expectations = self._shipped[subject.shipped]
         return expectations.about(subject.release, subject.profile)
-
-
-def _observed(result: SharedResult) -> CaseVerdict:
-    return verdict_of(result.case, result.ruling)
 
 
 def _why(error: RunError | None, about: RunEnd | None) -> str:

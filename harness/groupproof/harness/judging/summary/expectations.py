@@ -3,13 +3,16 @@
 A known failure still runs. One that passes, fails differently, or has expired makes its entry stale, and the run fails. An entry that covers several
 cases excuses them only while each of them that came to a verdict fails as it says: one that doesn't makes it stale. Only what is FAILED or NON_STRICT
 can be excused; what came to no verdict has shown nothing that could be known.
+
+A race of the subject with itself may come in any case of a class. Its entry, `by_chance` over many cases, names findings, not the failures of cases: what
+else is wrong with a case is matched with the other entries as if the race had stayed away.
 """
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -20,14 +23,15 @@ from packaging.version import InvalidVersion, Version
 
 from groupproof.harness.judging.ruling import Ruling
 from groupproof.harness.model.errors import WrongUsage
-from groupproof.harness.model.verdicts import ADVERSE, UNDECIDED, Verdict, fingerprint, worst
+from groupproof.harness.model.verdicts import ADVERSE, UNDECIDED, Finding, Verdict, fingerprint, worst
 from groupproof.protocol.schemas import SchemaError, validate
 
-__all__ = ["CaseVerdict", "Expectations", "KnownFailure", "MatchedExpectations", "load", "settle", "verdict_of"]
+__all__ = ["CaseVerdict", "Expectations", "KnownFailure", "MatchedExpectations", "load", "settle", "verdict_of", "without_races"]
 
 _NO_VERDICT = frozenset({Verdict.INCONCLUSIVE, Verdict.BROKEN})
 _UNDECIDED = frozenset(verdict.value for verdict in UNDECIDED)
 _NAMED_MAX = 5
+_SLASHES_OF_IDS = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +57,11 @@ class KnownFailure:
         """Tell whether `case` is meant: as an id, a prefix (`join`, `join/classic`) or a glob."""
         return case == self.case or case.startswith(f"{self.case.rstrip('/')}/") or fnmatchcase(case, self.case)
 
+    @property
+    def is_race(self) -> bool:
+        """Whether it is known of a class of cases that the subject's race may come in any of them."""
+        return self.by_chance and (self.case.count("/") < _SLASHES_OF_IDS or any(sign in self.case for sign in "*?["))
+
     def is_about(self, release: str, profile: str) -> bool:
         return fnmatchcase(profile, self.profile) and _holds(self.subject, release)
 
@@ -77,13 +86,25 @@ class CaseVerdict:
     case: str
     verdict: Verdict
     fingerprint: str
-    parts: frozenset[str] = frozenset()
+    parts: Mapping[str, Finding] = field(default_factory=dict)
+
+    def without(self, race: KnownFailure) -> CaseVerdict | None:
+        """Return what is wrong with the case beside the race: None where that is nothing."""
+        if self.verdict is not race.verdict or not race.covers(self.case):
+            return self
+        ways = {race.fingerprint, *race.others}
+        left = {print: finding for print, finding in self.parts.items() if print not in ways}
+        if self.fingerprint in ways or (self.parts and not left):
+            return None
+        return self if len(left) == len(self.parts) else replace(self, fingerprint=fingerprint(left.values()), parts=left)
 
 
 def verdict_of(case: str, ruling: Ruling) -> CaseVerdict:
     """Return what is matched of a ruling."""
-    decisive = [finding for finding in ruling.findings if finding.verdict is ruling.verdict and ruling.verdict in ADVERSE]
-    parts = frozenset(fingerprint([replace(finding, verdict=Verdict.FAILED)]) for finding in decisive)
+    decisive = [
+        replace(finding, verdict=Verdict.FAILED) for finding in ruling.findings if finding.verdict is ruling.verdict and ruling.verdict in ADVERSE
+    ]
+    parts = {fingerprint([finding]): finding for finding in decisive}
     return CaseVerdict(case=case, verdict=ruling.verdict, fingerprint=ruling.fingerprint, parts=parts)
 
 
@@ -176,19 +197,44 @@ def settle(failures: Iterable[KnownFailure], observed: Sequence[CaseVerdict], to
 
     An entry that covers no case of this run, or only cases that came to no verdict, is neither used nor stale.
     """
-    excused: dict[str, KnownFailure] = {}
-    stale: list[str] = []
-    for entry in failures:
-        decided = [verdict for verdict in observed if entry.covers(verdict.case) and verdict.verdict not in _NO_VERDICT]
+    failures = tuple(failures)
+    stale = [f"{entry.where} ({entry.case}): expired on {entry.expires}" for entry in failures if _is_over(entry, today)]
+    standing = [entry for entry in failures if not _is_over(entry, today)]
+    left, excused = _after_races(standing, observed)
+    for entry in standing:
+        if entry.is_race:
+            continue
+        decided = [verdict for verdict in left if entry.covers(verdict.case) and verdict.verdict not in _NO_VERDICT]
         covered = [verdict for verdict in decided if not entry.is_spared(verdict)]
         otherwise = [verdict for verdict in covered if not entry.excuses(verdict)]
-        if entry.expires is not None and today > entry.expires:
-            stale.append(f"{entry.where} ({entry.case}): expired on {entry.expires}")
-        elif otherwise:
+        if otherwise:
             stale.append(f"{entry.where} ({entry.case}): {_instead(entry, otherwise)}")
         else:
             excused.update({verdict.case: entry for verdict in covered})
     return MatchedExpectations(excused=excused, stale=tuple(stale))
+
+
+def without_races(failures: Iterable[KnownFailure], observed: CaseVerdict, today: date) -> CaseVerdict | None:
+    """Return what is wrong with a case beside the races that are known: None where that is nothing, so that no other entry is used or stale by it."""
+    left, _ = _after_races([entry for entry in failures if not _is_over(entry, today)], [observed])
+    return left[0] if left else None
+
+
+def _is_over(entry: KnownFailure, today: date) -> bool:
+    return entry.expires is not None and today > entry.expires
+
+
+def _after_races(failures: Iterable[KnownFailure], observed: Iterable[CaseVerdict]) -> tuple[list[CaseVerdict], dict[str, KnownFailure]]:
+    """Return what is left of the verdicts without the races, and the cases of which nothing is, each with the race that is to blame."""
+    left, excused = list(observed), dict[str, KnownFailure]()
+    entries = tuple(failures)
+    own = {verdict.case for verdict in left for entry in entries if not entry.is_race and entry.excuses(verdict)}
+    for race in (entry for entry in entries if entry.is_race):
+        # A case that fails as its own entry says is that entry's, also where the finding is one of the race.
+        beside = [(verdict, verdict if verdict.case in own else verdict.without(race)) for verdict in left]
+        excused.update({verdict.case: race for verdict, rest in beside if rest is None})
+        left = [rest for _, rest in beside if rest is not None]
+    return left, excused
 
 
 def _instead(entry: KnownFailure, otherwise: Sequence[CaseVerdict]) -> str:

@@ -171,7 +171,7 @@ class CertifyRun(ABC):
 
     def _excuse(self, result: CaseResult) -> KnownFailure | None:
         # Whether an entry over several cases stands is known at the end alone.
-        failures = [entry for entry in self._known_failures() if entry.case == result.case.id]
+        failures = [entry for entry in self._known_failures() if entry.case == result.case.id or entry.is_race]
         return settle(failures, [_observed(result)], datetime.now(UTC).date()).excused.get(result.case.id)
 
     def _outcome(self, subject: SubjectInfo, started: datetime, duration_s: float) -> RunOutcome:

@@ -158,6 +158,18 @@ def test_an_assignment_that_is_overtaken_or_repeated_need_not_be_acknowledged_ag
     assert verdict(acknowledges("m0"), story) is Verdict.OK
 
 
+@pytest.mark.parametrize(("owned", "expected"), [(BOTH, Verdict.OK), (BOTH[:1], Verdict.FAILED)])
+def test_an_assignment_is_acknowledged_to_the_coordinator_that_repeats_it_after_another_refused_the_heartbeat(owned: Any, expected: Verdict) -> None:
+    story = EpochStory()
+    story.hb(0, gets=1, gives=BOTH)
+    story.at(90).hb(1, owns=(), error=ErrorCode.NOT_COORDINATOR)
+    story.at(120).hb(1, gives=BOTH, full=True, owns=())
+    story.at(190).hb(1, owns=owned)
+    story.end(9_000)
+
+    assert verdict(acknowledges("m0"), story) is expected
+
+
 @pytest.mark.parametrize(("full", "expected"), [(False, Verdict.OK), (True, Verdict.NON_STRICT)])
 def test_an_idle_member_does_not_send_everything_each_time(full: bool, expected: Verdict) -> None:
     story = EpochStory().settled()

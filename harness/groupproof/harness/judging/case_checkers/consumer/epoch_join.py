@@ -205,7 +205,8 @@ def _unsaid(ev: Evidence, client: str, after: str | None) -> Iterator[tuple[Beat
     for at, beat in enumerate(sent):
         reported = frozenset() if beat.is_join else reported if beat.owned is None else beat.owned
         target, answer, before = beat.target, beat.answer, None if beat.is_join else assigned
-        assigned = before if target is None else target
+        # A coordinator that refused a heartbeat has learned nothing of it: what it repeats to a member that had not said so yet is new.
+        assigned = None if answer is not None and not beat.is_accepted else before if target is None else target
         if target is None or target in (reported, before) or answer is None or answer.seq < since:
             continue  # what is repeated was to be said already
         later = [other for other in sent[at + 1 :] if other.request.seq > answer.seq]
