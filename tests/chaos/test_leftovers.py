@@ -66,7 +66,15 @@ def _ended(
 
 
 def _is_stopped(mark: str) -> bool:
-    return any(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T" for pid in marked(mark))
+    return any(_state(pid) == "T" for pid in marked(mark))
+
+
+def _state(pid: int) -> str:
+    """Return what a process does, or nothing where it has ended since it was found."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
 
 
 @pytest.mark.slow

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
     from tests.clients.conftest import Pair
 
-WITHIN_S = 30.0
+WITHIN_S = 300.0
+"""A bound for a busy machine; nothing here is judged by time."""
 
 
 async def nowhere(_host: str, _port: int) -> trio.abc.Stream:

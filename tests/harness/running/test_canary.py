@@ -19,13 +19,12 @@ def test_a_loop_that_is_held_up_is_told_with_how_long() -> None:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(canary.run)
             with trio.fail_after(120):
-                while not any(source == "loop" for source, _ in pairs):
+                while not any(source == "loop" and lag_ms >= 100 for source, lag_ms in pairs):  # a busy machine may be late by less before
                     await trio.sleep(0.001)
                     busy_until = trio.current_time() + 0.2
                     while trio.current_time() < busy_until:
                         pass
-            assert max(lag_ms for source, lag_ms in pairs if source == "loop") >= 100
-            assert canary.worst_ms >= 100
+            assert canary.worst_ms == max(lag_ms for _, lag_ms in pairs)
             nursery.cancel_scope.cancel()
 
     trio.run(main)

@@ -222,7 +222,7 @@ def test_a_member_that_closes_ends_its_process_and_one_that_does_not_is_told() -
     async def going(under_test: ProcessSubject) -> None:
         async with under_test.member("c1.m0", Heard(), NETWORK, alone=False, seed=1) as handle:
             await handle.ask("close", {})
-            assert await handle.depart(10)
+            assert await handle.depart(100)
 
     async def staying(under_test: ProcessSubject) -> None:
         async with under_test.member("c1.m0", Heard(), NETWORK, alone=False, seed=1) as handle:

@@ -119,7 +119,7 @@ def test_close_is_a_sigterm_and_the_program_ends() -> None:
 def test_a_program_that_gives_up_tells_a_fatal_error_and_did_not_crash(how: str, status: int) -> None:
     async def use(handle: Handle, heard: Heard) -> None:
         await handle.ask("subscribe", FIELDS)
-        assert await handle.depart(10)
+        assert await handle.depart(120)
         assert [event["name"] for event in heard.events] == ["startup_complete", "shutdown_complete", "error"]
         assert heard.events[-1]["fatal"]
         assert [(ending.status, ending.gave_up) for ending in heard.endings] == [(status, True)]
@@ -231,17 +231,17 @@ def test_its_process_gets_the_members_name_on_the_network() -> None:
 
 
 @pytest.mark.parametrize(
-    ("how", "kind", "why"),
+    ("how", "kind", "why", "help_s"),
     [
-        (program("other"), BrokenShim, "no program of level 0: its --help names no --topic"),
-        (program("silent"), BrokenShim, "no options within"),
-        (Program(argv=("no-such-program-here",)), BrokenEnvironment, "can't start no-such-program-here"),
+        (program("other"), BrokenShim, "no program of level 0: its --help names no --topic", 120.0),
+        (program("silent"), BrokenShim, "no options within", 0.1),
+        (Program(argv=("no-such-program-here",)), BrokenEnvironment, "can't start no-such-program-here", 120.0),
     ],
 )
 def test_a_program_that_is_none_of_level_0_is_refused_in_one_line(
-    how: Program, kind: type[Exception], why: str, monkeypatch: pytest.MonkeyPatch
+    how: Program, kind: type[Exception], why: str, help_s: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(verifiable_consumer, "HELP_S", 1.0)
+    monkeypatch.setattr(verifiable_consumer, "HELP_S", help_s)
 
     async def main() -> None:
         async with VerifiableSubject("x", how).opened():

@@ -107,17 +107,21 @@ def test_members_of_other_machines_are_told_where_they_reach_the_coordinator_and
 
 
 def test_a_strike_comes_in_its_time_and_is_healed(tmp_path: Path) -> None:
-    strike = Strike(at_s=0.0, lasts_s=0.3, fault="Heartbeat,answer=16")
+    lasting = Strike(at_s=0.0, lasts_s=3_600.0, fault="Heartbeat,answer=16")
+    short = Strike(at_s=0.0, lasts_s=0.05, fault="FindCoordinator,answer=15")
 
-    async def story(_: LoadServer, address: Address) -> None:
-        for code in (16, 25):
-            while (await ask(address, Api.HEARTBEAT, BEAT))["error_code"] != code:
-                await trio.lowlevel.checkpoint()
+    async def story(server: LoadServer, address: Address) -> None:
+        healed = trio.Event()
+        server.recorder.listen(lambda obs: healed.set() if obs.body.get("name") == "healed" else None)
+        await healed.wait()
+        found = await ask(address, Api.FIND_COORDINATOR, {"key_type": 0, "coordinator_keys": ("g",)})
+        assert [coordinator["error_code"] for coordinator in found["coordinators"]] == [0]
+        assert (await ask(address, Api.HEARTBEAT, BEAT))["error_code"] == 16
 
-    run(order(tmp_path, strikes=(strike,)), story)
+    run(order(tmp_path, strikes=(lasting, short)), story)
 
-    marks = [obs.body["name"] for obs in read_parquet(tmp_path) if obs.who == "kit"]
-    assert marks == ["strike", "healed"]
+    marks = [(obs.fault, obs.body["name"]) for obs in read_parquet(tmp_path) if obs.who == "kit"]
+    assert sorted(marks) == [("strike-1", "strike"), ("strike-2", "healed"), ("strike-2", "strike")]
 
 
 def test_an_order_survives_json(tmp_path: Path) -> None:

@@ -5,11 +5,13 @@ import os
 import signal
 import subprocess
 import sys
+import uuid
 from pathlib import Path
 
 import pytest
 from tests.harness.commands.pytest_plugin.clients_at_hand import pytest_in
 from tests.harness.commands.pytest_plugin.made import CASE, OTHER
+from tests.harness.subjects.shims.leaving import MARK, marked, wait_until_gone
 
 pytestmark = pytest.mark.slow
 
@@ -31,21 +33,8 @@ def test_workers_run_each_case_once_and_leave_one_report(tmp_path: Path) -> None
     assert not report["run"]["interrupted"]
 
 
-def _processes(mark: str) -> list[str]:
-    return [
-        path.name for path in Path("/proc").iterdir() if path.name.isdigit() and (path / "environ").exists() and mark.encode() in _environment(path)
-    ]
-
-
-def _environment(process: Path) -> bytes:
-    try:
-        return (process / "environ").read_bytes()
-    except OSError:
-        return b""
-
-
 def test_an_interruption_ends_every_process_and_writes_what_was_reached(tmp_path: Path) -> None:
-    mark = f"GROUPPROOF_TEST_MARK={tmp_path.name}-{os.getpid()}"
+    mark = uuid.uuid4().hex
     argv = [sys.executable, "-m", "pytest", "-p", "no:randomly", "-p", "no:cacheprovider", "-v"]
     argv += [
         "--groupproof-client",
@@ -57,20 +46,24 @@ def test_an_interruption_ends_every_process_and_writes_what_was_reached(tmp_path
         "--groupproof-jobs",
         "2",
     ]
-    env = {**os.environ, **dict([mark.split("=")]), "PYTHONUNBUFFERED": "1"}
+    env = {**os.environ, MARK: mark, "PYTHONUNBUFFERED": "1"}
     running = subprocess.Popen(argv, cwd=tmp_path, env=env, stdout=subprocess.PIPE, text=True)
     assert running.stdout is not None
     for line in running.stdout:
         if "PASSED" in line or "FAILED" in line:
             break
 
+    had = marked(mark)
     running.send_signal(signal.SIGINT)
     printed = running.stdout.read()
     running.wait()
     running.stdout.close()
+    for process in had:
+        wait_until_gone(process)
 
     assert running.returncode == 2, printed
-    assert _processes(mark) == []
+    assert len(had) > 1
+    assert marked(mark) == []
     assert json.loads((tmp_path / "out" / "report.json").read_text())["run"]["interrupted"]
 
 

@@ -21,8 +21,9 @@ HOW = sys.argv[1]
 CAPABILITIES = ["classic", "commit", "pause", *sys.argv[2:]]
 
 
-def say(body: dict[str, Any]) -> None:
-    print(json.dumps(body), flush=True)
+def say(*lines: dict[str, Any]) -> None:
+    """Write the lines at once: whoever reads one finds the next."""
+    print(*map(json.dumps, lines), sep="\n", flush=True)
 
 
 def hello() -> None:
@@ -118,11 +119,9 @@ def subscribed(command: dict[str, Any], addressed: dict[str, Any]) -> None:
         speak(command)
         print("goroutine 17 [running]", "panic: nil", sep="\n", file=sys.stderr, flush=True)
         ENDS[HOW]()
-    say({"id": command["id"], "ok": True, **addressed})
-    if HOW == "answers-twice":
-        say({"id": command["id"], "ok": True, **addressed})
-    else:
-        say({"name": "partitions_assigned", "partitions": [{"topic": "t", "partition": 0}], **addressed})
+    answer = {"id": command["id"], "ok": True, **addressed}
+    event = {"name": "partitions_assigned", "partitions": [{"topic": "t", "partition": 0}], **addressed}
+    say(answer, answer if HOW == "answers-twice" else event)
 
 
 def fine(command: dict[str, Any], addressed: dict[str, Any]) -> None:

@@ -28,7 +28,7 @@ _PR_SET_PDEATHSIG = 1
 _LIBC = ctypes.CDLL(None)  # loaded here: between fork and exec nothing should take a lock
 _ORDER_S = 30
 _MOMENT_S = 0.005
-_MOMENTS = 200
+_MOMENTS = 6_000
 _SIGNALS = {"pause": signal.SIGSTOP, "resume": signal.SIGCONT, "kill": signal.SIGKILL}
 
 
