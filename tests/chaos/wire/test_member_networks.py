@@ -12,6 +12,7 @@ import pytest
 import toxiproxy
 import trio
 
+from groupproof.chaos.wire import member_networks
 from groupproof.chaos.wire.member_networks import ToxicNetwork
 from groupproof.chaos.wire.toxiproxy_server import Program, running_toxiproxy
 from groupproof.coordinator.broker.interception import Interception
@@ -66,8 +67,10 @@ async def question(asker: Asker) -> float:
 
 
 @pytest.fixture
-def on_the_wire(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[..., None]:
-    """Return what runs a story with a network; without `impaired` no Toxiproxy is started."""
+def on_the_wire(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Return what runs a story with a network; without `impaired` no Toxiproxy is started. What surely comes is waited for, on a busy machine too."""
+    for bound in ("_ENDING_S", "_COUNTED_S"):
+        monkeypatch.setattr(member_networks, bound, 50.0)
 
     async def whole(story: Callable[[World], Awaitable[None]], program: Program | None) -> None:
         recorder = Recorder(lambda: round(trio.current_time() * 1e9))

@@ -16,7 +16,7 @@ from groupproof.chaos.wire.wire_stage import ChaosStage
 from groupproof.harness.judging.case_result import Play
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.plan import Await, GroupSettled, Plan, Step
-from groupproof.harness.model.plan_builders import grow, holds, impairs, kill, mark, mend, move, passing, plan, start, subject
+from groupproof.harness.model.plan_builders import delivered, grow, holds, impairs, kill, mark, mend, move, passing, plan, start, subject
 from groupproof.harness.model.verdicts import Level, Verdict
 from groupproof.harness.subjects.brokers.reference_brokers import ReferenceBrokers
 from groupproof.harness.subjects.client_registry import company
@@ -26,7 +26,7 @@ from groupproof.protocol.vocabulary import Api
 
 
 def settled(*members: str, after: str | None = None, partitions: int = 2) -> Await:
-    return Await(until=GroupSettled(members=members, topics={"t": partitions}, after=after), within_ms=15_000)
+    return Await(until=GroupSettled(members=members, topics={"t": partitions}, after=after), within_ms=60_000)
 
 
 def case(of: Plan, name: str = "a") -> Case:
@@ -44,7 +44,7 @@ def played(story: Callable[[ChaosStage], Awaitable[None]], tmp_path: Path) -> No
         brokers = ReferenceBrokers(profile="kafka-4.1", seed=1)
         stage = ChaosStage(subject=members, company=members, brokers=brokers, seed=1, cache=tmp_path)
         async with members.opened(), stage.opened():
-            with trio.fail_after(60):
+            with trio.fail_after(300):
                 await story(stage)
 
     trio.run(main)
@@ -102,9 +102,10 @@ def test_bytes_and_frames_are_struck_in_one_run_and_topics_are_gone_after_it(
     program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("groupproof.chaos.wire.toxiproxy_server.provision_toxiproxy", lambda cache, say: program)
+    monkeypatch.setattr("groupproof.chaos.wire.member_networks._COUNTED_S", 50.0)
     struck = planned(
-        holds("held", Api.HEARTBEAT, ms=300, client="m0"), impairs("late", latency(100), members=["m0"]), passing(1_500), mend("late"),
-        mark("mended"), settled("m0", "m1", after="mended"),
+        holds("held", Api.HEARTBEAT, ms=300, client="m0"), impairs("late", latency(100), members=["m0"]), delivered("held", within_ms=60_000),
+        passing(600), mend("late"), mark("mended"), settled("m0", "m1", after="mended"),
     )  # fmt: skip
     topics: list[str] = []
 

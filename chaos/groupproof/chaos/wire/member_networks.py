@@ -20,12 +20,14 @@ from groupproof.harness.subjects.networks.broker_address import Address
 from groupproof.harness.subjects.networks.client_ids import RelabelledStream
 from groupproof.harness.subjects.networks.impairments import Receipt
 from groupproof.harness.subjects.networks.network import ThrottledStream
+from groupproof.harness.subjects.networks.stream_wrapper import StreamWrapper
 from groupproof.harness.subjects.tap.addresses import NamedBroker
 from groupproof.harness.subjects.tap.hub import Doors, Hub, Route, Serve, TcpDoors
+from groupproof.protocol.toxics import DOWNSTREAM, UPSTREAM
 from groupproof.protocol.trace import Recorder
 
 if TYPE_CHECKING:
-    from groupproof.chaos.wire.toxiproxy import Proxy, Toxiproxy
+    from groupproof.chaos.wire.toxiproxy import Proxy, Toxiproxy, Traffic
 
 __all__ = ["MakeHub", "MemberEntrance", "ToxicNetwork"]
 
@@ -34,20 +36,33 @@ MakeHub = Callable[[Doors], Hub]
 _ENDING_S: Final = 2.0
 """How long connections may take to end once the members are gone."""
 
-_COUNTED_S: Final = 0.05
-"""How long Toxiproxy takes to count a connection that is over."""
+_COUNTED_S: Final = 1.0
+"""How long Toxiproxy may take to count the connections that are over; what was lost on the way it never counts."""
+
+_LOOK_S: Final = 0.05
+_LOSSY: Final = frozenset({"down", "limit_data", "reset_peer", "timeout"})
 
 
 @dataclass(slots=True, eq=False)
 class _Way:
-    """How one member reaches one broker; `links` counts its open connections, `proxy` is None where nothing is to be impaired."""
+    """How one member reaches one broker; `links` counts its open connections, `proxy` is None where nothing is to be impaired.
+
+    `suffered` are the kinds of toxics that acted on it, `bytes_in` and `bytes_out` what its tap read and wrote.
+    """
 
     member: str
     route: Route
     proxy: Proxy | None = None
     links: int = 0
     downs: int = 0
+    bytes_in: int = 0
+    bytes_out: int = 0
     suffered: set[str] = field(default_factory=set)
+
+    def is_counted(self, traffic: Traffic) -> bool:
+        """Tell whether Toxiproxy has counted all that passed: it counts what a connection gave just after it has closed it."""
+        is_through = traffic.sent[UPSTREAM] >= self.bytes_in and traffic.received[DOWNSTREAM] >= self.bytes_out
+        return is_through and (bool(self.suffered & _LOSSY) or traffic.sent[DOWNSTREAM] >= traffic.received[DOWNSTREAM])
 
     @property
     def node(self) -> int | None:
@@ -131,10 +146,13 @@ class ToxicNetwork:
     async def tell_traffic(self) -> None:
         """Record what Toxiproxy has counted of each way that somebody used; connections that are open still are not in it."""
         await self._end_of_links(*self._ways)
-        await trio.sleep(_COUNTED_S)
+        deadline = trio.current_time() + _COUNTED_S
         for way in self._ways:
             if way.proxy is not None:
                 traffic = await way.proxy.traffic()
+                while not way.is_counted(traffic) and trio.current_time() < deadline:
+                    await trio.sleep(_LOOK_S)
+                    traffic = await way.proxy.traffic()
                 body = {"name": "traffic", "received": dict(traffic.received), "sent": dict(traffic.sent)}
                 self._recorder.record("event", who="kit", client=way.member, node=way.node, body=body)
 
@@ -175,6 +193,7 @@ class ToxicNetwork:
         if way.proxy is None or way in impairment.ways:
             return
         impairment.ways.append(way)
+        way.suffered.update(item.kind for item in impairment.step.toxics)
         for number, item in enumerate(impairment.step.toxics):
             if item.kind == "down":
                 impairment.bit(way, way.links)
@@ -226,4 +245,21 @@ class _ToxicDoors:
         if self.member in self.entrance.arrivals:
             self.entrance.arrivals.pop(self.member).set()
         async with self.network.linked(way):
-            await serve(ThrottledStream(named, self.network.is_flooded), peer)
+            await serve(ThrottledStream(_CountedStream(named, way), self.network.is_flooded), peer)
+
+
+class _CountedStream(StreamWrapper):
+    """A connection whose bytes are counted for its way."""
+
+    def __init__(self, inner: trio.abc.Stream, way: _Way) -> None:
+        super().__init__(inner)
+        self._way = way
+
+    async def send_all(self, data: bytes | bytearray | memoryview) -> None:
+        await super().send_all(data)
+        self._way.bytes_out += len(data)
+
+    async def receive_some(self, max_bytes: int | None = None) -> bytes:
+        received = await super().receive_some(max_bytes)
+        self._way.bytes_in += len(received)
+        return received
