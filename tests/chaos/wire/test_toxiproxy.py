@@ -13,7 +13,7 @@ from groupproof.chaos.wire.toxiproxy import Proxy, Toxiproxy
 from groupproof.chaos.wire.toxiproxy_server import Program
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.protocol import toxics
-from groupproof.protocol.toxics import DOWNSTREAM, UPSTREAM, Toxic
+from groupproof.protocol.toxics import DOWNSTREAM, UPSTREAM, Stream, Toxic
 
 SOME = b"x" * 2_000
 MUCH = b"x" * 200_000
@@ -95,7 +95,7 @@ def test_a_fault_ends_a_connection_and_healed_it_does_not(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("stream", [UPSTREAM, DOWNSTREAM])
-def test_latency_lasts_as_long_as_it_says(through: Callable[[Story], None], stream: str) -> None:
+def test_latency_lasts_as_long_as_it_says(through: Callable[[Story], None], stream: Stream) -> None:
     async def story(_: Toxiproxy, proxy: Proxy) -> None:
         async with proxy.under(toxics.latency(400, jitter_ms=50, stream=stream)):
             late = await trip(proxy)
