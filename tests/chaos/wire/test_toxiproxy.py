@@ -26,7 +26,7 @@ class Trip:
     """A way there and back: how many bytes have come, and how long the first of them took."""
 
     def __init__(self) -> None:
-        self.came, self.first_s = 0, 0.0
+        self.came, self.first_s, self.over = 0, 0.0, trio.Event()
 
     async def make(self, address: tuple[str, int], some: bytes) -> None:
         """Return when all has come back, or the connection has ended."""
@@ -37,6 +37,7 @@ class Trip:
                 self.first_s = self.first_s or trio.current_time() - began
                 self.came += len(piece)
             nursery.cancel_scope.cancel()
+        self.over.set()
 
 
 async def trip(proxy: Proxy, some: bytes = SOME) -> Trip:
@@ -64,7 +65,8 @@ def test_a_fault_keeps_bytes_back_until_it_is_healed(
         struck = Trip()
         async with trio.open_nursery() as nursery, proxy.under(toxic(stream)):
             nursery.start_soon(struck.make, proxy.address, some)
-            await trio.sleep(LOOK_S)
+            with trio.move_on_after(LOOK_S):
+                await struck.over.wait()
             assert struck.came <= came_at_most
         assert struck.came == len(some)
         assert (await trip(proxy, some)).came == len(some)
