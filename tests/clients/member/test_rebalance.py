@@ -315,6 +315,19 @@ def test_five_refusals_are_answered_at_once_counted_from_the_last_pause(bench: t
 
 
 @pytest.mark.requirement("CLIENT-75")
+def test_five_refusals_are_answered_at_once_counted_from_the_first_join(bench: type[Bench]) -> None:
+    b = bench()
+    b.joining()
+    for _ in range(6):
+        b.answer(JOIN, 25)
+        b.poll()
+        if not b.waits(JOIN):
+            break
+
+    assert b.times(JOIN) == [0] * 6
+
+
+@pytest.mark.requirement("CLIENT-75")
 def test_five_refusals_are_answered_at_once_counted_from_the_last_assignment(bench: type[Bench]) -> None:
     b = bench()
     b.stable()

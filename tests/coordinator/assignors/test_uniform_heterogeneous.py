@@ -43,3 +43,11 @@ def test_an_overlap_may_leave_neighbours_one_apart_and_the_ends_two() -> None:
     sizes = {name: sum(map(len, partitions.values())) for name, partitions in target.items()}
 
     assert sorted(sizes.values())[-1] - sorted(sizes.values())[0] <= 2  # UniformHeterogeneousAssignmentBuilder.balanceTopics says so itself
+
+
+def test_partitions_that_move_go_through_a_set_that_is_made_for_a_share() -> None:
+    """Of 36 partitions a share is 12, and `new HashSet<>((int) (12 / 0.75) + 1)` has 32 places; the record's set has 16, where 13 still comes before 29."""
+    members = {"A": member("tu"), "B": member("tu"), "C": member("t", {ID["t"]: tuple(range(36))})}
+    target = assign_heterogeneous(GroupSpec(members=members, subscription_type=SubscriptionType.HETEROGENEOUS), topics_of({"t": 36, "u": 1}))
+
+    assert list(target["A"][ID["t"]]) == [33, 17, 19, 21, 23, 25, 27, 13, 29, 15, 31]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import product
 
 import pytest
@@ -18,10 +19,10 @@ LEGAL = {
 }  # fmt: skip
 
 
-def _with_member(group: Group, member_id: str = "m") -> Member:
+def _with_member(group: Group, member_id: str = "m", protocols: Sequence[str] = ("range",)) -> Member:
     member = Member(
         member_id=member_id, group_instance_id=None, client_id="c", client_host="h", session_timeout_ms=1, rebalance_timeout_ms=2,
-        protocol_type="consumer", protocols=(JoinProtocol(name="range", metadata=b""),),
+        protocol_type="consumer", protocols=tuple(JoinProtocol(name=name, metadata=b"") for name in protocols),
     )  # fmt: skip
     group.members.add(member)
     return member
@@ -115,3 +116,23 @@ def test_how_far_a_group_has_come_names_who_has_nothing_parked() -> None:
     assert (group.standing().absent, group.standing().pending) == (("c",), ("p",))
     group.members.park_join(member, ParkedRequest("token", 5))
     assert group.standing().absent == ()
+
+
+@pytest.mark.requirement("DJOIN-09")
+def test_a_protocol_is_chosen_where_several_have_most_votes_and_only_there() -> None:
+    asked: list[tuple[str, ...]] = []
+
+    def last(tied: Sequence[str]) -> str:
+        asked.append(tuple(tied))
+        return tied[-1]
+
+    group = Group(group_id="g")
+    _with_member(group)
+    group.next_generation(last)
+    assert (group.protocol_name, asked) == ("range", [])
+
+    group.members.remove("m")
+    _with_member(group, "a", ("range", "roundrobin"))
+    _with_member(group, "b", ("roundrobin", "range"))
+    group.next_generation(last)
+    assert (group.protocol_name, asked) == ("roundrobin", [("range", "roundrobin")])

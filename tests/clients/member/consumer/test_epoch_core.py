@@ -9,7 +9,7 @@ import pytest
 from tests.clients.member.consumer.epoch_bench import EpochBench
 
 from groupproof.clients.assignors.assignment import Cluster
-from groupproof.clients.member.consumer.epoch_core import EpochCore
+from groupproof.clients.member.consumer.epoch_core import EpochCore, EpochState
 from groupproof.clients.member.consumer_settings import MemberSettings
 from groupproof.clients.member.epoch_policy import EpochPolicy
 from groupproof.clients.member.policy import REFERENCE, Policy
@@ -49,3 +49,16 @@ def test_who_joins_again_begins_at_epoch_0_whatever_epoch_it_had(choice: str, ep
     core.begin_membership()
 
     assert core.generation == epoch
+
+
+@pytest.mark.requirement("CGC-06")
+@pytest.mark.parametrize(("choice", "keeps"), [("kept", True), ("renewed", False)])
+def test_who_joins_again_keeps_its_id_but_one_that_renews_it(choice: str, keeps: bool) -> None:
+    core = EpochCore(SETTINGS, Policy(epochs=EpochPolicy(member_id=choice)), random.Random(1).random)  # type: ignore[arg-type]  # a parameter of the test
+    first = core.member_id
+    core.begin_membership()
+    assert core.member_id == first
+    core.end_membership(EpochState.FENCED)
+    core.begin_membership()
+
+    assert (core.member_id == first) is keeps

@@ -170,3 +170,15 @@ def test_another_subscription_goes_with_the_next_heartbeat_or_at_once(choice: st
     b.do(b.member.resubscribe(("u",), b.now))
 
     assert b.count(BEAT) - before == beats
+
+
+def test_a_lookup_that_was_refused_is_due_again_after_a_pause() -> None:
+    b = EpochBench()
+    b.poll()
+    b.answer(FIND, 15)
+    due_ms = b.member.next_deadline_ms()
+    assert due_ms is not None
+    assert b.now < due_ms <= b.now + 1_000
+
+    b.advance(due_ms - b.now)
+    assert b.times(FIND) == [0, due_ms]

@@ -14,7 +14,11 @@ def _play(*lines: str, profile: str = "kafka-4.4") -> Player:
 
 
 def _target_of(name: str, *lines: str) -> set[tuple[str, int]]:
-    members = {member.member_id: member for member in _play(*lines)._described("g").members}
+    return _target_in(_play(*lines), name)
+
+
+def _target_in(player: Player, name: str) -> set[tuple[str, int]]:
+    members = {member.member_id: member for member in player._described("g").members}
     return {(topic.topic_name, index) for topic in members[name].target_assignment.topic_partitions for index in topic.partitions}
 
 
@@ -67,3 +71,22 @@ def test_who_joins_without_a_topic_is_taken_for_one_like_the_others_until_the_gr
 
     assert _target_of("C", *script)
     assert not _target_of("C", *script, "C beat names=u", "wait 1100", "C beat names=nowhere")
+
+
+@pytest.mark.requirement("CGX-28")
+@pytest.mark.parametrize(("profile", "topics"), [("kafka-4.1", {"rx1"}), ("kafka-4.2", {"rx1", "rx2"})])
+def test_a_joingroup_lets_the_group_look_for_topics_but_not_in_4_1(profile: str, topics: set[str]) -> None:
+    player = _play(
+        "B join names=null regex=rx.*",
+        "wait 100",
+        "B beat",
+        "K joingroup id=self",
+        "wait 11000",
+        "topic rx2=1",
+        "K joingroup id=self",
+        profile=profile,
+    )
+    player.play("wait", ["1100"])
+    player.play("-", ["B", "beat"])
+
+    assert {name for name, _ in _target_in(player, "B")} == topics

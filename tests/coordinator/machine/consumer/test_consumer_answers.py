@@ -65,3 +65,13 @@ def test_a_member_at_epoch_1_is_told_of_no_assignment_that_it_has_already() -> N
     answer = last("kafka-4.1", "A join", "A beat epoch=1")
 
     assert (answer.code, answer.assignment) == (0, None)
+
+
+def test_a_syncgroup_in_a_mixed_group_is_answered_with_the_protocol_that_it_names() -> None:
+    player = Player("kafka-4.4")
+    player.group = "g"
+    for line in ("A join", "K joingroup id=self protocols=range", "K sync protocol=range"):
+        player.play("-", line.split(" "))
+    answer = player.replies[player._serial]
+
+    assert (answer.error_code, answer.protocol_type, answer.protocol_name) == (0, "consumer", "range")

@@ -1,12 +1,27 @@
 from __future__ import annotations
 
+import random
+from collections.abc import Sequence
+
 import pytest
 from tests.coordinator.machine.consumer.dialect_at_hand import profile_of
 from tests.coordinator.machine.consumer.measured_answers import RELEASES
 from tests.coordinator.machine.consumer.measured_scripts import Player
 
+from groupproof.coordinator.machine.choices import RandomChoices
+from groupproof.coordinator.machine.coordinator import Coordinator
+from groupproof.coordinator.machine.coordinator_settings import Settings
 from groupproof.coordinator.machine.machine_outputs import Arrival, Transition
-from groupproof.protocol.wire.messages import DescribeGroupsRequest, LeaveGroupRequest, LeaveMember
+from groupproof.coordinator.machine.storage import partition_of
+from groupproof.protocol.vocabulary import ErrorCode
+from groupproof.protocol.wire.messages import (
+    DescribeGroupsRequest,
+    LeaveGroupRequest,
+    LeaveMember,
+    OffsetDeletePartition,
+    OffsetDeleteRequest,
+    OffsetDeleteTopic,
+)
 
 LIVE = "K classic-live assign=t[0,1,2,3]"
 
@@ -89,3 +104,32 @@ def test_it_ends_nobody_in_the_classic_group_nor_where_the_id_is_gone() -> None:
 
 def _members(release: str, *lines: str) -> set[str]:
     return {member.member_id for member in _play(*lines, profile=profile_of(release))._described("g").members}
+
+
+class _LastOfAll(RandomChoices):
+    """Chooses the last of the protocols with most votes."""
+
+    def protocol(self, group_id: str, tied: Sequence[str]) -> str:
+        return tied[-1]
+
+
+@pytest.mark.parametrize(("choices", "protocol"), [(RandomChoices, "roundrobin"), (_LastOfAll, "range")])
+def test_the_protocol_of_a_downgraded_group_is_a_choice_among_those_with_most_votes(choices: type[RandomChoices], protocol: str) -> None:
+    player = Player("kafka-4.4")
+    settings = Settings.of(player.settings, "kafka-4.4")
+    player.machine = Coordinator(profile="kafka-4.4", settings=settings, choices=choices(random.Random(0)))
+    player.machine.change_topics(player.topics)
+    player.group = "g"
+    for line in ("A join instance=i1", "L joingroup id=self protocols=roundrobin,range", "K joingroup instance=i1 protocols=range,roundrobin"):
+        player.play("-", line.split(" "))
+    (group,) = player.machine.stored(partition_of("g", 50)).groups
+
+    assert (len(group.members), group.protocol_name) == (2, protocol)
+
+
+def test_a_downgraded_group_is_still_subscribed_to_its_topics() -> None:
+    player = _play("A join instance=i1", "wait 1100", "K joingroup instance=i1", "K commit t-0", "K commit u-0")
+    topics = tuple(OffsetDeleteTopic(name=name, partitions=(OffsetDeletePartition(partition_index=0),)) for name in "tu")
+    answer = player._ask(OffsetDeleteRequest(group_id="g", topics=topics), 0)
+
+    assert [topic.partitions[0].error_code for topic in answer.topics] == [ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC, ErrorCode.NONE]
