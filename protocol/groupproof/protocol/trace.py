@@ -81,8 +81,12 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
 
     def to_json(self) -> dict[str, Any]:
         """Return the columns that differ from their default, JSON types only: bytes as base64 behind `b64:`, a body's text that begins so behind `txt:`."""
-        values = ((name, getattr(self, name)) for name in _DEFAULTS)
-        return {name: value if isinstance(value, str) else plain(value) for name, value in values if name in _ALWAYS or value != _DEFAULTS[name]}
+        values = zip(_LEFT_OUT, msgspec.structs.astuple(self), strict=True)
+        return {
+            name: value if isinstance(value, str) else plain(value)
+            for (name, default), value in values
+            if value is not default and value != default  # mostly it is the very default
+        }
 
     @classmethod
     def from_json(cls, columns: dict[str, Any]) -> Observation:
@@ -115,11 +119,18 @@ Observation.__dataclass_fields__ = _dataclass_fields()
 _DEFAULTS: dict[str, Any] = {
     column.name: {} if column.default is msgspec.NODEFAULT else column.default for column in msgspec.structs.fields(Observation)
 }
-_ALWAYS = {"seq", "at_ns", "kind", "who", "clock"}
+_ALWAYS: Final = frozenset({"seq", "at_ns", "kind", "who", "clock"})
+_LEFT_OUT: Final = tuple((name, _ALWAYS if name in _ALWAYS else default) for name, default in _DEFAULTS.items())
+"""The columns in order, each with the value with which a line leaves it out; no column has the value `_ALWAYS`."""
+
+
+_AS_THEY_ARE: Final = frozenset({int, bool, float, type(None)})
 
 
 def plain(value: Any) -> Any:
     """Return `value` in JSON types: bytes as base64 behind `b64:`, a text that begins so behind `txt:`."""
+    if type(value) in _AS_THEY_ARE:
+        return value
     if isinstance(value, bytes):
         return "b64:" + base64.b64encode(value).decode()
     if isinstance(value, str) and value.startswith(("b64:", "txt:")):
@@ -187,7 +198,17 @@ class Recorder:
 
 def write_trace(trace: Iterable[Observation]) -> Iterator[str]:
     """Yield one JSON line for each observation, without the newline."""
-    return (json.dumps(obs.to_json(), separators=(",", ":"), ensure_ascii=False) for obs in trace)
+    return (_line(obs.to_json()) for obs in trace)
+
+
+def _line(columns: dict[str, Any]) -> str:
+    try:
+        return _ENCODER.encode(columns).decode()
+    except (ValueError, OverflowError):  # half a character of a client's output, or a number of more than 64 bits
+        return json.dumps(columns, separators=(",", ":"), ensure_ascii=False)
+
+
+_ENCODER: Final = msgspec.json.Encoder()
 
 
 def read_trace(lines: Iterable[str]) -> Iterator[Observation]:

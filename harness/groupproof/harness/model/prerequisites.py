@@ -12,8 +12,8 @@ from typing import Final
 from groupproof.harness.model.case import Case, plan_of, script_of
 from groupproof.harness.model.case_dialect import dialect_of_case
 from groupproof.harness.model.script import Ask
-from groupproof.protocol.rules import profile as profile_named
 from groupproof.protocol.rules.classic.releases import RELEASES
+from groupproof.protocol.rules.profiles import spoken_in
 from groupproof.protocol.vocabulary import Api, api_named
 
 __all__ = ["CORE_APIS", "is_core", "is_spoken", "needs_of", "read_need", "unheard_of"]
@@ -62,7 +62,7 @@ _SIZE_LIMIT_SINCE: Final = (2, 2)
 
 def is_spoken(dialect: str, profile: str) -> bool:
     """Tell whether the brokers of a profile speak a dialect, as far as is known: of one that is no release of Kafka nothing is."""
-    return profile not in RELEASES or dialect in {spoken.name for spoken in profile_named(profile).dialects}
+    return profile not in RELEASES or dialect in {spoken.name for spoken in spoken_in(profile)}
 
 
 def unheard_of(case: Case, profile: str) -> str:

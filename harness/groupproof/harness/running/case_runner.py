@@ -24,6 +24,7 @@ from groupproof.harness.model.errors import RunError
 from groupproof.harness.running.canary import Canary
 from groupproof.harness.running.error_search import trouble_in
 from groupproof.harness.running.pace import Pace
+from groupproof.harness.running.runs.case_durations import expected_ms
 from groupproof.protocol.trace import Trace
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ class Runner:
     async def rule(self, cases: Sequence[Case]) -> None:
         """Run the cases, the longest first, and return when they are ruled on."""
         async with trio.open_nursery() as nursery:
-            for case in sorted(cases, key=length_ms, reverse=True):
+            for case in sorted(cases, key=length_ms if self._stage.is_virtual else expected_ms, reverse=True):
                 await self._pace.enter()
                 nursery.start_soon(self._rule, case)
 

@@ -18,7 +18,7 @@ from groupproof.protocol.vocabulary import Api
 
 __all__ = [
     "Profile", "UnknownProfile", "api_versions", "default_profiles", "known_profiles", "neighbours", "profile", "profile_of", "profiles", "relatives", "rows",
-    "unreachable",
+    "spoken_in", "unreachable",
 ]  # fmt: skip
 
 NEWEST = "kafka-4.1"
@@ -147,13 +147,18 @@ def _resolved(name: str) -> Profile:
         )
     if name not in RELEASES:
         raise UnknownProfile(f"no profile is called {name!r}; there are {', '.join(known_profiles())}")
-    release, line = RELEASES[name], line_of(name)
-    spoken = tuple(dialect for dialect in dialects() if dialect.since is not None and dialect.since <= release)
+    release, line, spoken = RELEASES[name], line_of(name), spoken_in(name)
     tables = {dialect.name: table_of(dialect, release, line, beside=_others(dialect, spoken)) for dialect in spoken}
     return Profile(name=name, release=release, line=line, tables=tables, api_versions=advertised(release), defaults=defaults(release))
 
 
 on_change(_resolved.cache_clear)
+
+
+def spoken_in(name: str) -> tuple[Dialect, ...]:
+    """Return the dialects that a release of Kafka speaks, without its tables, which take long to make; raise `KeyError` for what is no release."""
+    release = RELEASES[name]
+    return tuple(dialect for dialect in dialects() if dialect.since is not None and dialect.since <= release)
 
 
 def _others(dialect: Dialect, spoken: tuple[Dialect, ...]) -> tuple[Dialect, ...]:

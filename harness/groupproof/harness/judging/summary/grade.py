@@ -8,8 +8,9 @@ declares nothing never passes. A dialect is no such feature: who declares KIP-84
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.case_dialect import CLASSIC_CAPABILITY, dialect_of_case
@@ -54,15 +55,19 @@ def totals_of(counted: Iterable[CaseCount]) -> dict[str, int]:
 
 def required_of(catalogue: Iterable[Case], level: str) -> list[Case]:
     """Return the required cases of a level, whatever was selected."""
-    return [case for case in at_level(catalogue, level) if case.required and not case.preview and _is_for_all(case)]
+    oldest = cache(_oldest_that_speaks)  # for this call alone: a dialect can be registered after it
+    return [case for case in at_level(catalogue, level) if case.required and not case.preview and _is_for_all(case, oldest)]
 
 
-def _is_for_all(case: Case) -> bool:
+def _is_for_all(case: Case, oldest: Callable[[str], str]) -> bool:
     if case.side == "coordinator":
         return is_core(case)
     dialect = dialect_of_case(case.id)
-    oldest = min((name for name in RELEASES if is_spoken(dialect, name)), key=RELEASES.__getitem__, default=_OLDEST)
-    return case.needs - {dialect} <= CORE_CAPABILITIES and not unheard_of(case, oldest)
+    return case.needs - {dialect} <= CORE_CAPABILITIES and not unheard_of(case, oldest(dialect))
+
+
+def _oldest_that_speaks(dialect: str) -> str:
+    return min((name for name in RELEASES if is_spoken(dialect, name)), key=RELEASES.__getitem__, default=_OLDEST)
 
 
 def grade_of(counted: Sequence[CaseCount], catalogue: Iterable[Case], level: str) -> str:

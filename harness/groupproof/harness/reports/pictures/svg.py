@@ -32,7 +32,9 @@ def text(x: float, y: float, words: str, cls: str, *, anchor: str | None = None,
 
 def _printable(words: str) -> str:
     """Return escaped text without the control characters that XML cannot hold, whatever a client has said."""
-    return escape("".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in words))
+    if not words.isprintable():
+        words = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in words)
+    return escape(words)
 
 
 def text_width(words: str) -> float:

@@ -9,9 +9,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from groupproof.harness.model.case import Case
+from groupproof.harness.model.case_length import length_ms
 from groupproof.harness.model.report_json import read_report
 
-__all__ = ["durations_in", "shipped_durations"]
+__all__ = ["durations_in", "expected_ms", "shipped_durations"]
 
 
 @cache
@@ -26,3 +28,8 @@ def durations_in(report: Path) -> Mapping[str, float]:
     """Return seconds by case id of a report, given as its file or its folder; raise `WrongUsage` for what is none."""
     found: Mapping[str, Any] = read_report(report)
     return {case["id"]: case["duration_s"] for case in found["cases"]}
+
+
+def expected_ms(case: Case) -> float:
+    """Return how long the case is expected to take in real time: as its plan says, or longer where released clients took longer."""
+    return max(length_ms(case), shipped_durations(case.side).get(case.id, 0.0) * 1000)
