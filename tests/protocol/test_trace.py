@@ -52,6 +52,14 @@ def test_a_line_is_one_json_object_of_known_columns(obs: Observation) -> None:
     assert json.loads(line).keys() <= {field.name for field in fields(Observation)}
 
 
+@pytest.mark.parametrize("value", ["half a character: \ud800", 1 << 70, "\x7f\u2028\x08é", [1.5, {"inside": -(1 << 65)}]])
+def test_a_line_holds_what_no_other_json_writer_takes_just_as_it_holds_the_rest(value: object) -> None:
+    (line,) = write_trace([Observation(seq=0, at_ns=0, kind="event", body={"text": value})])
+
+    assert line == json.dumps(json.loads(line), separators=(",", ":"), ensure_ascii=False)
+    assert json.loads(line)["body"] == {"text": value}
+
+
 def test_columns_at_their_default_are_left_out_but_zeros_and_empty_names_are_not() -> None:
     bare = Observation(seq=0, at_ns=0, kind="event")
 

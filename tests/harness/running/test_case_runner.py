@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,12 +18,14 @@ from groupproof.harness.judging.case_judgement import judge_run
 from groupproof.harness.judging.case_result import CaseResult, Play
 from groupproof.harness.judging.ruling import Judgement, rule_on
 from groupproof.harness.model.case import Case, Judge
+from groupproof.harness.model.case_length import length_ms
 from groupproof.harness.model.errors import KitFailure
 from groupproof.harness.model.evidence import Evidence
 from groupproof.harness.model.plan import Await, Command, Member, Pass, Plan, Stable, Start
 from groupproof.harness.model.verdicts import Finding, Level, Proof, Verdict
 from groupproof.harness.running.case_runner import BLURRED_MAX, Progress, Runner
 from groupproof.harness.running.plans.client_stage import Stage
+from groupproof.harness.running.runs.case_durations import shipped_durations
 from groupproof.harness.subjects.shims.shim_memory import RunShim
 from groupproof.harness.subjects.subject import ProcessSubject, ReferenceSubject, Subject
 from groupproof.protocol.trace import Trace, read_trace, write_trace
@@ -115,6 +118,28 @@ def test_with_one_job_cases_follow_each_other_the_longest_first() -> None:
         (Progress.STARTED, "a/classic/short"),
         (Progress.DONE, "a/classic/short"),
     ]
+
+
+def test_in_real_time_a_case_of_which_clients_made_more_than_its_plan_says_begins_before_a_longer_plan() -> None:
+    order: list[str] = []
+    long_for_clients = max(CASES, key=lambda case: shipped_durations("client").get(case.id, 0.0) * 1000 - length_ms(case))
+    longer_by_plan = replace(CASES[0], id="a/classic/a", plan=Plan(members=JOIN.members, steps=(Pass(ms=2_000),)))
+    assert length_ms(long_for_clients) < 2_000
+
+    class Listed:
+        is_virtual = False
+        canary = None
+
+        async def play(self, case: Case, *, key: str, alone: bool = False) -> Play:
+            order.append(case.id)
+            raise KitFailure("is not run")
+
+        def judge(self, case: Case, trace: Trace) -> Judgement:
+            raise AssertionError(case.id)
+
+    trio.run(Runner(Listed(), jobs=1, say=lambda *_: None).run, (longer_by_plan, long_for_clients))
+
+    assert order == [long_for_clients.id, longer_by_plan.id]
 
 
 def test_absence_is_looked_for_three_times_under_the_same_schedule() -> None:

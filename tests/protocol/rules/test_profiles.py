@@ -6,6 +6,7 @@ import pytest
 
 from groupproof.protocol.rules import ClassicEvent, UnknownProfile, api_versions, profile, profiles, rows, unreachable
 from groupproof.protocol.rules import profiles as names
+from groupproof.protocol.rules.profiles import spoken_in
 from groupproof.protocol.vocabulary import Api
 
 
@@ -46,3 +47,10 @@ def test_a_cell_is_there_or_sworn_unreachable_and_never_both(name: str) -> None:
 def test_a_profile_is_its_own_table() -> None:
     assert profile("kafka-4.0").table.cells[ClassicEvent.JOIN_GROUP] == profile("kafka-4.1").table.cells[ClassicEvent.JOIN_GROUP]
     assert profile("kafka-3.9").table.cells[ClassicEvent.JOIN_GROUP] != profile("kafka-4.0").table.cells[ClassicEvent.JOIN_GROUP]
+
+
+def test_the_dialects_of_a_release_are_told_without_its_tables() -> None:
+    assert all(spoken_in(name) == profile(name).dialects for name in profiles())
+    assert len({len(spoken_in(name)) for name in profiles()}) > 1
+    with pytest.raises(KeyError):
+        spoken_in("datalink")

@@ -1,4 +1,4 @@
-"""What a variant is: a name, a policy, and why it is legal or what it breaks."""
+"""What a variant is: a name, a policy, and why it is legal or what it breaks; and the error of a name that none has."""
 
 from __future__ import annotations
 
@@ -7,7 +7,11 @@ from typing import Any
 
 from groupproof.clients.member.policy import Policy
 
-__all__ = ["Variant"]
+__all__ = ["UnknownVariant", "Variant"]
+
+
+class UnknownVariant(Exception):
+    """There is no variant of this name; `str()` gives the nearest ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

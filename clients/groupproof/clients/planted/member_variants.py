@@ -12,7 +12,7 @@ from typing import Final
 
 from groupproof.clients.planted.legal_variants_of_clients import LEGAL
 from groupproof.clients.planted.legal_variants_of_epochs import LEGAL_EPOCHS
-from groupproof.clients.planted.member_variant import Variant
+from groupproof.clients.planted.member_variant import UnknownVariant, Variant
 from groupproof.clients.planted.misbehaviours_of_choices import CHOICES
 from groupproof.clients.planted.misbehaviours_of_epochs import EPOCH_BUGS
 from groupproof.clients.planted.misbehaviours_of_reactions import REACTIONS
@@ -23,10 +23,6 @@ __all__ = ["EPOCH_BUGS", "LEGAL", "LEGAL_EPOCHS", "MISBEHAVIOURS", "THREADS", "V
 
 MISBEHAVIOURS: Final[tuple[Variant, ...]] = (*REACTIONS, *CHOICES)
 VARIANTS: Final[dict[str, Variant]] = {variant.name: variant for variant in (*LEGAL, *MISBEHAVIOURS, *WORKERS, *THREADS, *EPOCH_BUGS, *LEGAL_EPOCHS)}
-
-
-class UnknownVariant(Exception):
-    """There is no variant of this name; `str()` gives the nearest ones."""
 
 
 def variant_named(name: str) -> Variant:

@@ -20,7 +20,7 @@ import trio
 
 from groupproof.clients.consumer.connection import Connect
 from groupproof.clients.member.policy import REFERENCE, Policy
-from groupproof.clients.planted.member_variants import UnknownVariant, variant_named
+from groupproof.clients.planted.member_variant import UnknownVariant
 from groupproof.clients.shims.reference_member import ShimMember
 from groupproof.clients.shims.subscribe_settings import NotImplementedHere, Subscribe, WrongField
 from groupproof.protocol.kit_release import release
@@ -54,13 +54,19 @@ async def run_shim(
     `variant` names the deviation that every member plays; the property `groupproof.variant` of a `subscribe` overrides it. Raises
     `UnknownVariant`.
     """
-    policy = REFERENCE if variant is None else variant_named(variant).policy
+    policy = REFERENCE if variant is None else _policy_named(variant)
     async with trio.open_nursery() as nursery:
         writer = _LineWriter(emit, policy.line_delay_ms / 1000)
         nursery.start_soon(writer.run)
         await _Process(nursery, writer, connect, seed, policy).run(lines)
         await writer.flush()
         nursery.cancel_scope.cancel()
+
+
+def _policy_named(variant: str) -> Policy:
+    from groupproof.clients.planted.member_variants import variant_named  # hundreds of them, for whoever names one
+
+    return variant_named(variant).policy
 
 
 class _LineWriter:
@@ -143,7 +149,7 @@ class _Process:
     def _subscribe(self, command: Body, name: str) -> None:
         try:
             variant = Subscribe.variant_in(command)
-            policy = self._policy if variant is None else variant_named(variant).policy
+            policy = self._policy if variant is None else _policy_named(variant)
             subscribe = Subscribe.of(command, policy.own_settings)
             subscribe.check_against(policy)
         except NotImplementedHere as lacking:
@@ -232,7 +238,7 @@ def main(variant: str | None, seed: int) -> None:
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
     try:
         if variant is not None:
-            variant_named(variant)
+            _policy_named(variant)
     except UnknownVariant as error:
         raise click.UsageError(str(error)) from error
     trio.run(_stdio, seed, variant)

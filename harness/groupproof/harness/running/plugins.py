@@ -5,10 +5,12 @@ Nothing below the command line imports them by name, so that an installation can
 
 from __future__ import annotations
 
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from groupproof.harness.model.errors import BrokenEnvironment
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 __all__ = ["CHECK_ENGINES", "COMMANDS", "RECORDED_CASES", "REPLAYS", "TRACE_COMMANDS", "plugin", "plugin_names"]
 
@@ -44,4 +46,6 @@ def plugin(group: str, name: str) -> Any:
 
 
 def _points(group: str) -> dict[str, EntryPoint]:
+    from importlib.metadata import entry_points  # which loads the parser of mail headers, and most commands are no plugin
+
     return {point.name: point for point in entry_points(group=group)}

@@ -7,8 +7,9 @@ import pytest
 from tests.harness.reports.report_of import report
 
 from groupproof.harness.cases.catalogue import cases_of
+from groupproof.harness.model.case_length import length_ms
 from groupproof.harness.model.errors import WrongUsage
-from groupproof.harness.running.runs.case_durations import durations_in, shipped_durations
+from groupproof.harness.running.runs.case_durations import durations_in, expected_ms, shipped_durations
 
 
 @pytest.mark.parametrize("side", ["client", "coordinator"])
@@ -25,3 +26,13 @@ def test_durations_come_out_of_a_report_by_its_file_or_its_folder(tmp_path: Path
     assert durations_in(tmp_path) == durations_in(tmp_path / "report.json") == {"join/classic/a": 1.0}
     with pytest.raises(WrongUsage, match="can't read"):
         durations_in(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize("side", ["client", "coordinator"])
+def test_a_case_is_expected_to_last_as_its_plan_says_and_longer_where_it_did(side: str) -> None:
+    cases = cases_of(side)
+    seconds = shipped_durations(side)
+
+    assert all(expected_ms(case) == max(length_ms(case), 1000 * seconds.get(case.id, 0.0)) for case in cases)
+    assert any(expected_ms(case) > length_ms(case) for case in cases)
+    assert any(expected_ms(case) == length_ms(case) > 0 for case in cases)

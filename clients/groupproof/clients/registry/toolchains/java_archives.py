@@ -9,7 +9,6 @@ import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
-from xml.sax.saxutils import escape
 
 from groupproof.clients.registry.install_cache import ProvisionError, Say, entry
 from groupproof.clients.registry.registered_clients import RegisteredClient
@@ -163,6 +162,8 @@ def java_release() -> str:
 
 def _pom(artifacts: Sequence[str], *, with_dependencies: bool) -> str:
     """Return a project that depends on the artifacts, and without `with_dependencies` on nothing that they depend on."""
+    from xml.sax.saxutils import escape  # which loads an HTTP client, for whatever language a client is in
+
     everything = "" if with_dependencies else "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>"
     dependencies = "".join(
         f"<dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId><version>{version}</version>{everything}</dependency>"

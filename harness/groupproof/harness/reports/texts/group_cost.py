@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from groupproof.harness.judging.diagnosis.group_diagnosis import rebalances_of
-from groupproof.harness.judging.diagnosis.rebalances import Rebalance, name_of
 from groupproof.harness.judging.meters.all_meters import meters_of
 from groupproof.harness.judging.meters.table import html_table
 from groupproof.harness.reports.pictures.svg import time_label
 from groupproof.protocol.trace import Trace
+
+if TYPE_CHECKING:
+    from groupproof.harness.judging.diagnosis.rebalances import Rebalance
 
 __all__ = ["STORIES", "Cost", "cost_of", "figures_of", "is_story"]
 
@@ -43,11 +44,15 @@ def cost_of(case: str, trace: Trace | None) -> Cost | None:
     """Return the cost of a case's run; None for a case that is no story, or was not run."""
     if trace is None or not is_story(case):
         return None
+    from groupproof.harness.judging.diagnosis.group_diagnosis import rebalances_of  # for stories alone
+
     lines = tuple(" ".join(_words(rebalance)) for rebalance in rebalances_of(trace))
     return Cost(rebalances=lines, meters=html_table({"": meters_of(trace).result()}))
 
 
 def _words(now: Rebalance) -> Iterator[str]:
+    from groupproof.harness.judging.diagnosis.rebalances import name_of
+
     yield f"{time_label(now.started_ms)}, {now.cause}: {now.words}."
     if now.join_ms is not None and not now.is_emptied:
         yield f"Join {time_label(now.join_ms)}" + ("." if now.sync_ms is None else f", sync {time_label(now.sync_ms)}.")

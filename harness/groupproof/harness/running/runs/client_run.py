@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from groupproof.harness.cases.catalogue import as_declared, shown_only
 from groupproof.harness.cases.client import CASES
@@ -19,11 +19,12 @@ from groupproof.harness.running.plans.client_stage import Stage
 from groupproof.harness.running.plans.own_assignor import own_assignor_of
 from groupproof.harness.running.plans.plan_runner import Limits
 from groupproof.harness.running.runs.whole_run import BROKEN_MAX, CertifyRun, RunConfig, RunOutcome, Say, info_of
-from groupproof.harness.running.shim_check.shim_check import ShimCheck
-from groupproof.harness.running.shim_check.word_trial import WordTrial
 from groupproof.harness.subjects.client_registry import Candidate, company
 from groupproof.harness.subjects.shims.contract_lines import Hello
 from groupproof.harness.subjects.subject import ProcessSubject, ReferenceSubject, jobs_of, warnings_of
+
+if TYPE_CHECKING:
+    from groupproof.harness.running.shim_check.word_trial import WordTrial
 
 __all__ = ["BROKEN_MAX", "ClientRun", "RunConfig", "RunOutcome"]
 
@@ -103,6 +104,9 @@ class ClientRun(CertifyRun):
         config, subject = self.order, self._candidate.subject
         if self._candidate.is_shim_ours or not isinstance(subject, ProcessSubject | ReferenceSubject):
             return None
+        from groupproof.harness.running.shim_check.shim_check import ShimCheck
+        from groupproof.harness.running.shim_check.word_trial import WordTrial
+
         program = subject.program if isinstance(subject, ProcessSubject) else subject.run_shim
         return WordTrial(
             partial(ShimCheck, program, say=_say_nothing, seed=config.seed, profile=config.profile, bind=config.bind, advertise=config.advertise)
