@@ -50,6 +50,9 @@ class Member:
     def is_static(self) -> bool:
         return self.group_instance_id is not None
 
+    def supports(self, protocol_name: str | None) -> bool:
+        return any(protocol.name == protocol_name for protocol in self.protocols)
+
     def metadata(self, protocol_name: str | None) -> bytes:
         """Return the member's bytes for the protocol, unmodified (JOIN-15), or none where it does not support it."""
         for protocol in self.protocols:

@@ -142,12 +142,35 @@ def test_a_group_in_its_first_join_phase_cannot_be_converted_unless_its_members_
     assert _in_an_initial_delay("K joingroup", "K joingroup", "A join", "K leavegroup", "A join").code == 0
 
 
+@pytest.mark.requirement("CGG-11")
+@pytest.mark.parametrize(("release", "epoch"), [("kafka-4.0", 1), ("kafka-4.2", 1), ("kafka-4.3", 0), (NEWEST, 0)])
+def test_who_joins_a_group_without_a_generation_and_without_a_topic_is_told_0_since_4_3(release: str, epoch: int) -> None:
+    player = _delaying(release)
+    for line in ("K joingroup", "K joingroup", "A join", "K leavegroup", "A join names=[]"):
+        player.play("-", line.split(" "))
+
+    assert player.members["g", "A"].epoch == epoch
+
+
+@pytest.mark.requirement("CGG-15")
+def test_a_member_that_waits_without_the_chosen_protocol_keeps_the_group_from_being_converted() -> None:
+    stable = ("K joingroup version=3 protocols=roundrobin,range", "K sync assign=t[0]")
+
+    assert last(NEWEST, *stable, "L joingroup version=3 protocols=range", "A join").code == -1
+    assert last(NEWEST, *stable, "L joingroup version=3 protocols=roundrobin", "A join").code == 0
+
+
 def _in_an_initial_delay(*lines: str) -> Observed:
-    player = Player(NEWEST)
+    player = _delaying(NEWEST)
+    answers = [player.play("-", line.split(" ")) for line in lines]
+    assert answers[-1] is not None
+    return answers[-1]
+
+
+def _delaying(release: str) -> Player:
+    player = Player(release)
     player.settings |= {"group.initial.rebalance.delay.ms": 3_000}
     player.machine = player._machine()
     player.machine.change_topics(player.topics)
     player.group = "g"
-    answers = [player.play("-", line.split(" ")) for line in lines]
-    assert answers[-1] is not None
-    return answers[-1]
+    return player

@@ -41,8 +41,8 @@ def test_what_is_parked_is_answered_in_every_row_behind_the_policy_the_type_and_
     rows = IN_CLASSIC_GROUPS[ConsumerEvent.HEARTBEAT][GroupState.PREPARING_REBALANCE]
     names = [row.name for row in rows]
 
-    assert not any(row.effects for row in rows[: names.index("no-protocol-yet")])
-    assert {row.effects for row in rows[names.index("no-protocol-yet") : -1]} == {(ConsumerEffect.ABORT_PARKED,)}
+    assert not any(row.effects for row in rows[: names.index("protocol-missing")])
+    assert {row.effects for row in rows[names.index("protocol-missing") : -1]} == {(ConsumerEffect.ABORT_PARKED,)}
     assert rows[-1].effects == (ConsumerEffect.UPGRADE,)
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
+from groupproof.protocol.java_hash import java_hash
+from groupproof.protocol.java_maps import hash_order
 from groupproof.protocol.wire.subscription import (
     Assignment,
     Subscription,
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from groupproof.coordinator.machine.topics_image import TopicsImage
     from groupproof.protocol.vocabulary import TopicPartition
 
-__all__ = ["assignment_of", "has_readable_members", "partitions_by_id", "share_in_bytes", "subscription_of"]
+__all__ = ["assignment_of", "first_unreadable", "partitions_by_id", "share_in_bytes", "subscription_of"]
 
 
 def subscription_of(metadata: bytes) -> Subscription | None:
@@ -45,9 +47,13 @@ def assignment_of(member: Member) -> Assignment | None:
     return None if assignment.user_data else assignment
 
 
-def has_readable_members(group: Group) -> bool:
-    """Tell whether a consumer group can be made of the classic one (`ConsumerGroup.fromClassicGroup`)."""
-    return all(assignment_of(member) is not None and subscription_of(member.metadata(group.protocol_name)) is not None for member in group.members)
+def first_unreadable(group: Group) -> Member | None:
+    """Return the member at which Kafka gives up making a consumer group of the classic one (`ConsumerGroup.fromClassicGroup`): its members are in a HashMap."""
+    members = {member.member_id: member for member in group.members}
+    in_order = (members[member_id] for member_id in hash_order(members, java_hash))
+    return next(
+        (member for member in in_order if assignment_of(member) is None or subscription_of(member.metadata(group.protocol_name)) is None), None
+    )
 
 
 def partitions_by_id(partitions: Collection[TopicPartition], topics: TopicsImage) -> Share:

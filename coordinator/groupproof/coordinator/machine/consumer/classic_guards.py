@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from groupproof.coordinator.machine.consumer.classic_blobs import has_readable_members, subscription_of
+from groupproof.coordinator.machine.consumer.classic_blobs import assignment_of, first_unreadable, subscription_of
 from groupproof.coordinator.machine.consumer.consumer_event import group_of
 from groupproof.coordinator.machine.consumer.consumer_members import MemberProgress
 from groupproof.coordinator.machine.consumer.effective_settings import consumer_settings
@@ -33,14 +33,15 @@ def _too_many_to_upgrade(event: Event) -> bool:
     return len(event.existing_group.members) > consumer_settings(event.settings).members_max
 
 
-def _no_protocol_yet(event: Event) -> bool:
-    """Tell whether a member would have to be read by the chosen protocol: without members the group is converted (`ConsumerGroup.fromClassicGroup`)."""
+def _protocol_missing(event: Event) -> bool:
+    """`ClassicGroupMember.metadata` throws what nobody catches, as does `protocolName().get()` before the first generation."""
     group = event.existing_group
-    return group.protocol_name is None and len(group.members) > 0
+    member = first_unreadable(group)
+    return member is not None and assignment_of(member) is not None and not member.supports(group.protocol_name)
 
 
 def _unreadable(event: Event) -> bool:
-    return not has_readable_members(event.existing_group)
+    return first_unreadable(event.existing_group) is not None
 
 
 def _upgraded_full_for_new_ids(event: ConsumerGroupEvent) -> bool:
@@ -162,7 +163,7 @@ def _protocol_unlike_join(event: Event) -> bool:
 CLASSIC_GUARDS: Final[Mapping[GuardName, Callable[[Any], bool]]] = {
     ConsumerGuard.UPGRADES_OFF: _upgrades_off,
     ConsumerGuard.TOO_MANY_TO_UPGRADE: _too_many_to_upgrade,
-    ConsumerGuard.NO_PROTOCOL_YET: _no_protocol_yet,
+    ConsumerGuard.PROTOCOL_MISSING: _protocol_missing,
     ConsumerGuard.UNREADABLE: _unreadable,
     ConsumerGuard.UPGRADED_FULL: _upgraded_full,
     ConsumerGuard.UPGRADED_FULL_FOR_NEW_IDS: _upgraded_full_for_new_ids,

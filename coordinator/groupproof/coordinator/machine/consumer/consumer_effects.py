@@ -85,13 +85,15 @@ def _check_state(engine: EffectContext, event: ConsumerGroupEvent) -> None:
 
 
 def _bump(engine: EffectContext, event: ConsumerGroupEvent) -> None:
-    """One trigger counts the group epoch up by one (CGI-14). A new group moves away from epoch 0 in any case (CGM-07).
+    """One trigger counts the group epoch up by one (CGI-14).
+
+    Until 4.2 a group moves away from epoch 0 in any case (CGM-07). Since 4.3 none begins there, but one whose classic group had no generation yet stays at 0.
 
     Only where the group looks at its topics it looks whether all subscribe to the same: one that joins without a topic, or by an expression that is not resolved yet,
     may so be taken for one like the others (`ConsumerGroup.subscriptionType` of before).
     """
     group = group_of(event)
-    bumps = event.bumps or group.generation == 0
+    bumps = event.bumps or (group.generation == 0 and not engine.fields["first_group_epoch"])
     if bumps or group.is_stale:
         bumps = group.look_at(engine.topics) or bumps
         event.subscriptions = None

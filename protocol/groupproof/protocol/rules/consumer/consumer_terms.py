@@ -83,7 +83,7 @@ class ConsumerGuard(GuardName):
     # upgrades: a join at a classic group with members
     UPGRADES_OFF = "group.consumer.migration.policy is neither `upgrade` nor `bidirectional`"
     TOO_MANY_TO_UPGRADE = "the classic group has more than group.consumer.max.size members"
-    NO_PROTOCOL_YET = "the classic group has not chosen a protocol: its first join phase runs"
+    PROTOCOL_MISSING = "the first member that cannot be read supports no protocol that the group has chosen: in the first join phase there is none"
     UNREADABLE = "a member's subscription or assignment cannot be read, or the assignment has user data"
     UPGRADED_FULL = "the classic group has group.consumer.max.size members, and the member id is none of theirs, nor the instance id"
     UPGRADED_FULL_FOR_NEW_IDS = "the classic group has group.consumer.max.size members, and the member id is none of theirs"

@@ -9,7 +9,7 @@ from groupproof.harness.cases.coordinator.consumer.consumer_builders import CLAS
 from groupproof.harness.cases.coordinator.coordinator_case_builders import DELAYED, INITIAL_DELAY_MS, alone, passing
 from groupproof.harness.model import script_builders as classic
 from groupproof.harness.model.case import Case
-from groupproof.harness.model.consumer_script_builders import beat, commit, describe, fetch, join, leave
+from groupproof.harness.model.consumer_script_builders import beat, commit, describe, fetch, full, join, leave
 from groupproof.harness.model.script import Ref
 
 __all__ = ["CASES"]
@@ -226,6 +226,20 @@ _IN_AN_INITIAL_DELAY: Final = (
         classic.answered("join k", code=27),
         classic.leave("k", code=0),
         join("a", code=0),
+        describe("z", code=0),
+        settings=DELAYED,
+    ),
+    consumer_case(
+        "classic-group/no-generation-and-no-topic",
+        "lets the epoch begin with the generation of a classic group that has none yet: who joins without a topic is told 0 since 4.3, 1 before",
+        ("CGG-11", "CGM-06", "CGM-07"),
+        classic.joined("k", is_parked=True),
+        join("a", code=-1),
+        classic.answered("join k", code=27),
+        classic.leave("k", code=0),
+        join("a", names=(), code=0),
+        describe("z", code=0),
+        full("a", code=0),
         describe("z", code=0),
         settings=DELAYED,
     ),

@@ -89,6 +89,16 @@ def _of(state: str) -> Iterator[Case]:
 
 _STABLE: Final = (
     consumer_case(
+        "upgrade/protocol-of-a-newcomer",
+        "answers a join with -1 while a member waits that does not support the protocol chosen before it, and lets it go",
+        ("CGG-15",),
+        classic.stable("k", protocols=("roundrobin", "range")),
+        classic.joined("l", is_parked=True, label=_WAITING),
+        _SURE,
+        join("a", code=-1),
+        *_LET_GO,
+    ),
+    consumer_case(
         "upgrade/broken-regex",
         "leaves a classic group as it is for a join with a broken regular expression",
         ("CGH-22", "CGG-01"),
