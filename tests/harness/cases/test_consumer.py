@@ -34,6 +34,12 @@ def test_a_case_names_requirements_that_exist_and_one_of_its_level() -> None:
     assert [case.id for case in CONSUMER_CASES if case.level not in {by_id(requirement).level for requirement in case.requirements}] == []
 
 
+def test_a_case_names_the_settings_of_which_only_a_shim_can_say_whether_its_client_has_them() -> None:
+    needed = {case.id: case.settings_needed for case in CONSUMER_CASES}
+
+    assert needed["fetch/consumer/not-coordinator-for-long"] == {"m0": {"group_protocol", "default_api_timeout_ms"}}
+
+
 def test_a_plan_waits_as_long_as_its_judges_ask() -> None:
     waits = {
         (case.id, repr(judge)): (silent_ms(plan_of(case), judge.after, from_arming=judge.from_arming), tolerated_ms(judge.within_ms))

@@ -25,6 +25,7 @@ class Case:
     `plan` is a plan for cases of the client side, a script for those of the coordinator side, whose answers the oracle judges beside the
     judges named here. `needs` are shim capabilities, or of a coordinator what its ApiVersions must say (`prerequisites.py`), without
     which it is UNIMPLEMENTED; `isolated` asks for a process of each member's own (kill, freeze);
+    `settings_needed` are, by member, the settings of which only a shim can say whether its client has them, and without which it is UNIMPLEMENTED too;
     `level` is the gravest level of its judges; `required` puts it on its level's list, without which the grade is PARTIAL.
     `origin` is what its judges are made of, where no catalogue has it, as JSON: it stands at the head of its trace, which can so be judged again.
     """
@@ -36,6 +37,7 @@ class Case:
     plan: Plan | Script
     judges: tuple[Judge, ...]
     needs: frozenset[str] = field(default_factory=frozenset)
+    settings_needed: Mapping[str, frozenset[str]] = field(default_factory=dict)
     isolated: bool = False
     preview: bool = False
     required: bool = True

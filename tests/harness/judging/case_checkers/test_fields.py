@@ -24,7 +24,7 @@ from groupproof.harness.judging.case_checkers.fields import (
 from groupproof.harness.model.case import Judge
 from groupproof.harness.model.evidence import NotReached
 from groupproof.harness.model.verdicts import Proof, Verdict
-from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.vocabulary import Api, ErrorCode
 
 
 @pytest.mark.parametrize(
@@ -139,6 +139,37 @@ def test_a_client_goes_on_with_the_assignor_agreed_on(named: str | None, error: 
     story.answer(story.request(Api.SYNC_GROUP, member=ID, generation=1, body={"protocol_name": named}), error=error)
 
     assert verdict(syncs_protocol_agreed("m0", "range"), story.end()) is expected
+
+
+def _synced(story: Story, *, error: int = 0, generation: int = 1) -> Story:
+    story.answer(story.request(Api.SYNC_GROUP, member=ID, generation=generation, body={"protocol_name": "range"}), error=error)
+    return story
+
+
+def test_a_member_that_fell_out_after_it_had_gone_on_with_the_assignor_did_so() -> None:
+    story = Story()
+    story.join(protocol="range")
+    _synced(story)
+    story.join(protocol="range", generation=2)
+    _synced(story, error=ErrorCode.UNKNOWN_MEMBER_ID, generation=2)
+    story.join(error=ErrorCode.MEMBER_ID_REQUIRED)
+
+    assert verdict(syncs_protocol_agreed("m0", "range"), story.end()) is Verdict.OK
+
+
+@pytest.mark.parametrize(
+    ("agreed", "error", "reason"),
+    [
+        ("range", ErrorCode.UNKNOWN_MEMBER_ID, "m0 lost its membership before it had gone on with range"),
+        ("roundrobin", 0, "the group agreed on roundrobin, and never on range"),
+    ],
+)
+def test_where_the_assignor_cannot_be_judged_it_is_said_why(agreed: str, error: int, reason: str) -> None:
+    story = Story()
+    story.join(protocol=agreed)
+
+    with pytest.raises(NotReached, match=reason):
+        verdict(syncs_protocol_agreed("m0", "range"), _synced(story, error=error).end())
 
 
 @pytest.mark.parametrize(("again", "expected"), [(False, Verdict.OK), (True, Verdict.NON_STRICT)])

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from tests.traces import Story, findings
 
-from groupproof.harness.judging.case_checkers.required_settings import SCALED, insists_on, offers
+from groupproof.harness.judging.case_checkers.required_settings import SCALED, insists_on, not_on_the_wire, offers
 from groupproof.harness.model.evidence import CaseNotOffered
 
 FIELDS = {"session_timeout_ms": 1_000, "assignors": ["roundrobin"], "request_timeout_ms": 2_500}
@@ -27,6 +27,10 @@ def test_it_can_where_the_wire_shows_the_setting_all_the_same() -> None:
     story.join(session_ms=1_000, protocol="roundrobin")
 
     assert findings(insists_on({"m0": {"session_timeout_ms": 1_000, "assignors": ["roundrobin"]}}), story.end()) == []
+
+
+def test_what_no_request_shows_only_a_shim_can_say() -> None:
+    assert not_on_the_wire(["session_timeout_ms", "instance_id", "request_timeout_ms", "auto_commit"]) == {"request_timeout_ms", "auto_commit"}
 
 
 def test_what_is_ignored_and_not_insisted_on_costs_nothing() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 import trio
@@ -45,6 +45,7 @@ def play(
     of: ReferenceSubject | None = None,
     limits: Limits = LIMITS,
     on_started: Callable[[Actor], Awaitable[None]] | None = None,
+    settings_needed: Mapping[str, frozenset[str]] | None = None,
 ) -> list[Observation]:
     """Carry steps out in virtual time, and return the trace."""
     plan = Plan(members=members or (M0,), steps=tuple(steps))
@@ -68,6 +69,7 @@ def play(
             seed=1,
             limits=limits,
             on_started=on_started,
+            settings_needed=settings_needed or {},
         )
         async with trio.open_nursery() as nursery:
             await nursery.start(cluster.run)

@@ -49,6 +49,19 @@ def test_a_crash_ends_the_steps_at_once_and_is_told_with_the_last_words() -> Non
     assert kit(trace, "mark", "overdue") == []
 
 
+@pytest.mark.parametrize(("ignored", "goes_on"), [(["request_timeout_ms"], False), (["assignors"], True)])
+def test_a_member_without_a_setting_that_the_case_needs_ends_the_steps_at_once(ignored: list[str], goes_on: bool) -> None:
+    def ignore(command: dict[str, Any]) -> Sequence[dict[str, Any]]:
+        return [{"id": command["id"], "ok": True, "ignored": ignored}] if command["command"] == "subscribe" else ok(command)
+
+    needed = {"m0": frozenset({"request_timeout_ms"})}
+    trace = play([Start(member="m0"), Pass(ms=20_000), Mark(name="reached")], subject=shim(ignore), settings_needed=needed)
+
+    assert bool(kit(trace, "mark")) is goes_on
+    assert (trace[-1].at_ms >= 20_000) is goes_on
+    assert kit(trace, "refused") == [], "the judge of the case says what is missing"
+
+
 def test_a_crash_while_its_answer_is_awaited_ends_the_steps_too() -> None:
     def crash_on_pause(command: dict[str, Any]) -> Sequence[dict[str, Any]] | None:
         return None if command["command"] == "pause" else ok(command)

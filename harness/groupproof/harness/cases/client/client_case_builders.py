@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any, Final
 
-from groupproof.harness.judging.case_checkers.required_settings import SCALED, insists_on
+from groupproof.harness.judging.case_checkers.required_settings import SCALED, insists_on, not_on_the_wire
 from groupproof.harness.model.case import Case, Judge
 from groupproof.harness.model.case_dialect import case_id
 from groupproof.harness.model.plan import Member, Plan
@@ -67,6 +67,7 @@ def case(
         plan=plan,
         judges=(insists_on(wanted, common), *judges) if common or any(wanted.values()) else judges,
         needs=frozenset({dialect.name, *needs}),
+        settings_needed={client: not_on_the_wire(settings) for client, settings in wanted.items() if not_on_the_wire(settings)},
         isolated=isolated,
         required=required,
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from groupproof.harness.judging.case_checkers.findings import end, overdue
-from groupproof.harness.judging.case_checkers.trace_queries import accepted, moment, newest, synced
+from groupproof.harness.judging.case_checkers.trace_queries import accepted, memberships_given, moment, newest, origin, synced
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, tolerated_ms, waited
 from groupproof.harness.judging.checkers.frame_facts import error_of, instance_of, subscription_of
 from groupproof.harness.model.case import Judge
@@ -144,18 +144,36 @@ def syncs_protocol_agreed(client: str, protocol: str, *, requirement: str = "ASS
     claim = Claim(requirement=requirement, expected="The client goes on with the assignor that the group agreed on.")
 
     def judge(ev: Evidence) -> Iterator[Finding]:
-        grant, syncs = newest(ev, client, before=ev.closing), ev.requests(Api.SYNC_GROUP, client, before=ev.closing)
-        if grant is None or grant.protocol != protocol or not syncs:
-            raise NotReached(f"the group never agreed on {protocol}")
-        named = syncs[-1].body.get("protocol_name")
-        if named not in (None, "", protocol):
-            yield claim.failed("Its SyncGroup names another.", syncs[-1])
-        elif not accepted(ev, syncs[-1]):
-            yield claim.failed("Its SyncGroup was refused.", syncs[-1])
+        sync = _newest_sync_under(ev, client, protocol)
+        if sync.body.get("protocol_name") not in (None, "", protocol):
+            yield claim.failed("Its SyncGroup names another.", sync)
+        elif not accepted(ev, sync):
+            yield claim.failed("Its SyncGroup was refused.", sync)
         else:
-            yield claim.ok("It does.", syncs[-1])
+            yield claim.ok("It does.", sync)
 
     return judge
+
+
+def _newest_sync_under(ev: Evidence, client: str, protocol: str) -> Observation:
+    """Return the newest SyncGroup in a generation that agreed on `protocol`; one that was refused because the membership was lost says nothing of it."""
+    agreed = [grant.protocol for grant in memberships_given(ev, client, before=ev.closing) if grant.protocol]
+    if not agreed:
+        raise NotReached(f"{client} was never let in")
+    if protocol not in agreed:
+        raise NotReached(f"the group agreed on {agreed[-1]}, and never on {protocol}")
+    syncs = [
+        sync
+        for sync in ev.requests(Api.SYNC_GROUP, client, before=ev.closing)
+        if (grant := origin(ev, client, sync)) is not None and grant.protocol == protocol and not _was_lost(ev.answer(sync))
+    ]
+    if not syncs:
+        raise NotReached(f"{client} lost its membership before it had gone on with {protocol}")
+    return syncs[-1]
+
+
+def _was_lost(answer: Observation | None) -> bool:
+    return answer is None or error_of(answer) in (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION, ErrorCode.REBALANCE_IN_PROGRESS)
 
 
 def where_version(client: str, api: Api, at_least: int, asked: Judge, *, requirement: str) -> Judge:

@@ -11,7 +11,7 @@ from groupproof.harness.model.evidence import CaseNotOffered, Evidence
 from groupproof.harness.model.verdicts import Finding
 from groupproof.protocol.trace import Observation
 
-__all__ = ["SCALED", "insists_on", "offers"]
+__all__ = ["SCALED", "insists_on", "not_on_the_wire", "offers"]
 
 SCALED: Final = frozenset({"session_timeout_ms", "heartbeat_interval_ms", "poll_timeout_ms"})
 """Settings by which judges and waits are scaled: what the client keeps to instead is read from the wire (`client_timeouts.py`)."""
@@ -36,6 +36,11 @@ def insists_on(settings: Mapping[str, Mapping[str, Any]], common: Mapping[str, s
         return ()
 
     return judge
+
+
+def not_on_the_wire(settings: Iterable[str]) -> frozenset[str]:
+    """Return those of the settings that no request shows: a shim that ignores one of them has decided the case."""
+    return frozenset(settings) - _ON_THE_WIRE.keys()
 
 
 def offers(client: str, assignor: str) -> Judge:

@@ -159,6 +159,7 @@ class Stage:
             seed=seed_of(self.seed, case.id),
             profile=self.profile,
             is_isolated=case.isolated or alone,
+            settings_needed=case.settings_needed,
             limits=self.limits,
             on_started=started,
         )

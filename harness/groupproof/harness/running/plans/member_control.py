@@ -98,6 +98,14 @@ class Actor:
             if command in _FAREWELLS:
                 self.farewell.set()
 
+    async def subscribe(self, fields: Mapping[str, Any], *, needed: frozenset[str]) -> bool:
+        """Tell whether the member is subscribed, with all that the case needs of its settings; a refusal is recorded."""
+        answer = await self.ask("subscribe", fields)
+        if not answer.ok:
+            reason = answer.unimplemented if answer.unimplemented is not None else f"{answer.error} {answer.body.get('message', '')}".strip()
+            self.note("refused", command="subscribe", unimplemented=answer.unimplemented is not None, reason=reason)
+        return answer.ok and needed.isdisjoint(answer.body.get("ignored") or ())
+
     def kill(self) -> None:
         assert self.handle is not None
         self.is_dismissed = True

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import trio
@@ -76,7 +77,8 @@ class _Stop(Exception):
 
 
 class Driver:
-    """One plan's run. `subject_of` says who plays a member of a kind; `key_of` names it to a shim that hosts many; `profile` is what the brokers play."""
+    """One plan's run. `subject_of` says who plays a member of a kind; `key_of` names it to a shim that hosts many; `profile` is what the brokers play.
+    A member that cannot have one of its `settings_needed` ends the plan: nothing that it does says anything of the case."""
 
     def __init__(
         self,
@@ -90,6 +92,7 @@ class Driver:
         seed: int,
         profile: str = "",
         is_isolated: bool = False,
+        settings_needed: Mapping[str, frozenset[str]] = MappingProxyType({}),
         limits: Limits | None = None,
         on_started: Callable[[Actor], Awaitable[None]] | None = None,
     ) -> None:
@@ -102,6 +105,7 @@ class Driver:
         self._seed = seed
         self._profile = profile
         self._is_isolated = is_isolated
+        self._settings_needed = settings_needed
         self._limits = limits or Limits()
         self._on_started = on_started
         self._actors: dict[str, Actor] = {}
@@ -186,12 +190,9 @@ class Driver:
             await self._on_started(actor)
         fields = subscription_of(member, bootstrap_of((await self._network.entrance(member.name)).addresses), self._profile)
         with trio.move_on_after(self._limits.subscribe_s):
-            answer = await actor.ask("subscribe", fields)
-            if not answer.ok:
-                reason = answer.unimplemented if answer.unimplemented is not None else f"{answer.error} {answer.body.get('message', '')}".strip()
-                actor.note("refused", command="subscribe", unimplemented=answer.unimplemented is not None, reason=reason)
-                raise _Stop
-            return
+            if await actor.subscribe(fields, needed=self._settings_needed.get(member.name, frozenset())):
+                return
+            raise _Stop
         is_shared = actor.handle is not None and actor.handle.shared
         actor.note("broken", reason=f"subscribe was not answered within {self._limits.subscribe_s:.0f} s", stderr=[], shared=is_shared)
         raise _Stop
