@@ -76,7 +76,7 @@ class Story(Written):
         same = {name: getattr(request, name) for name in ("api", "client", "member", "generation", "connection", "correlation", "node")}
         return self.see("response", error=error, **{**same, **columns})
 
-    def said(self, api: Api, client: str = "m0", *, error: int = 0, **columns: Any) -> Observation:
+    def exchange(self, api: Api, client: str = "m0", *, error: int = 0, **columns: Any) -> Observation:
         """Tell of a request and, at once, its answer; return the request."""
         request = self.request(api, client, **columns)
         self.answer(request, error=error)
@@ -140,16 +140,16 @@ class Story(Written):
         return request
 
     def beat(self, client: str = "m0", *, member: str = ID, generation: int = 1, error: int = 0, **columns: Any) -> Observation:
-        return self.said(Api.HEARTBEAT, client, member=member, generation=generation, error=error, **columns)
+        return self.exchange(Api.HEARTBEAT, client, member=member, generation=generation, error=error, **columns)
 
     def commit(self, *offsets: tuple[str, int, int], client: str = "m0", member: str = ID, generation: int = 1, error: int = 0) -> Observation:
-        return self.said(Api.OFFSET_COMMIT, client, member=member, generation=generation, offsets=offsets, error=error)
+        return self.exchange(Api.OFFSET_COMMIT, client, member=member, generation=generation, offsets=offsets, error=error)
 
     def leave(self, client: str = "m0", *, member: str = ID, error: int = 0) -> Observation:
-        return self.said(Api.LEAVE_GROUP, client, member=member, body={"members": [{"member_id": member}]}, error=error)
+        return self.exchange(Api.LEAVE_GROUP, client, member=member, body={"members": [{"member_id": member}]}, error=error)
 
     def find(self, client: str = "m0", *, error: int = 0, **columns: Any) -> Observation:
-        return self.said(Api.FIND_COORDINATOR, client, error=error, **{"body": {"coordinator_keys": ("g",)}, **columns})
+        return self.exchange(Api.FIND_COORDINATOR, client, error=error, **{"body": {"coordinator_keys": ("g",)}, **columns})
 
     def member(self, client: str = "m0", *, member: str = ID, gets: Iterable[TopicPartition] = ()) -> Self:
         """Tell how `client` became the only member, in generation 1."""

@@ -69,7 +69,7 @@ def each_in_turn() -> list[ParameterSet]:
     return of_this_run(pytest.param(scenario, id=scenario.name, marks=() if scenario.name in SAMPLE else pytest.mark.soak) for scenario in shipped())
 
 
-def seen(scenario: Scenario, trace: Trace) -> list[bool]:
+def expectations_met(scenario: Scenario, trace: Trace) -> list[bool]:
     evidence = Evidence(trace)
     return [is_met(judge, evidence) for judge in expectations_of(Terms(scenario, scenario.members, RunMode.VIRTUAL))]
 
@@ -85,7 +85,7 @@ def test_the_reference_pair_comes_through(scenario: Scenario) -> None:
 def test_without_its_faults_what_it_expects_is_not_seen(scenario: Scenario) -> None:
     play, _ = carried_out(compile_scenario(scenario, mode=RunMode.VIRTUAL, is_calm=True))
 
-    assert not all(seen(scenario, play.trace))
+    assert not all(expectations_met(scenario, play.trace))
 
 
 def test_every_scenario_of_the_consumer_protocol_can_be_failed() -> None:

@@ -31,11 +31,11 @@ def kafkas(groups: Sequence[Group], classes: Path, jars: Path) -> list[Assignmen
 
 def _line(assignor: str, members: Sequence[GroupMember], cluster: Cluster) -> str:
     topics = ",".join(f"{name}:{count}" for name, count in cluster.partitions.items() if count)
-    lines = (f"{member.member_id};{','.join(member.topics)};{_told(member.owned)};{member.generation}" for member in members)
+    lines = (f"{member.member_id};{','.join(member.topics)};{_partitions_text(member.owned)};{member.generation}" for member in members)
     return "\t".join([assignor, topics, "|".join(lines)])
 
 
-def _told(partitions: Sequence[TopicPartition]) -> str:
+def _partitions_text(partitions: Sequence[TopicPartition]) -> str:
     return ",".join(f"{topic}-{number}" for topic, number in partitions)
 
 

@@ -14,7 +14,7 @@ from groupproof.protocol.wire.messages import LeaveGroupRequest, LeaveGroupRespo
 if TYPE_CHECKING:
     from tests.coordinator.conftest import Asked, Scene
 
-__all__ = ["PARTITION", "Table", "answers", "completing", "dead", "leave", "newest", "preparing", "said", "situations", "stable"]
+__all__ = ["PARTITION", "Table", "answers", "completing", "dead", "leave", "newest", "outcome_text", "preparing", "situations", "stable"]
 
 PARTITION = 3  # of group g
 Table = Mapping[str, tuple[Callable[["Scene"], object], str]]
@@ -31,7 +31,7 @@ def situations(table: Table) -> pytest.MarkDecorator:
 
 def answers(act: Callable[[Scene], object], scenes: Mapping[str, Scene]) -> dict[str, str]:
     """Return what each profile's scene comes to."""
-    return {profile: said(act(scene)) for profile, scene in scenes.items()}
+    return {profile: outcome_text(act(scene)) for profile, scene in scenes.items()}
 
 
 def _by_profile(text: str) -> dict[str, str]:
@@ -46,7 +46,7 @@ def _by_profile(text: str) -> dict[str, str]:
     return {profile: answer for profile, answer in by_profile.items() if answer != "-"}
 
 
-def said(outcome: object) -> str:
+def outcome_text(outcome: object) -> str:
     """Return an outcome as the tables say it: an error code, `parked`, a state, or a word of the situation's own."""
     if isinstance(outcome, GroupState):
         return outcome.value

@@ -168,7 +168,7 @@ class Stage:
                 syncing.start_soon(functools.partial(client.sync, **(plan if client.member_id == view.leader else {})))
         return clients
 
-    def seen(self, kind: str, **columns: Any) -> list[Observation]:
+    def observations(self, kind: str, **columns: Any) -> list[Observation]:
         """Return the observations of a kind whose columns, or else body fields, are as given."""
         return [
             obs for obs in self.trace
@@ -177,11 +177,11 @@ class Stage:
 
     def closings(self) -> list[str]:
         """Return the reasons of ended connections, in order."""
-        return [obs.body["reason"] for obs in self.seen("event", who="link") if obs.body["name"] == "closed"]
+        return [obs.body["reason"] for obs in self.observations("event", who="link") if obs.body["name"] == "closed"]
 
     def stages(self, fault: str) -> list[str]:
         """Return the receipts of a fault, in order."""
-        return [str(obs.detail) for obs in self.seen("fault", fault=fault)]
+        return [str(obs.detail) for obs in self.observations("fault", fault=fault)]
 
 
 @asynccontextmanager

@@ -86,9 +86,9 @@ async def test_a_group_is_deleted_once_its_members_have_left() -> None:
 
         assert codes == [68, 0, 69]
         assert stage.cluster.view("g") is None
-        deleted = stage.seen("transition", state_after="Dead")
+        deleted = stage.observations("transition", state_after="Dead")
         assert [obs.body["reason"] for obs in deleted] == ["group deleted"]
-        assert [obs.error for obs in stage.seen("response", api="DeleteGroups")] == [68, 0, 69]
+        assert [obs.error for obs in stage.observations("response", api="DeleteGroups")] == [68, 0, 69]
 
 
 @virtually

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.coordinator.by_release import leave, said
+from tests.coordinator.by_release import leave, outcome_text
 
 from groupproof.protocol.rules import profiles
 from groupproof.protocol.vocabulary import ErrorCode
@@ -103,7 +103,7 @@ def _all_back_early(scene: Scene) -> Arranged:
     scene.join(other, version=2, session_ms=300_000, rebalance_ms=20_000)
     scene.sync(leader, 2)
     scene.sync(other, 2)
-    return lambda: f"{said(scene.state() or '')} {scene.generation()}", ()
+    return lambda: f"{outcome_text(scene.state() or '')} {scene.generation()}", ()
 
 
 def _dies_in_phase(scene: Scene) -> Arranged:
@@ -117,7 +117,7 @@ def _static_no_show(scene: Scene) -> Arranged:
     """Let a static member stay away: it is a member still when the phase is over."""
     leader, absent = _with_instance(scene)
     joined = scene.join(leader, version=5, session_ms=400_000)
-    return lambda: f"{said(joined)}, {len(scene.members())} members" + (", it is one" if absent in scene.members() else ""), ()
+    return lambda: f"{outcome_text(joined)}, {len(scene.members())} members" + (", it is one" if absent in scene.members() else ""), ()
 
 
 def _with_instance(scene: Scene) -> list[str]:
@@ -149,7 +149,7 @@ def _never_synced(scene: Scene) -> Arranged:
 def _follower_never_syncs(scene: Scene) -> Arranged:
     leader, follower = scene.joined(2, version=2, session_ms=900_000)
     scene.sync(leader, 1, {leader: b"x"})
-    return lambda: f"{said(scene.state() or '')}, {len(scene.members())} members" + (", it is one" if follower in scene.members() else ""), ()
+    return lambda: f"{outcome_text(scene.state() or '')}, {len(scene.members())} members" + (", it is one" if follower in scene.members() else ""), ()
 
 
 def _silent(scene: Scene) -> Arranged:
@@ -286,10 +286,10 @@ def test_a_deadline_comes_at_its_instant_not_a_millisecond_before(scene_of: Call
     scene = scene_of(profile)
     look, beating = deadline.arrange(scene)
     _wait(scene, deadline.due_ms - 1, beating, deadline.answers)
-    lines = [said(look())]
+    lines = [outcome_text(look())]
     for _ in range(2):
         scene.after(1)
-        lines.append(said(look()))
+        lines.append(outcome_text(look()))
 
     assert lines == [deadline.before, deadline.after, deadline.after]
 

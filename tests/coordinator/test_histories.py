@@ -59,15 +59,15 @@ class History:
 
     def act(self, step: Step) -> None:
         getattr(self, f"_{step.action}")(step)
-        self.ids += [name for name in self._known() if name not in self.ids]
+        self.ids += [name for name in self._member_ids() if name not in self.ids]
 
-    def _known(self) -> list[str]:
+    def _member_ids(self) -> list[str]:
         view = self.scene.coordinator.view("g")
         return [] if view is None else [*(member.member_id for member in view.members), *view.pending]
 
     def _id(self, step: Step) -> str:
         """Return mostly a present member's id, at times any that ever was."""
-        present = self._known()
+        present = self._member_ids()
         return present[step.who % len(present)] if present and step.which else self.ids[step.who % len(self.ids)]
 
     def _instance(self, step: Step) -> str | None:
@@ -100,7 +100,7 @@ class History:
         self.scene.join(self._id(step), instance=self._instance(step), version=5, session_ms=self._session_ms(step), protocols=protocols)
 
     def _sync(self, step: Step) -> None:
-        named = {name: name.encode() for name in self._known()[step.how % 2 :]}
+        named = {name: name.encode() for name in self._member_ids()[step.how % 2 :]}
         protocol_type = "connect" if step.how == 7 else None
         self.scene.sync(self._id(step), self._generation(step), named, instance=self._instance(step), protocol_type=protocol_type)
 
@@ -137,7 +137,7 @@ class History:
         for member in () if view is None else view.members:
             self.scene.join(member.member_id, instance=member.group_instance_id, version=5, session_ms=member.session_timeout_ms, rebalance_ms=5_000)
         self.scene.after(6_000)
-        for member_id in self._known()[: -1 if step.how == 0 else None]:
+        for member_id in self._member_ids()[: -1 if step.how == 0 else None]:
             self.scene.sync(member_id, self.scene.generation())
 
     def _disk(self, step: Step) -> None:

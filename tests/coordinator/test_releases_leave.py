@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.coordinator.by_release import Table, answers, completing, dead, leave, preparing, said, situations, stable
+from tests.coordinator.by_release import Table, answers, completing, dead, leave, outcome_text, preparing, situations, stable
 
 from groupproof.protocol.rules import profiles
 from groupproof.protocol.rules.cells import State
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 Scenes = Callable[..., "Scene"]
 
 
-def _told(asked: Asked[LeaveGroupResponse]) -> str:
+def _codes(asked: Asked[LeaveGroupResponse]) -> str:
     """Return the top code, then each member's."""
     answer = asked.answer
     return "/".join([str(answer.error_code), *(str(member.error_code) for member in answer.members)])
 
 
 def _leaving(act: Callable[[Scene], tuple[str, str | None]], *more: LeaveMember) -> Callable[[Scene], object]:
-    return lambda scene: _told(leave(scene, *act(scene), *more))
+    return lambda scene: _codes(leave(scene, *act(scene), *more))
 
 
 def _static(scene: Scene) -> list[str]:
@@ -45,8 +45,8 @@ def _pending(scene: Scene) -> str:
 
 # Top code, then each member's; before v3 the wire makes the only member's the top one (LEAVE-51).
 LEAVES: Table = {
-    "missing group": (lambda s: _told(leave(s, "x")), "0/25"),
-    "Dead": (lambda s: _told(leave(s, dead(s)[0])), "25 | 2.3 15"),
+    "missing group": (lambda s: _codes(leave(s, "x")), "0/25"),
+    "Dead": (lambda s: _codes(leave(s, dead(s)[0])), "25 | 2.3 15"),
     "unknown id": (_leaving(lambda s: (_named(stable(s), "x"), None)), "0/25"),
     "a member": (_leaving(lambda s: (stable(s)[1], None)), "0/0"),
     "an instance without an id": (_leaving(lambda s: (_named(_static(s), ""), "a")), "- | 2.4 0/0"),
@@ -58,7 +58,7 @@ LEAVES: Table = {
     "a pending id": (_leaving(lambda s: (_pending(s), None)), "- | 2.2 0/0"),
     "a pending id with another's instance": (_leaving(lambda s: (_pending(s), "a")), "- | 2.4 0/82 | 3.0 0/0"),
     "one named twice": (_leaving(lambda s: (_named(_static(s), ""), "a"), LeaveMember(group_instance_id="a")), "- | 2.4 0/0/25"),
-    "no group id": (lambda s: _told(leave(s, "x", group="")), "0/25 | 2.0 24"),
+    "no group id": (lambda s: _codes(leave(s, "x", group="")), "0/25 | 2.0 24"),
 }  # fmt: skip
 
 
@@ -106,7 +106,7 @@ def test_what_a_leave_does_by_release(scene_of: Scenes, act: Callable[[Scene], o
 
 
 def _commit(scene: Scene, member_id: str = "", generation: int = -1, **more: object) -> str:
-    return said(scene.commit(member_id, generation, **{"version": 2, **more})[0])  # type: ignore[arg-type]  # keywords of `commit`
+    return outcome_text(scene.commit(member_id, generation, **{"version": 2, **more})[0])  # type: ignore[arg-type]  # keywords of `commit`
 
 
 def _empty(scene: Scene) -> Scene:
@@ -116,7 +116,7 @@ def _empty(scene: Scene) -> Scene:
 
 
 COMMITS: Table = {
-    "missing group, no generation": (lambda s: f"{_commit(s)}:{said(s.state() or 'none')}", "0:Empty"),
+    "missing group, no generation": (lambda s: f"{_commit(s)}:{outcome_text(s.state() or 'none')}", "0:Empty"),
     "missing group, a generation": (lambda s: _commit(s, "x", 1), "22"),
     "missing group, a generation, v9": (lambda s: _commit(s, "x", 1, version=9), "- | 3.7 22 | 3.7-new 69 | 3.9 22 | 3.9-new 69"),
     "Dead": (lambda s: _commit(s, dead(s)[0], 1), "25 | 2.3 15"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from tests.coordinator.by_release import Table, answers, completing, dead, preparing, said, situations, stable
+from tests.coordinator.by_release import Table, answers, completing, dead, outcome_text, preparing, situations, stable
 
 from groupproof.protocol.vocabulary import ErrorCode
 
@@ -16,7 +16,7 @@ Scenes = Callable[..., "Scene"]
 
 
 def _commit(scene: Scene, member_id: str = "", generation: int = -1, **more: object) -> str:
-    return said(scene.txn_commit(member_id, generation, **more)[0])  # type: ignore[arg-type]  # keywords of `txn_commit`
+    return outcome_text(scene.txn_commit(member_id, generation, **more)[0])  # type: ignore[arg-type]  # keywords of `txn_commit`
 
 
 def _empty(scene: Scene) -> Scene:
@@ -30,13 +30,13 @@ def _static(scene: Scene) -> str:
 
 
 TRANSACTIONS: Table = {
-    "missing group, nobody": (lambda s: f"{_commit(s)}:{said(s.state() or 'none')}", "0:Empty | 3.7-new 48:none | 3.9 0:Empty"),
+    "missing group, nobody": (lambda s: f"{_commit(s)}:{outcome_text(s.state() or 'none')}", "0:Empty | 3.7-new 48:none | 3.9 0:Empty"),
     "missing group, an id": (
-        lambda s: f"{_commit(s, 'x')}:{said(s.state() or 'none')}",
+        lambda s: f"{_commit(s, 'x')}:{outcome_text(s.state() or 'none')}",
         "0:Empty | 2.5 25:Empty | 3.3 0:Empty | 3.7-new 48:none | 3.9 0:Empty",
     ),
     "missing group, a generation": (
-        lambda s: f"{_commit(s, 'x', 1)}:{said(s.state() or 'none')}",
+        lambda s: f"{_commit(s, 'x', 1)}:{outcome_text(s.state() or 'none')}",
         "0:Empty | 2.5 25:Empty | 3.7-new 22:none | 3.9 25:Empty | 3.9-new 22:none",
     ),
     "Dead": (lambda s: _commit(s, dead(s)[0], 1), "25 | 2.3 15"),
@@ -61,7 +61,7 @@ def test_a_commit_in_a_transaction_by_release(scene_of: Scenes, act: Callable[[S
 def test_the_log_of_3_7_takes_a_transaction_that_nobody_had_verified_where_it_is_told_to(scene_of: Scenes) -> None:
     scene = scene_of("kafka-3.7-new", transaction_partition_verification_enable=0)
 
-    assert (_commit(scene), said(scene.state() or "none")) == ("0", "Empty")
+    assert (_commit(scene), outcome_text(scene.state() or "none")) == ("0", "Empty")
 
 
 def _refusing(scene: Scene, log: ErrorCode) -> Scene:
@@ -71,7 +71,7 @@ def _refusing(scene: Scene, log: ErrorCode) -> Scene:
 
 def _offsets(log: ErrorCode) -> Callable[[Scene], object]:
     """Tell what an OffsetCommit and a commit in a transaction are answered when the log says that."""
-    return lambda scene: "/".join([said(_refusing(scene, log).commit(version=2)[0]), _commit(scene)])
+    return lambda scene: "/".join([outcome_text(_refusing(scene, log).commit(version=2)[0]), _commit(scene)])
 
 
 def _assignment(log: ErrorCode) -> Callable[[Scene], object]:

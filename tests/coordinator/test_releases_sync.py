@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from tests.coordinator.by_release import PARTITION, Table, answers, completing, dead, preparing, said, situations, stable
+from tests.coordinator.by_release import PARTITION, Table, answers, completing, dead, outcome_text, preparing, situations, stable
 
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
 
@@ -106,7 +106,7 @@ def _refreshed(act: Callable[[Scene], list[str]], *, generation: int) -> Callabl
     def run(scene: Scene) -> object:
         member = act(scene)[1]
         scene.after(4_000)
-        answer = said(scene.heartbeat(member, generation))
+        answer = outcome_text(scene.heartbeat(member, generation))
         scene.after(6_000)
         return f"{answer}:{'lives' if member in scene.members() else 'ended'}"
 

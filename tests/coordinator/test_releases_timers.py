@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from tests.coordinator.by_release import PARTITION, Table, answers, leave, said, situations, stable
+from tests.coordinator.by_release import PARTITION, Table, answers, leave, outcome_text, situations, stable
 
 from groupproof.protocol.rules.cells import State
 from groupproof.protocol.vocabulary import GroupState
@@ -143,7 +143,7 @@ def _broken_subscription(scene: Scene) -> object:
 def _unfit_first(scene: Scene) -> str:
     scene.join(version=2, protocols=())
     stored = scene.coordinator.stored(PARTITION).groups
-    return f"{said(scene.state() or 'none')},{'stored' if stored else 'unstored'}"
+    return f"{outcome_text(scene.state() or 'none')},{'stored' if stored else 'unstored'}"
 
 
 TIMES: Table = {

@@ -111,4 +111,4 @@ async def test_no_well_formed_request_makes_a_broker_fail(seed: int) -> None:
         await trio.testing.wait_all_tasks_blocked()
 
         assert set(stage.closings()) <= {"the client closed it"}
-        assert len(stage.seen("processed")) >= REQUESTS
+        assert len(stage.observations("processed")) >= REQUESTS

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 DELAY_MS = 3_000
 
 
-async def _told(client: Client, group: str = "g") -> dict[str, Any]:
+async def _found_coordinator(client: Client, group: str = "g") -> dict[str, Any]:
     (entry,) = (await client.ask(Api.FIND_COORDINATOR, {"coordinator_keys": (group,)}))["coordinators"]
     return dict(entry)
 
@@ -30,7 +30,7 @@ async def _told(client: Client, group: str = "g") -> dict[str, Any]:
 async def test_all_who_ask_for_a_group_are_told_the_same_coordinator() -> None:
     async with staged(brokers=3) as stage:
         for group in ("g", "h", "my-group"):
-            entries = [await _told(stage.connect(f"m{number}", node=0), group) for number in range(3)]
+            entries = [await _found_coordinator(stage.connect(f"m{number}", node=0), group) for number in range(3)]
             assert {broker["node_id"] for broker in entries} == {stage.cluster.coordinator_node(group)}
 
 
@@ -38,7 +38,7 @@ async def test_all_who_ask_for_a_group_are_told_the_same_coordinator() -> None:
 @virtually
 async def test_any_broker_can_be_asked() -> None:
     async with staged(brokers=3) as stage:
-        entries = [await _told(stage.connect(node=node)) for node in stage.cluster.nodes]
+        entries = [await _found_coordinator(stage.connect(node=node)) for node in stage.cluster.nodes]
 
         assert [result["error_code"] for result in entries] == [0, 0, 0]
         assert entries[0] == entries[1] == entries[2]
@@ -50,7 +50,7 @@ async def test_any_broker_can_be_asked() -> None:
 async def test_to_look_for_the_coordinator_makes_no_group() -> None:
     async with staged() as stage:
         client = stage.connect()
-        await _told(client)
+        await _found_coordinator(client)
         assert stage.cluster.view("g") is None
 
         await client.join()
@@ -64,11 +64,11 @@ async def test_to_look_for_the_coordinator_changes_neither_group_nor_timers() ->
         await stage.stable("m0", "m1")
         before = stage.cluster.view("g")
         await trio.sleep(9)
-        await _told(stage.connect("m1"))
+        await _found_coordinator(stage.connect("m1"))
         assert stage.cluster.view("g") == before
 
         await trio.sleep(2)
-        assert {obs.at_ms for obs in stage.seen("timer") if "session-ends" in str(obs.rule)} == {10_000}
+        assert {obs.at_ms for obs in stage.observations("timer") if "session-ends" in str(obs.rule)} == {10_000}
 
 
 def _replayed(order: Iterable[str], at_ms: int) -> dict[str, JoinGroupResponse]:
@@ -105,7 +105,7 @@ async def test_requests_side_by_side_are_answered_as_if_they_had_come_one_by_one
     async with staged(settings={"group.initial.rebalance.delay.ms": DELAY_MS}) as stage:
         assert stage.coordinator == 1
         answers = await _join_together([stage.connect(f"m{number}") for number in range(12)])
-        alone = _replayed([str(obs.client) for obs in stage.seen("processed", api="JoinGroup")], 0)
+        alone = _replayed([str(obs.client) for obs in stage.observations("processed", api="JoinGroup")], 0)
 
         assert len(alone) == 12
         for name, answer in answers.items():
@@ -147,6 +147,6 @@ async def test_who_is_evicted_at_the_deadline_keeps_its_connection_and_the_trace
         view = stage.cluster.view("g")
         assert view is not None
         assert [member.client_id for member in view.members] == ["m0"]
-        assert len([obs for obs in stage.seen("timer") if str(obs.rule).startswith("JoinDeadline/")]) == 1
+        assert len([obs for obs in stage.observations("timer") if str(obs.rule).startswith("JoinDeadline/")]) == 1
         assert (await silent.ask(Api.API_VERSIONS, {"client_software_name": "kit", "client_software_version": "1"}))["error_code"] == 0
         assert stage.closings() == []

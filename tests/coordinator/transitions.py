@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from tests.coordinator.by_release import leave, said, stable
+from tests.coordinator.by_release import leave, outcome_text, stable
 from tests.coordinator.conftest import Scene
 
 from groupproof.coordinator.machine.coordinator import MemberView
@@ -49,7 +49,7 @@ class Line:
         found = []
         for release in self.releases:
             scene = Scene(release)
-            answer, after = _told(self.act(scene)), scene.state()
+            answer, after = _outcomes_text(self.act(scene)), scene.state()
             if (answer, after) != (self.answer, self.after):
                 found.append(f"{release}: {answer}, then {after}")
             if release == self.releases[-1] and what_is_left(scene) != self.left:
@@ -91,10 +91,10 @@ def _seconds(s: Scene, kind: ClassicEvent, member_id: str = "") -> str:
     return "-" if due_ms is None else f"{(due_ms - s.now_ms) / 1000:g}"
 
 
-def _told(outcome: object) -> str:
+def _outcomes_text(outcome: object) -> str:
     if outcome is None:
         return "-"
-    return " ".join(map(said, outcome)) if isinstance(outcome, tuple | list) else said(outcome)
+    return " ".join(map(outcome_text, outcome)) if isinstance(outcome, tuple | list) else outcome_text(outcome)
 
 
 def left(s: Scene, member_id: str) -> int:

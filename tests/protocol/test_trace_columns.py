@@ -16,7 +16,7 @@ from groupproof.protocol.trace import Observation
 from groupproof.protocol.trace_columns import NotColumns, from_batch, read_parquet, to_batch, trace_schema, write_parquet
 
 
-def _told(count: int, **columns: object) -> list[Observation]:
+def _observations(count: int, **columns: object) -> list[Observation]:
     return [Observation(seq=seq, at_ns=seq * 1_000, kind="event", body={"number": seq}, **columns) for seq in range(count)]  # type: ignore[arg-type] # any columns
 
 
@@ -34,7 +34,7 @@ def test_a_trace_survives_its_batch(trace: list[Observation]) -> None:
 
 
 def test_a_trace_survives_its_file_in_many_row_groups_and_batches(tmp_path: Path) -> None:
-    trace = _told(1_000, group="g", partitions=(("t", 0), ("t", 1)), offsets=(("t", 0, 2**40),), raw=b"\xff", run="r")
+    trace = _observations(1_000, group="g", partitions=(("t", 0), ("t", 1)), offsets=(("t", 0, 2**40),), raw=b"\xff", run="r")
 
     assert write_parquet(tmp_path / "trace.parquet", iter(trace), rows=300) == 1_000
     assert pq.ParquetFile(tmp_path / "trace.parquet").num_row_groups == 4
@@ -44,7 +44,7 @@ def test_a_trace_survives_its_file_in_many_row_groups_and_batches(tmp_path: Path
 
 @pytest.mark.parametrize("seed", [0, 7, 2**63 - 1, 2**63, 2**64 - 1])
 def test_a_seed_of_64_bits_survives_in_a_column_of_whole_numbers(seed: int) -> None:
-    (obs,) = from_batch(to_batch(_told(1, seed=seed)))
+    (obs,) = from_batch(to_batch(_observations(1, seed=seed)))
 
     assert obs.seed == seed
 
@@ -61,7 +61,7 @@ def test_a_writer_that_fails_leaves_no_file(tmp_path: Path) -> None:
 
 
 def test_the_files_of_a_folder_are_merged_by_seq(tmp_path: Path) -> None:
-    trace = _told(100)
+    trace = _observations(100)
     for part in range(3):
         write_parquet(tmp_path / f"part-{part}.parquet", trace[part::3])
     (tmp_path / "_temporary").mkdir()
@@ -72,7 +72,7 @@ def test_the_files_of_a_folder_are_merged_by_seq(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("folder", "group"), [("group=g%201", "g 1"), ("group=__HIVE_DEFAULT_PARTITION__", None)], ids=["a group", "no group"])
 def test_folders_say_the_run_and_the_group_where_the_files_do_not(tmp_path: Path, folder: str, group: str | None) -> None:
-    trace = _told(3, run="a=b", group=group)
+    trace = _observations(3, run="a=b", group=group)
     (inner := tmp_path / "run=a%3Db" / folder).mkdir(parents=True)
     pq.write_table(pa.Table.from_batches([to_batch(trace)]).drop(["run", "group"]), inner / "part-0.parquet")
 
@@ -81,7 +81,7 @@ def test_folders_say_the_run_and_the_group_where_the_files_do_not(tmp_path: Path
 
 def test_what_the_file_says_counts_more_than_the_folder(tmp_path: Path) -> None:
     (inner := tmp_path / "group=other").mkdir()
-    write_parquet(inner / "part-0.parquet", trace := _told(2, group="g"))
+    write_parquet(inner / "part-0.parquet", trace := _observations(2, group="g"))
 
     assert list(read_parquet(tmp_path)) == trace
 
@@ -120,7 +120,7 @@ def test_a_wrong_schema_is_told_in_one_line_with_the_file(
 
 @pytest.mark.parametrize("kept", [0, 3, 500, -1])
 def test_a_file_that_is_cut_off_is_told_in_one_line(tmp_path: Path, kept: int) -> None:
-    write_parquet(file := tmp_path / "trace.parquet", _told(500))
+    write_parquet(file := tmp_path / "trace.parquet", _observations(500))
     file.write_bytes(file.read_bytes()[:kept])
 
     with pytest.raises(NotColumns, match=r"^.*trace\.parquet can't be read as Parquet: [^\n]+$"):
@@ -145,7 +145,7 @@ def test_without_the_extra_one_line_names_it_and_nothing_else_needs_it() -> None
 
 
 def test_spark_and_duckdb_name_the_parts_of_a_place_by_name_not_by_position(tmp_path: Path) -> None:
-    obs = replace(_told(1)[0], offsets=(("t", 3, 7),))
+    obs = replace(_observations(1)[0], offsets=(("t", 3, 7),))
     batch = to_batch([obs])
     turned = pa.array([[{"offset": 7, "topic": "t", "partition": 3}]])
 

@@ -154,7 +154,7 @@ class Duel:
         _same(sorted(moved, key=_group_of), sorted(moves, key=_group_of), f"moves on {cause}")
         _same(sorted(self.machine.group_ids()), sorted(self.model.groups), f"groups after {cause}")
         for group_id in GROUPS:
-            _same(_seen(self.machine.view(group_id)), _seen(self.model.view(group_id)), f"{group_id} after {cause}")
+            _same(_in_order(self.machine.view(group_id)), _in_order(self.model.view(group_id)), f"{group_id} after {cause}")
         machine_ms, model_ms = self.machine.next_deadline_ms(), self._model_due()
         if model_ms is not None and (machine_ms is None or machine_ms > model_ms):
             raise Disagreement(f"the next deadline after {cause}: the machine has {machine_ms} and misses {model_ms} ms")
@@ -193,7 +193,7 @@ def _by_id(members: Iterable[Any]) -> tuple[Any, ...]:
     return tuple(sorted(members, key=lambda member: member.member_id))
 
 
-def _seen(view: GroupView | None) -> GroupView | None:
+def _in_order(view: GroupView | None) -> GroupView | None:
     if view is None:
         return None
     return replace(view, members=_by_id(view.members), pending=tuple(sorted(view.pending)))

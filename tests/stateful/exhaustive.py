@@ -213,7 +213,7 @@ def _afters(world: World, bounds: Bounds, found: Explored) -> Iterator[tuple[str
     if due_ms is not None and due_ms < FAR_MS:
         after = world.fork()
         after.now_ms = due_ms
-        _told(after, after.machine.advance(due_ms), found)
+        _take_answers(after, after.machine.advance(due_ms), found)
         yield "time", after
     for number, client in enumerate(world.clients):
         for action in bounds.actions:
@@ -275,14 +275,14 @@ def _asked(world: World, number: int, request: GroupRequest, found: Explored) ->
     after.clients = (*after.clients[:number], client, *after.clients[number + 1 :])
     arrival = Arrival(token=after.tokens, api_version=VERSIONS[type(request)], client_id=f"c{number}", client_host="/h")
     outputs = after.machine.handle(request, arrival, after.now_ms)
-    _told(after, outputs, found, asked=(number, after.tokens, request))
+    _take_answers(after, outputs, found, asked=(number, after.tokens, request))
     return after
 
 
 # What is answered ----------------------------------------------------------------------------------------------------------------
 
 
-def _told(world: World, outputs: list[Output], found: Explored, asked: tuple[int, int, GroupRequest] | None = None) -> None:
+def _take_answers(world: World, outputs: list[Output], found: Explored, asked: tuple[int, int, GroupRequest] | None = None) -> None:
     answered: set[Hashable] = set()
     for output in outputs:
         if isinstance(output, AppliedRow):

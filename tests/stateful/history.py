@@ -78,14 +78,14 @@ class History:
     def view(self, group: str = "g") -> GroupView | None:
         return self.duel.model.view(group)
 
-    def known(self, group: str = "g") -> list[str]:
+    def ids_in_group(self, group: str = "g") -> list[str]:
         """Return the ids of members and pending ones, in the order of their coming."""
         view = self.view(group)
         return [] if view is None else [*(member.member_id for member in view.members), *view.pending]
 
     def one(self, who: int) -> str:
         """Return a present id, or beyond those any that ever was."""
-        present = self.known()
+        present = self.ids_in_group()
         self.ids += [name for name in present if name not in self.ids]
         return present[who] if who < len(present) else self.ids[who % len(self.ids)]
 
@@ -120,7 +120,7 @@ class History:
 
         The protocol is named as `NAMINGS` has it, with the group's own for "own".
         """
-        named = [*self.known()[left_out:], STRANGER]
+        named = [*self.ids_in_group()[left_out:], STRANGER]
         version, protocol_type, protocol_name = NAMINGS[naming]
         protocol_type = self.protocol_type if protocol_type == "tck" else protocol_type
         view = self.view()
@@ -213,9 +213,9 @@ class History:
 
     def gather(self, *, newcomers: int = 0, rebalance: int = 0) -> None:
         """Let newcomers and all members join, and wait for the end of the join phase, so that histories often see what comes behind it."""
-        for _ in range(min(newcomers, COMPANY - len(self.known()))):
+        for _ in range(min(newcomers, COMPANY - len(self.ids_in_group()))):
             self.join(version=3, rebalance=rebalance)
-        for member_id in self.known():
+        for member_id in self.ids_in_group():
             self.join(member_id, instance=self.instance_of(member_id, 0), version=5, rebalance=rebalance)
         self.duel.wait(3_000)
 

@@ -25,7 +25,7 @@ OPERATIONS: st.SearchStrategy[Operation] = st.one_of(
 WHO = st.integers(0, 9)
 
 
-def told(outputs: list[Output]) -> set[tuple[int, WatchEvent]]:
+def fired_watches(outputs: list[Output]) -> set[tuple[int, WatchEvent]]:
     return {(one.session_id, one.event) for one in outputs if isinstance(one, WatchFired)}
 
 
@@ -51,7 +51,7 @@ class OneServer(RuleBasedStateMachine):
         answer, events = self.naive.ask(session, operation)
 
         assert [one for one in outputs if isinstance(one, SessionAnswer)] == [SessionAnswer(session, "token", answer)]
-        assert told(outputs) == events
+        assert fired_watches(outputs) == events
         assert len(outputs) == len(events) + 1
         assert isinstance(outputs[-1], SessionAnswer)  # events come before the answer
 
@@ -60,7 +60,7 @@ class OneServer(RuleBasedStateMachine):
     def closes(self, who: int) -> None:
         session = self.sessions.pop(who % len(self.sessions))
 
-        assert told(self.ensemble.close(session, None, self.now_us)) == self.naive.end(session)
+        assert fired_watches(self.ensemble.close(session, None, self.now_us)) == self.naive.end(session)
 
     @precondition(lambda self: self.sessions)
     @rule(who=WHO)
@@ -71,7 +71,7 @@ class OneServer(RuleBasedStateMachine):
         outputs = self.ensemble.advance(self.now_us)
 
         assert outputs[0] == SessionExpiry(session)
-        assert told(outputs) == self.naive.end(session)
+        assert fired_watches(outputs) == self.naive.end(session)
 
     @precondition(lambda self: self.sessions)
     @rule(who=WHO)

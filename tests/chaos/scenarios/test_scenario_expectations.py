@@ -24,7 +24,7 @@ def holds(story: Story, sees: str, *clients: str, lasts_ms: int = 0, **fields: A
     return is_met(judge, Evidence(story.trace))
 
 
-def told() -> Story:
+def two_phases() -> Story:
     """Tell of two phases: a heartbeat in each, the second one refused after a join that took two seconds, and records from offset 3 on."""
     story = Story().mark("first")
     story.at(1_000).beat()
@@ -67,7 +67,7 @@ def told() -> Story:
     ],
 )
 def test_what_is_seen_is_counted_in_its_phase(sees: str, fields: dict[str, Any], expected: bool) -> None:
-    assert holds(told(), sees, **fields) is expected
+    assert holds(two_phases(), sees, **fields) is expected
 
 
 def test_every_sight_was_tried() -> None:
@@ -120,7 +120,7 @@ def test_a_request_without_an_answer_is_parked_until_the_phase_ends() -> None:
 def test_where_a_scenario_did_not_bite_nothing_was_proven() -> None:
     judge = meets(Expectation(says="It dies.", sees="sent", api="LeaveGroup"), ("m0",), MARKS, 0)
     with pytest.raises(NotReached, match=r"It dies\. \(m0 0\)"):
-        findings(judge, told())
+        findings(judge, two_phases())
 
 
 @pytest.mark.parametrize(
@@ -129,14 +129,14 @@ def test_where_a_scenario_did_not_bite_nothing_was_proven() -> None:
 def test_a_rule_that_is_broken_is_as_grave_as_its_level(requirement: str, expected: Verdict) -> None:
     judge = meets(Expectation(says="It is so.", sees="sent", api="LeaveGroup", requirement=requirement), ("m0",), MARKS, 0)
 
-    assert verdict(judge, told()) is expected
-    (found,) = findings(judge, told())
+    assert verdict(judge, two_phases()) is expected
+    (found,) = findings(judge, two_phases())
     assert (found.requirement, found.expected, found.proof, found.detail) == (requirement, "It is so.", Proof.LIVENESS, "m0 0")
 
 
 def test_a_rule_that_is_kept_is_said_to_be() -> None:
     judge = meets(Expectation(says="It is so.", sees="sent", api="Heartbeat", requirement="CLIENT-55"), ("m0",), MARKS, 0)
-    assert [finding.verdict for finding in findings(judge, told())] == [Verdict.OK]
+    assert [finding.verdict for finding in findings(judge, two_phases())] == [Verdict.OK]
 
 
 FAULTS = Plan(

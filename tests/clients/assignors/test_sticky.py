@@ -123,7 +123,7 @@ def _owning(**owned: str) -> list[GroupMember]:
     ]
 
 
-def _given(assignment: Assignment) -> dict[str, str]:
+def _owned_text(assignment: Assignment) -> dict[str, str]:
     return {member: " ".join(f"{topic[-1]}-{number}" for topic, number in owned) for member, owned in sorted(assignment.items())}
 
 
@@ -131,21 +131,21 @@ def _given(assignment: Assignment) -> dict[str, str]:
 def test_add_remove_two_consumers_two_topics() -> None:
     """As AbstractStickyAssignorTest.testAddRemoveTwoConsumersTwoTopics: who has too much keeps the first by partition, then topic, and not all of one topic."""
     first = sticky_assign(_owning(consumer1="", consumer2=""), TWO_TOPICS)
-    assert _given(first) == {"consumer1": "1-0 1-2 2-1 2-3", "consumer2": "1-1 2-0 2-2"}
+    assert _owned_text(first) == {"consumer1": "1-0 1-2 2-1 2-3", "consumer2": "1-1 2-0 2-2"}
 
-    second = sticky_assign(_owning(**_given(first), consumer3="", consumer4=""), TWO_TOPICS)
-    assert _given(second) == {"consumer1": "1-0 2-1", "consumer2": "2-0 1-1", "consumer3": "1-2 2-3", "consumer4": "2-2"}
+    second = sticky_assign(_owning(**_owned_text(first), consumer3="", consumer4=""), TWO_TOPICS)
+    assert _owned_text(second) == {"consumer1": "1-0 2-1", "consumer2": "2-0 1-1", "consumer3": "1-2 2-3", "consumer4": "2-2"}
 
     third = sticky_assign(_owning(consumer3="1-2 2-3", consumer4="2-2"), TWO_TOPICS)
-    assert _given(third) == {"consumer3": "1-2 2-3 1-0 2-1", "consumer4": "2-2 1-1 2-0"}
+    assert _owned_text(third) == {"consumer3": "1-2 2-3 1-0 2-1", "consumer4": "2-2 1-1 2-0"}
 
 
 def test_what_is_taken_away_of_a_balanced_group_is_shared_out_by_the_cooperative_one_in_two_rounds() -> None:
     owned = {"consumer1": "1-0 1-2 2-1 2-3", "consumer2": "1-1 2-0 2-2", "consumer3": "", "consumer4": ""}
     held = cooperative_sticky_assign(_owning(**owned), TWO_TOPICS)
 
-    assert _given(held) == {"consumer1": "1-0 2-1", "consumer2": "2-0 1-1", "consumer3": "", "consumer4": ""}
-    assert _given(cooperative_sticky_assign(_owning(**_given(held)), TWO_TOPICS))["consumer4"] == "2-2"
+    assert _owned_text(held) == {"consumer1": "1-0 2-1", "consumer2": "2-0 1-1", "consumer3": "", "consumer4": ""}
+    assert _owned_text(cooperative_sticky_assign(_owning(**_owned_text(held)), TWO_TOPICS))["consumer4"] == "2-2"
 
 
 def test_names_are_gone_through_as_javas_hash_map_does() -> None:

@@ -32,7 +32,7 @@ def states(subject: ConnectWorker) -> dict[str, WorkerState]:
     return {protocol.name: decode_worker_state(protocol.metadata) for protocol in subject.protocols()}
 
 
-def given(subject: ConnectWorker, now_ms: int = 0, version: int = 2, **fields: object) -> str | None:
+def accept(subject: ConnectWorker, now_ms: int = 0, version: int = 2, **fields: object) -> str | None:
     made = ConnectAssignment(leader="l", leader_url="u", version=version, **{"offset": 1, **fields})  # type: ignore[arg-type]  # fields by name
     return subject.accept(encode_connect_assignment(made), now_ms)
 
@@ -57,7 +57,7 @@ def test_each_protocols_metadata_has_its_version_the_url_and_the_offset() -> Non
 @pytest.mark.requirement("CONNECT-03")
 def test_the_metadata_names_what_is_run() -> None:
     subject = worker()
-    assert given(subject, assigned=JOBS) is None
+    assert accept(subject, assigned=JOBS) is None
 
     held = states(subject)["sessioned"].assignment
     assert held is not None
@@ -67,9 +67,9 @@ def test_the_metadata_names_what_is_run() -> None:
 @pytest.mark.requirement("CONNECT-07")
 def test_a_revocation_is_followed_up() -> None:
     subject = worker()
-    given(subject, assigned=JOBS)
+    accept(subject, assigned=JOBS)
 
-    assert given(subject, revoked=(("c", 0),)) == "connectors or tasks were revoked"
+    assert accept(subject, revoked=(("c", 0),)) == "connectors or tasks were revoked"
     held = states(subject)["compatible"].assignment
     assert held is not None
     assert held.assigned == (("c", -1),)
@@ -77,8 +77,8 @@ def test_a_revocation_is_followed_up() -> None:
 
 def test_an_eager_assignment_is_all_there_is() -> None:
     subject = worker(agreed="default")
-    given(subject, version=0, assigned=JOBS)
-    given(subject, version=0, assigned=(("c", 0),))
+    accept(subject, version=0, assigned=JOBS)
+    accept(subject, version=0, assigned=(("c", 0),))
 
     held = states(subject)["compatible"].assignment
     assert held is not None
@@ -88,7 +88,7 @@ def test_an_eager_assignment_is_all_there_is() -> None:
 @pytest.mark.requirement("CONNECT-09")
 def test_a_delay_is_waited_out_and_a_join_ends_it() -> None:
     subject = worker()
-    given(subject, now_ms=100, delay_ms=500)
+    accept(subject, now_ms=100, delay_ms=500)
 
     assert (subject.next_ms(), subject.due(599), subject.due(600)) == (600, False, True)
     subject.protocols()
@@ -97,13 +97,13 @@ def test_a_delay_is_waited_out_and_a_join_ends_it() -> None:
 
 @pytest.mark.requirement("CONNECT-12")
 def test_an_error_is_a_reason_to_join_again() -> None:
-    assert given(worker(), error=CONFIG_MISMATCH) == "the leader answered with error 1"
+    assert accept(worker(), error=CONFIG_MISMATCH) == "the leader answered with error 1"
 
 
 @pytest.mark.requirement("CONNECT-13")
 def test_who_cannot_read_far_enough_is_cut_off() -> None:
     subject = worker(config_end=1)
-    given(subject, offset=5)
+    accept(subject, offset=5)
 
     assert subject.is_cut_off
 
@@ -111,7 +111,7 @@ def test_who_cannot_read_far_enough_is_cut_off() -> None:
 @pytest.mark.requirement("CONNECT-14")
 def test_who_can_read_far_enough_says_the_new_offset() -> None:
     subject = worker(config_end=5)
-    given(subject, offset=5)
+    accept(subject, offset=5)
 
     assert not subject.is_cut_off
     assert states(subject)["sessioned"].offset == 5
@@ -120,7 +120,7 @@ def test_who_can_read_far_enough_says_the_new_offset() -> None:
 @pytest.mark.requirement("CONNECT-16")
 def test_an_assignment_of_a_later_version_is_read_as_the_newest() -> None:
     subject = worker()
-    given(subject, version=3, assigned=JOBS)
+    accept(subject, version=3, assigned=JOBS)
 
     held = states(subject)["sessioned"].assignment
     assert held is not None

@@ -36,7 +36,7 @@ def made(*, fails_at: int | None = None, policy: Policy = REFERENCE) -> tuple[Co
     return core, StreamsThread(core, settings, HandOver(core), Leading(core))
 
 
-def said(thread: StreamsThread) -> SubscriptionInfo:
+def subscription_info(thread: StreamsThread) -> SubscriptionInfo:
     (protocol,) = thread.protocols()
     assert protocol.name == "stream"
     return decode_subscription_info(decode_subscription(protocol.metadata).user_data or b"")
@@ -52,7 +52,7 @@ def give(thread: StreamsThread, *partitions: int, now_ms: int = 0, **fields: obj
 @pytest.mark.requirement("STREAMS-01", "STREAMS-02", "STREAMS-03")
 def test_a_thread_begins_with_its_newest_version_and_says_so_otherwise_each_time() -> None:
     _, thread = made()
-    first, second = said(thread), said(thread)
+    first, second = subscription_info(thread), subscription_info(thread)
 
     assert (first.version, first.latest, first.process) == (11, 11, OWN)
     assert second.process == first.process
@@ -66,7 +66,7 @@ def test_a_thread_names_what_it_runs_and_what_it_keeps() -> None:
     core.owned = frozenset({("t", 0)})
 
     assert thread.assigned == core.owned
-    assert said(thread).offset_sums == ((Task(0, 0), LATEST_OFFSET), (Task(0, 1), 0))
+    assert subscription_info(thread).offset_sums == ((Task(0, 0), LATEST_OFFSET), (Task(0, 1), 0))
 
 
 @pytest.mark.requirement("STREAMS-06", "STREAMS-07")
@@ -74,9 +74,9 @@ def test_a_thread_takes_up_the_version_that_all_know() -> None:
     _, thread = made()
 
     assert give(thread, version=8, commonly=8) == "the group agreed on another version"
-    assert (said(thread).version, said(thread).latest) == (8, 11)
+    assert (subscription_info(thread).version, subscription_info(thread).latest) == (8, 11)
     assert give(thread, version=8, commonly=9) == "the group agreed on another version"
-    assert said(thread).version == 9
+    assert subscription_info(thread).version == 9
     assert give(thread, version=9, commonly=9) is None
 
 
@@ -142,11 +142,11 @@ def test_an_application_that_fails_at_a_record_asks_once_that_all_of_it_end() ->
     core, thread = made(fails_at=20)
     core.positions = {("t", 0): 20}
     assert not thread.due(0)
-    assert said(thread).error == 0
+    assert subscription_info(thread).error == 0
 
     core.positions = {("t", 0): 21}
     assert [thread.due(0), thread.due(0)] == [True, False]
-    assert said(thread).error == SHUTDOWN_REQUESTED
+    assert subscription_info(thread).error == SHUTDOWN_REQUESTED
     assert core.failure is None
 
 

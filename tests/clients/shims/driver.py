@@ -47,7 +47,7 @@ class Shim:
         return await self.answer(await self.send(command, member, **fields))
 
     async def answer(self, number: int) -> Line:
-        return await self.seen(lambda line: line.get("id") == number)
+        return await self.until_line(lambda line: line.get("id") == number)
 
     async def send(self, command: str, member: str | None = None, **fields: Any) -> int:
         self._number += 1
@@ -64,9 +64,9 @@ class Shim:
     async def event(self, name: str, member: str | None = None, after: int = 0, **fields: Any) -> Line:
         """Return the first event of that name and those fields among the lines from number `after` on; wait for it."""
         wanted = {"name": name, "member": member, **fields}
-        return await self.seen(lambda line: all(line.get(key) == value for key, value in wanted.items()), after)
+        return await self.until_line(lambda line: all(line.get(key) == value for key, value in wanted.items()), after)
 
-    async def seen(self, is_wanted: Callable[[Line], bool], after: int = 0) -> Line:
+    async def until_line(self, is_wanted: Callable[[Line], bool], after: int = 0) -> Line:
         with trio.fail_after(WITHIN_S):
             while True:
                 async with self._changed:
@@ -133,7 +133,7 @@ async def running(argv: Sequence[str], env: Mapping[str, str]) -> AsyncIterator[
         nursery.start_soon(shim.read_stdout)
         nursery.start_soon(shim.read_stderr)
         try:
-            await shim.seen(lambda _line: True)
+            await shim.until_line(lambda _line: True)
             yield shim
         finally:
             if process.returncode is None:

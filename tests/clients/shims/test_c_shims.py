@@ -83,7 +83,7 @@ def fake(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(program)
 
 
-def _said(fake: str, *commands: Mapping[str, object], options: Sequence[str] = ()) -> list[dict[str, Any]]:
+def _shim_lines(fake: str, *commands: Mapping[str, object], options: Sequence[str] = ()) -> list[dict[str, Any]]:
     """Return what the shim says to these commands, from its hello to the end of its stdin."""
     asked = "".join(json.dumps({"id": place, **command}) + "\n" for place, command in enumerate(commands))
     ran = _run(fake, *options, stdin=asked)
@@ -104,7 +104,7 @@ SUBSCRIBE: Final[Mapping[str, object]] = {"command": "subscribe", "group": "g", 
 
 @needs_cc
 def test_the_library_says_who_it_is_and_what_nobody_took(fake: str) -> None:
-    hello, *rest = _said(fake, {**SUBSCRIBE, "rack": "r", "client_id": "c"})
+    hello, *rest = _shim_lines(fake, {**SUBSCRIBE, "rack": "r", "client_id": "c"})
 
     assert hello == {"name": "hello", "contract": 1, "client": "fake", "version": "1.2.3", "language": "c", "capabilities": ["classic", "commit"]}
     assert _answers(rest) == [{"id": 0, "ok": True, "ignored": ["rack", "client_id"]}]
@@ -115,7 +115,7 @@ def test_the_library_says_who_it_is_and_what_nobody_took(fake: str) -> None:
 def test_a_table_of_settings_takes_what_the_client_has(fake: str) -> None:
     fields = {**SUBSCRIBE, "client_id": "c", "session_timeout_ms": 6000}
 
-    assert _answers(_said(fake, fields, options=["table"])) == [{"id": 0, "ok": True, "ignored": ["client_id", "session_timeout_ms"]}]
+    assert _answers(_shim_lines(fake, fields, options=["table"])) == [{"id": 0, "ok": True, "ignored": ["client_id", "session_timeout_ms"]}]
 
 
 @needs_cc
@@ -133,7 +133,7 @@ def test_a_table_of_settings_takes_what_the_client_has(fake: str) -> None:
     ],
 )
 def test_the_event_of_a_commit_precedes_its_answer(fake: str, refuses: str, event: dict[str, Any], answer: dict[str, Any]) -> None:
-    lines = _said(fake, {**SUBSCRIBE, "refuses": refuses}, {"command": "commit", "mode": "sync", "offsets": [["t", 1, 9]]})
+    lines = _shim_lines(fake, {**SUBSCRIBE, "refuses": refuses}, {"command": "commit", "mode": "sync", "offsets": [["t", 1, 9]]})
     commit_event = next(line for line in lines if line.get("name") == "offsets_committed")
 
     assert event.items() <= commit_event.items()
@@ -144,7 +144,7 @@ def test_the_event_of_a_commit_precedes_its_answer(fake: str, refuses: str, even
 
 @needs_cc
 def test_a_record_that_was_pushed_waits_for_the_news_of_its_partition(fake: str) -> None:
-    lines = _said(fake, {**SUBSCRIBE, "pushes": True}, {"command": "pause"}, {"command": "commit"}, {"command": "position"})
+    lines = _shim_lines(fake, {**SUBSCRIBE, "pushes": True}, {"command": "pause"}, {"command": "commit"}, {"command": "position"})
 
     assert _names(lines)[1:4] == ["partitions_assigned", "callback_done", "records_consumed"]
     # Of t-0, which was not read unless a poll came before the pause, the position is what is committed or what was read.
@@ -163,14 +163,14 @@ def test_a_record_that_was_pushed_waits_for_the_news_of_its_partition(fake: str)
     ],
 )
 def test_what_the_client_has_not_is_unimplemented_and_the_member_stays_open(fake: str, command: dict[str, object], unimplemented: str) -> None:
-    answers = _answers(_said(fake, SUBSCRIBE, command, {"command": "resubscribe", "topics": ["u"]}))
+    answers = _answers(_shim_lines(fake, SUBSCRIBE, command, {"command": "resubscribe", "topics": ["u"]}))
 
     assert answers[1:] == [{"id": 1, "unimplemented": unimplemented}, {"id": 2, "ok": True}]
 
 
 @needs_cc
 def test_a_member_subscribes_once_and_is_none_before(fake: str) -> None:
-    lines = _said(
+    lines = _shim_lines(
         fake, {"command": "position"}, {"command": "subscribe", "group": "", "protocol": "classic"}, SUBSCRIBE, SUBSCRIBE, {"command": "close"}
     )
     answers = _answers(lines)
@@ -181,7 +181,9 @@ def test_a_member_subscribes_once_and_is_none_before(fake: str) -> None:
 
 @needs_cc
 def test_a_protocol_that_nobody_claimed_is_unimplemented(fake: str) -> None:
-    assert _answers(_said(fake, {**SUBSCRIBE, "group_protocol": "consumer"})) == [{"id": 0, "unimplemented": "this client has no such protocol"}]
+    assert _answers(_shim_lines(fake, {**SUBSCRIBE, "group_protocol": "consumer"})) == [
+        {"id": 0, "unimplemented": "this client has no such protocol"}
+    ]
 
 
 @needs_cc

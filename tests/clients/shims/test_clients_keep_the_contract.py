@@ -135,7 +135,7 @@ class Teller:
         shim, before = self.shim, self.mark("close m0")
         await self.note("close m0", "close", "m0")
         await shim.event("callback_done", "m1", after=before)
-        await shim.seen(lambda line: line.get("name") == "partitions_assigned" and line["partitions"] == BOTH, before)
+        await shim.until_line(lambda line: line.get("name") == "partitions_assigned" and line["partitions"] == BOTH, before)
         await self.note("after close", "assignment", "m0")
         self.mark("unsubscribe")
         await self.note("unsubscribe", "unsubscribe", "m1")

@@ -62,7 +62,7 @@ async def test_a_waiting_fetch_keeps_back_what_its_client_sent_after_it() -> Non
         await client.receive()
         await client.receive()
 
-        assert stage.seen("processed", api="Metadata")[0].at_ms == 500
+        assert stage.observations("processed", api="Metadata")[0].at_ms == 500
 
 
 @virtually
@@ -84,7 +84,7 @@ async def test_a_produce_without_acks_is_never_answered() -> None:
         client._asked.clear()
 
         assert _high_watermark(await client.ask(Api.FETCH, _fetch_body(20), 12)) == 21
-        assert stage.seen("response", api="Produce") == []
+        assert stage.observations("response", api="Produce") == []
 
 
 @virtually
@@ -94,7 +94,7 @@ async def test_a_commit_to_an_unknown_partition_is_refused_beside_one_that_is_ke
 
         assert await client.commit(5, 0, 7) == [0, 3]
         assert await client.commit(5, 0, topic="unknown") == [3]
-        assert len(stage.seen("processed", api="OffsetCommit")) == 2
+        assert len(stage.observations("processed", api="OffsetCommit")) == 2
 
 
 @virtually
@@ -140,7 +140,7 @@ async def test_what_the_broker_answers_itself_works_in_every_version_it_advertis
         for version in range(own["min_version"], own["max_version"] + 1):
             await client.ask(api, _asked(api), version)
 
-        assert {obs.error for obs in stage.seen("response", api=api.title)} <= {0, 36}
+        assert {obs.error for obs in stage.observations("response", api=api.title)} <= {0, 36}
         assert stage.closings() == []
 
 

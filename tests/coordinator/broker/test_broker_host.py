@@ -27,7 +27,7 @@ async def _brokers(client: Client) -> tuple[list[int], list[int], int]:
 
 
 def _expired(stage: Stage) -> int:
-    return sum(obs.rule is not None and obs.rule.startswith(ClassicEvent.SESSION_END.value) for obs in stage.seen("timer"))
+    return sum(obs.rule is not None and obs.rule.startswith(ClassicEvent.SESSION_END.value) for obs in stage.observations("timer"))
 
 
 @virtually
@@ -41,7 +41,7 @@ async def test_a_paused_broker_answers_nothing_until_it_goes_on_and_its_connecti
         with trio.move_on_after(5) as waiting:
             await member.receive()
         assert waiting.cancelled_caught
-        assert not stage.seen("processed", client="late")
+        assert not stage.observations("processed", client="late")
 
         stage.cluster.mend(stage.coordinator)
 

@@ -106,7 +106,7 @@ async def test_an_unknown_version_of_api_versions_is_answered_in_version_zero() 
 
         assert struct.unpack_from(">iihi", data) == (len(data) - 4, 7, 35, 1)  # length, correlation, error, one range
         assert struct.unpack_from(">hhh", data, 14) == (18, 0, 4)
-        (request,) = stage.seen("request")
+        (request,) = stage.observations("request")
         assert request.version == 99
         assert await client.ask(Api.METADATA, {"topics": ()}) != {}
 
@@ -148,12 +148,12 @@ async def test_a_parked_join_keeps_back_what_its_client_sent_after_it() -> None:
         await client.send(Api.METADATA, {"topics": ()})
         await trio.testing.wait_all_tasks_blocked()
 
-        assert [obs.api for obs in stage.seen("request")] == ["JoinGroup", "Metadata"]
-        assert [obs.api for obs in stage.seen("processed")] == ["JoinGroup"]
+        assert [obs.api for obs in stage.observations("request")] == ["JoinGroup", "Metadata"]
+        assert [obs.api for obs in stage.observations("processed")] == ["JoinGroup"]
         assert (await client.receive())["generation_id"] == 1
         await client.receive()
         assert [obs.api for obs in stage.trace if obs.kind in ("processed", "response")] == ["JoinGroup", "JoinGroup", "Metadata", "Metadata"]
-        assert stage.seen("processed", api="Metadata")[0].at_ms == 3_000
+        assert stage.observations("processed", api="Metadata")[0].at_ms == 3_000
 
 
 @virtually
@@ -164,12 +164,12 @@ async def test_reading_goes_on_behind_a_parked_request_only_within_its_bound() -
         for _ in range(INBOX_FRAMES_MAX * 2):
             await client.send(Api.HEARTBEAT, client.who())
         await trio.testing.wait_all_tasks_blocked()
-        arrived = len(stage.seen("request", api="Heartbeat"))
+        arrived = len(stage.observations("request", api="Heartbeat"))
 
         assert INBOX_FRAMES_MAX <= arrived <= INBOX_FRAMES_MAX + 2  # the last read may hold two
         for _ in range(INBOX_FRAMES_MAX * 2 + 1):
             await client.receive()
-        assert len(stage.seen("response", api="Heartbeat")) == INBOX_FRAMES_MAX * 2
+        assert len(stage.observations("response", api="Heartbeat")) == INBOX_FRAMES_MAX * 2
 
 
 @virtually
@@ -185,7 +185,7 @@ async def test_a_member_stays_when_its_client_goes_while_its_join_is_parked() ->
         assert view is not None
         assert (view.generation, len(view.members)) == (1, 1)
         assert stage.closings() == ["the client closed it"]
-        assert stage.seen("response", api="JoinGroup") == []
+        assert stage.observations("response", api="JoinGroup") == []
 
 
 @virtually
@@ -205,7 +205,7 @@ async def test_what_was_sent_behind_a_parked_join_is_taken_up_after_it_though_th
         view = stage.cluster.view("g")
         assert view is not None
         assert view.members == ()
-        assert stage.seen("processed", api="LeaveGroup")[0].at_ms == 3_000
+        assert stage.observations("processed", api="LeaveGroup")[0].at_ms == 3_000
 
 
 @virtually
@@ -219,8 +219,8 @@ async def test_a_client_that_does_not_take_its_answers_is_let_go() -> None:
         await trio.sleep(SEND_S_MAX + 1)
 
         assert stage.closings() == [f"the client did not take its answer to Metadata within {SEND_S_MAX:.0f} s"]
-        (answered,) = stage.seen("response")
-        (unsent,) = (obs for obs in stage.seen("event", who="link") if obs.body["name"] == "unsent")
+        (answered,) = stage.observations("response")
+        (unsent,) = (obs for obs in stage.observations("event", who="link") if obs.body["name"] == "unsent")
         assert unsent.exchange_id == answered.exchange_id
 
 
@@ -262,7 +262,7 @@ async def test_every_connection_is_told_with_its_peer_its_end_and_who_ended_it()
         await client.stream.aclose()
         await trio.testing.wait_all_tasks_blocked()
 
-        connected, closed = stage.seen("event", who="link")
+        connected, closed = stage.observations("event", who="link")
         assert (connected.node, connected.connection, connected.body) == (1, 1, {"name": "connected", "peer": "127.0.0.1:50001"})
         assert (closed.connection, closed.body) == (1, {"name": "closed", "reason": "the client closed it", "by": "client"})
 

@@ -22,7 +22,7 @@ def _arm(stage: Stage, action: Action, api: str = "Heartbeat", **selector: Any) 
 
 
 def _processed(stage: Stage) -> list[str | None]:
-    return [obs.client for obs in stage.seen("processed", api="Heartbeat")]
+    return [obs.client for obs in stage.observations("processed", api="Heartbeat")]
 
 
 async def _is_silent(client: Client) -> bool:
@@ -44,7 +44,7 @@ def test_a_frame_that_is_swallowed_is_answered_by_nobody_and_the_connection_live
 
             assert await client.heartbeat() == 0
             assert _processed(stage) == (["m0"] if direction == "request" else ["m0", "m0"])
-            assert len(stage.seen("response", api="Heartbeat")) == 1
+            assert len(stage.observations("response", api="Heartbeat")) == 1
             assert stage.stages("f") == ["armed", "triggered", "delivered"]
 
     story()
@@ -62,7 +62,7 @@ async def test_an_answer_that_is_corrupted_is_not_what_the_coordinator_said() ->
         except WireError:
             assert _processed(stage) == ["m0"]
         assert stage.stages("f") == ["armed", "triggered", "delivered"]
-        assert stage.seen("response", api="Heartbeat")[0].error == 0
+        assert stage.observations("response", api="Heartbeat")[0].error == 0
 
 
 @virtually
@@ -73,7 +73,7 @@ async def test_a_request_that_nobody_can_read_any_more_ends_its_connection() -> 
         await client.send(Api.JOIN_GROUP, client.join_body())
 
         assert await client.is_closed()
-        (closed,) = [obs.body["reason"] for obs in stage.seen("event", who="link") if obs.body["name"] == "closed"]
+        (closed,) = [obs.body["reason"] for obs in stage.observations("event", who="link") if obs.body["name"] == "closed"]
         assert "JoinGroup" in closed
         assert stage.stages("f") == ["armed", "triggered", "delivered"]
 
@@ -108,9 +108,9 @@ def test_a_frame_waits_until_another_connection_s_has_passed(direction: str) -> 
             assert [(await client.receive())["error_code"] for client in (second, first)] == [0, 0]
             if direction == "request":
                 assert _processed(stage) == ["m1", "m0"]
-            assert [obs.client for obs in stage.seen("response", api="Heartbeat")] == ["m1", "m0"]
+            assert [obs.client for obs in stage.observations("response", api="Heartbeat")] == ["m1", "m0"]
             assert stage.stages("f") == ["armed", "triggered", "delivered", "released"]
-            assert stage.seen("fault", stage="released")[0].body["by"] == "passing"
+            assert stage.observations("fault", stage="released")[0].body["by"] == "passing"
 
     story()
 
@@ -123,7 +123,7 @@ async def test_a_frame_that_nothing_overtakes_waits_for_its_time_or_until_it_is_
         began = trio.current_time()
         assert await client.heartbeat() == 0
         assert trio.current_time() - began == pytest.approx(0.5)
-        assert stage.seen("fault", stage="released")[0].body["by"] == "time"
+        assert stage.observations("fault", stage="released")[0].body["by"] == "time"
         stage.cluster.heal("f")
 
         for let_go in (stage.cluster.release, stage.cluster.heal):

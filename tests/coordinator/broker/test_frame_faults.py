@@ -20,7 +20,7 @@ def _arm(stage: Stage, action: Action, api: str = "Heartbeat", **selector: Any) 
 
 
 def _processed(stage: Stage, api: str = "Heartbeat") -> int:
-    return len(stage.seen("processed", api=api))
+    return len(stage.observations("processed", api=api))
 
 
 @virtually
@@ -32,7 +32,7 @@ async def test_an_answer_in_the_coordinators_stead_never_reaches_it() -> None:
         assert [await client.heartbeat(), await client.heartbeat()] == [27, 0]
         assert _processed(stage) == 1
         assert stage.stages("f") == ["armed", "triggered", "delivered"]
-        (struck,) = stage.seen("response", fault="f")
+        (struck,) = stage.observations("response", fault="f")
         assert (struck.error, struck.generation, struck.member) == (27, 1, client.member_id)
 
 
@@ -76,7 +76,7 @@ async def test_an_answer_that_cannot_be_said_fails_and_the_request_goes_on() -> 
 
         assert await client.heartbeat() == 0
         assert stage.stages("f") == ["armed", "triggered", "failed"]
-        assert "no_such_field" in stage.seen("fault", stage="failed")[0].body["why"]
+        assert "no_such_field" in stage.observations("fault", stage="failed")[0].body["why"]
 
 
 @virtually
@@ -129,7 +129,7 @@ async def test_an_answer_that_the_application_told_of_is_delivered_and_strikes_n
 
         assert await there.heartbeat() == 0
         assert stage.stages("f") == ["armed", "triggered", "failed", "delivered"]
-        assert stage.seen("fault", stage="delivered")[0].body["by"] == "application"
+        assert stage.observations("fault", stage="delivered")[0].body["by"] == "application"
 
 
 @virtually
@@ -162,7 +162,7 @@ async def test_an_answer_that_breaks_off_is_not_delivered() -> None:
         await trio.testing.wait_all_tasks_blocked()
         assert stage.closings() == ["the connection broke: reset by peer"]
         assert stage.stages("f") == ["armed", "triggered", "failed"]
-        assert stage.seen("fault", stage="failed")[0].body["why"] == "reset by peer"
+        assert stage.observations("fault", stage="failed")[0].body["why"] == "reset by peer"
 
 
 @DIRECTIONS
@@ -237,7 +237,7 @@ async def test_a_silent_connection_takes_bytes_and_answers_nothing_until_it_is_h
         with trio.move_on_after(5) as waited:
             await client.receive()
         assert waited.cancelled_caught
-        assert len(stage.seen("request", api="Heartbeat")) == 3
+        assert len(stage.observations("request", api="Heartbeat")) == 3
         assert stage.closings() == []
 
         stage.cluster.heal("f")
@@ -258,9 +258,9 @@ async def test_a_cut_ends_the_connection_before_or_after_the_coordinator_acted(d
         await trio.testing.wait_all_tasks_blocked()
         assert _processed(stage) == (0 if direction == "request" else 1)
         assert stage.stages("f") == ["armed", "triggered", "delivered"]
-        (closed,) = stage.seen("event", name="closed")
+        (closed,) = stage.observations("event", name="closed")
         assert (closed.body["reason"], closed.body["by"]) == ("fault f cut it", "fault")
-        (delivered,) = stage.seen("fault", stage="delivered")
+        (delivered,) = stage.observations("fault", stage="delivered")
         assert delivered.seq > closed.seq
 
 
@@ -323,7 +323,7 @@ async def test_a_move_that_cannot_be_says_why(api: str, move: Move, why: str) ->
         await client.ask(Api.METADATA, {"topics": ()})
         await client.heartbeat()
         assert stage.stages("f") == ["armed", "triggered", "failed"]
-        assert why in stage.seen("fault", stage="failed")[0].body["why"]
+        assert why in stage.observations("fault", stage="failed")[0].body["why"]
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ async def test_each_member_is_told_its_own_partitions() -> None:
     async with staged() as stage:
         first, second = await stage.stable("m0", "m1")
 
-        by_name = {obs.member: obs.partitions for obs in stage.seen("response", api="SyncGroup", generation=2)}
+        by_name = {obs.member: obs.partitions for obs in stage.observations("response", api="SyncGroup", generation=2)}
         assert by_name == {first.member_id: (("t", 0),), second.member_id: (("t", 1),)}
 
 
@@ -59,7 +59,7 @@ async def test_a_silent_member_is_gone_when_its_session_ends() -> None:
             last = await first.heartbeat()
 
         assert last == 27
-        assert [(obs.at_ms, obs.member) for obs in stage.seen("timer", rule="SessionEnd/Stable/session-ends")] == [(10_000, second.member_id)]
+        assert [(obs.at_ms, obs.member) for obs in stage.observations("timer", rule="SessionEnd/Stable/session-ends")] == [(10_000, second.member_id)]
 
 
 @virtually
@@ -161,7 +161,7 @@ async def test_a_move_is_seen_in_metadata_and_by_every_group_where_none_is_named
         after = await leaders()
         assert len(after) == 50
         assert after == [(1 - leader, epoch + 1) for leader, epoch in before]
-        (moved,) = stage.seen("event", name="moved")
+        (moved,) = stage.observations("event", name="moved")
         assert moved.body["partitions"] == 50
 
 

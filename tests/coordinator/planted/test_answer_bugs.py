@@ -16,14 +16,14 @@ def _arrived(api: Api, version: int) -> IncomingRequest:
     return IncomingRequest(wire=WireRequest(api=api, version=version, correlation=7, client_id="c", body={}), columns={"node": 1})
 
 
-def _said(name: str, api: Api, version: int, body: dict[str, Any]) -> dict[str, Any] | None:
+def _wrong_answer(name: str, api: Api, version: int, body: dict[str, Any]) -> dict[str, Any] | None:
     return BY_NAME[name].line.says(_arrived(api, version), body)
 
 
 def test_one_version_of_an_api_is_answered_wrongly() -> None:
-    assert _said("wrong/Heartbeat-v3", Api.HEARTBEAT, 3, {"error_code": 0}) == {"error_code": 27}
-    assert _said("wrong/Heartbeat-v3", Api.HEARTBEAT, 4, {"error_code": 0}) == {"error_code": 0}
-    assert _said("wrong/Heartbeat-v3", Api.SYNC_GROUP, 3, {"error_code": 0}) == {"error_code": 0}
+    assert _wrong_answer("wrong/Heartbeat-v3", Api.HEARTBEAT, 3, {"error_code": 0}) == {"error_code": 27}
+    assert _wrong_answer("wrong/Heartbeat-v3", Api.HEARTBEAT, 4, {"error_code": 0}) == {"error_code": 0}
+    assert _wrong_answer("wrong/Heartbeat-v3", Api.SYNC_GROUP, 3, {"error_code": 0}) == {"error_code": 0}
 
 
 def test_every_version_that_the_newest_release_answers_has_its_bug() -> None:
@@ -34,7 +34,7 @@ def test_every_version_that_the_newest_release_answers_has_its_bug() -> None:
 def test_every_member_is_told_that_it_leads() -> None:
     body = {"error_code": 0, "leader": "a", "member_id": "b"}
 
-    assert _said("leader-told-to-all", Api.JOIN_GROUP, 9, body) == {"error_code": 0, "leader": "b", "member_id": "b"}
+    assert _wrong_answer("leader-told-to-all", Api.JOIN_GROUP, 9, body) == {"error_code": 0, "leader": "b", "member_id": "b"}
 
 
 def test_an_answer_carries_another_correlation_id() -> None:

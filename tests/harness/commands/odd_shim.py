@@ -27,7 +27,7 @@ class Odd:
             return command | {"client_id": "somebody"}
         return command
 
-    def said(self, body: dict[str, Any]) -> list[str]:
+    def lines_for(self, body: dict[str, Any]) -> list[str]:
         """Return the lines in place of `body`."""
         name, line = body.get("name"), json.dumps(body)
         if self.oddity == "breaks a line" and name == "partitions_assigned":
@@ -53,7 +53,7 @@ async def _run(odd: Odd) -> None:
         body = json.loads(line)
         if odd.oddity == f"has no {asked.get(body.get('id', -1))}":
             body = {"id": body["id"], "member": body.get("member", ""), "unimplemented": "no such thing"}
-        for name in odd.said(body):
+        for name in odd.lines_for(body):
             await stdout.write(name + "\n")
         await stdout.flush()
 

@@ -17,7 +17,7 @@ def holds_at(condition: Condition, story: Story) -> int | None:
     return next((obs.seq for obs in story.trace if watcher.feed(obs)), None)
 
 
-def told(story: Story, name: str, *partitions: TopicPartition, client: str = "m0") -> None:
+def add_callback(story: Story, name: str, *partitions: TopicPartition, client: str = "m0") -> None:
     """Tell of a callback as the driver records it: with the partitions in their column."""
     story.see("event", who="shim", client=client, body={"name": f"partitions_{name}"}, partitions=partitions)
 
@@ -85,11 +85,11 @@ def test_a_group_is_stable_once_every_member_has_synced_and_knows_its_partitions
     story.sync("m0", generation=1)
     story.sync("m1", member="m1-1", generation=1)
     stable(story)
-    told(story, "assigned", T0)
+    add_callback(story, "assigned", T0)
     assert holds_at(Stable(members=("m0",)), story) == story.trace[-1].seq
     assert holds_at(Stable(members=("m0", "m1")), story) is None
 
-    told(story, "assigned", T1, client="m1")
+    add_callback(story, "assigned", T1, client="m1")
     assert holds_at(Stable(members=("m0", "m1")), story) == story.trace[-1].seq
 
 
@@ -97,13 +97,13 @@ def test_a_newer_generation_asks_for_everything_anew() -> None:
     story = Story()
     story.join(generation=1)
     story.sync(generation=1)
-    told(story, "assigned", T0)
+    add_callback(story, "assigned", T0)
     story.join(generation=2)
     stable(story, generation=2)
     assert holds_at(Stable(members=("m0",)), story) is None
 
     story.sync(generation=2)
-    told(story, "assigned", T0)
+    add_callback(story, "assigned", T0)
     assert holds_at(Stable(members=("m0",)), story) == story.trace[-1].seq
 
 
@@ -111,7 +111,7 @@ def test_a_callback_may_be_recorded_before_the_answer_that_caused_it() -> None:
     story = Story()
     story.join(generation=1)
     request = story.request(Api.SYNC_GROUP, member="m0-1", generation=1)
-    told(story, "assigned", T0)
+    add_callback(story, "assigned", T0)
     answer = story.answer(request)
     stable(story)
 
@@ -122,7 +122,7 @@ def test_stable_after_a_mark_needs_a_sync_and_a_callback_after_it() -> None:
     story = Story()
     story.join(generation=1)
     story.sync(generation=1)
-    told(story, "assigned", T0)
+    add_callback(story, "assigned", T0)
     stable(story)
     story.mark("later")
     assert holds_at(Stable(members=("m0",), after="later"), story) is None
@@ -130,7 +130,7 @@ def test_stable_after_a_mark_needs_a_sync_and_a_callback_after_it() -> None:
     story.see("transition", group="g", state_after="PreparingRebalance", generation=1)
     story.join(generation=2)
     story.sync(generation=2)
-    told(story, "assigned", T0)
+    add_callback(story, "assigned", T0)
     stable(story, generation=2)
     assert holds_at(Stable(members=("m0",), after="later"), story) == story.trace[-1].seq
 
@@ -139,13 +139,13 @@ def test_a_cooperative_member_that_keeps_what_it_has_need_not_be_called_again() 
     story = Story()
     story.join(generation=1, protocol="cooperative-sticky")
     story.sync(generation=1, gets=[T0, T1])
-    told(story, "assigned", T0, T1)
+    add_callback(story, "assigned", T0, T1)
     story.join(generation=2, protocol="cooperative-sticky")
     story.sync(generation=2, gets=[T0])
     stable(story, generation=2)
     assert holds_at(Stable(members=("m0",), after=None), story) is None
 
-    told(story, "revoked", T1)
+    add_callback(story, "revoked", T1)
     assert holds_at(Stable(members=("m0",)), story) == story.trace[-1].seq
 
 
@@ -155,7 +155,7 @@ def test_an_eager_member_must_be_called_again_even_for_the_same_partitions() -> 
         story.join(generation=generation)
         story.sync(generation=generation, gets=[T0])
         if generation == 1:
-            told(story, "assigned", T0)
+            add_callback(story, "assigned", T0)
     stable(story, generation=2)
 
     assert holds_at(Stable(members=("m0",)), story) is None
@@ -174,7 +174,7 @@ def test_a_group_that_is_not_stable_is_not() -> None:
     story = Story()
     story.join(generation=1)
     story.sync(generation=1)
-    told(story, "assigned", T0)
+    add_callback(story, "assigned", T0)
     story.see("transition", group="g", state_after="PreparingRebalance", generation=1)
 
     assert holds_at(Stable(members=("m0",)), story) is None
@@ -202,8 +202,8 @@ def test_a_condition_reads_as_a_reader_of_a_report_wants_it(condition: Condition
 def test_what_an_eager_assignment_does_not_name_is_gone_when_a_cooperative_one_follows() -> None:
     """An eager assignment replaces: else the cooperative one after it would never be all that the application knows."""
     story = Story()
-    told(story, "assigned", T0, T1)
-    told(story, "assigned", T0)
+    add_callback(story, "assigned", T0, T1)
+    add_callback(story, "assigned", T0)
     story.join(protocol="cooperative-sticky")
     story.sync(gets=[T0])
     stable(story)
@@ -215,7 +215,7 @@ def test_what_an_eager_assignment_does_not_name_is_gone_when_a_cooperative_one_f
 @pytest.mark.parametrize("name", ["kill", "exit"])
 def test_a_group_is_not_stable_with_a_member_that_is_gone(name: str) -> None:
     story = Story().member(gets=[T0])
-    told(story, "assigned", T0)
+    add_callback(story, "assigned", T0)
     story.kit(name, "m0")
     stable(story)
 

@@ -20,13 +20,13 @@ def ended(status: int | None, *, commanded: bool = False, shared: bool = False, 
     if spoke:
         story.find()
     else:
-        story.said(Api.METADATA)
+        story.exchange(Api.METADATA)
     how: dict[str, Any] = {"status": status, "how": str(Ending(status=status)), "gave_up": False}
     story.kit("exit", "m0", commanded=commanded, shared=shared, stderr=list(stderr), **how)
     return story
 
 
-def told(story: Story) -> Judgement:
+def judgement_of(story: Story) -> Judgement:
     return judged(story, says(OK))
 
 
@@ -45,7 +45,7 @@ def told(story: Story) -> Judgement:
     ],
 )
 def test_an_uncommanded_end_after_the_client_spoke_is_a_crash_and_failed(status: int, observed: str) -> None:
-    crashed = told(ended(status, stderr=("goroutine 17", "panic: nil")))
+    crashed = judgement_of(ended(status, stderr=("goroutine 17", "panic: nil")))
 
     assert crashed.verdict is Verdict.FAILED
     assert [(finding.observed, finding.detail) for finding in crashed.findings] == [(observed, "goroutine 17 | panic: nil")]
@@ -55,38 +55,38 @@ def test_an_uncommanded_end_after_the_client_spoke_is_a_crash_and_failed(status:
 @pytest.mark.parametrize(("status", "number"), [(-9, 9), (-15, 15), (-2, 2), (-1, 1), (137, 9), (143, 15), (130, 2)])
 @pytest.mark.parametrize("spoke", [True, False])
 def test_who_is_killed_from_outside_has_done_nothing(status: int, number: int, *, spoke: bool) -> None:
-    killed = told(ended(status, spoke=spoke))
+    killed = judgement_of(ended(status, spoke=spoke))
 
     assert (killed.verdict, killed.findings, killed.is_blurred) == (Verdict.INCONCLUSIVE, (), True)
     assert killed.reason == f"the process of m0 was killed from outside (signal {number})"
 
 
 def test_one_before_the_client_spoke_is_broken() -> None:
-    early = told(ended(1, spoke=False))
+    early = judgement_of(ended(1, spoke=False))
 
     assert early.verdict is Verdict.BROKEN
     assert early.reason == "the shim exited with status 1 before its client spoke: nothing on stderr"
 
 
 def test_the_end_of_a_process_that_others_shared_says_nothing_of_this_case() -> None:
-    shared = told(ended(-11, shared=True, stderr=("panic", "at 7")))
+    shared = judgement_of(ended(-11, shared=True, stderr=("panic", "at 7")))
 
     assert shared.is_blurred
     assert shared.verdict is Verdict.INCONCLUSIVE
     assert shared.shared_ends == ("killed by signal 11: panic | at 7",)
-    assert told(ended(1, shared=True)).shared_ends == ("exited with status 1: nothing on stderr",)
+    assert judgement_of(ended(1, shared=True)).shared_ends == ("exited with status 1: nothing on stderr",)
 
 
 def test_a_process_of_many_that_ends_while_one_of_them_closes_was_not_asked_to() -> None:
-    shared = told(ended(1, commanded=True, shared=True, stderr=("NetworkError: Client is closed",)))
+    shared = judgement_of(ended(1, commanded=True, shared=True, stderr=("NetworkError: Client is closed",)))
 
     assert (shared.is_blurred, shared.shared_ends) == (True, ("exited with status 1: NetworkError: Client is closed",))
-    assert not told(ended(0, commanded=True, shared=True)).is_blurred
-    assert not told(ended(1, commanded=True)).is_blurred
+    assert not judgement_of(ended(0, commanded=True, shared=True)).is_blurred
+    assert not judgement_of(ended(1, commanded=True)).is_blurred
 
 
 def test_a_shared_process_that_is_killed_from_outside_has_not_crashed() -> None:
-    killed = told(ended(-9, shared=True))
+    killed = judgement_of(ended(-9, shared=True))
 
     assert (killed.is_blurred, killed.shared_ends) == (True, ())
 

@@ -25,13 +25,13 @@ def subscribed(**answer: Any) -> Story:
     return story
 
 
-def told(story: Story, *findings: Finding) -> Judgement:
+def judgement_of(story: Story, *findings: Finding) -> Judgement:
     return judged(story, says(*(findings or (OK,))), plan=PLAN)
 
 
 @pytest.mark.parametrize("found", [OK, ABSENT])
 def test_a_client_of_which_no_request_came_is_neither_right_nor_wrong(found: Finding) -> None:
-    mute = told(subscribed(), found)
+    mute = judgement_of(subscribed(), found)
 
     assert (mute.verdict, mute.reason) == (Verdict.INCONCLUSIVE, "the shim answered, and no request of its client came")
     assert not mute.wants_repetition
@@ -42,23 +42,23 @@ def test_the_kits_own_company_speaks_for_nobody() -> None:
     story.kit("command", "a0", command="subscribe", fields={**DEFAULTS, "client_id": "a0"})
     story.find("a0")
 
-    assert told(story).verdict is Verdict.INCONCLUSIVE
+    assert judgement_of(story).verdict is Verdict.INCONCLUSIVE
 
 
 def test_a_client_that_asks_for_metadata_alone_is_not_right_and_may_be_wrong() -> None:
     story = subscribed()
-    story.said(Api.METADATA)
+    story.exchange(Api.METADATA)
 
-    assert (told(story).verdict, told(story).reason) == (Verdict.INCONCLUSIVE, "the client sent no request of the group protocol")
-    assert told(story, ABSENT).verdict is Verdict.FAILED
+    assert (judgement_of(story).verdict, judgement_of(story).reason) == (Verdict.INCONCLUSIVE, "the client sent no request of the group protocol")
+    assert judgement_of(story, ABSENT).verdict is Verdict.FAILED
 
 
 def test_a_client_that_speaks_is_judged() -> None:
     story = subscribed()
     story.find()
 
-    assert told(story).verdict is Verdict.OK
-    assert told(Story()).verdict is Verdict.OK
+    assert judgement_of(story).verdict is Verdict.OK
+    assert judgement_of(Story()).verdict is Verdict.OK
 
 
 @pytest.mark.parametrize(
@@ -74,8 +74,8 @@ def test_a_shim_that_tells_what_needs_frames_before_there_are_any_made_it_up(nam
     story.tell(name, **body)
     story.find()
 
-    assert told(story).verdict is Verdict.BROKEN
-    assert told(story).reason == f"the shim of m0 told {name} although its client had sent no request of the group protocol"
+    assert judgement_of(story).verdict is Verdict.BROKEN
+    assert judgement_of(story).reason == f"the shim of m0 told {name} although its client had sent no request of the group protocol"
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_what_a_client_can_tell_by_itself_is_no_lie(name: str, body: dict[str, A
     story.tell(name, **body)
     story.find()
 
-    assert told(story).verdict is Verdict.OK
+    assert judgement_of(story).verdict is Verdict.OK
 
 
 def test_a_client_that_cannot_be_named_is_not_taken_for_silent() -> None:

@@ -20,11 +20,11 @@ def _response(seq: int, error: int) -> Observation:
     return _obs(seq, "response", api="OffsetCommit", error=error)
 
 
-def _told(seq: int, name: str = "offsets_committed", **body: Any) -> Observation:
+def _event(seq: int, name: str = "offsets_committed", **body: Any) -> Observation:
     return _obs(seq, "event", body={"name": name, **body})
 
 
-UNKNOWN = _told(3, outcome="unknown")
+UNKNOWN = _event(3, outcome="unknown")
 
 
 def test_a_refused_commit_of_unknown_outcome_is_waited_for() -> None:
@@ -42,9 +42,9 @@ def test_one_that_was_accepted_is_not() -> None:
 
 
 def test_one_whose_application_heard_of_an_error_is_not() -> None:
-    assert untold([UNKNOWN, _request(4), _response(5, 25), _told(6, "error", error="UNKNOWN_MEMBER_ID")]) == []
+    assert untold([UNKNOWN, _request(4), _response(5, 25), _event(6, "error", error="UNKNOWN_MEMBER_ID")]) == []
 
 
 def test_a_client_that_tells_how_its_commits_went_is_never_waited_for() -> None:
-    assert untold([_request(1), _response(2, 25), _told(3, success=False)]) == []
-    assert untold([UNKNOWN, _request(4), _response(5, 25), _told(6, success=True)]) == []
+    assert untold([_request(1), _response(2, 25), _event(3, success=False)]) == []
+    assert untold([UNKNOWN, _request(4), _response(5, 25), _event(6, success=True)]) == []

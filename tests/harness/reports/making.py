@@ -26,7 +26,7 @@ from groupproof.harness.running.plans.client_stage import Stage
 from groupproof.harness.subjects.subject import ReferenceSubject
 from groupproof.protocol.trace import Trace
 
-__all__ = ["BY_ID", "REBALANCE", "SHARED", "a_case", "a_result", "known", "played", "ruling", "summary_of"]
+__all__ = ["BY_ID", "REBALANCE", "SHARED", "a_case", "a_result", "known_failure", "played", "ruling", "summary_of"]
 
 BY_ID = {case.id: case for case in CASES}
 REBALANCE = "heartbeat/classic/rebalance-in-progress"
@@ -78,7 +78,9 @@ def a_result(verdict: Verdict = Verdict.OK, case: Case | None = None, *, traces:
     return CaseResult(case=case or a_case(), ruling=ruling(verdict, **columns), plays=plays, duration_s=1.25, trouble=trouble)
 
 
-def known(case: str, verdict: Verdict = Verdict.FAILED, *, reason: str = "drops its id on 27", source: str = "https://example.org/1") -> KnownFailure:
+def known_failure(
+    case: str, verdict: Verdict = Verdict.FAILED, *, reason: str = "drops its id on 27", source: str = "https://example.org/1"
+) -> KnownFailure:
     return KnownFailure(
         case=case, verdict=verdict, reason=reason, source=source, subject=SpecifierSet(), fingerprint="0123456789ab", where="known.toml, entry 1"
     )

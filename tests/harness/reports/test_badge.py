@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 import pytest
-from tests.harness.reports.making import a_case, a_result, known, summary_of
+from tests.harness.reports.making import a_case, a_result, known_failure, summary_of
 
 from groupproof.harness.model.verdicts import Verdict
 from groupproof.harness.reports.badge import badge
@@ -43,7 +43,7 @@ def test_a_partial_run_is_yellow_and_says_how_much_was_judged() -> None:
 
 
 def test_excuses_are_told_and_doubts_take_the_green_away() -> None:
-    excused = badge(summary_of(a_result(Verdict.FAILED), excused={CASE.id: known(CASE.id)}))
+    excused = badge(summary_of(a_result(Verdict.FAILED), excused={CASE.id: known_failure(CASE.id)}))
     stale = badge(summary_of(a_result(), stale=["known.toml, entry 1: passes"]))
     interrupted = badge(summary_of(a_result(), interrupted=True))
 

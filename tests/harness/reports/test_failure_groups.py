@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.harness.reports.making import a_case, a_result, known
+from tests.harness.reports.making import a_case, a_result, known_failure
 from tests.harness.reports.report_of import report
 
 from groupproof.harness.judging.summary.run_summary import CaseReport
@@ -11,9 +11,9 @@ from groupproof.harness.model.verdicts import Goodbye, Verdict
 from groupproof.harness.reports.failure_groups import NAMED_MAX, and_more, cause_in, cause_of, folded
 
 
-def told(number: int, verdict: Verdict = Verdict.FAILED, excuse: str = "", **columns: Any) -> CaseReport:
+def case_report(number: int, verdict: Verdict = Verdict.FAILED, excuse: str = "", **columns: Any) -> CaseReport:
     case = a_case(f"join/classic/n{number}")
-    return CaseReport(result=a_result(verdict, case, **columns), excuse=known(case.id, reason=excuse) if excuse else None)
+    return CaseReport(result=a_result(verdict, case, **columns), excuse=known_failure(case.id, reason=excuse) if excuse else None)
 
 
 def test_what_is_alike_stands_together_in_the_order_of_the_first() -> None:
@@ -23,16 +23,16 @@ def test_what_is_alike_stands_together_in_the_order_of_the_first() -> None:
 @pytest.mark.parametrize(
     ("one", "other", "alike"),
     [
-        (told(1, fingerprint="ab"), told(2, fingerprint="ab", observed="It fell 3 times."), True),
-        (told(1, fingerprint="ab"), told(2, fingerprint="cd"), False),
-        (told(1, fingerprint="ab"), told(2, Verdict.NON_STRICT, fingerprint="ab"), False),
-        (told(1, fingerprint="ab"), told(2, fingerprint="ab", excuse="known"), False),
-        (told(1, fingerprint="ab", excuse="one"), told(2, fingerprint="ab", excuse="another"), False),
-        (told(1, Verdict.INCONCLUSIVE), told(2, Verdict.INCONCLUSIVE), True),
-        (told(1, Verdict.BROKEN, observed="a bad line"), told(2, Verdict.BROKEN, observed="another"), False),
+        (case_report(1, fingerprint="ab"), case_report(2, fingerprint="ab", observed="It fell 3 times."), True),
+        (case_report(1, fingerprint="ab"), case_report(2, fingerprint="cd"), False),
+        (case_report(1, fingerprint="ab"), case_report(2, Verdict.NON_STRICT, fingerprint="ab"), False),
+        (case_report(1, fingerprint="ab"), case_report(2, fingerprint="ab", excuse="known"), False),
+        (case_report(1, fingerprint="ab", excuse="one"), case_report(2, fingerprint="ab", excuse="another"), False),
+        (case_report(1, Verdict.INCONCLUSIVE), case_report(2, Verdict.INCONCLUSIVE), True),
+        (case_report(1, Verdict.BROKEN, observed="a bad line"), case_report(2, Verdict.BROKEN, observed="another"), False),
         (
-            told(1, Verdict.OK, goodbye=Goodbye.UNCLEAN, goodbye_reason="m0 closed without a LeaveGroup"),
-            told(2, Verdict.OK, goodbye=Goodbye.UNCLEAN, goodbye_reason="m0 had to be killed"),
+            case_report(1, Verdict.OK, goodbye=Goodbye.UNCLEAN, goodbye_reason="m0 closed without a LeaveGroup"),
+            case_report(2, Verdict.OK, goodbye=Goodbye.UNCLEAN, goodbye_reason="m0 had to be killed"),
             False,
         ),
     ],

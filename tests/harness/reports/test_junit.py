@@ -5,7 +5,7 @@ from typing import Any
 from xml.etree import ElementTree as xml
 
 import pytest
-from tests.harness.reports.making import a_case, a_result, known, summary_of
+from tests.harness.reports.making import a_case, a_result, known_failure, summary_of
 
 from groupproof.harness.judging.summary.baseline import Change, Delta
 from groupproof.harness.model.case import Case
@@ -86,7 +86,7 @@ def test_a_case_that_was_not_reached_is_skipped_and_says_so() -> None:
 
 
 def test_an_excused_case_is_skipped_with_the_reason() -> None:
-    suite = suite_of(a_result(Verdict.FAILED), excused={CASE.id: known(CASE.id)})
+    suite = suite_of(a_result(Verdict.FAILED), excused={CASE.id: known_failure(CASE.id)})
 
     skipped = suite.find("testcase/skipped")
     assert skipped is not None

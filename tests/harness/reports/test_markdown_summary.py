@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tests.harness.reports.making import a_case, a_result, known, summary_of
+from tests.harness.reports.making import a_case, a_result, known_failure, summary_of
 
 from groupproof.harness.judging.summary.baseline import Change, Delta
 from groupproof.harness.judging.summary.shards import Share
@@ -52,7 +52,7 @@ def test_an_interrupted_run_says_how_far_it_came() -> None:
 def test_excuses_stale_expectations_and_goodbyes_are_told() -> None:
     results = [a_result(Verdict.FAILED, FAILED), a_result(goodbye=Goodbye.UNCLEAN)]
 
-    text = summary(summary_of(*results, excused={FAILED.id: known(FAILED.id)}, stale=["known.toml, entry 1: passes"]), "out")
+    text = summary(summary_of(*results, excused={FAILED.id: known_failure(FAILED.id)}, stale=["known.toml, entry 1: passes"]), "out")
 
     assert "Known: drops its id on 27 (https://example.org/1)" in text
     assert "- known.toml, entry 1: passes" in text

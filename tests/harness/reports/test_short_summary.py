@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.harness.reports.making import a_case, a_result, known, summary_of
+from tests.harness.reports.making import a_case, a_result, known_failure, summary_of
 from tests.harness.reports.report_of import report
 
 from groupproof.harness.model.verdicts import Verdict
@@ -13,7 +13,7 @@ from groupproof.harness.reports.short_summary import short
 
 def test_the_summary_that_a_run_wrote_is_taken(tmp_path: Path) -> None:
     case = a_case()
-    write_report(summary_of(a_result(Verdict.FAILED, case), excused={case.id: known(case.id)}), tmp_path)
+    write_report(summary_of(a_result(Verdict.FAILED, case), excused={case.id: known_failure(case.id)}), tmp_path)
 
     assert short([tmp_path]) == short([tmp_path / "report.json"]) == (tmp_path / "summary.md").read_text()
     assert "drops its id on 27" in short([tmp_path])

@@ -44,7 +44,7 @@ class Still(Group):
         place = connection - 1 if partition is None else partition
         for number in range(times):
             self.pass_ms(every_ms)
-            self.said(
+            self.exchange(
                 Api.OFFSET_COMMIT, client, member=member, generation=generation, connection=connection, offsets=(("t", place, first + number * step),)
             )  # fmt: skip
 
@@ -77,7 +77,7 @@ ACTS: st.SearchStrategy[Callable[[Still], object]] = st.one_of(
     st.builds(lambda: lambda story: story.fault("lag")),
     st.builds(lambda: lambda story: story.kit("command", "m0", command="subscribe", fields={})),
     st.builds(lambda c: lambda story: story.request(Api.HEARTBEAT, c, member=MEMBERS[c][0], generation=2, connection=MEMBERS[c][1]), _CLIENTS),
-    st.builds(lambda c, n: lambda story: story.said(Api.FETCH, c, connection=MEMBERS[c][1], offsets=(("t", n, 0),)), _CLIENTS, st.integers(0, 1)),
+    st.builds(lambda c, n: lambda story: story.exchange(Api.FETCH, c, connection=MEMBERS[c][1], offsets=(("t", n, 0),)), _CLIENTS, st.integers(0, 1)),
     st.builds(lambda s: lambda story: story.moves("Stable", s, 2), st.sampled_from(["Empty", "PreparingRebalance", "Dead"])),
 )  # fmt: skip
 

@@ -13,15 +13,15 @@ from groupproof.protocol.trace import Trace, write_trace
 from groupproof.protocol.trace_columns import write_parquet
 
 
-def told() -> Trace:
+def one_member_trace() -> Trace:
     return Story().member().trace
 
 
 def test_lines_plain_or_packed_and_parquet_under_any_name_are_read(tmp_path: Path) -> None:
-    text = "\n".join(write_trace(told()))
+    text = "\n".join(write_trace(one_member_trace()))
     (tmp_path / "trace.ndjson").write_text(text)
     (tmp_path / "trace.ndjson.gz").write_bytes(gzip.compress(text.encode()))
-    write_parquet(tmp_path / "trace.parquet", told())
+    write_parquet(tmp_path / "trace.parquet", one_member_trace())
     (tmp_path / "columns").write_bytes((tmp_path / "trace.parquet").read_bytes())
 
     read = [list(stream(tmp_path / name)) for name in ("trace.ndjson", "trace.ndjson.gz", "trace.parquet", "columns")]
@@ -32,7 +32,7 @@ def test_lines_plain_or_packed_and_parquet_under_any_name_are_read(tmp_path: Pat
 
 def test_a_folder_of_parquet_is_one_trace(tmp_path: Path) -> None:
     (tmp_path / "run=r").mkdir()
-    write_parquet(tmp_path / "run=r" / "part-0.parquet", told())
+    write_parquet(tmp_path / "run=r" / "part-0.parquet", one_member_trace())
 
     assert traces_in(tmp_path) == [tmp_path]
     assert len(list(stream(tmp_path))) == 4
@@ -65,7 +65,7 @@ def test_without_pyarrow_the_environment_is_to_blame(tmp_path: Path, monkeypatch
     def missing() -> None:
         raise trace_columns.MissingArrow("columns need an extra")
 
-    write_parquet(tmp_path / "trace.parquet", told())
+    write_parquet(tmp_path / "trace.parquet", one_member_trace())
     monkeypatch.setattr(trace_columns, "_arrow", missing)
 
     with pytest.raises(BrokenEnvironment, match="columns need an extra"):

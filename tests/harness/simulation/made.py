@@ -8,7 +8,7 @@ from groupproof.harness.simulation.simulated_network import Answer, Connection, 
 from groupproof.protocol.vocabulary import GroupState
 from groupproof.protocol.wire.messages import GroupRequest, JoinGroupRequest, SyncAssignment, SyncGroupRequest
 
-__all__ = ["JOIN", "SYNC", "Client", "moved", "synced_by", "taken"]
+__all__ = ["JOIN", "SYNC", "Client", "moved", "pending", "synced_by"]
 
 JOIN = JoinGroupRequest(group_id="g", session_timeout_ms=6_000, member_id="a")
 SYNC = SyncGroupRequest(group_id="g", generation_id=1, member_id="a")
@@ -31,7 +31,7 @@ class Client:
         self.unanswered += unanswered
 
 
-def taken(request: GroupRequest, name: str = "m0") -> PendingRequest:
+def pending(request: GroupRequest, name: str = "m0") -> PendingRequest:
     return PendingRequest(0, Connection(Client(name), 0, "group", Path()), 1, request)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.harness.simulation.made import JOIN, moved, taken
+from tests.harness.simulation.made import JOIN, moved, pending
 
 from groupproof.clients.outputs import Callback, CallbackKind
 from groupproof.harness.simulation.fault_schedule import ScheduledFault
@@ -12,7 +12,7 @@ from groupproof.harness.simulation.record import Record
 from groupproof.protocol.vocabulary import GroupState
 from groupproof.protocol.wire.messages import HeartbeatRequest, HeartbeatResponse, JoinGroupResponse
 
-BEAT = taken(HeartbeatRequest(group_id="g", generation_id=1, member_id="a"))
+BEAT = pending(HeartbeatRequest(group_id="g", generation_id=1, member_id="a"))
 CRASH = ScheduledFault(at_ms=0, kind="crash")
 
 
@@ -28,8 +28,8 @@ def _hash(*notes: object) -> str:
     [
         ("answered", BEAT, HeartbeatResponse()),
         ("answered", BEAT, HeartbeatResponse(error_code=27)),
-        ("answered", taken(JOIN), JoinGroupResponse()),
-        ("answered", taken(JOIN), JoinGroupResponse(generation_id=2)),
+        ("answered", pending(JOIN), JoinGroupResponse()),
+        ("answered", pending(JOIN), JoinGroupResponse(generation_id=2)),
         ("moved", 0, moved(None, GroupState.EMPTY)),
         ("called", "m0", Callback(kind=CallbackKind.LOST, partitions=frozenset({("t", 1)}), member_id="a", generation=1)),
         ("process", "m0", "starts"),

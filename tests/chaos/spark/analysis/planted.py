@@ -45,8 +45,8 @@ def _shared() -> Group:
     story.at(8_000)
     story.enter("m0", "m0-1", 3, connection=1)
     story.enter("m1", "m1-1", 3, connection=2)
-    story.given("m0", "m0-1", 3, ("t", 0), connection=1)
-    story.given("m1", "m1-1", 3, ("t", 0), ("t", 1), connection=2)
+    story.assigned("m0", "m0-1", 3, ("t", 0), connection=1)
+    story.assigned("m1", "m1-1", 3, ("t", 0), ("t", 1), connection=2)
     story.at(10_000)
     story.beat("m0", member="m0-1", generation=3)
     story.beat("m1", member="m1-1", generation=3, connection=2)
@@ -111,7 +111,7 @@ def _missing() -> Group:
     story = keeping()
     story.at(20_000)
     story.enter("m0", "m0-1", 3, connection=1)
-    story.given("m0", "m0-1", 3, ("t", 0), connection=1)
+    story.assigned("m0", "m0-1", 3, ("t", 0), connection=1)
     return story
 
 

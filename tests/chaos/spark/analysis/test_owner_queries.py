@@ -78,7 +78,7 @@ class Restless(Story):
         generation = self.generation - self.draw.choice([0, 0, 1])
         api, error = self.draw.choice([Api.HEARTBEAT, Api.OFFSET_COMMIT, Api.SYNC_GROUP, Api.JOIN_GROUP]), self.draw.choice([22, 25, 27, 82])
         if client in self.ids:
-            self.said(api, client, member=self.ids[client], generation=None if api is Api.JOIN_GROUP else generation, error=error)
+            self.exchange(api, client, member=self.ids[client], generation=None if api is Api.JOIN_GROUP else generation, error=error)
             if error in (25, 82):
                 del self.ids[client]
 

@@ -147,9 +147,9 @@ def test_without_room_members_are_served_on_and_it_is_said_once(tmp_path: Path, 
 
 
 def test_what_fetching_asks_is_not_kept() -> None:
-    def seen(api: str | None) -> Observation:
+    def observation(api: str | None) -> Observation:
         return Observation(seq=0, at_ns=0, kind="request", api=api)
 
-    assert is_kept(seen(None))
-    assert is_kept(seen("JoinGroup"))
-    assert not is_kept(seen("Fetch"))
+    assert is_kept(observation(None))
+    assert is_kept(observation("JoinGroup"))
+    assert not is_kept(observation("Fetch"))

@@ -54,7 +54,7 @@ def _life(group: str) -> Iterator[Stored]:
         yield generation(minute * 60_000 + 30_000, group, 2 * minute + 2)
 
 
-def _told(rows: list[Any]) -> dict[tuple[str, str, int], tuple[int, str]]:
+def _newest_facts(rows: list[Any]) -> dict[tuple[str, str, int], tuple[int, str]]:
     return newest(Fact(*row) for row in rows)
 
 
@@ -104,9 +104,9 @@ def test_a_stream_in_batches_and_a_table_tell_what_one_fold_tells(spark: SparkSe
 
     assert len(expected) > 40
     assert newest(heard) == expected
-    assert _told(newest_facts(streamed).collect()) == expected
+    assert _newest_facts(newest_facts(streamed).collect()) == expected
     table = facts_of(spark, kept_files(spark, [tmp_path / "in"]), order).collect()
-    assert _told([row for row in table if row.kind != TALLY]) == expected
+    assert _newest_facts([row for row in table if row.kind != TALLY]) == expected
     assert [json.loads(row.text)["records"] for row in table if row.kind == TALLY] == [
         *([{"GroupMetadata": 32, "OffsetCommit": 16}] * 2),
         {"GroupMetadata": 16, "OffsetCommit": 4},

@@ -25,7 +25,7 @@ class NoSpark:
 
 
 @pytest.fixture
-def had(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+def recorded_calls(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """Play nothing: every scenario comes to one query that joins and reads all; what it was called with."""
     calls: list[dict[str, Any]] = []
 
@@ -44,17 +44,21 @@ def test_the_scenarios_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == [scenario.name for scenario in SCENARIOS]
 
 
-def test_what_is_as_expected_ends_with_0_and_leaves_a_report(had: list[dict[str, Any]], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_as_expected_ends_with_0_and_leaves_a_report(
+    recorded_calls: list[dict[str, Any]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert boundary.run([*RUN, "deprecated-path", "--output", str(tmp_path), "--partitions", "2", "--json"]) == 0
 
     value = json.loads(capsys.readouterr().out)
     assert value == json.loads((tmp_path / "report.json").read_text())
     assert (value["schema"], value["scenarios"][0]["verdict"]) == ("groupproof.spark-streaming/1", "OK")
-    assert (had[0]["folder"], had[0]["partitions"], had[0]["brokers"]) == (tmp_path / "deprecated-path", 2, None)
+    assert (recorded_calls[0]["folder"], recorded_calls[0]["partitions"], recorded_calls[0]["brokers"]) == (tmp_path / "deprecated-path", 2, None)
     assert NoSpark.stopped
 
 
-def test_what_is_not_as_expected_ends_with_1_and_is_told(had: list[dict[str, Any]], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_not_as_expected_ends_with_1_and_is_told(
+    recorded_calls: list[dict[str, Any]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert boundary.run([*RUN, "default-path", "--output", str(tmp_path), "--partitions", "2"]) == 1
     assert "NOT SO: Nobody sends a request of membership. JoinGroup and its like: 1." in capsys.readouterr().out
 
@@ -69,8 +73,8 @@ def test_what_is_not_as_expected_ends_with_1_and_is_told(had: list[dict[str, Any
     ],
 )
 def test_wrong_usage_is_told_before_spark_starts(
-    arguments: list[str], message: str, had: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]
+    arguments: list[str], message: str, recorded_calls: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert boundary.run([*RUN, *arguments]) == 3
     assert message in capsys.readouterr().err
-    assert had == []
+    assert recorded_calls == []

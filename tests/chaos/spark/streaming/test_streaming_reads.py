@@ -4,13 +4,13 @@ from groupproof.chaos.spark.streaming.streaming_reads import Batch, QueryReads, 
 from groupproof.protocol.trace import Observation
 
 
-def seen(seq: int, kind: str, api: str, client: str, **columns: object) -> Observation:
+def observation(seq: int, kind: str, api: str, client: str, **columns: object) -> Observation:
     fields: dict[str, object] = {"seq": seq, "at_ns": seq * 1_000_000_000, "kind": kind, "api": api, "client": client, "group": "g", **columns}
     return Observation(**fields)  # type: ignore[arg-type]  # played, or of any type by nature
 
 
 def synced(seq: int, client: str, generation: int, *partitions: int, error: int = 0) -> Observation:
-    return seen(
+    return observation(
         seq, "response", "SyncGroup", client, generation=generation, error=error, partitions=tuple(("t", partition) for partition in partitions)
     )
 
@@ -41,8 +41,8 @@ def test_records_that_came_after_the_end_count_for_nothing() -> None:
 
 def test_drivers_are_told_by_the_order_in_which_they_join() -> None:
     trace = [
-        seen(1, "request", "Fetch", "consumer-g-2"), seen(2, "request", "JoinGroup", "consumer-g-1"), seen(3, "request", "JoinGroup", "consumer-g-7"),
-        seen(4, "request", "JoinGroup", "consumer-g-1"),
+        observation(1, "request", "Fetch", "consumer-g-2"), observation(2, "request", "JoinGroup", "consumer-g-1"), observation(3, "request", "JoinGroup", "consumer-g-7"),
+        observation(4, "request", "JoinGroup", "consumer-g-1"),
     ]  # fmt: skip
 
     assert drivers_of(trace, ("a", "b")) == {"consumer-g-1": "a", "consumer-g-7": "b"}
@@ -51,8 +51,8 @@ def test_drivers_are_told_by_the_order_in_which_they_join() -> None:
 
 def test_requests_are_counted_by_driver_and_those_of_the_kit_by_nobody() -> None:
     trace = [
-        seen(1, "request", "JoinGroup", "x"), seen(2, "request", "Fetch", "y"), seen(3, "request", "Fetch", "z"), seen(4, "request", "Produce", "groupproof"),
-        seen(5, "response", "Fetch", "y"),
+        observation(1, "request", "JoinGroup", "x"), observation(2, "request", "Fetch", "y"), observation(3, "request", "Fetch", "z"), observation(4, "request", "Produce", "groupproof"),
+        observation(5, "response", "Fetch", "y"),
     ]  # fmt: skip
 
     assert asked_by(trace, {"x": "a"}) == {"a": {"JoinGroup": 1}, "others": {"Fetch": 2}}

@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.chaos.spark.streaming.test_streaming_reads import seen, synced
+from tests.chaos.spark.streaming.test_streaming_reads import observation, synced
 
 from groupproof.chaos.spark.streaming.streaming_reads import Batch, QueryReads
 from groupproof.chaos.spark.streaming.streaming_report import judged, write_streaming_report
@@ -12,8 +12,8 @@ from groupproof.chaos.spark.streaming.streaming_scenarios import chosen
 from groupproof.chaos.spark.streaming.streaming_verdict import ScenarioOutcome, outcome_of
 from groupproof.protocol.trace import Observation
 
-JOINED = [seen(0, "request", "JoinGroup", "consumer-1"), synced(1, "consumer-1", 1, 0, 1)]
-SHARED = [*JOINED, seen(2, "request", "JoinGroup", "consumer-2"), synced(3, "consumer-1", 2, 0), synced(4, "consumer-2", 2, 1)]
+JOINED = [observation(0, "request", "JoinGroup", "consumer-1"), synced(1, "consumer-1", 1, 0, 1)]
+SHARED = [*JOINED, observation(2, "request", "JoinGroup", "consumer-2"), synced(3, "consumer-1", 2, 0), synced(4, "consumer-2", 2, 1)]
 
 
 def read(query: str, *partitions: int, failed: str | None = None, again: int = 0) -> QueryReads:

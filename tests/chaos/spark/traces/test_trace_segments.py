@@ -10,7 +10,7 @@ from groupproof.protocol.trace import Observation
 from groupproof.protocol.trace_columns import parquet_files, read_parquet, write_parquet
 
 
-def seen(seq: int, group: str | None = "g") -> Observation:
+def observation(seq: int, group: str | None = "g") -> Observation:
     return Observation(seq=seq, at_ns=seq, run="r", kind="event", group=group)
 
 
@@ -34,12 +34,12 @@ def test_there_is_no_slot_beyond_the_last() -> None:
 def test_a_segment_for_each_group_is_there_when_it_is_whole(tmp_path: Path) -> None:
     entries: list[Segment] = []
     sealer = Sealer(tmp_path, "r", "task-0000-0", report=entries.append)
-    for obs in (seen(1), seen(2, "a/b"), seen(3), seen(4, None)):
+    for obs in (observation(1), observation(2, "a/b"), observation(3), observation(4, None)):
         sealer.add(obs)
     assert parquet_files(tmp_path) == []
 
     sealer.seal()
-    sealer.add(seen(9))
+    sealer.add(observation(9))
     sealer.seal()
 
     assert (sealer.rows, sealer.segments) == (5, 4)
@@ -52,16 +52,16 @@ def test_a_segment_for_each_group_is_there_when_it_is_whole(tmp_path: Path) -> N
 def test_many_observations_are_sealed_early(tmp_path: Path) -> None:
     sealer = Sealer(tmp_path, "r", "w", rows_max=3)
     for number in range(7):
-        sealer.add(seen(number))
+        sealer.add(observation(number))
 
     assert (sealer.rows, len(parquet_files(tmp_path))) == (6, 2)
 
 
 def test_without_room_what_was_sealed_stays_and_what_was_not_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sealer = Sealer(tmp_path, "r", "w")
-    sealer.add(seen(1))
+    sealer.add(observation(1))
     sealer.seal()
-    sealer.add(seen(2))
+    sealer.add(observation(2))
     real = write_parquet
 
     def full(path: Path, rows: object) -> int:

@@ -23,7 +23,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     return Place("", fs.SubTreeFileSystem(str(tmp_path), fs.LocalFileSystem()), "test://bucket", "?key=secret")
 
 
-def seen(seq: int, generation: int, group: str | None = "g") -> Observation:
+def observation(seq: int, generation: int, group: str | None = "g") -> Observation:
     return Observation(
         seq=seq, at_ns=seq, run="r", who="member", kind="response", api="JoinGroup", member="m", group=group, generation=generation, error=0
     )
@@ -31,11 +31,11 @@ def seen(seq: int, generation: int, group: str | None = "g") -> Observation:
 
 def test_what_is_sealed_somewhere_is_read_from_there(place: Place, tmp_path: Path) -> None:
     sealer = Sealer(place / MEMBERS, "r", "task-0000-0")
-    for obs in (seen(1, 1), seen(2, 1, "a b"), seen(3, 2)):
+    for obs in (observation(1, 1), observation(2, 1, "a b"), observation(3, 2)):
         sealer.add(obs)
     sealer.seal()
 
-    assert [observation.seq for observation in (place / MEMBERS).observations()] == [2, 1, 3]
+    assert [obs.seq for obs in (place / MEMBERS).observations()] == [2, 1, 3]
     assert [rows for rows, _ in (place / MEMBERS).sizes()] == [1, 2]
     assert sorted(item.seq for item in read_parquet(tmp_path / MEMBERS)) == [1, 2, 3]
     assert both_sides(place) == (3, None)

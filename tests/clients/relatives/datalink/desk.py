@@ -71,7 +71,7 @@ class Desk:
     def times(self, kind: type[GroupRequest]) -> list[int]:
         return [at_ms for send, at_ms in zip(self.sent, self.sent_ms, strict=True) if isinstance(send.message, kind)]
 
-    def told(self, kind: type[Wish]) -> list[Wish]:
+    def wishes_of(self, kind: type[Wish]) -> list[Wish]:
         return [option for option in self.wishes if isinstance(option, kind)]
 
     @property
@@ -167,11 +167,11 @@ class Desk:
 
     def started(self) -> list[set[str]]:
         """Return the names of the tasks of each wish to start some."""
-        return [{task.name for task in start_tasks.tasks} for start_tasks in self.told(StartTasks)]
+        return [{task.name for task in start_tasks.tasks} for start_tasks in self.wishes_of(StartTasks)]
 
     def assignments(self) -> Mapping[str, bytes]:
         """Return what the last SyncGroup gives to whom."""
         return {assignment.member_id: assignment.assignment for assignment in self.last(SyncGroupRequest).assignments}
 
     def refreshes(self) -> int:
-        return len(self.told(RefreshConfigs))
+        return len(self.wishes_of(RefreshConfigs))

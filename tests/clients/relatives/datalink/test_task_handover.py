@@ -18,8 +18,8 @@ def _incremental(*tasks: str) -> Desk:
 def test_a_task_that_stays_on_its_worker_is_not_restarted() -> None:
     recorder = _incremental("a", "b").beating().beaten(27).after(500).joined(leads=False, generation=2).synced("a", "b", "c")
 
-    assert recorder.told(StopTasks) == []
-    assert recorder.told(RestartTask) == []
+    assert recorder.wishes_of(StopTasks) == []
+    assert recorder.wishes_of(RestartTask) == []
     assert recorder.started() == [{"a", "b"}, {"c"}]
 
 
@@ -30,7 +30,7 @@ def test_only_what_moves_is_stopped_and_then_the_worker_joins_again_at_once() ->
 
     recorder.synced("a")
 
-    assert [stop_tasks.names for stop_tasks in recorder.told(StopTasks)] == [("b",)]
+    assert [stop_tasks.names for stop_tasks in recorder.wishes_of(StopTasks)] == [("b",)]
     assert recorder.count(JoinGroupRequest) == before + 1
     assert decode_status(recorder.last(JoinGroupRequest).protocols[0].metadata).running == ("a",)
 
@@ -40,7 +40,7 @@ def test_only_what_moves_is_stopped_and_then_the_worker_joins_again_at_once() ->
 def test_who_has_lost_its_membership_stops_everything_for_it_may_run_elsewhere(code: int) -> None:
     recorder = _incremental("a", "b").beating().beaten(code).after(500)
 
-    assert [stop_tasks.names for stop_tasks in recorder.told(StopTasks)] == [("a", "b")]
+    assert [stop_tasks.names for stop_tasks in recorder.wishes_of(StopTasks)] == [("a", "b")]
     assert decode_status(recorder.last(JoinGroupRequest).protocols[0].metadata).running == ()
 
 
@@ -60,7 +60,7 @@ def test_a_deleted_task_is_stopped_before_the_worker_joins() -> None:
 
     recorder.polled().after(1_000)
 
-    assert [stop_tasks.names for stop_tasks in recorder.told(StopTasks)] == [("b",)]
+    assert [stop_tasks.names for stop_tasks in recorder.wishes_of(StopTasks)] == [("b",)]
 
 
 def test_a_task_that_was_updated_meanwhile_is_restarted_when_the_assignment_comes() -> None:
@@ -68,7 +68,7 @@ def test_a_task_that_was_updated_meanwhile_is_restarted_when_the_assignment_come
     recorder.board.update("g", "a")
     recorder.polled().after(500).joined(leads=False, generation=2).synced("a")
 
-    assert [restart_task.task.revision for restart_task in recorder.told(RestartTask)] == [2]
+    assert [restart_task.task.revision for restart_task in recorder.wishes_of(RestartTask)] == [2]
 
 
 @pytest.mark.requirement("PLAN-02")

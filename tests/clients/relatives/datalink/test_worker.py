@@ -97,7 +97,7 @@ def test_a_special_error_to_sync_group_leads_back_to_preparing_join(code: int) -
     recorder.synced(error=code)
 
     assert recorder.state in (PREPARING, JOINING)
-    assert not recorder.told(StartTasks)
+    assert not recorder.wishes_of(StartTasks)
 
 
 @pytest.mark.requirement("WORKER-07", "WORKER-09", "WORKER-18")
@@ -113,7 +113,7 @@ def test_the_special_errors_are_these_and_a_timeout_and_no_others() -> None:
     assert SPECIAL.keys() == {*SPECIAL_CODES, Lapse.TIMED_OUT}
     for code in (1, 3, 14, 23, 26, 30, 35):
         recorder = Desk().stable().beating().beaten(code)
-        assert (recorder.state, len(recorder.told(WorkerDown))) == (DOWN, 1), f"{code} has no way back"
+        assert (recorder.state, len(recorder.wishes_of(WorkerDown))) == (DOWN, 1), f"{code} has no way back"
 
 
 @pytest.mark.requirement("WORKER-10")
@@ -195,7 +195,7 @@ def test_a_mere_update_restarts_that_task_here_and_rebalances_nothing() -> None:
 
     recorder.polled().after(1_000)
 
-    assert [restart_task.task.name for restart_task in recorder.told(RestartTask)] == ["a"]
+    assert [restart_task.task.name for restart_task in recorder.wishes_of(RestartTask)] == ["a"]
     assert (recorder.state, recorder.count(JoinGroupRequest), recorder.worker.generation) == (STABLE, 1, 1)
 
 
@@ -211,7 +211,7 @@ def test_joining_begins_with_join_group_of_one_protocol_called_default() -> None
 @pytest.mark.requirement("WORKER-14", "WTASK-04")
 def test_before_join_group_every_task_is_stopped_those_too_that_will_come_back() -> None:
     recorder = Desk(at_once=False).stable("a", "b").beating().beaten(27).after(500)
-    assert [stop_tasks.names for stop_tasks in recorder.told(StopTasks)] == [("a", "b")]
+    assert [stop_tasks.names for stop_tasks in recorder.wishes_of(StopTasks)] == [("a", "b")]
     assert recorder.count(JoinGroupRequest) == 1, "not before they have stopped"
 
     recorder.stopped()
@@ -382,4 +382,4 @@ def test_bytes_that_are_none_end_the_worker_with_a_word(blob: str) -> None:
         members = (JoinMember(member_id=ME, metadata=b"?"),)
         recorder.answer(JoinGroupRequest, JoinGroupResponse(generation_id=1, leader=ME, member_id=ME, members=members))
 
-    assert "cannot be read" in recorder.told(WorkerDown)[0].message
+    assert "cannot be read" in recorder.wishes_of(WorkerDown)[0].message

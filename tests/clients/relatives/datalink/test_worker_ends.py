@@ -18,7 +18,7 @@ def test_a_worker_that_ends_stops_its_tasks_then_says_goodbye() -> None:
     assert recorder.count(LeaveGroupRequest) == 1
     recorder.cut(LeaveGroupRequest)
 
-    assert len(recorder.told(LeaveResult)) == 1
+    assert len(recorder.wishes_of(LeaveResult)) == 1
     assert recorder.worker.next_deadline_ms() is None
 
 
@@ -30,4 +30,4 @@ def test_one_that_ends_while_its_tasks_stop_waits_for_them() -> None:
 
 
 def test_one_that_was_never_a_member_ends_without_a_word() -> None:
-    assert len(Desk().closed().told(LeaveResult)) == 1
+    assert len(Desk().closed().wishes_of(LeaveResult)) == 1

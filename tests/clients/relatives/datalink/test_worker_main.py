@@ -40,10 +40,10 @@ class _Site:
         entrance = await self._network.entrance(name)
         return WorkerMain(
             WorkerSettings(group="g", bootstrap=tuple(self._addresses), name=name, **more), connect=entrance.connect,
-            read=lambda: self.board.configs("g"), work=self._work, random=random.Random(name), report=partial(self._told, name),
+            read=lambda: self.board.configs("g"), work=self._work, random=random.Random(name), report=partial(self._log_report, name),
         )  # fmt: skip
 
-    def _told(self, name: str, report: str, task: str) -> None:
+    def _log_report(self, name: str, report: str, task: str) -> None:
         self.log.append((f"{name} {report}", task))
 
     async def _work(self, task: Task) -> None:

@@ -48,7 +48,7 @@ class Player:
     def operations(self) -> list[Operation]:
         return [output.operation for output in self.log if isinstance(output, Ask)]
 
-    def told(self, *kinds: type) -> list[Any]:
+    def outputs_of(self, *kinds: type) -> list[Any]:
         return [output for output in self.log if isinstance(output, kinds)]
 
     def start(self) -> Player:

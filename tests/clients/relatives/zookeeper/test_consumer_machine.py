@@ -25,7 +25,7 @@ from groupproof.protocol.relatives.zookeeper_messages import Children, Code, Cre
 
 
 def causes(player: Player) -> list[str]:
-    return [began.cause for began in player.told(AttemptBegan)]
+    return [began.cause for began in player.outputs_of(AttemptBegan)]
 
 
 def settle(bench: Bench) -> None:
@@ -56,7 +56,7 @@ def test_it_registers_then_watches_then_rebalances() -> None:
     assert player.operations[3].path == PATHS.id_of("a")  # type: ignore[union-attr]  # a Create
     assert player.operations[4:8] == [Exists(PATHS.ids, True), Children(PATHS.ids, True), Exists("/brokers/topics/t", True), Children("/brokers/ids")]
     assert causes(player) == ["start"]
-    assert len(player.told(StreamsReady)) == 1
+    assert len(player.outputs_of(StreamsReady)) == 1
 
 
 @pytest.mark.requirement("ZK-23")
@@ -210,7 +210,7 @@ def test_a_registration_that_fails_in_a_new_session_is_told_and_waits_for_the_ne
     bench.create(PATHS.id_of("a"))  # by somebody else
     player.heal()
 
-    failed = player.told(ConsumerFailure)[0]
+    failed = player.outputs_of(ConsumerFailure)[0]
     assert (failed.cause, failed.message) == ("session", f"Create {PATHS.id_of('a')}: {Code.NODE_EXISTS.value}")
 
 
@@ -223,16 +223,16 @@ def test_who_comes_or_goes_starts_a_rebalance_in_every_consumer(size: int) -> No
     bench = Bench({"t": 10})
     group = [bench.consumer(f"c{number}").start() for number in range(size)]
     settle(bench)
-    before = [len(player.told(OwnerNodesCreated)) for player in group]
+    before = [len(player.outputs_of(OwnerNodesCreated)) for player in group]
     new = bench.consumer("c9").start()
     settle(bench)
-    joined = [len(player.told(OwnerNodesCreated)) for player in group]
+    joined = [len(player.outputs_of(OwnerNodesCreated)) for player in group]
     assert all(after > earlier for earlier, after in zip(before, joined, strict=True))
     assert len({thread for thread in bench.owners().values()}) == size + 1
     new.close()
     settle(bench)
 
-    assert all(len(player.told(OwnerNodesCreated)) > earlier for earlier, player in zip(joined, group, strict=True))
+    assert all(len(player.outputs_of(OwnerNodesCreated)) > earlier for earlier, player in zip(joined, group, strict=True))
     assert len(bench.owners()) == 10
 
 
@@ -286,7 +286,7 @@ def test_views_that_differ_lead_to_claims_that_overlap_and_the_owner_nodes_let_o
 def test_a_pattern_takes_topics_in_that_come_later_and_lets_go_of_those_that_went() -> None:
     bench = Bench({"logs1": 1})
     player = bench.consumer("a", WhiteList(pattern="logs.*")).start()
-    assert player.told(StreamsReady)
+    assert player.outputs_of(StreamsReady)
     bench.grow("logs2", 2)
     bench.grow("other", 2)
     assert player.machine.owned == {("logs1", 0), ("logs2", 0), ("logs2", 1)}
@@ -356,7 +356,7 @@ def test_a_rebalance_that_goes_on_ends_before_the_shutdown_does() -> None:
     bench.pass_time(2_000)
 
     assert player.machine.is_closed
-    assert len(player.told(AttemptBegan)) == 1
+    assert len(player.outputs_of(AttemptBegan)) == 1
 
 
 def test_a_start_that_has_not_come_far_ends_with_the_shutdown() -> None:

@@ -50,9 +50,9 @@ def computed(case: Case, name: str, wish: dict[str, int] | WhiteList) -> Assigne
         if other != name:
             bench.create(PATHS.id_of(other), data)
     player = bench.consumer(name, wish, assignor=case.assignor).start()
-    for started in player.told(BeforeStarting):
+    for started in player.outputs_of(BeforeStarting):
         return {consumer: dict(partitions) for consumer, partitions in started.assignment.items()}
-    return str(player.told(AttemptEnded)[0].error)
+    return str(player.outputs_of(AttemptEnded)[0].error)
 
 
 def test_a_case_of_the_source_is_computed_by_each_consumer_alike() -> None:

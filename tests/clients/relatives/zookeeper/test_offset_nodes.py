@@ -35,7 +35,7 @@ def test_an_offset_is_written_only_when_it_differs_from_what_was_written_last() 
     commit(bench, player)
 
     assert bench.data(PATHS.offset(FIRST)) == b"3"
-    assert [committed.offsets for committed in player.told(OffsetsStored)] == [{FIRST: 3}]
+    assert [committed.offsets for committed in player.outputs_of(OffsetsStored)] == [{FIRST: 3}]
     assert bench.data(PATHS.offset(("t", 1))) is None  # nothing was consumed of it
     assert writes(player) == [b"3"]
 
@@ -119,8 +119,8 @@ def test_offsets_go_to_kafka_where_that_is_set_and_to_zookeeper_too_meanwhile() 
 
     assert bench.kafka == {FIRST: 2}
     assert bench.data(PATHS.offset(FIRST)) == b"2"
-    assert [committed.store for committed in player.told(OffsetsStored)] == ["kafka", "zookeeper"]
-    assert len(player.told(FindOffsetManager)) == 1
+    assert [committed.store for committed in player.outputs_of(OffsetsStored)] == ["kafka", "zookeeper"]
+    assert len(player.outputs_of(FindOffsetManager)) == 1
 
 
 @pytest.mark.reading("DISC-48")
@@ -142,7 +142,7 @@ def test_of_two_stores_the_higher_offset_counts() -> None:
     player = bench.consumer("a", offsets_storage="kafka").start()
 
     assert [player.machine.fetch_offset(("t", number)) for number in (0, 1)] == [5, 9]
-    assert len(player.told(FetchFromKafka)) == 1
+    assert len(player.outputs_of(FetchFromKafka)) == 1
 
 
 @pytest.mark.requirement("ZK-13")
@@ -155,8 +155,8 @@ def test_a_commit_to_kafka_is_tried_again_as_often_as_was_asked_for(retries: int
     commit(bench, player, retries)
     bench.pass_time(10_000)
 
-    assert len(player.told(CommitToKafka)) == tries
-    assert len(player.told(FindOffsetManager)) == tries  # the broker is looked for anew
+    assert len(player.outputs_of(CommitToKafka)) == tries
+    assert len(player.outputs_of(FindOffsetManager)) == tries  # the broker is looked for anew
 
 
 @pytest.mark.parametrize(("error", "tries"), [(12, 1), (16, 2), (7, 2)])
@@ -168,6 +168,6 @@ def test_errors_other_than_metadata_that_are_too_long_are_tried_again(error: int
     commit(bench, player, 1)
     bench.pass_time(1_000)
 
-    assert len(player.told(CommitToKafka)) == tries
-    assert len(player.told(FindOffsetManager)) == (2 if error == 16 else 1)
-    assert player.told(OffsetsStored) == []
+    assert len(player.outputs_of(CommitToKafka)) == tries
+    assert len(player.outputs_of(FindOffsetManager)) == (2 if error == 16 else 1)
+    assert player.outputs_of(OffsetsStored) == []

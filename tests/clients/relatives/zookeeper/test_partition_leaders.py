@@ -19,13 +19,13 @@ def test_a_partition_waits_until_its_leader_is_found() -> None:
     bench.leaders = {("t", 0): BROKER, ("t", 2): OTHER}
     player = bench.consumer("a").start()
 
-    assert player.told(Fetch) == [Fetch(BROKER, {("t", 0): -1}), Fetch(OTHER, {("t", 2): -1})]
+    assert player.outputs_of(Fetch) == [Fetch(BROKER, {("t", 0): -1}), Fetch(OTHER, {("t", 2): -1})]
     assert player.machine.leaderless == {("t", 1)}
     bench.leaders = {("t", 1): OTHER}
     bench.pass_time(199)
-    assert len(player.told(Fetch)) == 2
+    assert len(player.outputs_of(Fetch)) == 2
     bench.pass_time(1)
-    assert player.told(Fetch)[2:] == [Fetch(OTHER, {("t", 1): -1})]
+    assert player.outputs_of(Fetch)[2:] == [Fetch(OTHER, {("t", 1): -1})]
     assert player.machine.leaderless == frozenset()
 
 
@@ -36,8 +36,8 @@ def test_at_the_start_all_partitions_are_without_a_leader() -> None:
     bench.leaders = {}
     player.start()
 
-    assert player.told(OwnerNodesCreated)[0].partitions == player.machine.leaderless == ALL
-    assert player.told(FindLeaders)[0].topics == {"t"}
+    assert player.outputs_of(OwnerNodesCreated)[0].partitions == player.machine.leaderless == ALL
+    assert player.outputs_of(FindLeaders)[0].topics == {"t"}
 
 
 @pytest.mark.requirement("ZK-56")
@@ -51,8 +51,8 @@ def test_a_leader_that_dies_is_followed_by_the_next_without_change_of_ownership(
     bench.run()
     bench.pass_time(200)
 
-    assert player.told(Fetch)[1:] == [Fetch(OTHER, {("t", 1): 3})]
-    assert (bench.owners(), len(player.told(OwnerNodesCreated)), len(player.told(StopFetchers))) == (owners, 1, 1)
+    assert player.outputs_of(Fetch)[1:] == [Fetch(OTHER, {("t", 1): 3})]
+    assert (bench.owners(), len(player.outputs_of(OwnerNodesCreated)), len(player.outputs_of(StopFetchers))) == (owners, 1, 1)
 
 
 def test_brokers_that_do_not_answer_are_asked_again() -> None:
@@ -63,8 +63,8 @@ def test_brokers_that_do_not_answer_are_asked_again() -> None:
     bench.leaders = leaders
     bench.pass_time(200)
 
-    assert len(player.told(FindLeaders)) == 4
-    assert player.told(Fetch) == [Fetch(BROKER, dict.fromkeys(sorted(ALL), -1))]
+    assert len(player.outputs_of(FindLeaders)) == 4
+    assert player.outputs_of(Fetch) == [Fetch(BROKER, dict.fromkeys(sorted(ALL), -1))]
 
 
 def test_the_finder_stops_before_the_fetchers_do() -> None:

@@ -27,7 +27,7 @@ OWNER_0, OWNER_1 = PATHS.owner(("t", 0)), PATHS.owner(("t", 1))
 
 
 def attempts(player: Player) -> list[int]:
-    return [began.attempt for began in player.told(AttemptBegan)]
+    return [began.attempt for began in player.outputs_of(AttemptBegan)]
 
 
 def log_since(player: Player, mark: int) -> list[object]:
@@ -77,7 +77,7 @@ def test_releasing_deletes_every_owner_node_and_empties_the_registry() -> None:
 
     assert bench.owners() == {}
     assert player.machine.owned == frozenset()
-    assert [entry.partitions for entry in player.told(OwnerNodesDeleted)] == [{("t", 0), ("t", 1)}]
+    assert [entry.partitions for entry in player.outputs_of(OwnerNodesDeleted)] == [{("t", 0), ("t", 1)}]
 
 
 @pytest.mark.requirement("ZK-42")
@@ -87,8 +87,8 @@ def test_the_callbacks_are_told_what_is_released_and_who_gets_what() -> None:
     bench.consumer("b").start()
     bench.pass_time(4_000)
 
-    assert [entry.partitions for entry in player.told(BeforeReleasing)][:2] == [set(), {("t", 0), ("t", 1)}]
-    last = player.told(BeforeStarting)[-1]
+    assert [entry.partitions for entry in player.outputs_of(BeforeReleasing)][:2] == [set(), {("t", 0), ("t", 1)}]
+    last = player.outputs_of(BeforeStarting)[-1]
     assert (last.consumer_id, last.assignment) == ("a", {"a": {("t", 0): "a-0"}, "b": {("t", 1): "b-0"}})
 
 
@@ -101,9 +101,9 @@ def test_an_owner_node_in_the_way_rolls_the_whole_attempt_back() -> None:
 
     assert bench.owners() == {("t", 1): "z-0"}  # 0 and 2 were created, and deleted again
     assert [operation for operation in player.operations if isinstance(operation, Delete)] == [Delete(PATHS.owner(("t", 2))), Delete(OWNER_0)]
-    (ended,) = player.told(AttemptEnded)
+    (ended,) = player.outputs_of(AttemptEnded)
     assert ended.is_conflict
-    assert (player.machine.owned, player.told(OwnerNodesCreated, Fetch, BeforeStarting)) == (frozenset(), [])
+    assert (player.machine.owned, player.outputs_of(OwnerNodesCreated, Fetch, BeforeStarting)) == (frozenset(), [])
     bench.delete(OWNER_1)
     bench.pass_time(2_000)
     assert set(bench.owners().values()) == {"a-0"}
@@ -121,11 +121,11 @@ def test_four_attempts_two_seconds_apart_and_then_it_is_given_up() -> None:
         if attempts(player)[-1] == len(at_ms):
             at_ms.append(bench.now_ms)
 
-    (failed,) = player.told(ConsumerFailure)
+    (failed,) = player.outputs_of(ConsumerFailure)
     assert (at_ms, bench.now_ms) == ([0, 2_000, 4_000, 6_000], 8_000)
     assert (failed.error, failed.message) == ("ConsumerRebalanceFailedException", "a can't rebalance after 4 retries")
-    assert player.told(StreamsReady) == []
-    assert len(player.told(StopFetchers)) == 8  # in each attempt, and after it
+    assert player.outputs_of(StreamsReady) == []
+    assert len(player.outputs_of(StopFetchers)) == 8  # in each attempt, and after it
 
 
 @pytest.mark.requirement("ZK-72")
@@ -137,7 +137,7 @@ def test_after_the_last_attempt_partitions_stay_without_an_owner_until_something
     bench.grow("t", 3)
     bench.pass_time(8_000)
 
-    (failed,) = first.told(ConsumerFailure)
+    (failed,) = first.outputs_of(ConsumerFailure)
     assert (failed.cause, bench.owners()) == ("event", {("t", 1): "b-0"})
     bench.holds = lambda one, operation: False
     bench.let_go()
@@ -189,7 +189,7 @@ def test_listeners_only_queue_an_event_and_the_executor_rebalances() -> None:
     assert not player.machine.is_rebalancing
     bench.holds = lambda one, operation: isinstance(operation, GetEach)
     bench.let_go()
-    assert [began.cause for began in player.told(AttemptBegan)] == ["start", "event"]
+    assert [began.cause for began in player.outputs_of(AttemptBegan)] == ["start", "event"]
     assert not player.machine._process.client._events  # the listener's thread is free, while the executor's waits
 
 
@@ -199,8 +199,8 @@ def test_without_a_broker_it_waits_for_one_and_calls_that_a_success() -> None:
     bench = Bench({"t": 2}, has_broker=False)
     player = bench.consumer("a").start()
 
-    assert player.told(StreamsReady)
-    assert player.told(AttemptEnded) == [AttemptEnded(attempt=0)]
+    assert player.outputs_of(StreamsReady)
+    assert player.outputs_of(AttemptEnded) == [AttemptEnded(attempt=0)]
     assert Children("/brokers/ids", True) in player.operations
     bench.put(broker_path(1), broker_data(BROKER, 0))
     assert len(bench.owners()) == 2
@@ -238,8 +238,8 @@ def test_a_consumer_without_partitions_succeeds_with_nothing() -> None:
     player = bench.consumer("b").start()
     bench.pass_time(2_000)
 
-    assert player.told(OwnerNodesCreated)[-1].partitions == frozenset()
-    assert player.told(StreamsReady)
+    assert player.outputs_of(OwnerNodesCreated)[-1].partitions == frozenset()
+    assert player.outputs_of(StreamsReady)
     assert bench.owners() == {("t", 0): "a-0"}
 
 
@@ -257,7 +257,7 @@ def test_a_registration_that_goes_while_it_is_read_fails_the_attempt_and_the_nex
     bench.holds = lambda one, operation: False
     bench.let_go()
 
-    (ended,) = player.told(AttemptEnded)
+    (ended,) = player.outputs_of(AttemptEnded)
     assert (ended.error, ended.is_conflict) == ("GetEach /consumers/g/ids: no node", False)
     bench.pass_time(2_000)
     assert set(bench.owners().values()) == {"a-0"}
@@ -270,15 +270,15 @@ def test_a_registration_that_cannot_be_read_fails_every_attempt(data: bytes) -> 
     player = bench.consumer("a").start()
     bench.pass_time(8_000)
 
-    assert {ended.error for ended in player.told(AttemptEnded)} == {f"error constructing TopicCount: {PATHS.ids} holds {data!r}"}
-    assert player.told(ConsumerFailure)
+    assert {ended.error for ended in player.outputs_of(AttemptEnded)} == {f"error constructing TopicCount: {PATHS.ids} holds {data!r}"}
+    assert player.outputs_of(ConsumerFailure)
 
 
 def test_uneven_threads_fail_round_robin_and_say_so() -> None:
     bench = Bench({"t": 2, "u": 2})
     player = bench.consumer("a", {"t": 1, "u": 2}, assignor="roundrobin").start()
 
-    (ended,) = player.told(AttemptEnded)
+    (ended,) = player.outputs_of(AttemptEnded)
     assert ended.error.startswith("Round-robin assignment is allowed only if all consumers")
 
 

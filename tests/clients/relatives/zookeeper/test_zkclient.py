@@ -55,7 +55,7 @@ def test_a_node_that_this_session_created_before_the_connection_was_lost_is_its_
     player.heal()
 
     assert bench.owners()["t", 2] == "a-0"
-    assert player.told(StreamsReady)
+    assert player.outputs_of(StreamsReady)
 
 
 @pytest.mark.requirement("ZK-25")
@@ -64,7 +64,7 @@ def test_a_registration_that_another_session_has_is_refused() -> None:
     bench.consumer("a").start()
     twin = bench.consumer("a").start()
 
-    (failed,) = twin.told(ConsumerFailure)
+    (failed,) = twin.outputs_of(ConsumerFailure)
     assert (failed.error, failed.message, failed.cause) == ("ZkException", f"Create {ME}: node exists", "start")
 
 
@@ -79,7 +79,7 @@ def test_a_registration_that_went_through_unheard_is_taken_as_done() -> None:
     bench.let_go()
 
     assert Get(ME) in player.operations
-    assert player.told(StreamsReady)
+    assert player.outputs_of(StreamsReady)
 
 
 def test_parents_are_created_where_they_are_missing() -> None:

@@ -7,7 +7,7 @@ from groupproof.protocol.vocabulary import ErrorCode
 from groupproof.protocol.wire.consumer_messages import ConsumerGroupDescribeRequest, ConsumerGroupHeartbeatRequest
 
 
-def _told(*lines: str, profile: str = "kafka-4.4") -> Player:
+def _play(*lines: str, profile: str = "kafka-4.4") -> Player:
     player = Player(profile)
     player.group = "g"
     for line in lines:
@@ -23,13 +23,13 @@ def test_an_assignment_is_answered_to_a_full_heartbeat_and_where_it_changed() ->
 
 
 def test_an_error_has_no_epoch_no_interval_and_no_assignment() -> None:
-    answer = _told("A join")._ask(ConsumerGroupHeartbeatRequest(group_id="g", member_id="A", member_epoch=9), 1)
+    answer = _play("A join")._ask(ConsumerGroupHeartbeatRequest(group_id="g", member_id="A", member_epoch=9), 1)
 
     assert (answer.error_code, answer.member_epoch, answer.heartbeat_interval_ms, answer.assignment) == (ErrorCode.FENCED_MEMBER_EPOCH, 0, 0, None)
 
 
 def test_the_interval_is_that_of_the_group_at_this_moment() -> None:
-    player = _told("A join", "config consumer.heartbeat.interval.ms=700")
+    player = _play("A join", "config consumer.heartbeat.interval.ms=700")
 
     assert player._ask(ConsumerGroupHeartbeatRequest(group_id="g", member_id="A", member_epoch=2), 1).heartbeat_interval_ms == 700
 
@@ -38,7 +38,7 @@ def test_what_is_to_be_revoked_is_described_as_assigned_since_4_3() -> None:
     course = ("A join", "wait 1100", "B join", "A beat")
 
     def assigned(profile: str) -> tuple[int, ...]:
-        (group,) = _told(*course, profile=profile)._ask(ConsumerGroupDescribeRequest(group_ids=("g",)), 1).groups
+        (group,) = _play(*course, profile=profile)._ask(ConsumerGroupDescribeRequest(group_ids=("g",)), 1).groups
         partitions: tuple[int, ...] = group.members[0].assignment.topic_partitions[0].partitions
         return partitions
 
@@ -46,7 +46,7 @@ def test_what_is_to_be_revoked_is_described_as_assigned_since_4_3() -> None:
 
 
 def test_a_description_shows_target_assignor_and_both_epochs() -> None:
-    (group,) = _told("A join assignor=range instance=i rack=r")._ask(ConsumerGroupDescribeRequest(group_ids=("g",)), 1).groups
+    (group,) = _play("A join assignor=range instance=i rack=r")._ask(ConsumerGroupDescribeRequest(group_ids=("g",)), 1).groups
     (member,) = group.members
 
     assert (group.assignor_name, group.group_epoch, group.assignment_epoch) == ("range", 2, 2)
@@ -55,7 +55,7 @@ def test_a_description_shows_target_assignor_and_both_epochs() -> None:
 
 
 def test_groups_are_described_apart() -> None:
-    groups = _told("A join")._ask(ConsumerGroupDescribeRequest(group_ids=("g", "h", "")), 1).groups
+    groups = _play("A join")._ask(ConsumerGroupDescribeRequest(group_ids=("g", "h", "")), 1).groups
 
     assert [group.error_code for group in groups] == [0, ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.INVALID_GROUP_ID]
 

@@ -21,10 +21,10 @@ def test_the_vectors_are_many_and_of_every_kind() -> None:
 
 @pytest.mark.parametrize("has_named_groups", [False, True], ids=["RE2/J 1.7", "RE2/J 1.8"])
 def test_what_is_wrong_is_what_re2j_says(has_named_groups: bool) -> None:
-    def said(vector: RegexVector) -> str | None:
+    def wrong(vector: RegexVector) -> str | None:
         return vector.wrong_1_8 if has_named_groups else vector.wrong_1_7
 
-    found = {vector.regex: (what_is_wrong(vector.regex, has_named_groups=has_named_groups), said(vector)) for vector in VECTORS}
+    found = {vector.regex: (what_is_wrong(vector.regex, has_named_groups=has_named_groups), wrong(vector)) for vector in VECTORS}
     assert {regex: pair for regex, pair in found.items() if pair[0] != pair[1]} == {}
 
 

@@ -16,7 +16,7 @@ from groupproof.harness.judging.summary.run_summary import SubjectInfo
 from groupproof.harness.model.errors import RunError
 from groupproof.harness.model.verdicts import Finding, Goodbye, Verdict
 
-__all__ = ["CASE", "OTHER", "about", "commission", "ruling", "standing", "told", "wishes"]
+__all__ = ["CASE", "OTHER", "about", "commission", "ruling", "shared_result", "standing", "wishes"]
 
 CASE = next(case for case in cases_of("client") if case.id == "heartbeat/classic/illegal-generation")
 OTHER = next(case for case in cases_of("client") if case.id == "heartbeat/classic/rebalance-in-progress")
@@ -55,7 +55,7 @@ def standing() -> SubjectRecord:
     return SubjectRecord(subject=SUBJECT, release="1.2", profile="kafka-4.1", shipped=None)
 
 
-def told(verdict: Verdict, case: str = CASE.id, *, trouble: RunError | None = None, **of_ruling: Any) -> SharedResult:
+def shared_result(verdict: Verdict, case: str = CASE.id, *, trouble: RunError | None = None, **of_ruling: Any) -> SharedResult:
     return SharedResult(case=case, standing=standing(), ruling=ruling(verdict, **of_ruling), plays=(), duration_s=0.5, trouble=trouble)
 
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from tests.harness.commands.pytest_plugin.made import CASE, OTHER, about, commission, told
+from tests.harness.commands.pytest_plugin.made import CASE, OTHER, about, commission, shared_result
 
 from groupproof.harness.cases.catalogue import DIALECT_CAPABILITIES, cases_of
 from groupproof.harness.commands.pytest_plugin.background_run import campaign_of, summed_up
@@ -34,7 +34,7 @@ def test_a_campaign_that_is_stopped_before_it_begins_reaches_no_case_and_knows_i
 
 def test_what_a_client_was_never_asked_is_not_in_its_report_unless_it_is_all_that_was_selected() -> None:
     foreign = next(case for case in cases_of("client", DIALECT_CAPABILITIES) if dialect_of_case(case.id) == "consumer")
-    results = [told(Verdict.OK).result(CASE), told(Verdict.UNIMPLEMENTED, foreign.id).result(foreign)]
+    results = [shared_result(Verdict.OK).result(CASE), shared_result(Verdict.UNIMPLEMENTED, foreign.id).result(foreign)]
 
     both = summed_up(commission(), (CASE, foreign), about(), results)
     alone = summed_up(commission(), (foreign,), about(), results[1:])
@@ -45,7 +45,7 @@ def test_what_a_client_was_never_asked_is_not_in_its_report_unless_it_is_all_tha
 
 
 def test_what_several_have_run_is_summed_up_as_one_run() -> None:
-    results = [told(Verdict.OK).result(CASE), told(Verdict.FAILED, OTHER.id).result(OTHER)]
+    results = [shared_result(Verdict.OK).result(CASE), shared_result(Verdict.FAILED, OTHER.id).result(OTHER)]
 
     whole = summed_up(commission(), (CASE, OTHER), about(), results)
     partly = summed_up(commission(), (CASE, OTHER), about(), results[:1])

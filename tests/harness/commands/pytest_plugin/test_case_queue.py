@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tests.harness.commands.pytest_plugin.known import KNOWN
-from tests.harness.commands.pytest_plugin.made import CASE, OTHER, about, commission, told
+from tests.harness.commands.pytest_plugin.made import CASE, OTHER, about, commission, shared_result
 
 from groupproof.harness.commands.pytest_plugin.case_queue import Result, SingleProcessQueue, WorkerQueue
 from groupproof.harness.commands.pytest_plugin.run_plan import RunPlan
@@ -29,7 +29,7 @@ def _waited(tmp_path: Path, failures: Sequence[KnownFailure], *entries: SharedRe
 
 
 def test_a_known_failure_that_fails_in_the_same_way_is_excused(tmp_path: Path) -> None:
-    results = _waited(tmp_path, [KNOWN], told(Verdict.FAILED, fingerprint="f00"), told(Verdict.OK, OTHER.id))
+    results = _waited(tmp_path, [KNOWN], shared_result(Verdict.FAILED, fingerprint="f00"), shared_result(Verdict.OK, OTHER.id))
 
     report = results[CASE.id].report
     assert report is not None
@@ -38,14 +38,14 @@ def test_a_known_failure_that_fails_in_the_same_way_is_excused(tmp_path: Path) -
 
 
 def test_a_known_failure_that_passes_is_stale(tmp_path: Path) -> None:
-    results = _waited(tmp_path, [KNOWN], told(Verdict.OK), told(Verdict.OK, OTHER.id))
+    results = _waited(tmp_path, [KNOWN], shared_result(Verdict.OK), shared_result(Verdict.OK, OTHER.id))
 
     assert "is OK, not FAILED any more" in results[CASE.id].stale
     assert results[OTHER.id].stale == ""
 
 
 def test_a_known_failure_that_fails_in_another_way_is_stale_and_failed(tmp_path: Path) -> None:
-    results = _waited(tmp_path, [KNOWN], told(Verdict.FAILED, fingerprint="ba5"), told(Verdict.OK, OTHER.id))
+    results = _waited(tmp_path, [KNOWN], shared_result(Verdict.FAILED, fingerprint="ba5"), shared_result(Verdict.OK, OTHER.id))
 
     report = results[CASE.id].report
     assert report is not None
@@ -56,7 +56,7 @@ def test_a_known_failure_that_fails_in_another_way_is_stale_and_failed(tmp_path:
 def test_an_entry_for_several_cases_excuses_them_while_each_fails_as_it_says(tmp_path: Path) -> None:
     every = replace(KNOWN, case="heartbeat")
 
-    results = _waited(tmp_path, [every], told(Verdict.FAILED, fingerprint="f00"), told(Verdict.FAILED, OTHER.id, fingerprint="f00"))
+    results = _waited(tmp_path, [every], shared_result(Verdict.FAILED, fingerprint="f00"), shared_result(Verdict.FAILED, OTHER.id, fingerprint="f00"))
 
     assert [result.report.verdict for result in results.values() if result.report] == [Verdict.EXCUSED, Verdict.EXCUSED]
     assert [result.stale for result in results.values()] == ["", ""]
@@ -65,7 +65,7 @@ def test_an_entry_for_several_cases_excuses_them_while_each_fails_as_it_says(tmp
 def test_an_entry_for_several_cases_of_which_one_passes_excuses_none(tmp_path: Path) -> None:
     every = replace(KNOWN, case="heartbeat")
 
-    results = _waited(tmp_path, [every], told(Verdict.FAILED, fingerprint="f00"), told(Verdict.OK, OTHER.id))
+    results = _waited(tmp_path, [every], shared_result(Verdict.FAILED, fingerprint="f00"), shared_result(Verdict.OK, OTHER.id))
 
     assert [result.report.verdict for result in results.values() if result.report] == [Verdict.FAILED, Verdict.OK]
     assert [bool(result.stale) for result in results.values()] == [False, True]
@@ -76,7 +76,7 @@ def test_a_race_that_came_in_one_case_waits_for_no_other(tmp_path: Path) -> None
     race = replace(KNOWN, case="*/classic/*", by_chance=True)
     other = SharedFolder(tmp_path)
     assert other.claim(0)
-    other.tell(told(Verdict.FAILED, fingerprint="f00"))
+    other.tell(shared_result(Verdict.FAILED, fingerprint="f00"))
     engine = WorkerQueue(commission(Expectations(failures=(race,))), (CASE, OTHER), SharedFolder(tmp_path), worker=0, workers=1)
 
     result = engine.wait(CASE)
@@ -89,7 +89,7 @@ def test_a_race_that_came_in_one_case_waits_for_no_other(tmp_path: Path) -> None
 
 def test_a_case_that_a_race_ended_makes_its_own_entry_neither_used_nor_stale(tmp_path: Path) -> None:
     race = replace(KNOWN, case="*/classic/*", by_chance=True, fingerprint="ace")
-    results = _waited(tmp_path, [KNOWN, race], told(Verdict.FAILED, fingerprint="ace"), told(Verdict.OK, OTHER.id))
+    results = _waited(tmp_path, [KNOWN, race], shared_result(Verdict.FAILED, fingerprint="ace"), shared_result(Verdict.OK, OTHER.id))
 
     report = results[CASE.id].report
     assert report is not None
@@ -99,7 +99,7 @@ def test_a_case_that_a_race_ended_makes_its_own_entry_neither_used_nor_stale(tmp
 def test_of_several_cases_that_all_pass_one_tells_that_their_entry_is_stale(tmp_path: Path) -> None:
     every = replace(KNOWN, case="heartbeat")
 
-    results = _waited(tmp_path, [every], told(Verdict.OK), told(Verdict.OK, OTHER.id))
+    results = _waited(tmp_path, [every], shared_result(Verdict.OK), shared_result(Verdict.OK, OTHER.id))
 
     assert [bool(result.stale) for result in results.values()] == [True, False]
 

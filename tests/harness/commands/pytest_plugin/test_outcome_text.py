@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from tests.harness.commands.pytest_plugin.known import KNOWN
-from tests.harness.commands.pytest_plugin.made import CASE, told
+from tests.harness.commands.pytest_plugin.made import CASE, shared_result
 
 from groupproof.harness.commands.pytest_plugin.case_queue import Result
 from groupproof.harness.commands.pytest_plugin.outcome_text import ItemOutcome, Kind, framed, saying_of
@@ -16,7 +16,7 @@ from groupproof.harness.reports.texts.frame_text import FrameLine
 
 
 def _saying(verdict: Verdict, *, fail_on: frozenset[str] = frozenset(), stale: str = "", **more: object) -> ItemOutcome:
-    result = told(verdict, **more).result(CASE)  # type: ignore[arg-type]  # whatever a ruling takes
+    result = shared_result(verdict, **more).result(CASE)  # type: ignore[arg-type]  # whatever a ruling takes
     return saying_of(Result(report=CaseReport(result=result), stale=stale), Path("reports/odd"), fail_on)
 
 
@@ -62,7 +62,7 @@ def test_a_case_that_was_not_reached_is_an_error() -> None:
 
 
 def test_a_known_failure_is_expected_with_its_reason_unless_pytest_runs_those_too() -> None:
-    report = CaseReport(result=told(Verdict.FAILED).result(CASE), excuse=KNOWN)
+    report = CaseReport(result=shared_result(Verdict.FAILED).result(CASE), excuse=KNOWN)
 
     assert saying_of(Result(report=report), None) == ItemOutcome(kind=Kind.EXPECTED, text="drops its id (https://example.org/7)")
     assert saying_of(Result(report=report), None, runs_xfail=True).kind is Kind.FAILED
@@ -83,7 +83,7 @@ def test_what_fail_on_names_fails_too() -> None:
 
 
 def test_a_preview_is_shown_and_not_counted() -> None:
-    report = CaseReport(result=told(Verdict.FAILED).result(replace(CASE, preview=True)))
+    report = CaseReport(result=shared_result(Verdict.FAILED).result(replace(CASE, preview=True)))
 
     assert saying_of(Result(report=report), None).kind is Kind.SKIPPED
 

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from tests.harness.commands.pytest_plugin.known import KNOWN
-from tests.harness.commands.pytest_plugin.made import CASE, OTHER, about, commission, told
+from tests.harness.commands.pytest_plugin.made import CASE, OTHER, about, commission, shared_result
 
 from groupproof.harness.commands.pytest_plugin.session_end import SessionEnd, closed
 from groupproof.harness.commands.pytest_plugin.xdist_shares import ENDED, SharedFolder, SharedResult, ShareEnd
@@ -44,7 +44,7 @@ def _workers(folder: Path, *entries: SharedResult) -> None:
 
 
 def test_what_the_workers_have_run_becomes_one_report(tmp_path: Path) -> None:
-    _workers(tmp_path, told(Verdict.OK), told(Verdict.NON_STRICT, OTHER.id))
+    _workers(tmp_path, shared_result(Verdict.OK), shared_result(Verdict.NON_STRICT, OTHER.id))
 
     closing = closed(commission(Expectations(failures=(KNOWN,)), output=tmp_path / "out"), (), None, tmp_path)
 
@@ -60,7 +60,7 @@ def test_what_the_workers_have_run_becomes_one_report(tmp_path: Path) -> None:
 
 
 def test_nothing_that_reached_a_verdict_is_never_a_pass(tmp_path: Path) -> None:
-    _workers(tmp_path, told(Verdict.UNIMPLEMENTED), told(Verdict.UNIMPLEMENTED, OTHER.id))
+    _workers(tmp_path, shared_result(Verdict.UNIMPLEMENTED), shared_result(Verdict.UNIMPLEMENTED, OTHER.id))
 
     closing = closed(commission(output=tmp_path / "out"), (), None, tmp_path)
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from tests.harness.commands.pytest_plugin.made import CASE, OTHER, about, told
+from tests.harness.commands.pytest_plugin.made import CASE, OTHER, about, shared_result
 
 from groupproof.harness.cases.catalogue import cases_of
 from groupproof.harness.commands.pytest_plugin.xdist_shares import ENDED, SharedFolder, ShareEnd, dealt
@@ -51,7 +51,7 @@ def test_a_share_whose_worker_is_gone_is_deserted_and_taken_up_by_nobody(tmp_pat
 
 def test_what_one_process_has_seen_another_reads(tmp_path: Path) -> None:
     folder = SharedFolder(tmp_path)
-    sent = told(Verdict.FAILED, trouble=BrokenEnvironment("no port"))
+    sent = shared_result(Verdict.FAILED, trouble=BrokenEnvironment("no port"))
     folder.tell(sent)
     folder.put(f"0{ENDED}", ShareEnd(about=about(), trouble=None))
 
@@ -67,7 +67,7 @@ def test_what_one_process_has_seen_another_reads(tmp_path: Path) -> None:
 def test_traces_are_read_where_there_are_frames_to_show_or_all_is_wanted(tmp_path: Path) -> None:
     folder, play = SharedFolder(tmp_path), Play(trace=[], stderr={}, duration_s=1.0)
     for verdict, case in ((Verdict.OK, CASE), (Verdict.FAILED, OTHER)):
-        folder.tell(replace(told(verdict, case.id), plays=[play]))
+        folder.tell(replace(shared_result(verdict, case.id), plays=[play]))
 
     entries = [folder.result(CASE.id), folder.result(CASE.id, whole=True), folder.result(OTHER.id)]
 

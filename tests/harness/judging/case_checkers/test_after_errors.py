@@ -28,7 +28,7 @@ def anew(story: Story, *, instance: str | None = None, rebalance_ms: int = 60_00
 
 def joins_anew_after(api: Api, error: int, *, member: str = ID) -> Story:
     story = Story().member()
-    story.at(300).said(api, member=member, generation=1, error=error)
+    story.at(300).exchange(api, member=member, generation=1, error=error)
     return anew(story)
 
 
@@ -103,7 +103,7 @@ def test_who_left_or_was_not_heard_for_a_session_or_is_an_instance_begins_anew()
     left, late, instance = Story().member(), Story().member(), Story().member()
     left.leave()
     late.at(2_000).commit(("t", 0, 1))
-    late.at(7_000).said(Api.OFFSET_COMMIT, member=ID, generation=1, error=27)
+    late.at(7_000).exchange(Api.OFFSET_COMMIT, member=ID, generation=1, error=27)
 
     assert findings(ids_are_given_up_for_a_reason, anew(left)) == []
     assert findings(ids_are_given_up_for_a_reason, anew(late)) == []
@@ -267,7 +267,7 @@ def test_who_was_told_what_ends_a_client_may_end_if_it_tells(entry: bool, expect
 
 def test_who_may_not_ask_for_its_offsets_may_end_if_it_tells_also_after_an_answer_that_it_kept_for_itself() -> None:
     story = Story().member()
-    story.at(500).said(Api.OFFSET_FETCH, error=30)
+    story.at(500).exchange(Api.OFFSET_FETCH, error=30)
     story.tell("error", error="GROUP_AUTHORIZATION_FAILED")
 
     assert verdict(SETTLED, healed(story).end(SETTLES_MS + 1_100)) is Verdict.OK

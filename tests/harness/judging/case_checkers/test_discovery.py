@@ -29,7 +29,7 @@ def test_a_lookup_before_the_next_request_is_a_rediscovery() -> None:
 @pytest.mark.parametrize("api", [Api.HEARTBEAT, Api.JOIN_GROUP])
 def test_the_next_request_without_a_lookup_is_not_strict(api: Api) -> None:
     story = Story().member().fault("error")
-    story.at(400).said(api, member=ID)
+    story.at(400).exchange(api, member=ID)
     story.at(600).find()
 
     assert verdict(REDISCOVERS, story.end(9_000)) is Verdict.NON_STRICT
@@ -52,10 +52,10 @@ def test_a_second_fetch_of_offsets_that_was_on_its_way_is_no_answer_to_the_refus
     second_ms: int, looks_up: bool, expected: Verdict
 ) -> None:
     story = Story().member().fault("error")
-    story.at(second_ms).said(Api.OFFSET_FETCH, member=ID)
+    story.at(second_ms).exchange(Api.OFFSET_FETCH, member=ID)
     if looks_up:
         story.at(400).find()
-    story.at(600).said(Api.JOIN_GROUP, member=ID)
+    story.at(600).exchange(Api.JOIN_GROUP, member=ID)
 
     judge = rediscovers("m0", after="error", requirement="CLIENT-04", api=Api.OFFSET_FETCH)
     assert verdict(judge, story.end(9_000)) is expected

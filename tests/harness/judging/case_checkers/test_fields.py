@@ -226,7 +226,7 @@ def test_a_commit_carries_the_newest_membership(member: str, generation: int, ex
 @pytest.mark.parametrize(("asked", "expected"), [([("t", 0)], Verdict.OK), ([("t", 0), ("t", 1)], Verdict.INFORMATIONAL)])
 def test_a_fetch_of_anothers_offsets_is_reported(asked: list[tuple[str, int]], expected: Verdict) -> None:
     story = Story().member(gets=[("t", 0)])
-    story.said(Api.OFFSET_FETCH, partitions=tuple(asked))
+    story.exchange(Api.OFFSET_FETCH, partitions=tuple(asked))
 
     assert verdict(fetches_only_assigned("m0"), story.end()) is expected
 
@@ -263,8 +263,8 @@ def test_a_member_goes_on_where_the_group_had_committed(first: list[tuple[str, i
 def begins(*offsets: tuple[str, int, int]) -> Story:
     """Tell of a member that fetches from these offsets, and whose application tells of the committed ones."""
     story = Story().member(gets=[("t", 0), ("t", 1)])
-    story.said(Api.FETCH, connection=2, offsets=offsets)
-    story.said(Api.FETCH, connection=2, offsets=(("t", 0, 0), ("t", 1, 0)))
+    story.exchange(Api.FETCH, connection=2, offsets=offsets)
+    story.exchange(Api.FETCH, connection=2, offsets=(("t", 0, 0), ("t", 1, 0)))
     story.consume(("t", 0, 10, 19), ("t", 1, 12, 19))
     return story.end()
 
@@ -292,7 +292,7 @@ def test_a_client_that_fetches_elsewhere_and_goes_to_the_committed_offset_before
 ) -> None:
     story = Story().member(gets=[("t", 0)])
     for offsets in (("t", 0, 0), later):
-        story.said(Api.FETCH, connection=2, offsets=(offsets,))
+        story.exchange(Api.FETCH, connection=2, offsets=(offsets,))
     story.consume(records)
 
     assert verdict(starts_at("m0", {("t", 0): 10}, requirement="CLIENT-79"), story.end()) is expected

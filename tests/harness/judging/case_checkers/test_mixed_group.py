@@ -35,7 +35,7 @@ def test_who_assigns_all_the_same_takes_the_list_for_an_order() -> None:
 
 def test_who_waits_for_a_leader_waits_for_ever() -> None:
     story = joined()
-    story.said(Api.HEARTBEAT, member=ID)
+    story.exchange(Api.HEARTBEAT, member=ID)
 
     assert verdict(JUDGE, story.end()) is Verdict.FAILED
 

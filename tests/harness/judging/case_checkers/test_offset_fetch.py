@@ -15,7 +15,7 @@ JUDGE = goes_on_reading("m0", after="error")
 def refused(until_ms: float = 8_000) -> Story:
     """Tell of a fetch of offsets that is refused, and of heartbeats that go on."""
     story = Story().member(gets=[("t", 0)])
-    story.said(Api.OFFSET_FETCH, error=25)
+    story.exchange(Api.OFFSET_FETCH, error=25)
     story.see("event", who="kit", body={"name": "mark", "mark": "error"})
     for at_ms in range(500, int(until_ms), 500):
         story.at(at_ms).beat()
@@ -31,7 +31,7 @@ def test_a_client_that_heartbeats_on_and_never_reads_again_is_as_good_as_gone() 
 
 def test_asking_again_reading_on_and_telling_the_application_are_as_good() -> None:
     asks, reads, fetches, tells = refused(), refused(), refused(), refused()
-    asks.said(Api.OFFSET_FETCH)
+    asks.exchange(Api.OFFSET_FETCH)
     reads.consume(("t", 0, 10, 19))
     fetches.request(Api.FETCH, offsets=(("t", 0, 10),))
     tells.tell("error", error="UNKNOWN_MEMBER_ID", message="", fatal=True)
@@ -72,7 +72,7 @@ def test_of_a_program_that_has_no_event_for_an_error_nobody_says_that_it_was_not
     mute, asks = refused(), refused()
     for story in (mute, asks):
         story.kit("hello", "m0", capabilities=["classic"], level=0, unreported=["error"])
-    asks.said(Api.OFFSET_FETCH)
+    asks.exchange(Api.OFFSET_FETCH)
 
     with pytest.raises(NotOffered, match="the program of m0 has no event for an error"):
         findings(JUDGE, mute)

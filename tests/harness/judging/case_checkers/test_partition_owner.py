@@ -134,7 +134,7 @@ def test_who_has_no_callback_of_a_rebalance_is_judged_by_what_it_reads_meanwhile
     story.mark("newcomer").at(100)
     join = story.request(Api.JOIN_GROUP, member=ID)
     if reads == "fetch":
-        story.at(900).said(Api.FETCH, offsets=(("t", 0, 5),))
+        story.at(900).exchange(Api.FETCH, offsets=(("t", 0, 5),))
     elif reads == "records":
         story.at(900).consume(("t", 0, 5, 9))
     story.at(2_000).answer(join, member=ID, generation=2)
@@ -152,7 +152,7 @@ def test_who_reads_on_has_its_partitions_and_of_who_does_not_a_line_is_missing(r
     story = owner().mark("newcomer").at(100)
     story.join(member=ID, generation=2)
     if reads:
-        story.said(Api.FETCH, offsets=(("t", 0, 5),))
+        story.exchange(Api.FETCH, offsets=(("t", 0, 5),))
     story.end(3_000)
 
     assert [(finding.observed, finding.line) for finding in findings(revokes_before_joining("m0", after="newcomer"), story)] == [

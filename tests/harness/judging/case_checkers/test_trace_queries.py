@@ -105,7 +105,7 @@ def test_an_application_is_told_by_an_error_event_or_by_a_commands_error(name: s
 
 def test_the_clients_are_those_that_spoke_to_a_group() -> None:
     story = Story()
-    story.said(Api.METADATA, "m7")
+    story.exchange(Api.METADATA, "m7")
     story.find("m1")
     story.beat("m0")
 

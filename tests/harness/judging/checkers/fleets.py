@@ -35,7 +35,7 @@ def _after_leave(*, commits: bool) -> EpochStory:
     story.hb(-1, gets=-1)
     story.at(5_000)
     if commits:
-        story.said(Api.OFFSET_COMMIT, member=ID, generation=1)
+        story.exchange(Api.OFFSET_COMMIT, member=ID, generation=1)
     else:
         story.hb(1)
     return story

@@ -25,7 +25,7 @@ class Group(Story):
         asked = self.request(Api.JOIN_GROUP, client, member=member if generation > 1 else "", connection=connection, body=dict(ROOMY), group=group)
         self.answer(asked, member=member, generation=generation, body=body, group=group)
 
-    def given(self, client: str, member: str, generation: int, *partitions: tuple[str, int], connection: int, group: str = "g") -> None:
+    def assigned(self, client: str, member: str, generation: int, *partitions: tuple[str, int], connection: int, group: str = "g") -> None:
         asked = self.request(Api.SYNC_GROUP, client, member=member, generation=generation, connection=connection, group=group)
         self.answer(asked, partitions=partitions, group=group)
 
@@ -37,8 +37,8 @@ class Group(Story):
         self.at(ms)
         self.enter("m0", "m0-1", generation, connection=1)
         self.enter("m1", "m1-1", generation, connection=2)
-        self.given("m0", "m0-1", generation, ("t", 0), connection=1)
-        self.given("m1", "m1-1", generation, ("t", 1), connection=2)
+        self.assigned("m0", "m0-1", generation, ("t", 0), connection=1)
+        self.assigned("m1", "m1-1", generation, ("t", 1), connection=2)
 
     def owns(self, client: str, *partitions: tuple[str, int]) -> None:
         self.partitions("assigned", *partitions, client=client)
@@ -77,8 +77,8 @@ def _two_owners() -> Story:
     story = keeping().at(8_000)
     story.enter("m0", "m0-1", 3, connection=1)
     story.enter("m1", "m1-1", 3, connection=2)
-    story.given("m0", "m0-1", 3, ("t", 0), connection=1)
-    story.given("m1", "m1-1", 3, ("t", 0), ("t", 1), connection=2)
+    story.assigned("m0", "m0-1", 3, ("t", 0), connection=1)
+    story.assigned("m1", "m1-1", 3, ("t", 0), ("t", 1), connection=2)
     return story
 
 
@@ -154,7 +154,7 @@ def busy_group() -> Trace:
     story.consume(("t", 0, 0, 1), client="m1")
     story.partitions("assigned", ("t", 0), ("t", 8), client="m1")
     for _ in range(2):
-        story.said(Api.FETCH, "m1", connection=2, offsets=(("t", 8, 0),))
+        story.exchange(Api.FETCH, "m1", connection=2, offsets=(("t", 8, 0),))
     story.committed(("t", 5, 5), client="m1")
     story.at(4_000).partitions("revoked", ("t", 0), client="m1")
     story.at(6_000).consume(("t", 0, 0, 1), client="m1")

@@ -70,6 +70,6 @@ class Story(Written):
     def move(self, ms: float, before: str | None, after: str, generation: int, reason: str = "", **columns: Any) -> None:
         self.add(ms, "transition", state_before=before, state_after=after, generation=generation, detail=reason, **columns)
 
-    def told(self, ms: float, client: str, name: str, *partitions: tuple[str, int], **body: Any) -> Observation:
+    def client_event(self, ms: float, client: str, name: str, *partitions: tuple[str, int], **body: Any) -> Observation:
         listed = [{"topic": topic, "partition": partition} for topic, partition in partitions]
         return self.add(ms, "event", who="shim", client=client, group=None, partitions=partitions, body={"name": name, "partitions": listed, **body})

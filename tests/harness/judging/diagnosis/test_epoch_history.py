@@ -120,7 +120,7 @@ def test_a_member_that_did_not_give_up_in_time_is_told_what() -> None:
 
 def test_a_commit_with_an_old_epoch_and_a_heartbeat_after_the_leave() -> None:
     story = EpochStory().settled("m0", member="a")
-    story.said(Api.OFFSET_COMMIT, "m0", member="a", generation=0, error=ErrorCode.STALE_MEMBER_EPOCH)
+    story.exchange(Api.OFFSET_COMMIT, "m0", member="a", generation=0, error=ErrorCode.STALE_MEMBER_EPOCH)
     assert (refused(story).api, refused(story).why) == ("OffsetCommit", "it named epoch 0, and had been answered with 1")
 
     story.hb(-1, "m0", gets=-1, member="a")

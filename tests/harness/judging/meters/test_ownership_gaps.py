@@ -27,10 +27,10 @@ def _figures(story: Story) -> Figures:
 def test_two_owners_by_their_callbacks_overlap_until_one_gives_it_up() -> None:
     story = Story()
     story.join(0, "m0")
-    story.told(100, "m0", "partitions_assigned", P0, P1)
-    story.told(200, "m1", "partitions_assigned", P0)
-    story.told(250, "m0", "partitions_revoked", P0)
-    story.told(300, "m0", "partitions_revoked", P1)
+    story.client_event(100, "m0", "partitions_assigned", P0, P1)
+    story.client_event(200, "m1", "partitions_assigned", P0)
+    story.client_event(250, "m0", "partitions_revoked", P0)
+    story.client_event(300, "m0", "partitions_revoked", P1)
     figures = _figures(story)
 
     assert (figures.totals["ownership_overlap_ms"], figures.totals["ownership_overlap_partition_ms"]) == (50, 50)
@@ -39,9 +39,9 @@ def test_two_owners_by_their_callbacks_overlap_until_one_gives_it_up() -> None:
 
 def test_two_partitions_shared_count_twice_in_partition_time_and_once_in_time() -> None:
     story = Story()
-    story.told(0, "m0", "partitions_assigned", P0, P1)
-    story.told(10, "m1", "partitions_assigned", P0, P1)
-    story.told(40, "m0", "shutdown_complete")
+    story.client_event(0, "m0", "partitions_assigned", P0, P1)
+    story.client_event(10, "m1", "partitions_assigned", P0, P1)
+    story.client_event(40, "m0", "shutdown_complete")
 
     assert (_measured(story)["ownership_overlap_ms"], _measured(story)["ownership_overlap_partition_ms"]) == (30, 60)
 
@@ -98,9 +98,9 @@ def test_application_and_wire_are_not_mixed() -> None:
     """Once an application reports, its callbacks count: its SyncGroup answers say only what it will be told."""
     story = Story()
     story.settle(0, {"a-1": "m0"}, 1, "a-1")
-    story.told(100, "m0", "partitions_assigned", P1)
-    story.told(150, "m1", "partitions_assigned", P0)
-    story.told(200, "m0", "shutdown_complete")
+    story.client_event(100, "m0", "partitions_assigned", P1)
+    story.client_event(150, "m1", "partitions_assigned", P0)
+    story.client_event(200, "m0", "shutdown_complete")
 
     assert _measured(story)["ownership_overlap_ms"] == 0
 
@@ -109,9 +109,9 @@ def test_application_and_wire_are_not_mixed() -> None:
 def test_two_owners_are_two_whoever_tells_of_them(who: str) -> None:
     """The checkers of a case heard both, and the meter said that there was no overlap."""
     story = Story()
-    story.told(0, "m0", "partitions_assigned", P0)
-    story.told(1_000, "m1", "partitions_assigned", P0)
-    story.told(6_000, "m1", "partitions_revoked", P0)
+    story.client_event(0, "m0", "partitions_assigned", P0)
+    story.client_event(1_000, "m1", "partitions_assigned", P0)
+    story.client_event(6_000, "m1", "partitions_revoked", P0)
     meter = Ownership()
     for obs in story.trace:
         meter.feed(replace(obs, who=who))

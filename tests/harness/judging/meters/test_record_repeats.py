@@ -25,16 +25,16 @@ def test_an_empty_span_adds_nothing() -> None:
     assert Spans().add(5, 4) == 0
 
 
-def _given(story: Story, ms: float, client: str, first: int, last: int) -> None:
+def _consume(story: Story, ms: float, client: str, first: int, last: int) -> None:
     listed = [{"topic": "t", "partition": 0, "minOffset": first, "maxOffset": last, "count": last - first + 1}]
     story.add(ms, "event", who="shim", client=client, group=None, body={"name": "records_consumed", "partitions": listed})
 
 
 def test_duplicates_are_laid_to_who_was_given_them_second_and_losses_to_nobody() -> None:
     story = Story()
-    _given(story, 0, "m0", 0, 9)
-    _given(story, 1, "m1", 5, 14)
-    _given(story, 2, "m1", 20, 24)
+    _consume(story, 0, "m0", 0, 9)
+    _consume(story, 1, "m1", 5, 14)
+    _consume(story, 2, "m1", 20, 24)
     meter = Records()
     for obs in story.trace:
         meter.feed(obs)

@@ -23,11 +23,11 @@ def _commit(story: Story, ms: float, error: int = 0) -> None:
 
 def test_commits_after_revocation_are_counted_and_those_that_were_accepted() -> None:
     story = Story()
-    story.told(0, "m0", "partitions_assigned", P0)
+    story.client_event(0, "m0", "partitions_assigned", P0)
     _commit(story, 10)
-    story.told(100, "m0", "partitions_revoked", P0)
+    story.client_event(100, "m0", "partitions_revoked", P0)
     _commit(story, 110)
-    story.told(120, "m0", "callback_done")
+    story.client_event(120, "m0", "callback_done")
     _commit(story, 130)
     _commit(story, 140, error=22)
 
@@ -36,9 +36,9 @@ def test_commits_after_revocation_are_counted_and_those_that_were_accepted() -> 
 
 def test_a_partition_that_came_back_is_committed_rightly() -> None:
     story = Story()
-    story.told(0, "m0", "partitions_lost", P0)
-    story.told(1, "m0", "callback_done")
-    story.told(2, "m0", "partitions_assigned", P0)
+    story.client_event(0, "m0", "partitions_lost", P0)
+    story.client_event(1, "m0", "callback_done")
+    story.client_event(2, "m0", "partitions_assigned", P0)
     _commit(story, 10)
 
     assert _counted(story) == {"commits": 1}
@@ -47,9 +47,9 @@ def test_a_partition_that_came_back_is_committed_rightly() -> None:
 @pytest.mark.requirement("CLIENT-62")
 def test_an_assignment_that_replaces_another_takes_the_rest_away() -> None:
     story = Story()
-    story.told(0, "m0", "partitions_assigned", P0)
-    story.told(1, "m0", "partitions_assigned", ("t", 1))
-    story.told(2, "m0", "callback_done")
+    story.client_event(0, "m0", "partitions_assigned", P0)
+    story.client_event(1, "m0", "partitions_assigned", ("t", 1))
+    story.client_event(2, "m0", "callback_done")
     _commit(story, 10)
 
     assert _counted(story)["commits_after_revocation"] == 1

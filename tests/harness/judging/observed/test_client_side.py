@@ -12,7 +12,7 @@ from groupproof.harness.model.verdicts import Verdict
 from groupproof.protocol.vocabulary import Api
 
 
-def met(*groups: str) -> dict[str, Any]:
+def with_groups(*groups: str) -> dict[str, Any]:
     return {"groups": list(groups)}
 
 
@@ -28,13 +28,13 @@ def test_members_that_joined_through_the_tap_are_judged(groups: tuple[str, ...])
     story = Story().member()
     story.leave()
 
-    (result,) = judge_clients(story.trace, met(*groups))
+    (result,) = judge_clients(story.trace, with_groups(*groups))
 
     assert isinstance(result, CaseResult)
     assert (result.case.id, result.ruling.verdict) == ("observed/classic/g", Verdict.OK)
 
 
-@pytest.mark.parametrize("fields", [met("g"), {"groups": None}])
+@pytest.mark.parametrize("fields", [with_groups("g"), {"groups": None}])
 def test_members_that_joined_before_the_tap_are_not_judged_by_what_they_were_given_then(fields: dict[str, Any]) -> None:
     assert judge_clients(joined_before().trace, fields) == [
         UnjudgedSide(group="g", side="members", why="some of them joined before the tap was there"),
@@ -45,7 +45,7 @@ def test_an_id_that_is_made_up_in_a_new_group_is_no_id_of_old() -> None:
     story = Story().member()
     story.beat(member="somebody-else")
 
-    (result,) = judge_clients(story.trace, met())
+    (result,) = judge_clients(story.trace, with_groups())
 
     assert isinstance(result, CaseResult)
     assert result.ruling.verdict is Verdict.FAILED
@@ -58,7 +58,7 @@ def test_members_of_the_newer_protocol_are_judged_by_its_own_rules(epoch: int, v
     story.answer(story.request(Api.CONSUMER_GROUP_HEARTBEAT, member="m", member_epoch=0, body=join), member_epoch=1, body={"assignment": None})
     story.request(Api.CONSUMER_GROUP_HEARTBEAT, member="m", member_epoch=epoch)
 
-    (result,) = judge_clients(story.trace, met())
+    (result,) = judge_clients(story.trace, with_groups())
 
     assert isinstance(result, CaseResult)
     assert (result.case.id, result.ruling.verdict) == ("observed/consumer/g", verdict)

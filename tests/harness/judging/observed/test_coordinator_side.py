@@ -90,14 +90,14 @@ def with_link(trace: Trace, *, api: str = "Heartbeat", **body: Any) -> Trace:
     return [*trace, Observation(seq=len(trace), at_ns=trace[-1].at_ns, kind="event", who="link", connection=last.connection, body=body)]
 
 
-def met(trace: Trace, **fields: Any) -> Trace:
+def with_upstream(trace: Trace, **fields: Any) -> Trace:
     return [replace(obs, body={**obs.body, **fields}) if obs.body.get("name") == "upstream" else obs for obs in trace]
 
 
 UNSEEN: dict[str, Callable[[Trace], Trace]] = {
     "the trace does not tell what the upstream is": lambda trace: [obs for obs in trace if obs.who != "kit"],
-    "it may not": lambda trace: met(trace, groups=None, untold="it may not"),
-    "the group was there before the tap": lambda trace: met(trace, groups=["g"]),
+    "it may not": lambda trace: with_upstream(trace, groups=None, untold="it may not"),
+    "the group was there before the tap": lambda trace: with_upstream(trace, groups=["g"]),
     "late came between": lambda trace: changed(trace, "Heartbeat", "response", fault="late"),
     "its members asked more than one broker": lambda trace: changed(trace, "Heartbeat", "request", node=77),
     "Heartbeat was answered NOT_COORDINATOR": lambda trace: changed(trace, "Heartbeat", "response", body={"error_code": 16}),

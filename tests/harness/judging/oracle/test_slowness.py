@@ -23,7 +23,7 @@ SETTINGS = {"group.initial.rebalance.delay.ms": 0, "group.min.session.timeout.ms
 QUIET = performed(Script(steps=(*stable("a"), beat("a", code=0))))
 
 
-def told(trace: Trace, name: str, **body: Any) -> list[Observation]:
+def with_event(trace: Trace, name: str, **body: Any) -> list[Observation]:
     event = replace(trace[0], kind="event", who="kit", body={"name": name, **body})
     return [trace[0], event, *trace[1:]]
 
@@ -36,15 +36,15 @@ def test_a_quiet_run_excuses_nothing() -> None:
 
 
 def test_the_kits_own_lateness_excuses_every_other() -> None:
-    slowness = slowness_of(told(QUIET, "lag", lag_ms=250.0))
+    slowness = slowness_of(with_event(QUIET, "lag", lag_ms=250.0))
 
     assert [slowness.allowed_ms(kind, Api.HEARTBEAT) for kind in ("other", "late", "missing")] == [250, 250, 250]
-    assert slowness_of(told(QUIET, "lag", lag_ms=90.0)).allowed_ms("other", Api.HEARTBEAT) == 0
+    assert slowness_of(with_event(QUIET, "lag", lag_ms=90.0)).allowed_ms("other", Api.HEARTBEAT) == 0
 
 
 @pytest.mark.parametrize(("name", "field"), [("slow", "slow_ms"), ("settled", "answered_ms")])
 def test_the_brokers_lateness_excuses_its_timers_and_what_they_let_go(name: str, field: str) -> None:
-    slowness = slowness_of(told(QUIET, name, **{field: 250.0}))
+    slowness = slowness_of(with_event(QUIET, name, **{field: 250.0}))
 
     assert slowness.broker_ms == 250
     assert [slowness.allowed_ms(kind, Api.JOIN_GROUP) for kind in ("other", "late", "missing")] == [250, 250, 250]
@@ -71,7 +71,7 @@ def test_a_timer_that_goes_off_late_is_laid_at_nobodys_door_where_the_machine_wa
 
     (quiet,) = read(trace, profile="kafka-4.1", settings=SETTINGS, names_release=False).findings
     assert (quiet.verdict, quiet.proof) == (Verdict.FAILED, Proof.TIMING)  # a second too late may be the machine's, whatever it shows: 3 of 3
-    assert read(told(trace, "slow", slow_ms=1_000.0), profile="kafka-4.1", settings=SETTINGS, names_release=False).findings == ()
+    assert read(with_event(trace, "slow", slow_ms=1_000.0), profile="kafka-4.1", settings=SETTINGS, names_release=False).findings == ()
 
 
 def case_of(id: str) -> Any:
@@ -97,7 +97,7 @@ def test_what_seemed_to_be_taken_up_may_not_have_been_where_the_machine_was_busy
 
     (quiet,) = read(overtaken, profile="kafka-4.1", settings=SETTINGS, names_release=False).findings
     assert (quiet.verdict, quiet.proof) == (Verdict.FAILED, Proof.TIMING)
-    assert read(told(overtaken, "slow", slow_ms=30.0), profile="kafka-4.1", settings=SETTINGS, names_release=False).findings == ()
+    assert read(with_event(overtaken, "slow", slow_ms=30.0), profile="kafka-4.1", settings=SETTINGS, names_release=False).findings == ()
 
 
 @pytest.mark.parametrize("bug", ["session-ends-late", "join-deadline-ends-late", "session-never-ends", "heartbeats-answered-late"])

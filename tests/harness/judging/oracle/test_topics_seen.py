@@ -12,7 +12,7 @@ T, LATER, GROWN = TopicImage("id-t", 2), TopicImage("id-later", 1), TopicImage("
 BEGUN_MS, DONE_MS = 1_000.0, 1_200.0
 
 
-def _seen(topics: dict[str, int] | None = None) -> TopicsSeen:
+def _topics_seen(topics: dict[str, int] | None = None) -> TopicsSeen:
     changes = (
         TopicChange(begun_ms=BEGUN_MS, done_ms=DONE_MS, images={"later": LATER}, begun_seq=5),
         TopicChange(begun_ms=5_000, done_ms=5_100, images={"later": GROWN}),
@@ -31,21 +31,21 @@ def _commit(*partitions: tuple[str, int]) -> OffsetCommitRequest:
 
 
 def test_before_a_change_begins_nobody_knows_of_it() -> None:
-    topics = _seen()
+    topics = _topics_seen()
 
     assert list(topics.changes_until(BEGUN_MS - 1, 9, _never)) == []
     assert topics.images == {"t": T}
 
 
 def test_what_was_answered_before_a_change_began_knew_nothing_of_it() -> None:
-    topics = _seen()
+    topics = _topics_seen()
 
     assert list(topics.changes_until(DONE_MS, 4, _never)) == []
     assert topics.images == {"t": T}
 
 
 def test_long_after_a_change_it_is_known() -> None:
-    topics = _seen()
+    topics = _topics_seen()
 
     assert list(topics.changes_until(DONE_MS + SPREAD_MS, 9, _never)) == [DONE_MS]
     assert topics.images == {"t": T, "later": LATER}
@@ -56,27 +56,27 @@ def test_long_after_a_change_it_is_known() -> None:
     [(BEGUN_MS + 1, 0, False), (BEGUN_MS + 1, 1, True), (DONE_MS + 1, 0, True), (DONE_MS + 1, 1, False)],
 )
 def test_meanwhile_either_may_be_and_what_the_brokers_tell_is_tried_first(ready_ms: float, way: int, is_known: bool) -> None:
-    topics = _seen()
+    topics = _topics_seen()
 
     assert bool(list(topics.changes_until(ready_ms, 9, lambda *_: way))) is is_known
 
 
 def test_one_of_two_changes_may_be_known_without_the_other() -> None:
-    topics = _seen()
+    topics = _topics_seen()
 
     assert len(list(topics.changes_until(5_101, 9, lambda _, changes: 0 if changes == 2 else 1))) == 1
     assert topics.images["later"] == LATER
 
 
 def test_changes_come_one_after_the_other() -> None:
-    topics = _seen()
+    topics = _topics_seen()
 
     assert list(topics.changes_until(9_000, 9, _never)) == [1_200, 5_100]
     assert topics.images["later"] == GROWN
 
 
 def test_what_there_is_not_is_refused_beside_the_group() -> None:
-    topics = _seen({"t": 2})
+    topics = _topics_seen({"t": 2})
 
     accepted, refused = topics.asked_of_group(_commit(("t", 1), ("t", 9), ("later", 0)))
 
@@ -86,25 +86,25 @@ def test_what_there_is_not_is_refused_beside_the_group() -> None:
 
 
 def test_what_came_meanwhile_is_there() -> None:
-    topics = _seen({"t": 2})
+    topics = _topics_seen({"t": 2})
     list(topics.changes_until(9_000, 9, _never))
 
     assert topics.asked_of_group(_commit(("later", 2))) == (_commit(("later", 2)), None)
 
 
 def test_an_answer_is_completed_by_what_was_refused() -> None:
-    whole = _seen({"t": 2}).completed(_commit(("t", 9)), OffsetCommitResponse())
+    whole = _topics_seen({"t": 2}).completed(_commit(("t", 9)), OffsetCommitResponse())
 
     assert isinstance(whole, OffsetCommitResponse)
     assert [partition.error_code for topic in whole.topics for partition in topic.partitions] == [3]
 
 
 def test_without_a_word_of_the_topics_nothing_is_refused() -> None:
-    topics, asked = _seen(), _commit(("nowhere", 0))
+    topics, asked = _topics_seen(), _commit(("nowhere", 0))
 
     assert topics.asked_of_group(asked) == (asked, None)
     beat = HeartbeatRequest(group_id="g", generation_id=1, member_id="a")
-    assert _seen({"t": 2}).asked_of_group(beat) == (beat, None)
+    assert _topics_seen({"t": 2}).asked_of_group(beat) == (beat, None)
 
 
 def test_a_topic_that_went_is_refused_and_one_of_its_name_may_come_again() -> None:

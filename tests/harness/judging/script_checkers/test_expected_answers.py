@@ -113,15 +113,15 @@ def of_raw(change: Callable[[Observation], Observation | None] = lambda obs: obs
     return found
 
 
-def told(code: int, correlation: int = 0x7FFF0001) -> Callable[[Observation], Observation]:
+def answered_with(code: int, correlation: int = 0x7FFF0001) -> Callable[[Observation], Observation]:
     return lambda obs: replace(obs, raw=write_response(Api.API_VERSIONS, 0, correlation, {"error_code": code}))
 
 
 def test_what_raw_bytes_are_answered_is_read_in_the_oldest_form() -> None:
     assert (of_raw().verdict, of_raw().observed) == (Verdict.OK, "It was answered 35 UNSUPPORTED_VERSION.")
-    assert of_raw(told(35)).verdict is Verdict.OK
-    assert (of_raw(told(0)).verdict, of_raw(told(0)).observed) == (Verdict.FAILED, "It was answered 0 NONE.")
-    assert of_raw(told(35, correlation=7)).observed == "It was answered under another correlation id."
+    assert of_raw(answered_with(35)).verdict is Verdict.OK
+    assert (of_raw(answered_with(0)).verdict, of_raw(answered_with(0)).observed) == (Verdict.FAILED, "It was answered 0 NONE.")
+    assert of_raw(answered_with(35, correlation=7)).observed == "It was answered under another correlation id."
     assert of_raw(lambda obs: replace(obs, raw=b"\x00\x00")).observed == "What came cannot be read."
     assert of_raw(lambda obs: None).observed == "It was not answered."
 

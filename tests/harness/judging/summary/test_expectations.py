@@ -25,7 +25,7 @@ url = "https://example.org/1"
 """
 
 
-def known(tmp_path: Path, text: str = ENTRY) -> tuple[KnownFailure, ...]:
+def failures_in(tmp_path: Path, text: str = ENTRY) -> tuple[KnownFailure, ...]:
     path = tmp_path / "known.toml"
     path.write_text(text)
     return load(path).failures
@@ -40,7 +40,7 @@ def _parts(*prints: str) -> dict[str, Finding]:
 
 
 def test_a_known_failure_that_fails_in_the_same_way_is_excused(tmp_path: Path) -> None:
-    settled = settle(known(tmp_path), [failed()], TODAY)
+    settled = settle(failures_in(tmp_path), [failed()], TODAY)
 
     assert settled.excused["join/classic/unknown-member-id"].reason == "drops its id on 27"
     assert settled.stale == ()
@@ -48,7 +48,7 @@ def test_a_known_failure_that_fails_in_the_same_way_is_excused(tmp_path: Path) -
 
 @pytest.mark.parametrize("way", ["abc", "def"])
 def test_a_subject_that_draws_lots_may_fail_in_each_way_that_is_named(tmp_path: Path, way: str) -> None:
-    entries = known(tmp_path, ENTRY.replace('"abc"', '["abc", "def"]'))
+    entries = failures_in(tmp_path, ENTRY.replace('"abc"', '["abc", "def"]'))
 
     assert settle(entries, [failed(print=way)], TODAY).stale == ()
     assert settle(entries, [failed(print="ghi")], TODAY).stale != ()
@@ -56,7 +56,7 @@ def test_a_subject_that_draws_lots_may_fail_in_each_way_that_is_named(tmp_path: 
 
 @pytest.mark.parametrize(("parts", "expected"), [({"abc", "def"}, True), ({"def"}, True), ({"abc", "new"}, False), (set(), False)])
 def test_findings_that_are_all_named_are_excused_in_any_company(tmp_path: Path, parts: set[str], expected: bool) -> None:
-    entries = known(tmp_path, ENTRY.replace('"abc"', '["abc", "def"]'))
+    entries = failures_in(tmp_path, ENTRY.replace('"abc"', '["abc", "def"]'))
     observed = CaseVerdict(case="join/classic/unknown-member-id", verdict=Verdict.FAILED, fingerprint="of all", parts=_parts(*parts))
 
     assert bool(settle(entries, [observed], TODAY).excused) is expected
@@ -65,7 +65,7 @@ def test_findings_that_are_all_named_are_excused_in_any_company(tmp_path: Path, 
 def test_a_failure_that_is_named_as_a_whole_excuses_no_part_of_it(tmp_path: Path) -> None:
     observed = CaseVerdict(case="join/classic/unknown-member-id", verdict=Verdict.FAILED, fingerprint="of all", parts=_parts("abc"))
 
-    assert settle(known(tmp_path), [observed], TODAY).excused == {}
+    assert settle(failures_in(tmp_path), [observed], TODAY).excused == {}
 
 
 @pytest.mark.parametrize(
@@ -78,13 +78,13 @@ def test_a_failure_that_is_named_as_a_whole_excuses_no_part_of_it(tmp_path: Path
     ],
 )
 def test_a_failure_by_chance_may_stay_away_but_not_change(tmp_path: Path, verdict: Verdict, print: str, is_excused: bool, is_stale: bool) -> None:
-    settled = settle(known(tmp_path, ENTRY + "by_chance = true\n"), [failed(verdict=verdict, print=print)], TODAY)
+    settled = settle(failures_in(tmp_path, ENTRY + "by_chance = true\n"), [failed(verdict=verdict, print=print)], TODAY)
 
     assert (bool(settled.excused), bool(settled.stale)) == (is_excused, is_stale)
 
 
 def test_what_is_worse_than_a_failure_by_chance_is_stale(tmp_path: Path) -> None:
-    entries = known(tmp_path, ENTRY.replace('"FAILED"', '"NON_STRICT"') + "by_chance = true\n")
+    entries = failures_in(tmp_path, ENTRY.replace('"FAILED"', '"NON_STRICT"') + "by_chance = true\n")
 
     assert settle(entries, [failed()], TODAY).stale
 
@@ -113,20 +113,20 @@ def wrong(*prints: str, case: str = "join/classic/unknown-member-id") -> CaseVer
     ("pattern", "is_race"), [("*/classic/*", True), ("join", True), ("join/classic", True), ("join/classic/other", False), ("join/classic/o*", True)]
 )
 def test_a_race_is_known_of_a_class_of_cases(tmp_path: Path, pattern: str, is_race: bool) -> None:
-    (entry,) = known(tmp_path, RACE.replace("*/classic/*", pattern))
+    (entry,) = failures_in(tmp_path, RACE.replace("*/classic/*", pattern))
 
     assert entry.is_race is is_race
     assert not replace(entry, by_chance=False).is_race
 
 
 def test_a_race_may_come_in_any_case_of_its_class_and_stay_away_in_any(tmp_path: Path) -> None:
-    settled = settle(known(tmp_path, RACE), [wrong("race"), failed(OTHER, verdict=Verdict.OK), wrong("race", case="join/consumer/x")], TODAY)
+    settled = settle(failures_in(tmp_path, RACE), [wrong("race"), failed(OTHER, verdict=Verdict.OK), wrong("race", case="join/consumer/x")], TODAY)
 
     assert (list(settled.excused), settled.stale) == (["join/classic/unknown-member-id"], ())
 
 
 def test_what_fails_in_another_way_is_no_matter_of_the_race(tmp_path: Path) -> None:
-    settled = settle(known(tmp_path, RACE), [wrong("new"), wrong("race", "new", case=OTHER)], TODAY)
+    settled = settle(failures_in(tmp_path, RACE), [wrong("new"), wrong("race", "new", case=OTHER)], TODAY)
 
     assert (settled.excused, settled.stale) == ({}, ())
 
@@ -134,7 +134,7 @@ def test_what_fails_in_another_way_is_no_matter_of_the_race(tmp_path: Path) -> N
 def test_a_case_in_which_the_race_came_to_a_known_failure_is_excused_by_that(tmp_path: Path) -> None:
     both = wrong("race", "abc")
     alone = fingerprint(_parts("abc").values())
-    settled = settle(known(tmp_path, RACE + ENTRY.replace('"abc"', f'"{alone}"')), [both], TODAY)
+    settled = settle(failures_in(tmp_path, RACE + ENTRY.replace('"abc"', f'"{alone}"')), [both], TODAY)
 
     assert settled.excused["join/classic/unknown-member-id"].fingerprint == alone
     assert settled.stale == ()
@@ -142,26 +142,28 @@ def test_a_case_in_which_the_race_came_to_a_known_failure_is_excused_by_that(tmp
 
 @pytest.mark.parametrize("verdict", ["FAILED", "NON_STRICT"])
 def test_a_case_that_the_race_ended_says_nothing_of_its_known_failure(tmp_path: Path, verdict: str) -> None:
-    settled = settle(known(tmp_path, ENTRY.replace("FAILED", verdict) + RACE), [wrong("race")], TODAY)
+    settled = settle(failures_in(tmp_path, ENTRY.replace("FAILED", verdict) + RACE), [wrong("race")], TODAY)
 
     assert settled.excused["join/classic/unknown-member-id"].is_race
     assert settled.stale == ()
 
 
 def test_two_races_in_one_case_are_both_known(tmp_path: Path) -> None:
-    settled = settle(known(tmp_path, RACE + RACE.replace('"race"', '"other"')), [wrong("race", "other"), wrong("race", "new", case=OTHER)], TODAY)
+    settled = settle(
+        failures_in(tmp_path, RACE + RACE.replace('"race"', '"other"')), [wrong("race", "other"), wrong("race", "new", case=OTHER)], TODAY
+    )
 
     assert list(settled.excused) == ["join/classic/unknown-member-id"]
 
 
 def test_a_race_of_another_verdict_or_one_that_is_over_excuses_nothing(tmp_path: Path) -> None:
-    assert settle(known(tmp_path, RACE.replace("FAILED", "NON_STRICT")), [wrong("race")], TODAY).excused == {}
-    over = settle(known(tmp_path, RACE + "expires = 2026-11-20\n"), [wrong("race")], TODAY)
+    assert settle(failures_in(tmp_path, RACE.replace("FAILED", "NON_STRICT")), [wrong("race")], TODAY).excused == {}
+    over = settle(failures_in(tmp_path, RACE + "expires = 2026-11-20\n"), [wrong("race")], TODAY)
     assert (over.excused, len(over.stale)) == ({}, 1)
 
 
 def test_what_a_race_leaves_of_a_verdict_is_what_other_entries_are_held_against(tmp_path: Path) -> None:
-    races = known(tmp_path, RACE)
+    races = failures_in(tmp_path, RACE)
     both, alone = wrong("race", "new"), fingerprint(_parts("new").values())
     left = without_races(races, both, TODAY)
 
@@ -173,7 +175,7 @@ def test_what_a_race_leaves_of_a_verdict_is_what_other_entries_are_held_against(
 
 def test_an_entry_of_several_cases_is_one_known_failure_for_each_with_its_own_fingerprint(tmp_path: Path) -> None:
     table = 'cases = {"join/classic/a" = "abc", "join/classic/b" = ["def", "ghi"]}'
-    first, second = known(tmp_path, ENTRY.replace('case = "join/classic/unknown-member-id"', table).replace('fingerprint = "abc"\n', ""))
+    first, second = failures_in(tmp_path, ENTRY.replace('case = "join/classic/unknown-member-id"', table).replace('fingerprint = "abc"\n', ""))
 
     assert (first.case, first.fingerprint, second.case, second.others) == ("join/classic/a", "abc", "join/classic/b", ("ghi",))
     assert (first.reason, first.where) == (second.reason, second.where)
@@ -183,7 +185,7 @@ def test_an_entry_of_several_cases_is_one_known_failure_for_each_with_its_own_fi
 
 def test_an_entry_has_either_a_case_or_cases(tmp_path: Path) -> None:
     with pytest.raises(WrongUsage, match="known/0"):
-        known(tmp_path, ENTRY + 'cases = {"join/classic/a" = "abc"}\n')
+        failures_in(tmp_path, ENTRY + 'cases = {"join/classic/a" = "abc"}\n')
 
 
 @pytest.mark.parametrize(
@@ -195,14 +197,14 @@ def test_an_entry_has_either_a_case_or_cases(tmp_path: Path) -> None:
     ],
 )
 def test_one_that_passes_or_fails_differently_is_stale(tmp_path: Path, observed: CaseVerdict, why: str) -> None:
-    settled = settle(known(tmp_path), [observed], TODAY)
+    settled = settle(failures_in(tmp_path), [observed], TODAY)
 
     assert settled.excused == {}
     assert why in settled.stale[0]
 
 
 def test_one_that_has_expired_is_stale_and_excuses_nothing_more(tmp_path: Path) -> None:
-    entries = known(tmp_path, ENTRY + "expires = 2026-11-20\n")
+    entries = failures_in(tmp_path, ENTRY + "expires = 2026-11-20\n")
 
     assert settle(entries, [failed()], TODAY).excused == {}
     assert "expired on 2026-11-20" in settle(entries, [failed()], TODAY).stale[0]
@@ -211,17 +213,17 @@ def test_one_that_has_expired_is_stale_and_excuses_nothing_more(tmp_path: Path) 
 
 @pytest.mark.parametrize("verdict", [Verdict.INCONCLUSIVE, Verdict.BROKEN])
 def test_a_case_without_a_verdict_makes_no_entry_stale(tmp_path: Path, verdict: Verdict) -> None:
-    settled = settle(known(tmp_path), [failed(verdict=verdict)], TODAY)
+    settled = settle(failures_in(tmp_path), [failed(verdict=verdict)], TODAY)
 
     assert (settled.excused, settled.stale) == ({}, ())
 
 
 def test_an_entry_whose_case_was_not_selected_is_not_stale(tmp_path: Path) -> None:
-    assert settle(known(tmp_path), [failed("sync/classic/other", verdict=Verdict.OK)], TODAY).stale == ()
+    assert settle(failures_in(tmp_path), [failed("sync/classic/other", verdict=Verdict.OK)], TODAY).stale == ()
 
 
 def wide(tmp_path: Path) -> tuple[KnownFailure, ...]:
-    return known(tmp_path, ENTRY.replace("join/classic/unknown-member-id", "join/*"))
+    return failures_in(tmp_path, ENTRY.replace("join/classic/unknown-member-id", "join/*"))
 
 
 def test_an_entry_over_several_cases_stands_while_each_of_them_fails_as_it_says(tmp_path: Path) -> None:
@@ -248,7 +250,7 @@ def test_of_many_cases_that_do_not_some_are_named(tmp_path: Path) -> None:
 
 
 def test_two_stars_excuse_no_client_that_never_becomes_a_member(tmp_path: Path) -> None:
-    everything = known(tmp_path, ENTRY.replace("join/classic/unknown-member-id", "*"))
+    everything = failures_in(tmp_path, ENTRY.replace("join/classic/unknown-member-id", "*"))
     run = [failed("join/classic/a"), failed("join/classic/b", print="def"), failed("sync/classic/a", verdict=Verdict.INCONCLUSIVE)]
 
     assert settle(everything, run, TODAY).excused == {}
@@ -257,7 +259,7 @@ def test_two_stars_excuse_no_client_that_never_becomes_a_member(tmp_path: Path) 
 @pytest.mark.parametrize("verdict", ["UNIMPLEMENTED", "INCONCLUSIVE", "BROKEN"])
 def test_what_came_to_no_verdict_cannot_be_excused(tmp_path: Path, verdict: str) -> None:
     with pytest.raises(WrongUsage, match=rf"known.toml, entry 1 \(join/classic/unknown-member-id\): {verdict} can't be excused"):
-        known(tmp_path, ENTRY.replace("FAILED", verdict))
+        failures_in(tmp_path, ENTRY.replace("FAILED", verdict))
 
 
 @pytest.mark.parametrize(
@@ -265,7 +267,7 @@ def test_what_came_to_no_verdict_cannot_be_excused(tmp_path: Path, verdict: str)
     [("join/classic", True), ("join", True), ("join/classic/unknown", False), ("*/unknown-member-id", True), ("sync", False)],
 )
 def test_an_entry_names_an_id_a_prefix_of_whole_parts_or_a_glob(tmp_path: Path, pattern: str, covered: bool) -> None:
-    (entry,) = known(tmp_path, ENTRY.replace("join/classic/unknown-member-id", pattern))
+    (entry,) = failures_in(tmp_path, ENTRY.replace("join/classic/unknown-member-id", pattern))
 
     assert entry.covers("join/classic/unknown-member-id") is covered
 
@@ -275,7 +277,7 @@ def test_an_entry_names_an_id_a_prefix_of_whole_parts_or_a_glob(tmp_path: Path, 
     [("2.9.9", "kafka-4.1", True), ("3.0.0", "kafka-4.1", False), ("2.0.0rc1", "kafka-4.1", False), ("not-a-release", "kafka-4.1", False)],
 )
 def test_an_entry_is_about_some_releases(tmp_path: Path, release: str, profile: str, about: bool) -> None:
-    (entry,) = known(tmp_path)
+    (entry,) = failures_in(tmp_path)
 
     assert entry.is_about(release, profile) is about
 
@@ -284,13 +286,13 @@ def test_an_entry_is_about_some_releases(tmp_path: Path, release: str, profile: 
     ("release", "about"), [("v0.0.0-20260918054303-01f206a7e32c", True), ("v0.0.0-20260918054303-000000000000", False), ("1.0", False)]
 )
 def test_an_entry_can_be_about_one_release_of_an_unusual_form(tmp_path: Path, release: str, about: bool) -> None:
-    (entry,) = known(tmp_path, ENTRY.replace(">=2.0,<3.0", "===v0.0.0-20260918054303-01f206a7e32c"))
+    (entry,) = failures_in(tmp_path, ENTRY.replace(">=2.0,<3.0", "===v0.0.0-20260918054303-01f206a7e32c"))
 
     assert entry.is_about(release, "kafka-4.1") is about
 
 
 def test_an_entry_can_be_about_some_profiles_and_about_any_release(tmp_path: Path) -> None:
-    (entry,) = known(tmp_path, ENTRY.replace(">=2.0,<3.0", "") + 'profile = "kafka-4.*"\n')
+    (entry,) = failures_in(tmp_path, ENTRY.replace(">=2.0,<3.0", "") + 'profile = "kafka-4.*"\n')
 
     assert entry.is_about("not-a-release", "kafka-4.1")
     assert not entry.is_about("1.0", "kafka-1.1")
@@ -310,7 +312,7 @@ def test_an_entry_can_be_about_some_profiles_and_about_any_release(tmp_path: Pat
 )
 def test_a_file_that_is_wrong_is_refused_with_the_place(tmp_path: Path, text: str, why: str) -> None:
     with pytest.raises(WrongUsage, match=why):
-        known(tmp_path, text)
+        failures_in(tmp_path, text)
 
 
 def test_a_file_that_is_not_there_is_wrong_usage(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from tests.harness.reports.making import REBALANCE, a_case, a_result, known, played, summary_of
+from tests.harness.reports.making import REBALANCE, a_case, a_result, known_failure, played, summary_of
 
 from groupproof.harness.judging.summary.run_summary import SubjectInfo, SuiteInfo
 from groupproof.harness.model.errors import BrokenEnvironment
@@ -103,7 +103,7 @@ def test_cases_stand_in_the_order_of_the_selection_whatever_ended_first() -> Non
 
 
 def test_an_excused_case_counts_as_excused_and_keeps_what_was_found() -> None:
-    run = summary_of(a_result(Verdict.FAILED, FIRST, fingerprint="0123456789ab"), excused={FIRST.id: known(FIRST.id)})
+    run = summary_of(a_result(Verdict.FAILED, FIRST, fingerprint="0123456789ab"), excused={FIRST.id: known_failure(FIRST.id)})
 
     case = run.to_json()["cases"][0]
     assert (case["verdict"], case["observed"], case["fingerprint"]) == ("EXCUSED", "It did.", "0123456789ab")

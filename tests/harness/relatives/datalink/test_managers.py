@@ -43,7 +43,7 @@ class _Scene:
         return answers
 
 
-def _told(answers: list[GroupResponse | None]) -> tuple[int, int]:
+def _code_and_node(answers: list[GroupResponse | None]) -> tuple[int, int]:
     (answer,) = answers
     assert isinstance(answer, FindCoordinatorResponse)
     return answer.coordinators[0].error_code, answer.coordinators[0].node_id
@@ -53,7 +53,7 @@ def _told(answers: list[GroupResponse | None]) -> tuple[int, int]:
 def test_either_manager_tells_which_one_is_active_and_the_standby_coordinates_nothing() -> None:
     scene = _Scene()
 
-    assert [_told(scene.ask(node, FindCoordinatorRequest(coordinator_keys=("g",)))) for node in (0, 1)] == [(0, 0), (0, 0)]
+    assert [_code_and_node(scene.ask(node, FindCoordinatorRequest(coordinator_keys=("g",)))) for node in (0, 1)] == [(0, 0), (0, 0)]
     assert scene.ask(1, HeartbeatRequest(group_id="g", generation_id=1, member_id="x")) == [HeartbeatResponse(error_code=16)]
 
 
@@ -64,11 +64,11 @@ def test_while_none_is_active_nobody_is_named_and_then_the_other_one_is() -> Non
     lookup = FindCoordinatorRequest(coordinator_keys=("g",))
 
     assert scene.ask(0, lookup) == [None], "a Manager that ended answers nothing"
-    assert _told(scene.ask(1, lookup))[0] == 15
+    assert _code_and_node(scene.ask(1, lookup))[0] == 15
     scene.heap.run(500)
-    assert _told(scene.ask(1, lookup)) == (0, 1)
+    assert _code_and_node(scene.ask(1, lookup)) == (0, 1)
     scene.pair.restore()
-    assert _told(scene.ask(0, lookup)) == (0, 1)
+    assert _code_and_node(scene.ask(0, lookup)) == (0, 1)
 
 
 def test_what_is_parked_with_a_manager_that_ends_is_told_so_and_with_one_that_stays_is_not() -> None:

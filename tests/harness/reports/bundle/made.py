@@ -58,7 +58,7 @@ def client() -> Made:
     run = partial(ClientRun, found, say=lambda *_: None, on_hello=lambda _: None, catalogue=cases_of("client", DIALECT_CAPABILITIES))
     first = run(_order(cases)).go().summary
     (failed,) = (case.result.ruling for case in first.cases if case.case.id == CLOSE)
-    return _made(run, cases, _known(failed.fingerprint))
+    return _made(run, cases, _expectation(failed.fingerprint))
 
 
 @cache
@@ -73,7 +73,7 @@ def _order(cases: list[Case], **changed: Any) -> RunConfig:
     return RunConfig(cases=cases, profile="kafka-4.1", level="info", seed=1, jobs=4, command=["groupproof", "certify"], **changed)
 
 
-def _known(fingerprint: str) -> str:
+def _expectation(fingerprint: str) -> str:
     fields = {
         "case": CLOSE,
         "subject": "",

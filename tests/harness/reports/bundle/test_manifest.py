@@ -15,7 +15,7 @@ from groupproof.protocol.rules.requirements import catalogue_sha256
 from groupproof.protocol.schemas import validate
 
 
-def told(**subject: Any) -> dict[str, Any]:
+def report_of(**subject: Any) -> dict[str, Any]:
     return {
         "subject": {"side": "client", "spec": "kafka-python@3.0.12", "name": "kafka-python", "version": "3.0.12", **subject},
         "run": {"profile": "kafka-4.1", "seed": 7, "level": "info", "fail_on": []},
@@ -42,14 +42,14 @@ def test_the_manifest_of_a_run_says_by_what_and_of_whom_and_which_cases_it_takes
 
 
 def test_the_command_that_has_the_run_again_names_release_profile_and_seed() -> None:
-    assert reproduction(told()) == "groupproof certify client kafka-python@3.0.12 --profile kafka-4.1 --seed 7"
-    assert " aiokafka@0.14.0 " in reproduction(told(spec="aiokafka", name="aiokafka", version="0.14.0"))
-    assert " groupproof --profile" in reproduction(told(spec="groupproof", name="groupproof", version="0.1.0"))
-    assert " localhost:9092 --profile" in reproduction(told(side="coordinator", spec="localhost:9092", name="localhost:9092", version=None))
+    assert reproduction(report_of()) == "groupproof certify client kafka-python@3.0.12 --profile kafka-4.1 --seed 7"
+    assert " aiokafka@0.14.0 " in reproduction(report_of(spec="aiokafka", name="aiokafka", version="0.14.0"))
+    assert " groupproof --profile" in reproduction(report_of(spec="groupproof", name="groupproof", version="0.1.0"))
+    assert " localhost:9092 --profile" in reproduction(report_of(side="coordinator", spec="localhost:9092", name="localhost:9092", version=None))
 
 
 def test_what_was_chosen_stands_in_the_command_and_a_program_behind_it() -> None:
-    manifest = told(spec=["python", "my shim.py"])
+    manifest = report_of(spec=["python", "my shim.py"])
     manifest["run"].update(level="must", fail_on=["unclean"])
     manifest["selection"].update(only=["a", "b"], skip=["c"], others=["--shim-level", "0"])
     manifest["expectations"] = ["expectations/1-x.toml"]

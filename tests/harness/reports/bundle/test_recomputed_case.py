@@ -31,13 +31,13 @@ def lines(trace: Trace) -> bytes:
     return "".join(f"{line}\n" for line in write_trace(trace)).encode()
 
 
-def told(*traces: bytes, **others: bytes) -> RecomputedCase:
+def recomputed(*traces: bytes, **others: bytes) -> RecomputedCase:
     names = ["trace.ndjson", "trace-2.ndjson", "trace-3.ndjson"]
     return retell(CASE, "cases/x", {**dict(zip(names, traces, strict=False)), **{f"{name}.json": data for name, data in others.items()}}, MARKS)
 
 
 def test_three_runs_are_judged_together_as_in_the_run() -> None:
-    found = told(*(lines(traced(f"1.c{number}")) for number in range(3)), plan=b'{"case": "x"}')
+    found = recomputed(*(lines(traced(f"1.c{number}")) for number in range(3)), plan=b'{"case": "x"}')
 
     assert found.altered == []
     assert found.ruling is not None
@@ -47,8 +47,8 @@ def test_three_runs_are_judged_together_as_in_the_run() -> None:
 
 
 def test_a_verdict_that_rests_on_three_runs_wants_three() -> None:
-    assert told(lines(traced())).altered == ["cases/x has 1 trace, and its verdict rests on 3"]
-    assert told(*[lines(traced())] * 2).altered == ["cases/x has 2 traces, and its verdict rests on 3"]
+    assert recomputed(lines(traced())).altered == ["cases/x has 1 trace, and its verdict rests on 3"]
+    assert recomputed(*[lines(traced())] * 2).altered == ["cases/x has 2 traces, and its verdict rests on 3"]
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_a_verdict_that_rests_on_three_runs_wants_three() -> None:
 )
 def test_a_trace_that_is_none_of_this_case_in_this_run_is_named_once(spoilt: object, message: str) -> None:
     assert callable(spoilt)
-    found = told(lines(spoilt(traced())))
+    found = recomputed(lines(spoilt(traced())))
 
     (named,) = [name for name in found.altered if "rests on" not in name]
     assert named.startswith("cases/x/trace.ndjson: ")
@@ -83,13 +83,13 @@ def test_a_trace_that_is_none_of_this_case_in_this_run_is_named_once(spoilt: obj
     ],
 )
 def test_whatever_stands_for_a_trace_comes_out_as_words(contents: bytes, message: str) -> None:
-    found = told(contents)
+    found = recomputed(contents)
 
     assert found.ruling is None
     assert any(f"cases/x/trace.ndjson {message}" in name for name in found.altered)
 
 
 def test_a_schedule_that_is_no_json_is_named() -> None:
-    assert "cases/x/plan.json is no JSON" in told(plan=b"{").altered[0]
+    assert "cases/x/plan.json is no JSON" in recomputed(plan=b"{").altered[0]
     with pytest.raises(ValueError, match=r"too deep|Expecting"):
         read_json(b"[" * 100_000)

@@ -16,7 +16,7 @@ CLIENT, OTHER = cases_of("client")[:2]
 SCRIPT = next(case for case in cases_of("coordinator") if needs_of(case) == {"Heartbeat"})
 
 
-def told(side: str, *facts: TraceFacts, **subject: Any) -> list[str]:
+def missing_witnesses(side: str, *facts: TraceFacts, **subject: Any) -> list[str]:
     report = {
         "suite": {"profile": "kafka-4.1"},
         "subject": {"name": "kafka-python", "version": "3.0.12", "language": "python 3.11", "capabilities": ["classic", "pause"], **subject},
@@ -29,20 +29,20 @@ def told(side: str, *facts: TraceFacts, **subject: Any) -> list[str]:
 def test_a_client_is_who_its_shim_said_in_every_trace() -> None:
     fact = TraceFacts(run="1.c1", hellos=(HELLO,))
 
-    assert told("client", fact) == []
-    assert told("client", TraceFacts(run="1.c1")) == []
-    assert "subject.version is '9.9', and '3.0.12', by the traces in cases/" in told("client", fact, version="9.9")[0]
-    assert "subject.name is 'x', and 'kafka-python'" in told("client", fact, name="x")[0]
-    assert "subject.language is 'rust', and 'python 3.11'" in told("client", fact, language="rust")[0]
-    assert "capabilities is 1 of them: classic, and 2 of them: classic, pause" in told("client", fact, capabilities=["classic"])[0]
+    assert missing_witnesses("client", fact) == []
+    assert missing_witnesses("client", TraceFacts(run="1.c1")) == []
+    assert "subject.version is '9.9', and '3.0.12', by the traces in cases/" in missing_witnesses("client", fact, version="9.9")[0]
+    assert "subject.name is 'x', and 'kafka-python'" in missing_witnesses("client", fact, name="x")[0]
+    assert "subject.language is 'rust', and 'python 3.11'" in missing_witnesses("client", fact, language="rust")[0]
+    assert "capabilities is 1 of them: classic, and 2 of them: classic, pause" in missing_witnesses("client", fact, capabilities=["classic"])[0]
 
 
 def test_what_many_traces_say_is_named_once() -> None:
-    assert len(told("client", *(TraceFacts(run=f"1.c{number}", hellos=(HELLO, HELLO)) for number in range(3)), version="9.9")) == 1
+    assert len(missing_witnesses("client", *(TraceFacts(run=f"1.c{number}", hellos=(HELLO, HELLO)) for number in range(3)), version="9.9")) == 1
 
 
 def test_one_run_is_no_two() -> None:
-    (named,) = told("client", TraceFacts(run="1.c1"), TraceFacts(run="1.c1"))
+    (named,) = missing_witnesses("client", TraceFacts(run="1.c1"), TraceFacts(run="1.c1"))
 
     assert "has the run 1.c1 for a trace" in named
 
@@ -51,17 +51,17 @@ def test_a_coordinator_is_who_and_speaks_what_its_traces_say() -> None:
     fact = TraceFacts(run="1.c1", ground=GROUND)
     apache = {"name": "apache-kafka", "version": "4.1.0", "capabilities": ["JoinGroup 2-9", "Heartbeat 0-4"]}
 
-    assert told("coordinator", fact, **apache) == []
-    assert "subject.version is '4.2.0', and '4.1.0'" in told("coordinator", fact, **{**apache, "version": "4.2.0"})[0]
-    assert "subject.capabilities" in told("coordinator", fact, **{**apache, "capabilities": ["JoinGroup 2-9"]})[0]
+    assert missing_witnesses("coordinator", fact, **apache) == []
+    assert "subject.version is '4.2.0', and '4.1.0'" in missing_witnesses("coordinator", fact, **{**apache, "version": "4.2.0"})[0]
+    assert "subject.capabilities" in missing_witnesses("coordinator", fact, **{**apache, "capabilities": ["JoinGroup 2-9"]})[0]
 
 
 def test_a_case_is_not_beyond_a_broker_that_by_other_traces_can_be_put_through_it() -> None:
     apache = {"name": "apache-kafka", "version": "4.1.0", "capabilities": ["JoinGroup 2-9", "Heartbeat 0-4"]}
     unspoken = TraceFacts(run="1.c2", is_unspoken=True)
 
-    (named,) = told("coordinator", TraceFacts(run="1.c1", ground=GROUND), unspoken, **apache)
+    (named,) = missing_witnesses("coordinator", TraceFacts(run="1.c1", ground=GROUND), unspoken, **apache)
     assert "is said to need versions that the broker does not speak" in named
     without = {**GROUND, "versions": {"JoinGroup": [2, 9]}}
-    assert told("coordinator", TraceFacts(run="1.c1", ground=without), unspoken, **{**apache, "capabilities": ["JoinGroup 2-9"]}) == []
-    assert told("coordinator", unspoken, **apache) == []
+    assert missing_witnesses("coordinator", TraceFacts(run="1.c1", ground=without), unspoken, **{**apache, "capabilities": ["JoinGroup 2-9"]}) == []
+    assert missing_witnesses("coordinator", unspoken, **apache) == []

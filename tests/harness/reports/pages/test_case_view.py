@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.harness.reports.making import REBALANCE, a_case, a_result, known, played
+from tests.harness.reports.making import REBALANCE, a_case, a_result, known_failure, played
 
 from groupproof.harness.judging.case_checkers import UNIVERSAL
 from groupproof.harness.judging.case_judgement import judge_run
@@ -25,7 +25,7 @@ def trace_of(length: int) -> Trace:
 
 
 def view(result: CaseResult, excused: bool = False) -> CaseView:
-    report = CaseReport(result=result, excuse=known(result.case.id) if excused else None)
+    report = CaseReport(result=result, excuse=known_failure(result.case.id) if excused else None)
     return case_view(report, picture_of(result))
 
 

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from tests.harness.reports.making import BY_ID, REBALANCE, SHARED, a_case, a_result, known, played, summary_of
+from tests.harness.reports.making import BY_ID, REBALANCE, SHARED, a_case, a_result, known_failure, played, summary_of
 
 from groupproof.harness.judging.summary.run_summary import RunSummary
 from groupproof.harness.model.errors import BrokenEnvironment
@@ -166,7 +166,7 @@ def test_excuses_stale_expectations_previews_and_troubles_are_told() -> None:
     excused = a_result(Verdict.FAILED, a_case("join/classic/excused"))
     preview = a_result(Verdict.NON_STRICT, a_case("join/classic/new", preview=True))
     broken = a_result(Verdict.INCONCLUSIVE, a_case("join/classic/broken"), trouble=BrokenEnvironment("port 9092 is in use"))
-    run = summary_of(excused, preview, broken, excused={excused.case.id: known(excused.case.id)}, stale=["known.toml, entry 2: passes"])
+    run = summary_of(excused, preview, broken, excused={excused.case.id: known_failure(excused.case.id)}, stale=["known.toml, entry 2: passes"])
 
     made = text_of(page_of(run))
 
@@ -181,7 +181,7 @@ def test_an_excuse_that_is_no_web_address_is_no_link() -> None:
     excused = a_result(Verdict.FAILED)
     source = "javascript:alert(1)"
 
-    made = page_of(summary_of(excused, excused={excused.case.id: known(excused.case.id, source=source)}))
+    made = page_of(summary_of(excused, excused={excused.case.id: known_failure(excused.case.id, source=source)}))
 
     assert source in text_of(made)
     assert not [attrs for tag, attrs in Elements(made).found if tag == "a" and (attrs["href"] or "").startswith("javascript")]

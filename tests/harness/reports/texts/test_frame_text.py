@@ -14,7 +14,7 @@ from groupproof.protocol.trace import Observation
 ID = "m0-8e0f6c5a-97c0-4a37-8fd3-0123456789ab"
 
 
-def said(kind: str, **columns: Any) -> str:
+def line_text(kind: str, **columns: Any) -> str:
     """Return who, arrow and text as one line."""
     line = line_of(Observation(seq=3, at_ns=1_500_000, kind=kind, **columns))
     assert (line.seq, line.ms) == (3, 1.5)
@@ -39,7 +39,7 @@ def said(kind: str, **columns: Any) -> str:
     ],
 )
 def test_a_request_tells_who_asks_what(columns: dict[str, Any], words: str) -> None:
-    assert said("request", **columns) == words
+    assert line_text("request", **columns) == words
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_a_request_tells_who_asks_what(columns: dict[str, Any], words: str) -> N
     ],
 )
 def test_an_answer_tells_what_it_gives(columns: dict[str, Any], words: str) -> None:
-    assert said("response", **columns) == words
+    assert line_text("response", **columns) == words
 
 
 @pytest.mark.parametrize(
@@ -99,19 +99,19 @@ def test_an_answer_tells_what_it_gives(columns: dict[str, Any], words: str) -> N
     ],
 )  # fmt: skip
 def test_an_event_tells_what_happened(columns: dict[str, Any], words: str) -> None:
-    assert said("event", **columns) == words
+    assert line_text("event", **columns) == words
 
 
 def test_transitions_faults_and_the_coordinators_rule_are_told() -> None:
     transition = {"state_before": "Stable", "state_after": "PreparingRebalance", "generation": 2, "detail": f"adding new member {ID}"}
-    assert said("transition", **transition) == "group Stable → PreparingRebalance · generation 2: adding new member …456789ab"
+    assert line_text("transition", **transition) == "group Stable → PreparingRebalance · generation 2: adding new member …456789ab"
     fault = {"fault": "late", "detail": "failed", "api": "SyncGroup", "client": "m0", "body": {"action": "hold", "why": "the peer has gone"}}
-    assert said("fault", **fault) == "fault late: failed (hold) · SyncGroup of m0 · the peer has gone"
+    assert line_text("fault", **fault) == "fault late: failed (hold) · SyncGroup of m0 · the peer has gone"
     assert (
-        said("processed", api="Heartbeat", client="m0", rule="Heartbeat/Stable/alive")
+        line_text("processed", api="Heartbeat", client="m0", rule="Heartbeat/Stable/alive")
         == "coordinator takes up Heartbeat of m0 · Heartbeat/Stable/alive"
     )
-    assert said("timer", detail="session") == "coordinator timer session"
+    assert line_text("timer", detail="session") == "coordinator timer session"
 
 
 def test_what_a_client_says_is_cut_at_a_length_that_fits_a_line() -> None:

@@ -13,14 +13,14 @@ from groupproof.harness.judging.diagnosis.rebalances import Rebalance
 from groupproof.harness.reports.texts.rebalance_text import SCHEMA, epoch_ms_of, explanation_to_json, tell, tell_summary
 
 
-def _told(group: str, number: int, release: str = "4.1.0", source: str = "info") -> str:
+def _rebalance_text(group: str, number: int, release: str = "4.1.0", source: str = "info") -> str:
     return "\n".join(tell(by_group(explained(release, source))[group][number], epoch_ms_of(recorded(release, source))))
 
 
 @pytest.mark.requirement("TUNE-09")
 @pytest.mark.parametrize(("group", "number"), [("slow-member", 1), ("heartbeat-timeout", 2), ("poll-interval", 2), ("sync-timeout", 1)])
 def test_each_report_names_the_marker_lines_and_the_requirement_ids(group: str, number: int) -> None:
-    text = _told(group, number)
+    text = _rebalance_text(group, number)
 
     assert re.search(r"shown by DIAG-01 at [-0-9:., ]+: \[GroupCoordinator id=\d .*\] Preparing to rebalance group", text)
     assert re.search(r"shown by DIAG-03 .*Assignment received from leader", text)
@@ -29,7 +29,7 @@ def test_each_report_names_the_marker_lines_and_the_requirement_ids(group: str, 
 
 @pytest.mark.requirement("DIAG-26")
 def test_join_and_sync_are_told_apart_with_who_was_waited_for() -> None:
-    text = _told("slow-member", 1)
+    text = _rebalance_text("slow-member", 1)
 
     assert re.search(r"phases   join 4 s, sync \d+ ms; 4\.\d+ s in all", text)
     assert re.search(r"waited   4 s to join for slow-stuck: did not join again", text)
@@ -41,11 +41,11 @@ def test_27_and_22_are_told_as_what_they_mean_to_an_application() -> None:
 
     assert "REBALANCE_IN_PROGRESS (27) ×8: a rebalance is running" in text
     assert "ILLEGAL_GENERATION (22) ×1: the rebalance is over, and my generation is old" in text
-    assert "REBALANCE_IN_PROGRESS (27)" in _told("slow-member", 1, "1.1.0", "all"), "as the request log tells"
+    assert "REBALANCE_IN_PROGRESS (27)" in _rebalance_text("slow-member", 1, "1.1.0", "all"), "as the request log tells"
 
 
 def test_times_are_those_of_the_log() -> None:
-    assert re.search(r"began at 2026-11-21 21:08:\d\d\.\d{3}, broker 0", _told("poll-interval", 2))
+    assert re.search(r"began at 2026-11-21 21:08:\d\d\.\d{3}, broker 0", _rebalance_text("poll-interval", 2))
 
 
 def test_a_trace_without_a_calendar_tells_seconds() -> None:
@@ -55,7 +55,7 @@ def test_a_trace_without_a_calendar_tells_seconds() -> None:
 
 
 def test_what_could_be_something_else_says_so() -> None:
-    assert "or poll-interval, closed: they would look the same here" in _told("closed", 2, "2.8.2")
+    assert "or poll-interval, closed: they would look the same here" in _rebalance_text("closed", 2, "2.8.2")
 
 
 def test_a_sum_of_times_that_no_source_tells_is_none() -> None:

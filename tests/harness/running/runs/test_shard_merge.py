@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.harness.reports.making import BY_ID, REBALANCE, SHARED, known, played, summary_of
+from tests.harness.reports.making import BY_ID, REBALANCE, SHARED, known_failure, played, summary_of
 
 from groupproof.harness.judging.case_result import CaseResult
 from groupproof.harness.judging.summary.run_summary import RunSummary, SuiteInfo
@@ -102,7 +102,9 @@ def test_shards_that_are_not_there_are_named(results: dict[str, CaseResult], tmp
 
 def test_known_failures_are_excused_in_the_whole_as_in_their_shard(results: dict[str, CaseResult], tmp_path: Path) -> None:
     whole = joined(
-        tmp_path, a_shard(1, results[REBALANCE], excused={REBALANCE: known(REBALANCE)}), a_shard(2, results[SHARED], stale=["entry 7: passes"])
+        tmp_path,
+        a_shard(1, results[REBALANCE], excused={REBALANCE: known_failure(REBALANCE)}),
+        a_shard(2, results[SHARED], stale=["entry 7: passes"]),
     )
 
     (excused,) = [case for case in whole.run.cases if case.verdict is Verdict.EXCUSED]
@@ -115,7 +117,9 @@ def test_known_failures_are_excused_in_the_whole_as_in_their_shard(results: dict
 def test_an_entry_that_is_stale_in_one_shard_excuses_nothing_in_another(results: dict[str, CaseResult], tmp_path: Path) -> None:
     stale = "known.toml, entry 1 (*): it passes"
 
-    whole = joined(tmp_path, a_shard(1, results[REBALANCE], excused={REBALANCE: known(REBALANCE)}), a_shard(2, results[SHARED], stale=[stale]))
+    whole = joined(
+        tmp_path, a_shard(1, results[REBALANCE], excused={REBALANCE: known_failure(REBALANCE)}), a_shard(2, results[SHARED], stale=[stale])
+    )
 
     assert whole.run.settled.stale == (stale,)
     assert {case.case.id: case.verdict for case in whole.run.cases}[REBALANCE] is Verdict.FAILED

@@ -47,7 +47,7 @@ def answer(correlation: int, code: int = 0) -> bytes:
     return frame(write_response(Api.HEARTBEAT, 4, correlation, {"error_code": code}))
 
 
-def told(recorder: Recorder) -> list[tuple[str, str]]:
+def events_of(recorder: Recorder) -> list[tuple[str, str]]:
     return [(obs.who, obs.body["name"]) for obs in recorder.trace if obs.kind == "event"]
 
 
@@ -83,7 +83,7 @@ def test_what_cannot_be_read_is_told_and_ends_the_connection(garbage: bytes) -> 
         await theirs.send_all(garbage)
         await exchange.done.wait()
         assert exchange.answer is None
-        assert told(recorder) == [("link", "connected"), ("kit", "garbage"), ("link", "closed")]
+        assert events_of(recorder) == [("link", "connected"), ("kit", "garbage"), ("link", "closed")]
 
     assert run(body) == []
 
@@ -162,6 +162,6 @@ def test_what_is_under_way_when_the_connection_is_cut_is_nobodys() -> None:
         await theirs.send_all(answer(1))
         await link.cut()
         await trio.testing.wait_all_tasks_blocked()
-        assert told(recorder) == [("link", "connected"), ("link", "closed")]
+        assert events_of(recorder) == [("link", "connected"), ("link", "closed")]
 
     assert run(body) == []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.harness.simulation.made import moved, taken
+from tests.harness.simulation.made import moved, pending
 
 from groupproof.harness.simulation.heap import Heap
 from groupproof.harness.simulation.invariants.committed_offsets import Offsets
@@ -24,7 +24,7 @@ from groupproof.protocol.wire.messages import (
     OffsetFetchResponse,
 )
 
-FETCH = taken(OffsetFetchRequest(groups=()))
+FETCH = pending(OffsetFetchRequest(groups=()))
 
 
 def _offsets(state: GroupState = GroupState.STABLE) -> tuple[Offsets, Heap]:
@@ -41,7 +41,7 @@ def _commit(offsets: Offsets, offset: int, *, member: str = "a", generation: int
         topics=(CommitTopic(name="t", partitions=(CommitPartition(partition_index=0, committed_offset=offset),)),),
     )  # fmt: skip
     answer = OffsetCommitResponse(topics=(CommittedTopic(name="t", partitions=(CommittedPartition(partition_index=0, error_code=error),)),))
-    offsets.answered(answer, taken(asked))
+    offsets.answered(answer, pending(asked))
 
 
 def _fetch(offsets: Offsets, offset: int, *, error: int = 0) -> None:

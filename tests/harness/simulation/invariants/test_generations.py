@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.harness.simulation.made import JOIN, moved, synced_by, taken
+from tests.harness.simulation.made import JOIN, moved, pending, synced_by
 
 from groupproof.harness.simulation.invariants.generations import Generations
 from groupproof.harness.simulation.settings import InvariantBroken
@@ -36,23 +36,23 @@ def _completing() -> Generations:
     generations = Generations()
     for move in (moved(None, EMPTY), moved(EMPTY, PREPARING), moved(PREPARING, COMPLETING, 1)):
         generations.moved(move)
-    generations.answered(_joined("a"), taken(JOIN, "m0"))
-    generations.answered(_joined("b"), taken(JOIN, "m1"))
+    generations.answered(_joined("a"), pending(JOIN, "m0"))
+    generations.answered(_joined("b"), pending(JOIN, "m1"))
     return generations
 
 
 def _stable() -> Generations:
     generations = _completing()
     generations.syncs(synced_by("a", {"a": b"A", "b": b"B"}))
-    generations.answered(SyncGroupResponse(assignment=b"A"), taken(synced_by("a", {})))
+    generations.answered(SyncGroupResponse(assignment=b"A"), pending(synced_by("a", {})))
     generations.moved(moved(COMPLETING, STABLE, 1))
     return generations
 
 
 def test_what_keeps_the_laws_breaks_none() -> None:
     generations = _stable()
-    generations.answered(SyncGroupResponse(assignment=b"B"), taken(synced_by("b", {})))
-    generations.answered(HeartbeatResponse(), taken(HeartbeatRequest(group_id="g", generation_id=1, member_id="b")))
+    generations.answered(SyncGroupResponse(assignment=b"B"), pending(synced_by("b", {})))
+    generations.answered(HeartbeatResponse(), pending(HeartbeatRequest(group_id="g", generation_id=1, member_id="b")))
 
     assert generations.stored is generations.current
     assert list(generations.current.members) == ["a", "b"]
@@ -94,12 +94,12 @@ def test_a_join_phase_that_counts_other_than_by_one_breaks_a_law(generation: int
 def test_an_answer_that_does_not_fit_the_others_of_its_generation_breaks_a_law(answer: JoinGroupResponse, requirement: str) -> None:
     name = "m0" if answer.member_id == "a" else "m2"
     with pytest.raises(InvariantBroken, match=requirement):
-        _completing().answered(answer, taken(JOIN, name))
+        _completing().answered(answer, pending(JOIN, name))
 
 
 def test_one_member_id_for_two_clients_breaks_a_law() -> None:
     with pytest.raises(InvariantBroken, match="JOIN-03"):
-        _completing().answered(JoinGroupResponse(error_code=79, member_id="a"), taken(JOIN, "m2"))
+        _completing().answered(JoinGroupResponse(error_code=79, member_id="a"), pending(JOIN, "m2"))
 
 
 def test_a_leader_that_is_still_there_leads_on() -> None:
@@ -108,27 +108,27 @@ def test_a_leader_that_is_still_there_leads_on() -> None:
     generations.moved(moved(PREPARING, COMPLETING, 2))
 
     with pytest.raises(InvariantBroken, match="JOIN-06"):
-        generations.answered(_joined("a", leader="b", generation=2, members=()), taken(JOIN, "m0"))
+        generations.answered(_joined("a", leader="b", generation=2, members=()), pending(JOIN, "m0"))
 
 
 def test_a_static_leader_is_the_same_with_its_next_id() -> None:
     generations = _stable()
     restart = JoinGroupRequest(group_id="g", session_timeout_ms=6_000, group_instance_id="i")
-    generations.answered(JoinGroupResponse(error_code=82, member_id="a"), taken(restart, "m0"))
+    generations.answered(JoinGroupResponse(error_code=82, member_id="a"), pending(restart, "m0"))
 
-    generations.answered(_joined("a2", leader="a"), taken(restart, "m0"))
+    generations.answered(_joined("a2", leader="a"), pending(restart, "m0"))
 
     assert generations.identity("a") == generations.identity("a2") == "i"
 
 
 def test_an_assignment_other_than_the_leader_s_breaks_a_law() -> None:
     with pytest.raises(InvariantBroken, match="INV-09"):
-        _stable().answered(SyncGroupResponse(assignment=b"A"), taken(synced_by("b", {})))
+        _stable().answered(SyncGroupResponse(assignment=b"A"), pending(synced_by("b", {})))
 
 
 def test_a_sync_answered_before_the_leader_s_breaks_a_law() -> None:
     with pytest.raises(InvariantBroken, match="SYNC-06"):
-        _completing().answered(SyncGroupResponse(), taken(synced_by("b", {})))
+        _completing().answered(SyncGroupResponse(), pending(synced_by("b", {})))
 
 
 @pytest.mark.parametrize(("member", "generation", "requirement"), [("x", 1, "HB-08"), ("a", 0, "HB-10"), ("a", 2, "HB-10")])
@@ -136,14 +136,14 @@ def test_a_heartbeat_of_a_stranger_or_of_another_generation_that_is_taken_breaks
     beat = HeartbeatRequest(group_id="g", generation_id=generation, member_id=member)
 
     with pytest.raises(InvariantBroken, match=requirement):
-        _led(_stable()).answered(HeartbeatResponse(), taken(beat))
+        _led(_stable()).answered(HeartbeatResponse(), pending(beat))
 
 
 def test_while_nobody_leads_the_group_heartbeats_pass() -> None:
     generations = _led(_stable())
     generations.unloaded()
 
-    generations.answered(HeartbeatResponse(), taken(HeartbeatRequest(group_id="g", generation_id=7, member_id="x")))
+    generations.answered(HeartbeatResponse(), pending(HeartbeatRequest(group_id="g", generation_id=7, member_id="x")))
     assert generations.current.number == 1
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.harness.simulation.made import JOIN, SYNC, moved, taken
+from tests.harness.simulation.made import JOIN, SYNC, moved, pending
 
 from groupproof.coordinator.machine.coordinator import Reply
 from groupproof.harness.simulation.invariants.one_answer import Answering
@@ -24,7 +24,7 @@ def _preparing(*, answers_the_removed: bool = True) -> Answering:
 
 def _parked(answering: Answering, token: int = 1) -> Answering:
     answering.taken_up(token)
-    answering.settled(taken(JOIN))
+    answering.settled(pending(JOIN))
     return answering
 
 
@@ -32,8 +32,8 @@ def test_a_request_that_is_answered_at_once_was_not_parked() -> None:
     answering = _preparing()
     answering.taken_up(1)
 
-    assert not answering.answered(Reply(token=1, message=HeartbeatResponse()), taken(BEAT))
-    answering.settled(taken(BEAT))
+    assert not answering.answered(Reply(token=1, message=HeartbeatResponse()), pending(BEAT))
+    answering.settled(pending(BEAT))
 
 
 def test_a_heartbeat_that_is_not_answered_at_once_breaks_a_law() -> None:
@@ -41,7 +41,7 @@ def test_a_heartbeat_that_is_not_answered_at_once_breaks_a_law() -> None:
     answering.taken_up(1)
 
     with pytest.raises(InvariantBroken, match="INV-08: Heartbeat was not answered"):
-        answering.settled(taken(BEAT))
+        answering.settled(pending(BEAT))
 
 
 def test_a_second_answer_breaks_a_law() -> None:
@@ -53,7 +53,7 @@ def test_a_parked_request_is_known_until_it_is_answered() -> None:
     answering = _parked(_preparing())
     assert (answering.joined, answering.is_parked("a"), answering.has_joined("a")) == (1, True, True)
 
-    assert answering.answered(Reply(token=1, message=JoinGroupResponse()), taken(JOIN))
+    assert answering.answered(Reply(token=1, message=JoinGroupResponse()), pending(JOIN))
     answering.moved(moved(PREPARING, COMPLETING))
     answering.settled(None)
     assert (answering.joined, answering.is_parked("a")) == (0, False)
@@ -77,7 +77,7 @@ def test_of_old_releases_nothing_is_asked_for_those_that_are_removed() -> None:
 
 def test_an_older_join_is_superseded_by_a_newer_one_of_its_member() -> None:
     answering = _parked(_parked(_preparing(), 1), 2)
-    answering.answered(Reply(token=2, message=JoinGroupResponse()), taken(JOIN))
+    answering.answered(Reply(token=2, message=JoinGroupResponse()), pending(JOIN))
     answering.moved(moved(PREPARING, COMPLETING))
     answering.settled(None)
 
@@ -89,7 +89,7 @@ def test_a_sync_that_parks_outside_of_its_phase_breaks_a_law() -> None:
     answering.taken_up(1)
 
     with pytest.raises(InvariantBroken, match="INV-06: SyncGroup is parked"):
-        answering.settled(taken(SYNC))
+        answering.settled(pending(SYNC))
 
 
 def test_a_coordinator_that_moves_away_answers_what_is_parked_or_drops_it() -> None:
@@ -98,5 +98,5 @@ def test_a_coordinator_that_moves_away_answers_what_is_parked_or_drops_it() -> N
     with pytest.raises(InvariantBroken, match="EMIG-02"):
         _parked(_preparing()).unloaded(drops=False)
     answering = _parked(_preparing())
-    assert answering.answered(Reply(token=1, message=SyncGroupResponse()), taken(JOIN))
+    assert answering.answered(Reply(token=1, message=SyncGroupResponse()), pending(JOIN))
     answering.unloaded(drops=False)

@@ -21,48 +21,48 @@ def _callback(kind: CallbackKind, generation: int) -> Callback:
     return Callback(kind=kind, partitions=frozenset({T0}), member_id="", generation=generation)
 
 
-def _given(ownership: Ownership, name: str, generation: int) -> None:
+def _assign(ownership: Ownership, name: str, generation: int) -> None:
     ownership.synced(name, generation)
     ownership.called(name, _callback(CallbackKind.ASSIGNED, generation))
 
 
 def test_a_partition_in_two_hands_of_one_generation_breaks_a_law() -> None:
     ownership = Ownership()
-    _given(ownership, "m0", 1)
+    _assign(ownership, "m0", 1)
 
     with pytest.raises(InvariantBroken, match="ASSIGN-09: m1 was given t-0 in generation 1, in which m0 owns it"):
-        _given(ownership, "m1", 1)
+        _assign(ownership, "m1", 1)
 
 
 @pytest.mark.parametrize("kind", [CallbackKind.REVOKED, CallbackKind.LOST])
 def test_what_was_given_back_may_be_given_to_another(kind: CallbackKind) -> None:
     ownership = Ownership()
-    _given(ownership, "m0", 1)
+    _assign(ownership, "m0", 1)
     ownership.called("m0", _callback(kind, 1))
-    _given(ownership, "m1", 1)
+    _assign(ownership, "m1", 1)
 
     with pytest.raises(InvariantBroken, match="m1 owns it"):
-        _given(ownership, "m0", 1)
+        _assign(ownership, "m0", 1)
 
 
 def test_a_member_that_the_group_went_on_without_cannot_know() -> None:
     ownership = Ownership()
-    _given(ownership, "m0", 1)
-    _given(ownership, "m1", 2)
+    _assign(ownership, "m0", 1)
+    _assign(ownership, "m1", 2)
 
     ownership.synced("m0", 2)
     with pytest.raises(InvariantBroken, match="m0 owns it"):
-        _given(ownership, "m2", 2)
+        _assign(ownership, "m2", 2)
 
 
 def test_who_ended_owns_nothing() -> None:
     ownership = Ownership()
-    _given(ownership, "m0", 1)
+    _assign(ownership, "m0", 1)
     ownership.gone("m0")
 
-    _given(ownership, "m1", 1)
+    _assign(ownership, "m1", 1)
     with pytest.raises(InvariantBroken, match="m1 owns it"):
-        _given(ownership, "m0", 1)
+        _assign(ownership, "m0", 1)
 
 
 @pytest.mark.parametrize(("assignors", "may_keep"), [(("range",), False), (("cooperative-sticky",), True), (("cooperative-sticky", "range"), False)])

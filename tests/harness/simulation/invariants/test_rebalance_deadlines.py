@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.harness.simulation.made import JOIN, moved, taken
+from tests.harness.simulation.made import JOIN, moved, pending
 from tests.harness.simulation.runs import calm, ran
 
 from groupproof.harness.simulation.fault_schedule import Schedule, ScheduledFault
@@ -22,7 +22,7 @@ AT_MS = 8_000
 _PREPARES, _COMPLETES = GroupState.PREPARING_REBALANCE.value, GroupState.COMPLETING_REBALANCE.value
 
 
-def _met(kind: str, *, who: tuple[str, ...] = ("m1",), for_ms: int = 15_000, **options: Any) -> Outcome:
+def _outcome_of(kind: str, *, who: tuple[str, ...] = ("m1",), for_ms: int = 15_000, **options: Any) -> Outcome:
     return run(calm(**options), plan=Schedule(happenings=(ScheduledFault(at_ms=AT_MS, kind=kind, who=who, for_ms=for_ms),)))
 
 
@@ -41,8 +41,8 @@ def _requirement(outcome: Outcome) -> str:
     ],
 )
 def test_a_session_that_ends_at_the_wrong_time_breaks_a_law(variant: str, requirement: str) -> None:
-    assert _met("crash").violations == ()
-    assert _requirement(_met("crash", coordinator_variant=variant)) == requirement
+    assert _outcome_of("crash").violations == ()
+    assert _requirement(_outcome_of("crash", coordinator_variant=variant)) == requirement
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_a_wait_for_sync_that_ends_at_the_wrong_time_breaks_a_law(variant: str, 
 
 
 def test_a_broker_that_stands_still_is_given_the_time_that_it_stood() -> None:
-    assert _met("broker-pause", who=("node0",), for_ms=20_000).violations == ()
+    assert _outcome_of("broker-pause", who=("node0",), for_ms=20_000).violations == ()
 
 
 def test_static_members_are_waited_for_from_when_a_broker_that_stood_still_goes_on() -> None:
@@ -100,7 +100,7 @@ def _joining(*, from_empty: bool = False) -> Deadlines:
     for item in (answering, deadlines):
         item.moved(moved(GroupState.EMPTY if from_empty else GroupState.STABLE, GroupState.PREPARING_REBALANCE))
     answering.taken_up(1)
-    answering.settled(taken(JOIN))
+    answering.settled(pending(JOIN))
     return deadlines
 
 
@@ -154,12 +154,12 @@ def test_the_answer_to_a_commit_of_nothing_does_not_tell_that_the_coordinator_he
     long_ago_ms = AT_MS - 30_000
     deadlines._members = {**deadlines._members, "m9-x": long_ago_ms}
 
-    deadlines.answered(OffsetCommitResponse(), taken(commit), was_parked=False)  # another broker's, which refused it: there is no place for a code
+    deadlines.answered(OffsetCommitResponse(), pending(commit), was_parked=False)  # another broker's, which refused it: there is no place for a code
     deadlines.settled(None)
 
     deadlines._members = {**deadlines._members, "m9-x": long_ago_ms}
     committed = CommittedTopic(name="t", partitions=(CommittedPartition(partition_index=0, error_code=0),))
-    deadlines.answered(OffsetCommitResponse(topics=(committed,)), taken(commit), was_parked=False)
+    deadlines.answered(OffsetCommitResponse(topics=(committed,)), pending(commit), was_parked=False)
     with pytest.raises(InvariantBroken, match="m9-x was evicted in Stable though it was heard of 0 ms ago"):
         deadlines.settled(None)
 

@@ -51,7 +51,7 @@ class ScriptedBroker:
                     await stream.send_all(answer)
 
     def _answered(self, request: WireRequest) -> bytes | None:
-        body = self._own(request) if request.api is Api.API_VERSIONS else self._told(request)
+        body = self._own(request) if request.api is Api.API_VERSIONS else self._answer_and_keep(request)
         if body is None or isinstance(body, bytes):
             return body
         return frame(write_response(request.api, request.version, request.correlation, body))
@@ -60,7 +60,7 @@ class ScriptedBroker:
         keys = ({"api_key": int(api), "min_version": low, "max_version": high} for api, (low, high) in self._versions.items())
         return {"error_code": 0, "api_keys": tuple(keys)}
 
-    def _told(self, request: WireRequest) -> Mapping[str, Any] | bytes | None:
+    def _answer_and_keep(self, request: WireRequest) -> Mapping[str, Any] | bytes | None:
         self.asked.append(request)
         return self._answer(request)
 

@@ -23,7 +23,7 @@ def _describing(code: int = 0, **configs: str | None) -> Any:
     return answer
 
 
-def _told(answer: Any, port: int = 9093, **more: Any) -> tuple[Any, list[WireRequest]]:
+def _reported(answer: Any, port: int = 9093, **more: Any) -> tuple[Any, list[WireRequest]]:
     got: list[Any] = []
     asked: list[WireRequest] = []
 
@@ -37,24 +37,24 @@ def _told(answer: Any, port: int = 9093, **more: Any) -> tuple[Any, list[WireReq
 
 
 def test_the_node_at_the_address_is_asked_for_all_its_settings() -> None:
-    entry, asked = _told(_describing(group_min="6000"))
+    entry, asked = _reported(_describing(group_min="6000"))
 
     assert entry == {"group.min": "6000"}
     assert asked[-1].body["resources"] == ({"resource_type": 4, "resource_name": "1", "configuration_keys": None},)
 
 
 def test_behind_an_address_that_no_broker_advertises_any_is_asked() -> None:
-    _, asked = _told(_describing(), port=1)
+    _, asked = _reported(_describing(), port=1)
 
     assert asked[-1].body["resources"][0]["resource_name"] == "0"
 
 
 def test_a_broker_that_refuses_says_why() -> None:
-    assert _told(_describing(29))[0] == "DescribeConfigs answers TOPIC_AUTHORIZATION_FAILED"
+    assert _reported(_describing(29))[0] == "DescribeConfigs answers TOPIC_AUTHORIZATION_FAILED"
 
 
 def test_a_broker_that_cannot_tell_says_why() -> None:
-    assert _told(_describing(), versions={Api.METADATA: (0, 1)})[0] == "it does not speak DescribeConfigs"
+    assert _reported(_describing(), versions={Api.METADATA: (0, 1)})[0] == "it does not speak DescribeConfigs"
 
 
 def test_settings_that_hold_are_met() -> None:

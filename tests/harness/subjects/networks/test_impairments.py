@@ -79,7 +79,7 @@ class World:
         return round(trio.current_time() - began, 6), came
 
 
-def told(story: Callable[[World], Awaitable[None]], *, seed: int = 1) -> World:
+def world_after(story: Callable[[World], Awaitable[None]], *, seed: int = 1) -> World:
     worlds: list[World] = []
 
     async def main() -> None:
@@ -121,7 +121,7 @@ def test_a_fault_changes_what_comes_back_and_mended_it_does_not(
         assert await world.network.mend("i") == {"connections": 1}
         assert await world.round_trip() == (0.0, 2_000)
 
-    told(story)
+    world_after(story)
 
 
 @BOTH
@@ -133,7 +133,7 @@ def test_a_reset_is_one_for_connections_that_began_under_it_and_an_end_for_the_o
         with pytest.raises(trio.BrokenResourceError, match="reset"):
             await world.round_trip()
 
-    told(story)
+    world_after(story)
 
 
 def test_a_slow_close_keeps_the_end_of_a_connection_back() -> None:
@@ -149,7 +149,7 @@ def test_a_slow_close_keeps_the_end_of_a_connection_back() -> None:
         await world.impair(slow_close(400))
         assert await closing(world) == pytest.approx(0.4)
 
-    told(story)
+    world_after(story)
 
 
 def test_a_way_that_is_down_is_cut_and_refuses_and_comes_back() -> None:
@@ -162,7 +162,7 @@ def test_a_way_that_is_down_is_cut_and_refuses_and_comes_back() -> None:
         assert await world.network.mend("i") == {"connections": 2}
         assert await world.round_trip() == (0.0, 2_000)
 
-    told(story)
+    world_after(story)
 
 
 @pytest.mark.parametrize("between", [{"members": ("m0",)}, {"nodes": (0,)}, {"members": ("m0",), "nodes": (0,)}])
@@ -175,7 +175,7 @@ def test_only_the_ways_that_are_named_are_impaired(between: dict[str, Any]) -> N
             (member, node) for member, node in took if member in between.get("members", (member,)) and node in between.get("nodes", (node,))
         }
 
-    told(story)
+    world_after(story)
 
 
 def test_toxicity_is_the_share_of_the_connections_that_are_befallen() -> None:
@@ -185,7 +185,7 @@ def test_toxicity_is_the_share_of_the_connections_that_are_befallen() -> None:
         assert 30 <= len(slow) <= 70
         assert await world.network.mend("i") == {"connections": len(slow)}
 
-    told(story)
+    world_after(story)
 
 
 def test_jitter_is_drawn_by_the_seed_alone() -> None:
@@ -196,7 +196,7 @@ def test_jitter_is_drawn_by_the_seed_alone() -> None:
             await world.impair(latency(100, jitter_ms=50))
             durations.extend([(await world.round_trip())[0] for _ in range(5)])
 
-        told(story, seed=seed)
+        world_after(story, seed=seed)
         return durations
 
     assert times(1) == times(1) != times(2)
@@ -216,7 +216,7 @@ def test_bytes_on_their_way_do_not_wait_for_each_other_and_keep_their_order() ->
             came.append((bytes(await stream.receive_some()), round(trio.current_time() - began, 6)))
         assert came == [(b"a", 0.4), (b"b", 0.5)]
 
-    told(story)
+    world_after(story)
 
 
 def test_what_is_delayed_goes_at_once_when_the_fault_is_mended() -> None:
@@ -234,7 +234,7 @@ def test_what_is_delayed_goes_at_once_when_the_fault_is_mended() -> None:
         await trio.sleep(0.5)
         await world.network.mend("stopped")
 
-    told(story)
+    world_after(story)
 
 
 def test_a_black_hole_keeps_connections_open_and_ends_them_when_it_is_mended() -> None:
@@ -248,7 +248,7 @@ def test_a_black_hole_keeps_connections_open_and_ends_them_when_it_is_mended() -
         await world.network.mend("i")
         assert await stream.receive_some() == b""
 
-    told(story)
+    world_after(story)
 
 
 def test_a_timeout_ends_a_connection_that_is_idle_too() -> None:
@@ -258,7 +258,7 @@ def test_a_timeout_ends_a_connection_that_is_idle_too() -> None:
         assert await stream.receive_some() == b""
         assert trio.current_time() - began == pytest.approx(0.3)
 
-    told(story)
+    world_after(story)
 
 
 def test_faults_of_one_stream_act_one_after_the_other() -> None:
@@ -267,7 +267,7 @@ def test_faults_of_one_stream_act_one_after_the_other() -> None:
         await world.impair(latency(200, stream=UPSTREAM), name="up")
         assert await world.round_trip() == (0.8, 2_000)
 
-    told(story)
+    world_after(story)
 
 
 def test_what_was_sent_before_the_end_still_comes() -> None:
@@ -281,4 +281,4 @@ def test_what_was_sent_before_the_end_still_comes() -> None:
         await trio.sleep(1)
         assert world.brokers.heard == [b"leave"]
 
-    told(story)
+    world_after(story)

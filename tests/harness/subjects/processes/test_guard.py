@@ -74,7 +74,7 @@ class _Guarded:
         self.ours.sendall(f"{order}\n".encode())
         return self.answers.readline().strip()
 
-    def said(self) -> str:
+    def line(self) -> str:
         assert self.process.stdout is not None
         return str(self.process.stdout.readline()).strip()
 
@@ -92,7 +92,7 @@ def test_the_program_is_paused_resumed_killed_and_started_again_by_order(tmp_pat
     data.mkdir(parents=True)
     telling = [sys.executable, "-c", TELLING]
     with _Guarded({"argv": [*telling, "first"], "again": [*telling, "again"], "remove": [str(data)]}) as guarded:
-        pid, word = guarded.said().split()
+        pid, word = guarded.line().split()
         assert word == "first"
         assert (guarded.order("pause"), _state(int(pid))) == ("done", "T")
         assert (guarded.order("resume"), _state(int(pid)) != "T") == ("done", True)
@@ -101,7 +101,7 @@ def test_the_program_is_paused_resumed_killed_and_started_again_by_order(tmp_pat
         assert guarded.process.poll() is None
         assert data.exists()
         assert guarded.order("start") == "done"
-        again, word = guarded.said().split()
+        again, word = guarded.line().split()
         assert (word, again != pid) == ("again", True)
         assert guarded.order("start") == "done"
         guarded.order("pause")
@@ -112,7 +112,7 @@ def test_the_program_is_paused_resumed_killed_and_started_again_by_order(tmp_pat
 def test_the_end_of_its_input_ends_a_guard_whose_program_was_killed(tmp_path: Path) -> None:
     (tmp_path / "run" / "data").mkdir(parents=True)
     with _Guarded({"argv": [sys.executable, "-c", TELLING], "remove": [str(tmp_path / "run" / "data")]}) as guarded:
-        guarded.said()
+        guarded.line()
         assert guarded.order("kill") == "done"
     assert not (tmp_path / "run").exists()
 
@@ -120,7 +120,7 @@ def test_the_end_of_its_input_ends_a_guard_whose_program_was_killed(tmp_path: Pa
 def test_orders_of_its_own_are_run_in_place_of_signals_and_their_failure_is_told(tmp_path: Path) -> None:
     orders = {"pause": ["touch", str(tmp_path / "paused")], "kill": [sys.executable, "-c", "raise SystemExit('no such container')"]}
     with _Guarded({"argv": [sys.executable, "-c", TELLING], "orders": orders}) as guarded:
-        pid = int(guarded.said().split()[0])
+        pid = int(guarded.line().split()[0])
         assert guarded.order("pause") == "done"
         assert ((tmp_path / "paused").exists(), _state(pid) != "T") == (True, True)
         assert guarded.order("kill") == "kill failed: no such container"

@@ -14,13 +14,13 @@ from groupproof.harness.subjects.processes.images import PLACE, PROVIDER, contai
 NAME = "apache/kafka:4.1.0"
 
 
-def told(docker: Path) -> list[str]:
+def docker_commands(docker: Path) -> list[str]:
     return [line.split()[0] for line in (docker / "told").read_text().splitlines()]
 
 
 def test_an_image_that_is_here_is_not_pulled(docker: Path) -> None:
     assert has_image(NAME, print, pulls=True)
-    assert told(docker) == ["version", "image"]
+    assert docker_commands(docker) == ["version", "image"]
 
 
 def test_an_image_that_is_not_here_is_pulled_where_that_is_allowed(docker: Path) -> None:
@@ -30,13 +30,13 @@ def test_an_image_that_is_not_here_is_pulled_where_that_is_allowed(docker: Path)
     assert has_image(NAME, notes.append, pulls=True)
     assert notes == [f"pulling {NAME}"]
     assert not has_image(NAME, notes.append, pulls=False)
-    assert told(docker) == ["version", "image", "pull", "version", "image"]
+    assert docker_commands(docker) == ["version", "image", "pull", "version", "image"]
 
 
 def test_without_an_engine_there_is_no_image(docker: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (docker / "refuses").write_text("version\n")
     assert not has_image(NAME, print, pulls=True)
-    assert told(docker) == ["version"]
+    assert docker_commands(docker) == ["version"]
 
     monkeypatch.setenv("PATH", "")
     assert not has_image(NAME, print, pulls=True)

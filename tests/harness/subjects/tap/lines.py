@@ -61,7 +61,7 @@ class Line:
     def stages(self) -> list[str | None]:
         return [obs.detail for obs in self.recorder.trace if obs.kind == "fault"]
 
-    def told(self, name: str) -> list[dict[str, Any]]:
+    def bodies_of(self, name: str) -> list[dict[str, Any]]:
         return [obs.body for obs in self.recorder.trace if obs.body.get("name") == name]
 
 

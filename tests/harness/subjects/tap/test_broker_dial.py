@@ -22,7 +22,7 @@ class Broker:
         return trio.testing.memory_stream_pair()[0]
 
 
-def told(states: list[Exception | None], caplog: pytest.LogCaptureFixture, *, is_quiet: bool = False) -> tuple[list[str], int]:
+def printed_lines(states: list[Exception | None], caplog: pytest.LogCaptureFixture, *, is_quiet: bool = False) -> tuple[list[str], int]:
     """Return the lines that are told when the broker is in these states one after the other, and what is counted at last."""
     broker = Broker()
     reach = BrokerDial(("b", 9092), broker.connect, is_quiet)
@@ -39,12 +39,12 @@ def told(states: list[Exception | None], caplog: pytest.LogCaptureFixture, *, is
 
 
 def test_a_broker_that_is_there_is_no_news(caplog: pytest.LogCaptureFixture) -> None:
-    assert told([None, None], caplog) == ([], 0)
+    assert printed_lines([None, None], caplog) == ([], 0)
 
 
 def test_each_time_it_is_down_is_told_once_and_so_is_each_return(caplog: pytest.LogCaptureFixture) -> None:
     gone, other = OSError("refused"), trio.BrokenResourceError()
-    lines, counted = told([gone, gone, None, None, other, None, gone], caplog)
+    lines, counted = printed_lines([gone, gone, None, None, other, None, gone], caplog)
 
     assert lines == [
         "the broker b:9092 can't be reached: refused; clients' connections to it end until it is back",
@@ -57,7 +57,7 @@ def test_each_time_it_is_down_is_told_once_and_so_is_each_return(caplog: pytest.
 
 
 def test_where_quiet_is_wanted_it_is_only_counted(caplog: pytest.LogCaptureFixture) -> None:
-    assert told([OSError("refused")] * 2, caplog, is_quiet=True) == ([], 2)
+    assert printed_lines([OSError("refused")] * 2, caplog, is_quiet=True) == ([], 2)
 
 
 def test_one_that_never_answers_is_given_up() -> None:

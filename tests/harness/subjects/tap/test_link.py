@@ -74,7 +74,7 @@ def test_an_answer_is_rewritten_though_its_request_could_not_be_read() -> None:
             (entry,) = read_response(Api.METADATA, 13, await client.hear())[1]["brokers"]
             assert (entry["host"], entry["port"]) == ("tap-1", 9092)
 
-    assert ["cannot be read" in entry["why"] for entry in tapped(act).told("passed")] == [True, True]
+    assert ["cannot be read" in entry["why"] for entry in tapped(act).bodies_of("passed")] == [True, True]
 
 
 def test_what_cannot_be_read_and_what_nobody_asked_for_is_told() -> None:
@@ -88,8 +88,8 @@ def test_what_cannot_be_read_and_what_nobody_asked_for_is_told() -> None:
 
     line = tapped(act)
 
-    assert [api["api_key"] for api in line.told("passed")] == [999]
-    assert len(line.told("unasked")) == 2  # the broker's answer to correlation 9 began with other bytes
+    assert [api["api_key"] for api in line.bodies_of("passed")] == [999]
+    assert len(line.bodies_of("unasked")) == 2  # the broker's answer to correlation 9 began with other bytes
 
 
 def test_a_faults_answer_waits_for_the_brokers_before_it() -> None:
@@ -203,7 +203,7 @@ def test_a_faults_answer_that_reaches_nobody_strikes_the_next() -> None:
     line = tapped(act, fault(Answer(error_code=27), direction="response"))
 
     assert line.stages() == ["armed", "triggered", "failed", "triggered", "delivered"]
-    assert len(line.told("unsent")) == 1
+    assert len(line.bodies_of("unsent")) == 1
 
 
 def test_a_client_that_hangs_up_is_waved_off_at_the_broker_after_what_it_said() -> None:
@@ -246,7 +246,7 @@ def test_a_broker_that_hangs_up_ends_the_clients_connection_with_a_reason() -> N
     line = tapped(act)
 
     assert line.closed()[0] == ("upstream", "the broker closed it within a frame, of which 8 bytes came")
-    assert line.told("closed")[0]["owed"] == 1
+    assert line.bodies_of("closed")[0]["owed"] == 1
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ def member(does: Does, *, until: float = 9_000) -> EpochStory:
 
 
 def committing(version: int = 9, *, epoch: int = 1, name: str = "m0-1") -> Does:
-    return lambda story: story.said(Api.OFFSET_COMMIT, member=name, generation=epoch, version=version, offsets=(TEN,))
+    return lambda story: story.exchange(Api.OFFSET_COMMIT, member=name, generation=epoch, version=version, offsets=(TEN,))
 
 
 @pytest.mark.parametrize(
@@ -132,12 +132,12 @@ def test_who_asks_as_nobody_is_never_refused_as_a_member(asks_as: str, expected:
     judge = asks_again_or_tells("m0", after="error", requirement="CGP-09")
 
     def silent(story: EpochStory) -> None:
-        story.said(Api.OFFSET_FETCH, member=asks_as, error=113)
+        story.exchange(Api.OFFSET_FETCH, member=asks_as, error=113)
         story.fault("error")
 
     def again(story: EpochStory) -> None:
         silent(story)
-        story.at(2_500).said(Api.OFFSET_FETCH, member=asks_as)
+        story.at(2_500).exchange(Api.OFFSET_FETCH, member=asks_as)
 
     assert verdict(judge, member(silent, until=12_000)) is expected
     assert verdict(judge, member(again, until=12_000)) is OK

@@ -23,7 +23,7 @@ BOTH = {ID: says(), OTHER: says()}
 FAR_MS = 20_000
 
 
-def told(members: Mapping[str, bytes], dealt: Mapping[str, tuple[int, ...] | bytes], *, version: int = 11, commonly: int = 11) -> Story:
+def assigned_by_leader(members: Mapping[str, bytes], dealt: Mapping[str, tuple[int, ...] | bytes], *, version: int = 11, commonly: int = 11) -> Story:
     story = Story().mark("came")
     leads(story, members, dealt, version=version, commonly=commonly)
     story.at(FAR_MS).beat()
@@ -42,25 +42,25 @@ def told(members: Mapping[str, bytes], dealt: Mapping[str, tuple[int, ...] | byt
     ],
 )
 def test_the_versions_are_the_lowest_used_and_the_lowest_known(versions: dict[str, int], version: int, commonly: int, expected: Verdict) -> None:
-    story = told({ID: says(), OTHER: says(**versions)}, {ID: (0,), OTHER: (1,)}, version=version, commonly=commonly)  # type: ignore[arg-type]  # fields by name
+    story = assigned_by_leader({ID: says(), OTHER: says(**versions)}, {ID: (0,), OTHER: (1,)}, version=version, commonly=commonly)  # type: ignore[arg-type]  # fields by name
 
     assert verdict(agrees_on_versions("m0", after="came"), story) is expected
 
 
 def test_versions_are_judged_beside_another_member_only() -> None:
     with pytest.raises(NotReached, match="with another member"):
-        verdict(agrees_on_versions("m0", after="came"), told({ID: says()}, {ID: (0,)}))
+        verdict(agrees_on_versions("m0", after="came"), assigned_by_leader({ID: says()}, {ID: (0,)}))
 
 
 def test_a_task_at_two_members_is_failed_and_so_are_partitions_of_other_tasks() -> None:
-    assert verdict(deals_once("m0"), told(BOTH, {ID: (0,), OTHER: (1,)})) is Verdict.OK
-    assert findings(deals_once("m0"), told(BOTH, {ID: (0,), OTHER: (0, 1)}))[0].observed == "It gave a task to two members."
-    assert verdict(deals_once("m0"), told(BOTH, {ID: gives((0, 1), tasks=(1, 0)), OTHER: ()})) is Verdict.FAILED
+    assert verdict(deals_once("m0"), assigned_by_leader(BOTH, {ID: (0,), OTHER: (1,)})) is Verdict.OK
+    assert findings(deals_once("m0"), assigned_by_leader(BOTH, {ID: (0,), OTHER: (0, 1)}))[0].observed == "It gave a task to two members."
+    assert verdict(deals_once("m0"), assigned_by_leader(BOTH, {ID: gives((0, 1), tasks=(1, 0)), OTHER: ()})) is Verdict.FAILED
 
 
 def test_every_task_is_to_be_given_out() -> None:
-    assert verdict(deals_everything("m0", 2, after="came"), told(BOTH, {ID: (0,), OTHER: (1,)})) is Verdict.OK
-    assert verdict(deals_everything("m0", 2, after="came"), told(BOTH, {ID: (0,), OTHER: ()})) is Verdict.FAILED
+    assert verdict(deals_everything("m0", 2, after="came"), assigned_by_leader(BOTH, {ID: (0,), OTHER: (1,)})) is Verdict.OK
+    assert verdict(deals_everything("m0", 2, after="came"), assigned_by_leader(BOTH, {ID: (0,), OTHER: ()})) is Verdict.FAILED
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_every_task_is_to_be_given_out() -> None:
     ],
 )
 def test_what_moves_is_withheld_and_its_next_owner_called(dealt: dict[str, tuple[int, ...] | bytes], expected: Verdict) -> None:
-    story = told({ID: says(owned=(0, 1)), OTHER: says()}, dealt)
+    story = assigned_by_leader({ID: says(owned=(0, 1)), OTHER: says()}, dealt)
 
     assert verdict(calls_back("m0", after="came"), story) is expected
 
@@ -81,9 +81,9 @@ def test_what_moves_is_withheld_and_its_next_owner_called(dealt: dict[str, tuple
 def test_a_standby_is_at_another_member() -> None:
     judge = deals_standbys("m0", 1, after="came")
 
-    assert verdict(judge, told(BOTH, {ID: (0,), OTHER: gives((), standby=(0,))})) is Verdict.OK
-    assert verdict(judge, told(BOTH, {ID: gives((0,), standby=(0,)), OTHER: ()})) is Verdict.FAILED
-    assert verdict(judge, told(BOTH, {ID: (0,), OTHER: ()})) is Verdict.FAILED
+    assert verdict(judge, assigned_by_leader(BOTH, {ID: (0,), OTHER: gives((), standby=(0,))})) is Verdict.OK
+    assert verdict(judge, assigned_by_leader(BOTH, {ID: gives((0,), standby=(0,)), OTHER: ()})) is Verdict.FAILED
+    assert verdict(judge, assigned_by_leader(BOTH, {ID: (0,), OTHER: ()})) is Verdict.FAILED
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_a_standby_is_at_another_member() -> None:
 def test_an_error_is_for_all_members(dealt: dict[str, tuple[int, ...] | bytes], expected: Verdict) -> None:
     judge = answers_error("m0", INCOMPLETE_SOURCE_TOPICS, after="came", requirement="STREAMS-12")
 
-    assert verdict(judge, told(BOTH, dealt)) is expected
+    assert verdict(judge, assigned_by_leader(BOTH, dealt)) is expected
 
 
 def test_who_led_nothing_is_not_judged() -> None:
@@ -115,8 +115,8 @@ def test_a_standby_is_in_another_process_whichever_thread_runs_the_task() -> Non
     apart = {ID: gives((0,), standby=(1,)), "a0-1": gives((1,), standby=(0,)), "a1-1": gives((2,))}
     beside = {**apart, "a1-1": gives((2,), standby=(1,))}
 
-    assert verdict(judge, told(THREADS, apart)) is Verdict.OK
-    assert [(found.verdict, found.observed) for found in findings(judge, told(THREADS, beside))] == [
+    assert verdict(judge, assigned_by_leader(THREADS, apart)) is Verdict.OK
+    assert [(found.verdict, found.observed) for found in findings(judge, assigned_by_leader(THREADS, beside))] == [
         (Verdict.FAILED, "It gave a process a standby of a task that it runs.")
     ]
 
@@ -124,4 +124,4 @@ def test_a_standby_is_in_another_process_whichever_thread_runs_the_task() -> Non
 @pytest.mark.parametrize("members", [BOTH | {OTHER: says(process="2" * 32)}, THREADS])
 def test_without_a_task_in_a_process_of_two_threads_nothing_is_shown(members: Mapping[str, bytes]) -> None:
     with pytest.raises(NotReached):
-        findings(keeps_standbys_apart("m0", after="came"), told(members, {ID: gives((0, 1)), "a0-1": gives((), standby=(0,))}))
+        findings(keeps_standbys_apart("m0", after="came"), assigned_by_leader(members, {ID: gives((0, 1)), "a0-1": gives((), standby=(0,))}))

@@ -76,7 +76,7 @@ def test_a_member_is_one_process_and_differs_each_time() -> None:
 def test_a_member_names_the_tasks_that_run_and_its_standbys_and_no_others(blob: bytes, expected: Verdict) -> None:
     story = Story()
     leads(story, {ID: says()}, {ID: gives((0, 1), standby=(2,))})
-    story.said(Api.OFFSET_COMMIT, member=ID, generation=1, offsets=(("t", 0, 20),))
+    story.exchange(Api.OFFSET_COMMIT, member=ID, generation=1, offsets=(("t", 0, 20),))
     story.mark("again").at(1_000)
     joins(story, blob)
 
@@ -143,7 +143,7 @@ def test_a_member_that_goes_on_heartbeats_and_tells_of_no_error() -> None:
 
 def test_a_member_that_is_closed_stays_in_its_group() -> None:
     stays, leaves = joined(says()).mark("close"), joined(says()).mark("close")
-    leaves.said(Api.LEAVE_GROUP, member=ID)
+    leaves.exchange(Api.LEAVE_GROUP, member=ID)
     for story in (stays, leaves):
         story.tell("shutdown_complete")
 
@@ -155,7 +155,7 @@ def test_a_member_that_is_closed_stays_in_its_group() -> None:
 def test_what_goes_is_committed_as_far_as_it_was_read(offset: int, expected: Verdict) -> None:
     story = joined(says())
     story.tell("records_consumed", count=5, partitions=[{"topic": "t", "partition": 2, "minOffset": 20, "maxOffset": 24, "count": 5}])
-    story.mark("taken").said(Api.OFFSET_COMMIT, member=ID, generation=1, offsets=(("t", 2, offset),))
+    story.mark("taken").exchange(Api.OFFSET_COMMIT, member=ID, generation=1, offsets=(("t", 2, offset),))
     joins(story, says(unique=1))
 
     assert verdict(commits_what_goes("m0", ("t", 2), after="taken"), story) is expected
@@ -163,7 +163,7 @@ def test_what_goes_is_committed_as_far_as_it_was_read(offset: int, expected: Ver
 
 def test_a_refused_commit_is_not_repeated_before_the_member_joins_again() -> None:
     right, repeats = joined(says()).mark("refused"), joined(says()).mark("refused")
-    repeats.said(Api.OFFSET_COMMIT, member=ID, generation=1, offsets=(("t", 0, 1),))
+    repeats.exchange(Api.OFFSET_COMMIT, member=ID, generation=1, offsets=(("t", 0, 1),))
     for story in (right, repeats):
         joins(story, says(unique=1))
 

@@ -85,7 +85,7 @@ def test_who_is_told_that_it_is_no_member_for_a_reason_was_not_evicted_early(way
     if way == "left":
         story.leave("m1", member="m1-1")
     elif way == "left by an administrator":
-        story.said(Api.LEAVE_GROUP, "admin", connection=9, body={"members": [{"member_id": "m1-1"}]})
+        story.exchange(Api.LEAVE_GROUP, "admin", connection=9, body={"members": [{"member_id": "m1-1"}]})
     elif way == "broken connection":
         story.see("event", who="link", connection=1, body={"name": "closed", "by": "broker"})
     story.at(18_000 if way == "silent" else 9_000)
@@ -106,7 +106,7 @@ def moved(*, is_loaded: bool, beats: bool = True) -> Story:
     story.at(20_000).moves("Stable", "Dead", 2, rule="Unloaded/Stable/unloaded")
     story.at(30_000).beat("m1", member="m1-1", generation=2, connection=2, node=1)
     if is_loaded:
-        story.said(Api.SYNC_GROUP, "m0", member="m0-1", generation=2, node=1)
+        story.exchange(Api.SYNC_GROUP, "m0", member="m0-1", generation=2, node=1)
     if beats:
         story.at(32_000).beat("m1", member="m1-1", generation=2, connection=2, node=1)
     story.at(34_000).beat("m1", member="m1-1", generation=2, connection=2, node=1, error=25)
@@ -133,7 +133,7 @@ def test_a_broker_that_ended_a_connection_may_load_until_it_answers_what_a_loadi
     if way == "a commit of nothing":
         story.commit(member="m0-1", generation=2)
     elif way == "a commit":
-        story.said(Api.OFFSET_COMMIT, member="m0-1", generation=2, offsets=(("t", 0, 6),))
+        story.exchange(Api.OFFSET_COMMIT, member="m0-1", generation=2, offsets=(("t", 0, 6),))
     elif way == "a refusal for the session timeout":
         story.join("m2", gets="", error=26, generation=-1)
     else:

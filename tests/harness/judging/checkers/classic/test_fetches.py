@@ -30,7 +30,7 @@ def fetch(
     return request
 
 
-def said(story: Story) -> list[str]:
+def observed_of(story: Story) -> list[str]:
     return [finding.observed for finding in findings_of(FetchesStayWithOwners(), story.trace)]
 
 
@@ -67,37 +67,37 @@ def test_a_client_that_goes_on_fetching_what_is_anothers_now_is_found_whatever_i
 
 @pytest.mark.parametrize("at", [(1_000,), (1_000, 1_100, 1_200, 1_290), (1_000, 1_500)])
 def test_what_was_on_its_way_and_a_single_slip_are_no_fault(at: tuple[float, ...]) -> None:
-    assert said(fetching(handed_over(), at, T0, T1)) == []
+    assert observed_of(fetching(handed_over(), at, T0, T1)) == []
 
 
 def test_a_fetch_that_none_was_answered_before_may_have_waited_on_its_way() -> None:
     story = handed_over()
     for ms in (1_400, 1_600, 1_900):
         fetch(story.at(ms), T1, connection=round(ms), is_answered=False)
-    assert said(story.at(9_000).end()) == []
+    assert observed_of(story.at(9_000).end()) == []
 
     story = handed_over()
     for ms in (2_100, 2_600):
         fetch(story.at(ms), T1, connection=round(ms), is_answered=False)
-    assert said(story.at(9_000).end()) == [ANOTHERS]
+    assert observed_of(story.at(9_000).end()) == [ANOTHERS]
 
 
 def test_a_client_that_has_not_shown_that_it_read_its_assignment_is_given_time() -> None:
-    assert said(fetching(handed_over(is_told=False), (1_500, 2_000, 2_500, 3_000), T1)) == []
+    assert observed_of(fetching(handed_over(is_told=False), (1_500, 2_000, 2_500, 3_000), T1)) == []
     late = 1_000 + UNSHOWN_MS
-    assert said(fetching(handed_over(is_told=False), (late, late + 500, late + 1_000), T1)) == [ANOTHERS]
+    assert observed_of(fetching(handed_over(is_told=False), (late, late + 500, late + 1_000), T1)) == [ANOTHERS]
 
 
 def test_who_asks_for_committed_offsets_has_read_its_assignment() -> None:
     story = handed_over(is_told=False)
-    story.said(Api.OFFSET_FETCH, partitions=(T0,))
+    story.exchange(Api.OFFSET_FETCH, partitions=(T0,))
 
-    assert said(fetching(story, (1_000, 1_500, 2_000), T1)) == [ANOTHERS]
+    assert observed_of(fetching(story, (1_000, 1_500, 2_000), T1)) == [ANOTHERS]
 
 
 def test_an_owner_fetches_and_the_one_that_was_given_it_too() -> None:
-    assert said(fetching(handed_over(), (1_000, 1_500, 2_000), T0)) == []
-    assert said(fetching(handed_over(), (1_000, 1_500, 2_000), T1, client="m1")) == []
+    assert observed_of(fetching(handed_over(), (1_000, 1_500, 2_000), T0)) == []
+    assert observed_of(fetching(handed_over(), (1_000, 1_500, 2_000), T1, client="m1")) == []
 
 
 def test_an_eager_member_whose_join_is_parked_costs_nobody_by_its_fetches() -> None:
@@ -108,7 +108,7 @@ def test_an_eager_member_whose_join_is_parked_costs_nobody_by_its_fetches() -> N
     story.partitions("assigned", T0, T1)
     story.request(Api.JOIN_GROUP, member=ID)
 
-    assert said(fetching(story, (500, 1_000, 1_500, 2_000), T0, T1)) == []
+    assert observed_of(fetching(story, (500, 1_000, 1_500, 2_000), T0, T1)) == []
 
 
 def test_a_member_that_the_group_went_on_without_cannot_know() -> None:
@@ -120,7 +120,7 @@ def test_a_member_that_the_group_went_on_without_cannot_know() -> None:
     story.join("m1", gets=OTHER, generation=2)
     story.sync("m1", member=OTHER, generation=2, gets=[T0])
 
-    assert said(fetching(story, (500, 1_000, 1_500, 2_000), T0)) == []
+    assert observed_of(fetching(story, (500, 1_000, 1_500, 2_000), T0)) == []
 
 
 def test_what_nobody_else_was_given_is_in_nobodys_way() -> None:
@@ -132,7 +132,7 @@ def test_what_nobody_else_was_given_is_in_nobodys_way() -> None:
     story.sync(generation=2, gets=[T0])
     story.partitions("revoked", T1)
 
-    assert said(fetching(story, (1_000, 1_500, 2_000), T0, T1)) == []
+    assert observed_of(fetching(story, (1_000, 1_500, 2_000), T0, T1)) == []
 
 
 def test_a_partition_that_no_answer_ever_gave_is_found() -> None:
@@ -150,22 +150,22 @@ def test_an_answer_that_is_recorded_a_little_after_the_client_acted_on_it_gave_t
     fetch(story, T0)
     story.at(50).sync(gets=[T0])
 
-    assert said(story.at(1_000).end()) == []
+    assert observed_of(story.at(1_000).end()) == []
 
 
 def test_a_topic_of_which_only_the_id_is_known_is_no_topic_of_the_group() -> None:
-    assert said(fetching(handed_over(), (1_000, 1_500), ("b2a3-uuid", 5))) == []
+    assert observed_of(fetching(handed_over(), (1_000, 1_500), ("b2a3-uuid", 5))) == []
 
 
 def test_who_is_not_driven_may_share_its_client_id_or_read_by_hand() -> None:
-    assert said(fetching(handed_over(is_driven=False), (1_000, 1_500, 2_000), T0, T1, ("t", 5))) == []
+    assert observed_of(fetching(handed_over(is_driven=False), (1_000, 1_500, 2_000), T0, T1, ("t", 5))) == []
 
 
 def test_a_killed_client_has_no_assignment_that_it_could_break() -> None:
     story = handed_over()
     story.kit("kill", "m0")
 
-    assert said(fetching(story, (1_500, 2_000, 2_500, 3_000), T1)) == []
+    assert observed_of(fetching(story, (1_500, 2_000, 2_500, 3_000), T1)) == []
 
 
 def test_a_group_that_was_made_anew_gave_nothing_before() -> None:
@@ -175,7 +175,7 @@ def test_a_group_that_was_made_anew_gave_nothing_before() -> None:
     story.sync(member="m0-2", generation=1, gets=[T0])
     story.partitions("assigned", T0)
 
-    assert said(fetching(story, (1_500, 2_000, 2_500), T1)) == []
+    assert observed_of(fetching(story, (1_500, 2_000, 2_500), T1)) == []
 
 
 def test_the_fold_goes_on_where_it_was_put_away() -> None:

@@ -107,7 +107,7 @@ def test_a_new_id_with_the_generation_of_the_one_before_costs_nobody_unless_it_i
 ) -> None:
     story = Story().member()
     story.join(gets="m0-new", generation=-1, error=79)
-    story.said(api, member="m0-new", generation=generation, error=error)
+    story.exchange(api, member="m0-new", generation=generation, error=error)
     story.join(member="m0-new", gets="m0-new", generation=2)
 
     assert verdict(GenerationsGiven, story) is expected
@@ -121,7 +121,7 @@ def test_a_refused_heartbeat_without_generation_costs_nobody_unless_its_client_h
     story = Story().member()
     if has_left:
         story.leave()
-    story.said(Api.HEARTBEAT, member=ID, generation=-1, error=error)
+    story.exchange(Api.HEARTBEAT, member=ID, generation=-1, error=error)
 
     assert verdict(GenerationsGiven, story) is expected
     if expected is Verdict.NON_STRICT:
@@ -180,7 +180,7 @@ def test_what_others_have_overtaken_was_sent_before_them(correlation: int, expec
 def test_a_heartbeat_of_a_connection_that_was_closed_was_sent_before_the_goodbye(connection: int, expected: Verdict) -> None:
     story = Story().member()
     story.see("event", who="link", connection=1, body={"name": "closed", "by": "client"})
-    story.said(Api.LEAVE_GROUP, member=ID, connection=2, body={"members": [{"member_id": ID}]})
+    story.exchange(Api.LEAVE_GROUP, member=ID, connection=2, body={"members": [{"member_id": ID}]})
     story.at(2_000).beat(connection=connection)
 
     assert verdict(NothingAfterLeaving, story) is expected

@@ -27,7 +27,7 @@ def driven(*, gets: list[tuple[str, int]]) -> Story:
 
 
 def fetch(story: Story, *partitions: tuple[str, int]) -> None:
-    story.said(Api.FETCH, connection=7, offsets=tuple((topic, number, 0) for topic, number in partitions))
+    story.exchange(Api.FETCH, connection=7, offsets=tuple((topic, number, 0) for topic, number in partitions))
 
 
 @pytest.mark.parametrize(("is_fetched", "proof"), [(True, Proof.SAFETY), (False, Proof.LIVENESS)])
@@ -129,7 +129,7 @@ def overlap(*, late: float, shared: float, reads: bool = False) -> Story:
     story.sync("m1", member=OTHER, generation=2, gets=[T1])
     story.partitions("assigned", T1, client="m1")
     if reads:
-        story.at(10_001).said(Api.FETCH, offsets=(("t", 1, 5),))
+        story.at(10_001).exchange(Api.FETCH, offsets=(("t", 1, 5),))
     story.at(10_000 + shared).partitions("revoked", T1)
     return story.end(20_000)
 

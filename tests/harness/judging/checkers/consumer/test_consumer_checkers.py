@@ -12,7 +12,7 @@ from groupproof.protocol.vocabulary import Api
 
 def test_the_checkers_are_those_of_whoever_beats_with_epochs() -> None:
     story = Story()
-    story.said(Api.CONSUMER_GROUP_HEARTBEAT, member="m", member_epoch=0)
+    story.exchange(Api.CONSUMER_GROUP_HEARTBEAT, member="m", member_epoch=0)
 
     assert checkers_named(CONSUMER.name) is CONSUMER_CHECKERS
     assert [part for part, _ in checkers_spoken(story.trace)] == [CONSUMER_CHECKERS]

@@ -92,7 +92,7 @@ def _disturb(story: EpochStory, how: str) -> None:
     elif how == "fault":
         story.fault("lost", "triggered")
     elif how == "classic":
-        story.said(Api.JOIN_GROUP, "k")
+        story.exchange(Api.JOIN_GROUP, "k")
     else:
         story.see("event", who="kit", body={"name": "topics", "topics": {"t": 3}})
 

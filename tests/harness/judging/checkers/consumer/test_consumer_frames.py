@@ -54,17 +54,17 @@ def test_members_that_do_as_they_are_told_are_not_blamed(profile: str, make: Any
 def test_an_epoch_that_was_never_given_is_found_and_one_that_was_is_not() -> None:
     story = _joined()
     _beat(story, 1, gets=1)
-    story.said(Api.OFFSET_COMMIT, "a", member="m", generation=1)
+    story.exchange(Api.OFFSET_COMMIT, "a", member="m", generation=1)
     assert findings(EpochsGiven, story) == []
 
     _asks(story, 7)
-    story.said(Api.OFFSET_COMMIT, "a", member="m", generation=9)
+    story.exchange(Api.OFFSET_COMMIT, "a", member="m", generation=9)
     assert [finding.requirement for finding in findings(EpochsGiven, story)] == ["CGI-18", "CGP-04"]
 
 
 def test_a_commit_of_a_member_of_the_other_protocol_is_none_of_this() -> None:
     story = Story()
-    story.said(Api.OFFSET_COMMIT, "a", member="m", generation=9)
+    story.exchange(Api.OFFSET_COMMIT, "a", member="m", generation=9)
 
     assert findings(EpochsGiven, story) == []
 
@@ -152,17 +152,17 @@ def test_a_heartbeat_without_a_group_or_a_member_is_found_and_a_join_of_version_
 def test_a_commit_with_the_epoch_of_a_membership_that_ended_is_found_but_for_one_that_was_on_its_way() -> None:
     story = _joined()
     _beat(story, -1, gets=-1)
-    story.said(Api.OFFSET_COMMIT, "a", member="m", generation=1)
+    story.exchange(Api.OFFSET_COMMIT, "a", member="m", generation=1)
     story.at(5_000)
-    story.said(Api.OFFSET_COMMIT, "a", member="m", generation=-1)
+    story.exchange(Api.OFFSET_COMMIT, "a", member="m", generation=-1)
     assert findings(EpochsGiven, story) == []
 
-    story.said(Api.OFFSET_COMMIT, "a", member="m", generation=1)
+    story.exchange(Api.OFFSET_COMMIT, "a", member="m", generation=1)
     assert [finding.requirement for finding in findings(EpochsGiven, story)] == ["CGP-15"]
 
     again = _joined()
     _beat(again, -1, gets=-1)
     again.at(5_000)
     _beat(again, 0, gets=1, owns=(), target=())
-    again.said(Api.OFFSET_COMMIT, "a", member="m", generation=1)
+    again.exchange(Api.OFFSET_COMMIT, "a", member="m", generation=1)
     assert findings(EpochsGiven, again) == []

@@ -25,7 +25,7 @@ def test_the_reader_is_that_of_its_heartbeat() -> None:
 def test_a_refused_commit_ends_no_membership_and_a_refused_heartbeat_does() -> None:
     story = Story()
     story.answer(story.request(BEAT, member="m", member_epoch=0), member_epoch=1, body={"assignment": {}}, partitions=(("t", 0),))
-    story.said(Api.OFFSET_COMMIT, member="m", generation=1, error=25)
+    story.exchange(Api.OFFSET_COMMIT, member="m", generation=1, error=25)
     assert (_tracked(story).is_member("m0"), _tracked(story).owned("m0")) == (True, frozenset({("t", 0)}))
 
     story.answer(story.request(BEAT, member="m", member_epoch=1), error=25, member_epoch=None)

@@ -118,6 +118,6 @@ def test_callbacks_of_such_a_member_name_what_is_new() -> None:
 
 def test_a_refused_commit_with_an_old_epoch_ends_nothing() -> None:
     story = Beats().beats(0, to=4, target=[T0])
-    story.said(Api.OFFSET_COMMIT, member="id-m0", generation=3, error=113)
+    story.exchange(Api.OFFSET_COMMIT, member="id-m0", generation=3, error=113)
 
     assert tracked(story).members["m0"].member_epoch == 4

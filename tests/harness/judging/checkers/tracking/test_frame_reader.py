@@ -27,11 +27,11 @@ def test_a_frame_that_members_of_any_dialect_send_is_read_by_the_dialect_that_th
         answered=lambda _, obs, client: note("answered", obs, client),
     )  # fmt: skip
     story = Story()
-    story.said(Api.OFFSET_COMMIT, "m1")
-    story.said(Api.SHARE_GROUP_HEARTBEAT, "m1")
-    story.said(Api.OFFSET_COMMIT, "m1")
-    story.said(Api.OFFSET_COMMIT, "m0")
-    story.said(Api.HEARTBEAT, "m1")
+    story.exchange(Api.OFFSET_COMMIT, "m1")
+    story.exchange(Api.SHARE_GROUP_HEARTBEAT, "m1")
+    story.exchange(Api.OFFSET_COMMIT, "m1")
+    story.exchange(Api.OFFSET_COMMIT, "m0")
+    story.exchange(Api.HEARTBEAT, "m1")
     with registered(LEASE_FUNCTIONS, reader):
         tracker = GroupTracker()
         for obs in story.trace:
@@ -56,7 +56,7 @@ def test_a_tracker_can_be_pickled_after_a_client_changed_its_dialect() -> None:
         answered=end,
     )
     story = Story().member()
-    story.said(Api.SHARE_GROUP_HEARTBEAT, "m0")
+    story.exchange(Api.SHARE_GROUP_HEARTBEAT, "m0")
     with registered(LEASE_FUNCTIONS, reader):
         tracker = GroupTracker()
         for obs in story.trace:

@@ -49,7 +49,7 @@ def test_a_heartbeat_without_generation_that_is_accepted_is_no_accident() -> Non
 def test_each_end_of_a_membership_has_its_own(api: Api) -> None:
     story = Story().member()
     for _ in range(2):
-        story.said(api, member=ID, generation=1, error=25)
+        story.exchange(api, member=ID, generation=1, error=25)
         story.beat(member="", generation=-1, error=25)
 
     assert findings(MemberIdsGiven, story) == []

@@ -54,7 +54,7 @@ def test_a_process_of_which_its_application_tells_is_known_again_by_its_client_i
     story.kit("command", "app", command="subscribe")
     join(story, 1, "a")
     story.see("event", who="link", connection=1, body={"name": "closed"})
-    story.said(Api.LEAVE_GROUP, "app", member="a", connection=2)
+    story.exchange(Api.LEAVE_GROUP, "app", member="a", connection=2)
     join(story, 2, "b")
 
     assert names(story) == ["app", "app", "app"]
@@ -74,7 +74,7 @@ def test_of_two_that_joined_before_an_application_told_each_keeps_its_own_member
 def test_a_leave_group_of_nobodys_is_an_administrators() -> None:
     story = Story()
     join(story, 1, "a")
-    story.said(Api.LEAVE_GROUP, "admin", connection=7, body={"members": [{"member_id": "a"}]})
+    story.exchange(Api.LEAVE_GROUP, "admin", connection=7, body={"members": [{"member_id": "a"}]})
 
     assert names(story)[-1] is None
 
@@ -94,7 +94,7 @@ def test_a_leave_group_on_a_connection_of_its_own_is_the_members_that_it_names()
     story, naming = Story(), Naming()
     join(story, 1, "a")
     join(story, 2, "b")
-    story.said(Api.LEAVE_GROUP, "app", connection=7, body={"members": [{"member_id": "b"}]})
+    story.exchange(Api.LEAVE_GROUP, "app", connection=7, body={"members": [{"member_id": "b"}]})
 
     assert [naming.named(obs).client for obs in story.trace][-2:] == ["app#2", "app#2"], "the request and its answer"
 
@@ -153,7 +153,7 @@ def test_of_a_whole_trace_a_client_id_of_which_an_application_tells_is_one_proce
     story = Story()
     join(story, 1, "a")
     join(story, 2, "b")
-    story.said(Api.LEAVE_GROUP, "app", member="b", connection=3)
+    story.exchange(Api.LEAVE_GROUP, "app", member="b", connection=3)
     story.partitions("assigned", ("t", 0), client="app")
 
     assert final_names(story) == ["app", "app", "app"]
@@ -162,7 +162,7 @@ def test_of_a_whole_trace_a_client_id_of_which_an_application_tells_is_one_proce
 def test_of_a_whole_trace_an_administrators_leave_group_is_no_clients() -> None:
     story = Story()
     join(story, 1, "a")
-    story.said(Api.LEAVE_GROUP, "tool", member="a", connection=9)
+    story.exchange(Api.LEAVE_GROUP, "tool", member="a", connection=9)
 
     assert final_names(story)[-1] is None
 
@@ -171,6 +171,6 @@ def test_of_a_whole_trace_a_leave_group_on_a_connection_of_its_own_is_the_member
     story = Story()
     join(story, 1, "a")
     join(story, 2, "b")
-    leave = story.said(Api.LEAVE_GROUP, "app", member="b", connection=3)
+    leave = story.exchange(Api.LEAVE_GROUP, "app", member="b", connection=3)
 
     assert [obs.client for obs in with_process_names(story.trace)[leave.seq :]] == ["app#2", "app#2"], "the request and its answer"

@@ -17,7 +17,7 @@ SMALL = drawn_case("1-2", with_healing(plan(subject(), steps=[start("m0")])))
 ONE, OTHER, FINE = finding(), finding("It did that."), finding("It did not.", verdict=Verdict.OK)
 
 
-def known(kind: str) -> KnownFailure:
+def known_failure(kind: str) -> KnownFailure:
     return KnownFailure(case="x", verdict=Verdict.FAILED, reason="of old", source="docs/findings/x.md", subject=SpecifierSet(""), fingerprint=kind)
 
 
@@ -30,7 +30,7 @@ def test_a_kind_is_what_an_expectation_recognises_the_failure_by() -> None:
 
 
 def test_what_is_found_or_known_needs_no_second_look() -> None:
-    finds = Finds([known(kind_of(OTHER))])
+    finds = Finds([known_failure(kind_of(OTHER))])
     finds.add(kind_of(ONE), ONE, BUSY, [], 1.0)
 
     assert finds.unmet(judgement(ONE, OTHER, FINE)).findings == (FINE,)
@@ -40,7 +40,7 @@ def test_what_is_found_or_known_needs_no_second_look() -> None:
 
 
 def test_every_meeting_counts_and_the_smallest_plan_is_kept() -> None:
-    finds = Finds([known(kind_of(OTHER))])
+    finds = Finds([known_failure(kind_of(OTHER))])
     find = finds.add(kind_of(ONE), ONE, BUSY, [], 1.0)
     finds.count({kind: (finding, []) for kind, finding in kinds_in(judgement(ONE, OTHER)).items()}, SMALL)
     finds.count({kind: (finding, []) for kind, finding in kinds_in(judgement(ONE)).items()}, BUSY)
