@@ -74,7 +74,7 @@ SPOKEN_BY = {
 
 # No name is one of these words alone: they say nothing of the thing. A constant may be, where it is a word that traces and files know.
 NAMELESS = {"each": "the noun of one element", "on": "event, or kind", "seen": "obs, or the noun", "told": "the noun, or a verb"}
-# No variable, parameter, attribute and field, in tests neither, is one of these: they say that somebody spoke, gave, took or knew, and not which thing it is.
+# No variable, parameter, attribute, field and function, in tests neither, is one of these: they say that somebody spoke, gave, took or knew, and not which thing it is.
 VAGUE = {
     "given": "options, overrides, or the noun: assignment, answer", "known": "names, record, or the noun", "met": "found, reached, or the noun",
     "said": "answer, text, reason, or the noun", "shown": "label, evidence, view, or the noun", "taken": "revoked, assigned, accepted, or the noun",
@@ -320,7 +320,7 @@ def test_no_name_is_a_participle_that_could_be_anything() -> None:
     vague = {
         f"{name}: {identifier}: say {words[word]}"
         for name in SOURCES + TESTS if not _is_shim(name)
-        for identifier in _syntax(name).variables | _syntax(name).attributes | (_syntax(name).bound_names if name in SOURCES else frozenset())
+        for identifier in _syntax(name).variables | _syntax(name).attributes | _syntax(name).bound_names
         if (word := identifier.strip("_")) in words and word not in PRINTED.get(name, ())
     }  # fmt: skip
 

@@ -146,7 +146,7 @@ class Group:
         while self._greeted < len(self.members):
             self._turn(time.perf_counter() + SENT_S)
 
-    def _met(self, member: Member, answer: Mapping[str, Any]) -> None:
+    def _greeting_answered(self, member: Member, answer: Mapping[str, Any]) -> None:
         self._greeted += 1
 
     def _until_told(self, member: Member) -> None:
@@ -260,7 +260,12 @@ class Group:
         heapq.heappush(self._beats, (member.beats_at, member.number))
 
 
-_ANSWERED: Final = {Api.API_VERSIONS: Group._met, Api.JOIN_GROUP: Group._joined, Api.SYNC_GROUP: Group._synced, Api.HEARTBEAT: Group._beaten}
+_ANSWERED: Final = {
+    Api.API_VERSIONS: Group._greeting_answered,
+    Api.JOIN_GROUP: Group._joined,
+    Api.SYNC_GROUP: Group._synced,
+    Api.HEARTBEAT: Group._beaten,
+}
 
 
 def beat(address: Address, frames: Sequence[bytes], answers: Sequence[bytes], *, seconds: float, in_flight: int = 1) -> Beats:

@@ -127,7 +127,7 @@ def measured(sweep: str, points: tuple[tuple[int, int, int], ...]) -> Iterator[C
             file = _trace(Path(scratch, str(number)), rows, members, groups)
             spark_s, spark_cpu_s, by_spark = _timed(partial(check_by_spark, [file], url=MASTER), jvm)
             process_s, process_cpu_s, here = _timed(partial(check_files, [file], every_case(), UNIVERSAL))
-            assert _told(by_spark) == _told(here)
+            assert _verdicts(by_spark) == _verdicts(here)
             yield Cost(
                 sweep=sweep, rows=pq.read_metadata(file).num_rows, members=members, groups=groups,
                 process_s=round(process_s, 2), spark_s=round(spark_s, 2), process_cpu_s=round(process_cpu_s, 2), spark_cpu_s=round(spark_cpu_s, 2),
@@ -139,7 +139,7 @@ def _jvm() -> int:
     return process
 
 
-def _told(checked: CheckResult) -> list[tuple[str, str, str]]:
+def _verdicts(checked: CheckResult) -> list[tuple[str, str, str]]:
     return sorted((result.case.id, result.ruling.verdict.value, result.ruling.observed) for result in checked.results)
 
 

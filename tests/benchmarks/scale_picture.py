@@ -49,8 +49,8 @@ def _panel(costs: Sequence[Cost], sweep: str, left: float) -> str:
     def at(x: float, y: float) -> tuple[float, float]:
         return left + _share(x, across) * _WIDE, _TOP + (1 - _share(y, up)) * _HIGH
 
-    grid = "".join(_rule(*at(10.0**number, 10.0 ** up[0]), _said(number), is_across=True) for number in range(across[0], across[1] + 1))
-    grid += "".join(_rule(*at(10.0 ** across[0], 10.0**number), _said(number), is_across=False) for number in range(up[0], up[1] + 1))
+    grid = "".join(_rule(*at(10.0**number, 10.0 ** up[0]), _power_text(number), is_across=True) for number in range(across[0], across[1] + 1))
+    grid += "".join(_rule(*at(10.0 ** across[0], 10.0**number), _power_text(number), is_across=False) for number in range(up[0], up[1] + 1))
     lines = "".join(
         _line([at(float(getattr(cost, sweep)), _height(cost, name)) for cost in costs], colour, dash) for name, (_, colour, dash) in _LINES.items()
     )
@@ -78,7 +78,7 @@ def _share(value: float, decades: tuple[int, int]) -> float:
     return (math.log10(value) - decades[0]) / (decades[1] - decades[0])
 
 
-def _said(decade: int) -> str:
+def _power_text(decade: int) -> str:
     return f"{10**decade:,}" if decade >= 0 else f"{10.0**decade:g}"
 
 

@@ -120,7 +120,7 @@ async def _client(network: MemoryNetwork, bootstrap: list[tuple[str, int]], name
 
 async def _consume(network: MemoryNetwork, bootstrap: list[tuple[str, int]], name: str, for_s: float) -> None:
     async with trio.open_nursery() as nursery:
-        consumer = Consumer(_settings(), network.connect, bootstrap, client_id=name, listener=_listen, report=_told, seed=1)
+        consumer = Consumer(_settings(), network.connect, bootstrap, client_id=name, listener=_listen, report=_ignore, seed=1)
         await nursery.start(consumer.run)
         with trio.move_on_after(for_s):
             while True:
@@ -132,7 +132,7 @@ async def _listen(_: Callback) -> None:
     return
 
 
-def _told(_: CommitResult | Fail) -> None:
+def _ignore(_: CommitResult | Fail) -> None:
     return
 
 

@@ -30,7 +30,7 @@ from groupproof.chaos.spark.offsets.record_fold import REBALANCE
 from groupproof.chaos.spark.offsets.record_tables import FACTS
 from groupproof.protocol.vocabulary import Api
 
-__all__ = ["lags_of", "shown"]
+__all__ = ["lag_text", "lags_of"]
 
 _STARTS_S: Final = 60.0
 """What the query finds when it starts is no news: its first batches are left out."""
@@ -51,7 +51,7 @@ def lags_of(facts: Path, *, since_ms: int = 0) -> list[float]:
     return list(first.values())
 
 
-def shown(lags: Sequence[float], late: Sequence[float], records: int, seconds: float) -> str:
+def lag_text(lags: Sequence[float], late: Sequence[float], records: int, seconds: float) -> str:
     """Return the figures as a line."""
     if len(lags) < 2:
         return f"{len(lags)} rebalances: too few"
@@ -97,7 +97,7 @@ async def _run(release: str, folder: Path, seconds: float, a_second: float) -> s
         await pass_time(seconds)
         records = counts[0]
         nursery.cancel_scope.cancel()
-    return shown(lags_of(folder / "history" / FACTS, since_ms=since_ms), late, records, seconds)
+    return lag_text(lags_of(folder / "history" / FACTS, since_ms=since_ms), late, records, seconds)
 
 
 def _main() -> None:

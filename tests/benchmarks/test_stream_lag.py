@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from tests.benchmarks.stream_lag import lags_of, shown
+from tests.benchmarks.stream_lag import lag_text, lags_of
 
 
 def _batch(facts: Path, number: int, written_s: float, rows: list[dict[str, Any]], name: str = "part-0.parquet") -> None:
@@ -31,8 +31,8 @@ def test_the_lag_is_from_the_record_to_the_first_complete_file_that_tells_of_it(
 
 
 def test_the_figures_stand_beside_the_noise_of_the_machine() -> None:
-    line = shown([1.0, 2.0, 3.0], [0.001] * 20, records=5_000, seconds=10)
+    line = lag_text([1.0, 2.0, 3.0], [0.001] * 20, records=5_000, seconds=10)
 
     assert "3 rebalances among 500 records a second: lag 2.0 s in the middle" in line
     assert "at most 3.0 s; this process woke up 1 ms late" in line
-    assert shown([1.0], [0.0], records=0, seconds=1).endswith("too few")
+    assert lag_text([1.0], [0.0], records=0, seconds=1).endswith("too few")

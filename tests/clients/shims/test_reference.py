@@ -35,7 +35,7 @@ def said_to(*lines: str, variant: str | None = None) -> list[dict[str, Any]]:
     printed: list[dict[str, Any]] = []
 
     async def main() -> None:
-        async def given() -> AsyncIterator[str]:
+        async def input_lines() -> AsyncIterator[str]:
             for line in lines:
                 yield line
                 await trio.testing.wait_all_tasks_blocked()
@@ -43,7 +43,7 @@ def said_to(*lines: str, variant: str | None = None) -> list[dict[str, Any]]:
         async def emit(line: str) -> None:
             printed.append(json.loads(line))
 
-        await run_shim(given(), emit, nowhere, seed=1, variant=variant)
+        await run_shim(input_lines(), emit, nowhere, seed=1, variant=variant)
 
     trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0))
     return printed

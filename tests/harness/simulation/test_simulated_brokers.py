@@ -19,7 +19,7 @@ def _stable(**options: Any) -> Run:
     return ran(calm(**options), SETTLED_MS)
 
 
-def _on(run: Run, ms: int) -> Run:
+def _advance(run: Run, ms: int) -> Run:
     run.heap.run(run.heap.now_ms + ms)
     return run
 
@@ -35,7 +35,7 @@ def test_a_group_that_moves_keeps_its_generation_and_its_members_find_it() -> No
     assert before is not None
 
     assert brokers.move((before + 1) % 3, drops=False, after_ms=200)
-    _on(run, 10_000)
+    _advance(run, 10_000)
 
     assert (brokers.owner, _generations(run)) == ((before + 1) % 3, {1})
     assert run.invariants.generations.state is GroupState.STABLE
@@ -45,10 +45,10 @@ def test_a_group_that_moves_keeps_its_generation_and_its_members_find_it() -> No
 def test_a_rebalance_under_way_at_a_move_is_lost_and_made_good(drops: bool) -> None:
     run = _stable()
     run.world.processes["m0"].leave()
-    _on(run, 1_000)
+    _advance(run, 1_000)
     run.world.brokers.move(2, drops=drops, after_ms=0)
     run.world.processes["m0"].start()
-    _on(run, 30_000)
+    _advance(run, 30_000)
 
     assert len(_generations(run)) == 1
     assert run.world.brokers.owner == 2
@@ -63,7 +63,7 @@ def test_a_broker_that_crashes_hands_the_group_on_and_is_no_use_until_it_is_back
     assert brokers.crash(crashed, failover_ms=500, load_ms=500)
     assert not brokers.crash(crashed, failover_ms=0, load_ms=0)
     assert brokers.owner is None
-    _on(run, 15_000)
+    _advance(run, 15_000)
     assert brokers.owner not in (None, crashed)
     assert _generations(run) == {1}
 
@@ -76,10 +76,10 @@ def test_with_one_broker_the_group_waits_until_it_is_back() -> None:
     run = _stable(brokers=1)
     brokers = run.world.brokers
     brokers.crash(0, failover_ms=100, load_ms=100)
-    assert _on(run, 4_000).world.brokers.owner is None
+    assert _advance(run, 4_000).world.brokers.owner is None
 
     brokers.restart(0)
-    _on(run, 5_000)
+    _advance(run, 5_000)
     assert (brokers.owner, _generations(run)) == (0, {1})
 
 
@@ -89,11 +89,11 @@ def test_a_broker_that_stands_still_evicts_on_waking_those_whose_heartbeats_it_d
     assert owner is not None
     assert run.world.brokers.stop(owner)
     assert not run.world.brokers.stop(owner)
-    _on(run, 20_000)
+    _advance(run, 20_000)
     assert run.world.brokers.move(0, drops=False, after_ms=0) is False
 
     run.world.brokers.go_on(owner)
-    _on(run, 40_000)
+    _advance(run, 40_000)
     assert _generations(run)
     assert 1 not in _generations(run)
 
@@ -104,12 +104,12 @@ def test_a_log_that_refuses_records_keeps_the_group_from_settling_until_it_takes
         run.world.brokers.refuse_appends(node, ErrorCode.NOT_ENOUGH_REPLICAS)
     for process in run.world.processes.values():
         process.start()
-    _on(run, 8_000)
+    _advance(run, 8_000)
     assert _generations(run) == set()
 
     for node in range(run.world.brokers.count):
         run.world.brokers.refuse_appends(node, ErrorCode.NONE)
-    _on(run, 30_000)
+    _advance(run, 30_000)
     assert len(_generations(run)) == 1
 
 
@@ -118,7 +118,7 @@ def test_a_coordinator_that_loads_less_than_was_stored_breaks_a_law() -> None:
 
     run.world.brokers.move(0, drops=False, after_ms=100)
     with pytest.raises(InvariantBroken, match="EMIG-03"):
-        _on(run, 1_000)
+        _advance(run, 1_000)
 
 
 def test_a_machine_that_cannot_go_on_breaks_a_law_of_its_own() -> None:
@@ -131,4 +131,4 @@ def test_a_machine_that_cannot_go_on_breaks_a_law_of_its_own() -> None:
     group.members.leader = "nobody"
 
     with pytest.raises(InvariantBroken, match="the machine cannot go on"):
-        _on(run, 10_000)
+        _advance(run, 10_000)

@@ -21,7 +21,7 @@ def report(verdict: Verdict = Verdict.OK, *, goodbye: Goodbye = Goodbye.CLEAN, s
     return CaseReport(result=CaseResult(case=CASES[0], ruling=ruling, duration_s=1.25))
 
 
-def shown(*reports: CaseReport, terminal: bool) -> str:
+def progress_text(*reports: CaseReport, terminal: bool) -> str:
     """Return what is printed of a run of these reports."""
     out = io.StringIO()
     console = Console(file=out, force_terminal=terminal, width=120, color_system=None)
@@ -46,13 +46,13 @@ def test_a_finished_case_is_a_line(case: CaseReport, line: str) -> None:
 
 def test_without_a_terminal_each_case_is_counted_on_a_plain_line() -> None:
     assert (
-        shown(report(), report(Verdict.FAILED), terminal=False)
+        progress_text(report(), report(Verdict.FAILED), terminal=False)
         == f"[1/2] OK            {CASES[0].id} 1.2 s\n[2/2] FAILED        {CASES[0].id} 1.2 s\n"
     )
 
 
 def test_on_a_terminal_only_what_is_worth_a_look_stays_above_the_bar() -> None:
-    printed = shown(report(), report(Verdict.FAILED), terminal=True)
+    printed = progress_text(report(), report(Verdict.FAILED), terminal=True)
 
     assert f"FAILED        {CASES[0].id}" in printed
     assert f"OK            {CASES[0].id}" not in printed

@@ -53,7 +53,7 @@ class Cast:
         host = self.doomed if doomed else self.host
         await host.start(self.group, member, protocol="consumer", within_s=LONG_S, **settings)
 
-    async def told(self, member: str, more: int = 1) -> None:
+    async def until_assigned(self, member: str, more: int = 1) -> None:
         """Wait until a member has been given partitions so many times more."""
         await self.host.until(member, "partitions_assigned", self.host.count(member, "partitions_assigned") + more, LONG_S)
 
@@ -67,7 +67,7 @@ async def _joined(cast: Cast) -> None:
 async def _closed(cast: Cast) -> None:
     await _joined_as(cast, "closed-a", "closed-b")
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(cast.told, "closed-a")
+        nursery.start_soon(cast.until_assigned, "closed-a")
         await cast.host.say("closed-b", "close")
 
 
@@ -82,7 +82,7 @@ async def _session(cast: Cast) -> None:
     await cast.start("session-b", doomed=True)
     await pass_time(SETTLED_S)
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(cast.told, "session-a")
+        nursery.start_soon(cast.until_assigned, "session-a")
         cast.doomed.stop()
     cast.doomed.go_on()
     await pass_time(SETTLED_S)
@@ -93,7 +93,7 @@ async def _poll(cast: Cast) -> None:
     await cast.start("poll-b", max_poll_interval_ms=4_000)
     await pass_time(SETTLED_S)
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(cast.told, "poll-a")
+        nursery.start_soon(cast.until_assigned, "poll-a")
         await cast.host.say("poll-b", "pause")
     await cast.host.say("poll-b", "resume")
     await pass_time(SETTLED_S)
@@ -116,7 +116,7 @@ async def _grown(cast: Cast) -> None:
     await pass_time(APART_S)
     await _joined_as(cast, "grown-a", topics=["grow"])
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(cast.told, "grown-a")
+        nursery.start_soon(cast.until_assigned, "grown-a")
         await add_partitions(cast.addresses, "grow", 10)
 
 

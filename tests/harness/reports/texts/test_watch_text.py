@@ -21,7 +21,7 @@ def _stormy() -> GroupHealth:
     return health_of(story.group, 10_000)
 
 
-def _shown(*groups: GroupHealth) -> str:
+def _watch_text(*groups: GroupHealth) -> str:
     written = io.StringIO()
     Console(width=220, file=written).print(table_of(groups, "2 groups"))
     return written.getvalue()
@@ -32,7 +32,7 @@ def test_the_worst_group_comes_first_with_what_is_wrong() -> None:
     calm.generation(0, 1, member("a-1"))
     healthy = health_of(calm.group, 1_000)
     calm.group.group = "aaa"
-    text = _shown(healthy, _stormy())
+    text = _watch_text(healthy, _stormy())
 
     assert text.index("storm: 6") < text.index("aaa")
     assert "left b?" in text

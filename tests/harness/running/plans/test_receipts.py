@@ -21,7 +21,7 @@ def struck(code: int = 999, client: str = "m0") -> Story:
     return story
 
 
-def shown(story: Story) -> list[str]:
+def receipt_texts(story: Story) -> list[str]:
     tale = RefusalTracker()
     return [name for obs in story.trace for name, _ in tale.feed(obs)]
 
@@ -39,7 +39,7 @@ def test_an_application_that_names_the_code_had_the_answer(name: str, body: Mapp
     story.tell(name, **body)
     story.tell(name, **body)
 
-    assert shown(story) == ["error"]
+    assert receipt_texts(story) == ["error"]
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_what_names_it_not_or_is_another_clients_shows_nothing(name: str, client
     story = struck()
     story.tell(name, client, **body)
 
-    assert shown(story) == []
+    assert receipt_texts(story) == []
 
 
 @pytest.mark.parametrize("stage", ["delivered", "healed"])
@@ -64,7 +64,7 @@ def test_what_is_settled_is_not_told_again(stage: str) -> None:
     story.fault("error", stage)
     story.tell("error", error="CODE_999")
 
-    assert shown(story) == []
+    assert receipt_texts(story) == []
 
 
 @pytest.mark.parametrize(

@@ -214,11 +214,11 @@ def test_what_an_answer_claims_of_a_broker_does_not_replace_what_the_cluster_tel
         nodes = [where.any(), where.another_than(where.any().node_id)]
         claimed = {"node_id": nodes[0].node_id, "host": nodes[1].host, "port": nodes[1].port, "error_code": 0}
 
-        async def told(*_: object, **__: object) -> dict[str, Any]:
+        async def claim(*_: object, **__: object) -> dict[str, Any]:
             return {"coordinators": [claimed]}
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(where, "_answer", told)
+            patch.setattr(where, "_answer", claim)
             patch.setattr("groupproof.harness.subjects.brokers.cluster_map.LOADED_S", 0.0)
             found = await where.coordinator_of("g")
 
