@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
@@ -51,6 +52,8 @@ PIECE_ROWS: Final = 1_000_000
 _PIECE_MEMBERS: Final = 100
 _BASE_ROWS: Final = 100_000
 _SEEDS: Final = 10
+_RUN_SEQS: Final = 1 << 24
+"""A run of a trace has fewer rows; the next one is numbered from there on, in whichever piece it is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,19 +87,19 @@ def simulated(folder: Path, *, rows: int, members: int, seed: int = 1) -> Path:
     return piece_of(folder, seed)
 
 
-def copied(piece: Path, folder: Path, runs: int) -> Path:
-    """Write a piece as so many runs of one trace, one after the other, and return the file."""
+def copied(piece: Path, folder: Path, runs: int, *, first: int = 0) -> Path:
+    """Write a piece as so many runs of one trace, one after the other and numbered from `first` on, and return the file."""
     table = pq.read_table(piece)
     run, seq = table.schema.get_field_index("run"), table.schema.get_field_index("seq")
     seqs = table.column(seq)
-    step = pc.max(seqs).as_py() + 1
+    assert pc.max(seqs).as_py() < _RUN_SEQS
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "trace.parquet"
     unfinished = folder / ".trace.parquet.part"
     with pq.ParquetWriter(unfinished, table.schema, compression="zstd") as writer:
-        for number in range(runs):
-            named = pa.array([f"run-{number:04}"] * table.num_rows, pa.string())
-            numbered = table.set_column(seq, table.schema.field(seq), pc.add(seqs, number * step))
+        for number in range(first, first + runs):
+            named = pa.array([f"run-{number:05}"] * table.num_rows, pa.string())
+            numbered = table.set_column(seq, table.schema.field(seq), pc.add(seqs, number * _RUN_SEQS))
             writer.write_table(numbered.set_column(run, table.schema.field(run), named))
     unfinished.rename(file)
     return file
@@ -147,15 +150,19 @@ def _verdicts(checked: CheckResult) -> list[tuple[str, str, str]]:
 
 
 def written(folder: Path, rows: int) -> Iterator[Path]:
-    """Yield pieces of about a million rows each, made where they are not there yet: each is ten runs of one of ten simulations."""
-    for number in range(rows // PIECE_ROWS):
+    """Yield the pieces of one trace of so many rows, made where they are not there yet: each is about a million, ten runs of one of ten simulations."""
+    runs, there = PIECE_ROWS // _BASE_ROWS, 0
+    for number in count():
+        if there >= rows:
+            return
         place = folder / f"piece={number:04}"
         if not (place / "trace.parquet").is_file():
             seed = number % _SEEDS + 1
             base = piece_of(folder / ".simulated", seed)
             if not base.is_file():
                 simulated(folder / ".simulated", rows=_BASE_ROWS, members=_PIECE_MEMBERS, seed=seed)
-            copied(base, place, PIECE_ROWS // _BASE_ROWS)
+            copied(base, place, runs, first=number * runs)
+        there += pq.read_metadata(place / "trace.parquet").num_rows
         yield place / "trace.parquet"
 
 

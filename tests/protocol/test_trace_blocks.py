@@ -2,15 +2,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 from tests.harness.judging.checkers.stories import busy_group
 
 from groupproof.protocol.trace import Observation, write_trace
-from groupproof.protocol.trace_blocks import NO_CORRELATION, NoBlocks, RowShape, TraceBlock, blocks_of_batches, blocks_of_lines, blocks_of_parquet
-from groupproof.protocol.trace_columns import to_batch, write_parquet
+from groupproof.protocol.trace_blocks import NO_CORRELATION, NoBlocks, RowShape, TraceBlock, blocks_of_lines
+from groupproof.protocol.trace_column_blocks import blocks_of_batches
+from groupproof.protocol.trace_columns import to_batch
 
 Blocks = Callable[[Sequence[Observation]], Iterator[TraceBlock]]
 
@@ -87,32 +87,3 @@ def test_a_body_whose_keys_are_written_in_another_way_is_not_bare() -> None:
 def test_what_rows_may_understand_and_blocks_do_not_is_left_to_rows(text: bytes) -> None:
     with pytest.raises(NoBlocks):
         list(blocks_of_lines([text]))
-
-
-def test_parquet_comes_in_blocks_with_what_its_folders_name(tmp_path: Path) -> None:
-    file = tmp_path / "run=r7" / "piece.parquet"
-    file.parent.mkdir()
-    write_parquet(tmp_path / "all.parquet", busy_group())
-    import pyarrow.parquet as pq
-
-    pq.write_table(pq.read_table(tmp_path / "all.parquet").drop_columns(["run", "instance", "correlation"]), file)
-    (block,) = blocks_of_parquet(file, tmp_path)
-
-    assert {shape.run for shape in block.shapes} == {"r7"}
-    assert {shape.instance for shape in block.shapes} == {None}
-    assert set(block.correlation.tolist()) == {NO_CORRELATION}
-
-
-def test_columns_that_are_no_trace_s_are_left_to_rows(tmp_path: Path) -> None:
-    import pyarrow as pa
-
-    for batch in (
-        pa.RecordBatch.from_pydict({"seq": [1], "at_ns": [None], "kind": ["a"]}),
-        pa.RecordBatch.from_pydict({"seq": ["x"], "at_ns": [1], "kind": ["a"]}),
-    ):
-        with pytest.raises(NoBlocks):
-            list(blocks_of_batches([batch]))
-    broken = tmp_path / "a.parquet"
-    broken.write_bytes(b"PAR1")
-    with pytest.raises(NoBlocks):
-        list(blocks_of_parquet(broken, broken))

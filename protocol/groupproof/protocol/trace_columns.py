@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = [
-    "BATCH_ROWS", "DEFAULTS", "EXTRA", "MissingArrow", "NotColumns", "batches_of", "from_batch", "offsets_in", "parquet_files", "parquet_writer", "read_parquet", "to_batch", "trace_schema", "write_parquet",
+    "BATCH_ROWS", "DEFAULTS", "EXTRA", "MissingArrow", "NotColumns", "batches_of", "columns_of_folders", "from_batch", "offsets_in", "parquet_files", "parquet_writer", "read_parquet", "to_batch", "trace_schema", "write_parquet",
 ]  # fmt: skip
 
 BATCH_ROWS: Final = 16_384
@@ -255,19 +255,28 @@ def _file(file: Path, root: Path) -> Iterator[Observation]:
             yield from from_batch(batch)
 
 
-def batches_of(file: Path, root: Path, *, rows: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
-    """Yield what a file has of a trace's columns, with those that the folders between `root` and it name."""
-    in_folders = _columns_of_folders(file, root)
-    with _arrow().parquet.ParquetFile(file, memory_map=False) as opened:
+def batches_of(
+    file: Path, root: Path, *, rows: int = BATCH_ROWS, row_groups: Sequence[int] | None = None, is_coded: bool = False
+) -> Iterator[pa.RecordBatch]:
+    """Yield what a file, or some of its row groups, has of a trace's columns, with those that the folders between `root` and it name; texts as codes if that is asked for."""
+    in_folders = columns_of_folders(file, root)
+    coded = _texts_of(file) if is_coded else None
+    with _arrow().parquet.ParquetFile(file, memory_map=False, read_dictionary=coded) as opened:
         added = {name: value for name, value in in_folders.items() if name not in opened.schema_arrow.names}
         columns = [name for name in opened.schema_arrow.names if name in _TYPES]
-        for batch in opened.iter_batches(batch_size=rows, columns=columns):
+        for batch in opened.iter_batches(batch_size=rows, row_groups=row_groups, columns=columns):
             for name, value in added.items():
                 batch = batch.append_column(name, _arrow().array([value] * batch.num_rows, type=_arrow().string()))
             yield batch
 
 
-def _columns_of_folders(file: Path, root: Path) -> dict[str, str | None]:
+def _texts_of(file: Path) -> list[str]:
+    """Return the columns of a file that hold texts where a trace has texts."""
+    text = _arrow().string()
+    return [field.name for field in _arrow().parquet.read_schema(file) if _TYPES.get(field.name) == "string" and field.type == text]
+
+
+def columns_of_folders(file: Path, root: Path) -> dict[str, str | None]:
     """Return what the folders between `root` and `file` say; Spark has one name for both nothing and the empty text."""
     pairs = (part.split("=", 1) for part in (root.name, *file.relative_to(root).parts[:-1]) if "=" in part)
     return {name: None if value == _NO_VALUE else unquote(value) for name, value in pairs if name in _FROM_FOLDERS}

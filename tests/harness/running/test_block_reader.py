@@ -31,7 +31,8 @@ from groupproof.harness.running.simulations.parquet_runs import observed, piece_
 from groupproof.harness.running.trace_reader import TraceReader
 from groupproof.harness.simulation.settings import Simulation
 from groupproof.protocol.trace import Observation, Trace, write_trace
-from groupproof.protocol.trace_blocks import TraceBlock, blocks_of_batches, blocks_of_lines
+from groupproof.protocol.trace_blocks import TraceBlock, blocks_of_lines
+from groupproof.protocol.trace_column_blocks import blocks_of_batches
 from groupproof.protocol.trace_columns import read_parquet, to_batch
 from groupproof.protocol.vocabulary import Api
 

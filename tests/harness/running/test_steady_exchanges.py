@@ -9,7 +9,7 @@ import pytest
 
 from groupproof.harness.running.steady_exchanges import SteadyExchanges
 from groupproof.protocol.trace import Observation
-from groupproof.protocol.trace_blocks import blocks_of_batches
+from groupproof.protocol.trace_column_blocks import blocks_of_batches
 from groupproof.protocol.trace_columns import to_batch
 
 

@@ -6,13 +6,12 @@ exchanges, of which it is asked whether it can be passed over (`GroupChecker.pas
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 import numpy as np
 
 from groupproof.harness.judging.checkers.fleet import Key
 from groupproof.harness.judging.checkers.live_group import GroupChecker
-from groupproof.harness.model.case import Case
 from groupproof.harness.running.block_stretches import SEAT_ROWS_MIN, STRETCH_ROWS_MIN, BlockStretches, GroupRows
 from groupproof.harness.running.steady_exchanges import Exchanges, Places, SteadyExchanges
 from groupproof.harness.running.trace_reader import HEAD_ROWS, RunKey, TraceReader, is_whole, tells_whole
@@ -29,7 +28,7 @@ class OutOfOrder(Exception):
 class BlockReader(TraceReader):
     """Takes the blocks of one trace in their order; raise `OutOfOrder`."""
 
-    def __init__(self, cases: Mapping[str, Case], *, mins: tuple[int, int] = (STRETCH_ROWS_MIN, SEAT_ROWS_MIN), head_rows: int = HEAD_ROWS) -> None:
+    def __init__(self, cases: Collection[str], *, mins: tuple[int, int] = (STRETCH_ROWS_MIN, SEAT_ROWS_MIN), head_rows: int = HEAD_ROWS) -> None:
         super().__init__(cases, head_rows=head_rows)
         self._mins = mins
         self._newest = -1

@@ -6,26 +6,25 @@ as it is read. A stream that is out of order farther than the window reaches is 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import multiprocessing
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from importlib.util import find_spec
+from functools import partial
+from itertools import chain, islice
 from pathlib import Path
-from typing import Final
 
 from groupproof.harness.judging.case_result import CaseResult
-from groupproof.harness.judging.checkers.fleet import InOrder
+from groupproof.harness.judging.checkers.live_group import GroupResult
 from groupproof.harness.judging.observed.group_results import results_of
 from groupproof.harness.model.case import Case, Judge
 from groupproof.harness.running.rejudge import rejudged, split
-from groupproof.harness.running.trace_files import blocks, stream, trace_bytes, traces_in
-from groupproof.harness.running.trace_reader import TraceReader
+from groupproof.harness.running.trace_files import traces_in
+from groupproof.harness.running.trace_units import TraceUnit, UnitReading, read_rows, read_unit, units_of
 from groupproof.protocol.trace import Trace
-from groupproof.protocol.trace_blocks import NoBlocks
 
-__all__ = ["CheckResult", "check_files", "files_of"]
-
-BLOCKS_FROM_BYTES: Final = 4_000_000
-"""A smaller file is read row by row: it takes longer to import what reads blocks."""
+__all__ = ["CheckResult", "check_files", "files_of", "in_order_of_appearance"]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -42,45 +41,52 @@ def files_of(paths: Iterable[Path]) -> list[Path]:
     return [file for path in paths for file in (traces_in(path) if path.is_dir() else [path])]
 
 
-def check_files(paths: Iterable[Path], catalogue: Sequence[Case], universal: Sequence[Judge]) -> CheckResult:
-    """Judge the traces; raise `WrongUsage` for what is no trace."""
-    cases = {case.id: case for case in catalogue}
+def check_files(paths: Iterable[Path], catalogue: Sequence[Case], universal: Sequence[Judge], *, jobs: int = 1) -> CheckResult:
+    """Judge the traces, what has no run in common in so many processes; raise `WrongUsage` for what is no trace."""
+    cases = frozenset(case.id for case in catalogue)
     checked, whole = CheckResult(), list[Trace]()
     live: list[CaseResult] = []
-    for file in files_of(paths):
-        reader = _by_blocks(file, cases)
-        if reader is None:
-            reader, displaced = _by_rows(file, cases)
-            checked.displaced += displaced
+    for found in _readings(files_of(paths), cases, jobs):
+        checked.displaced += sum(reading.displaced for reading in found)
         # Runs that were written side by side, or one after the other and numbered alike, come in one order whoever reads them.
-        traces = sorted(reader.whole.values(), key=lambda trace: (trace[0].seq, trace[0].run, trace[0].case))
+        traces = sorted((trace for reading in found for trace in reading.whole), key=lambda trace: (trace[0].seq, trace[0].run, trace[0].case))
         whole += [run for trace in traces for run in split(trace)]
-        for group in reader.fleet.results():
+        for group in in_order_of_appearance(placed for reading in found for placed in reading.groups):
             checked.duplicates += group.duplicates
             live += results_of(group)
     checked.results = [*rejudged(whole, catalogue, universal), *live]
     return checked
 
 
-def _by_rows(file: Path, cases: Mapping[str, Case]) -> tuple[TraceReader, int]:
-    """Return what read the trace, and how many of its rows were out of their place."""
-    reader, order = TraceReader(cases), InOrder()
-    reader.take(order.sorted(stream(file)))
-    if order.late:
-        reader = TraceReader(cases)
-        reader.take(sorted(stream(file), key=lambda obs: obs.seq))
-    return reader, order.displaced
+def in_order_of_appearance(placed: Iterable[tuple[int, GroupResult]]) -> list[GroupResult]:
+    """Return the groups of one trace in the order of the numbers that they begin at; those that begin alike by their names."""
+    return [group for _, group in sorted(placed, key=lambda entry: (entry[0], entry[1].run, entry[1].case, entry[1].group))]
 
 
-def _by_blocks(file: Path, cases: Mapping[str, Case]) -> TraceReader | None:
-    """Return what read a large trace in blocks; None where that needs a package that is not here, or the rows one by one: one of them is out of its place, say."""
-    if trace_bytes(file) < BLOCKS_FROM_BYTES or find_spec("numpy") is None or find_spec("pyarrow") is None:
-        return None
-    from groupproof.harness.running.block_reader import BlockReader, OutOfOrder
+def _readings(files: Sequence[Path], cases: frozenset[str], jobs: int) -> Iterator[list[UnitReading]]:
+    """Yield what each trace holds."""
+    of_files = [units_of(file) for file in files]
+    units = list(chain.from_iterable(of_files))
+    with _mapping(min(jobs, len(units))) as mapped:
+        found = mapped(partial(read_unit, cases=cases), units)
+        for file, some in zip(files, of_files, strict=True):
+            readings = list(islice(found, len(some)))
+            whole = [reading for reading in readings if reading is not None]
+            yield whole if len(whole) == len(readings) else [read_rows(file, cases)]
 
-    reader = BlockReader(cases)
-    try:
-        reader.take_blocks(blocks(file))
-    except (OutOfOrder, NoBlocks):
-        return None
-    return reader
+
+_Mapped = Callable[[Callable[[TraceUnit], UnitReading | None], Sequence[TraceUnit]], Iterator[UnitReading | None]]
+
+
+@contextmanager
+def _mapping(jobs: int) -> Iterator[_Mapped]:
+    """Yield what does as `map`, in so many processes."""
+    if jobs <= 1:
+        yield map
+        return
+    with ProcessPoolExecutor(max_workers=jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
+        try:
+            yield pool.map
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from groupproof.harness.model.errors import BrokenEnvironment, WrongUsage
 from groupproof.harness.running.extras import cure
 from groupproof.protocol.trace import Observation, read_trace_blocks
-from groupproof.protocol.trace_blocks import NoBlocks, TraceBlock, blocks_of_lines, blocks_of_parquet
+from groupproof.protocol.trace_blocks import TraceBlock, blocks_of_lines
 from groupproof.protocol.trace_columns import MissingArrow, NotColumns, parquet_files, read_parquet, trace_schema
 
-__all__ = ["blocks", "is_parquet", "need_columns", "reading", "stream", "trace_bytes", "traces_in"]
+if TYPE_CHECKING:
+    from groupproof.protocol.trace_parts import FileSlice
+
+__all__ = ["blocks", "is_parquet", "need_columns", "parts", "reading", "stream", "trace_bytes", "traces_in"]
 
 _GZIP = b"\x1f\x8b"
 _PARQUET = b"PAR1"
@@ -61,15 +65,34 @@ def stream(path: Path) -> Iterator[Observation]:
             yield from read_trace_blocks(_blocks(path))
 
 
-def blocks(path: Path) -> Iterator[TraceBlock]:
-    """Yield a trace in blocks of many rows; raise `NoBlocks` where it has to be read row by row, and what `stream` raises."""
+def parts(path: Path) -> list[list[FileSlice]] | None:
+    """Return what of a trace in Parquet can be read apart; None for one in lines, and where that cannot be told. Raise `WrongUsage`."""
+    if not is_parquet(path):
+        return None
+    from pyarrow import ArrowException
+
+    from groupproof.protocol.trace_parts import parts_of
+
     with reading(path):
+        try:
+            return parts_of(parquet_files(path), path)
+        except ArrowException:  # which file it is, whoever reads it row by row says
+            return None
+
+
+def blocks(path: Path, part: Sequence[FileSlice] | None = None) -> Iterator[TraceBlock]:
+    """Yield a trace, or a part of one in Parquet, in blocks of many rows.
+
+    Raise `NoBlocks` and `NotColumns` where it has to be read row by row, and what `stream` raises.
+    """
+    with _opening(path):
         if not is_parquet(path):
             yield from blocks_of_lines(_blocks(path, LINES_OF_A_BLOCK_BYTES))
-        elif len(files := parquet_files(path)) == 1:
-            yield from blocks_of_parquet(files[0], path)
         else:
-            raise NoBlocks("several files are merged row by row")
+            from groupproof.protocol.trace_column_blocks import blocks_of_parquet
+            from groupproof.protocol.trace_parts import FileSlice
+
+            yield from blocks_of_parquet([FileSlice(file) for file in parquet_files(path)] if part is None else part, path)
 
 
 def trace_bytes(path: Path) -> int:
@@ -93,11 +116,21 @@ def _blocks(path: Path, size: int = _BLOCK_BYTES) -> Iterator[bytes]:
 def reading(path: Path) -> Iterator[None]:
     """Turn what reading a trace meets into one line for who named it."""
     try:
+        with _opening(path):
+            yield
+    except NotColumns as error:
+        raise WrongUsage(str(error)) from error
+
+
+@contextmanager
+def _opening(path: Path) -> Iterator[None]:
+    """Do as `reading`, but for what is no trace in columns."""
+    try:
         yield
     except MissingArrow as error:
         raise missing_arrow(error) from error
-    except NotColumns as error:
-        raise WrongUsage(str(error)) from error
+    except NotColumns:
+        raise
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise WrongUsage(f"{path} is no whole gzip file: {error}") from error
     except OSError as error:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable
 from typing import Final
 
 from groupproof.harness.judging.checkers.fleet import Fleet
 from groupproof.harness.judging.observed.coordinator_side import ANSWERED
-from groupproof.harness.model.case import Case
 from groupproof.protocol.trace import Observation, Trace
 
 __all__ = ["HEAD_ROWS", "TELLS_WHOLE", "RunKey", "TraceReader", "is_whole", "tells_whole"]
@@ -21,7 +20,7 @@ RunKey = tuple[str, str]
 """A run, and the case that it is of."""
 
 
-def is_whole(case: str, cases: Mapping[str, Case]) -> bool:
+def is_whole(case: str, cases: Collection[str]) -> bool:
     """Tell whether the observations of a case are judged whole: it is in the catalogue, or what a report keeps of a coordinator's answers."""
     return case in cases or case.startswith(f"{ANSWERED}/")
 
@@ -33,7 +32,7 @@ def tells_whole(obs: Observation) -> bool:
 class TraceReader:
     """Takes observations in the order of `seq`, run by run."""
 
-    def __init__(self, cases: Mapping[str, Case], *, head_rows: int = HEAD_ROWS) -> None:
+    def __init__(self, cases: Collection[str], *, head_rows: int = HEAD_ROWS) -> None:
         self._head_rows = head_rows
         self.whole: dict[RunKey, Trace] = {}
         self.fleet = Fleet()

@@ -57,6 +57,22 @@ def test_of_the_newest_as_many_are_known_as_are_kept() -> None:
     assert [newest.get(key) for key in ("a", "b", "c")] == [1, None, 2]
 
 
+@pytest.mark.parametrize("before", [[], [1], [1, 2, 3]])
+@pytest.mark.parametrize("count", [1, 2, 3, 5])
+def test_new_entries_that_are_set_at_once_are_known_as_one_by_one(before: list[int], count: int) -> None:
+    at_once, one_by_one = Newest[int, int](3), Newest[int, int](3)
+    for newest in (at_once, one_by_one):
+        for key in before:
+            newest.set(key, 0)
+    keys = [10 + number for number in range(count)]
+    at_once.set_new(keys, keys)
+    for key in keys:
+        one_by_one.set(key, key)
+
+    assert at_once == one_by_one
+    assert list(at_once.entries) == list(one_by_one.entries)
+
+
 def test_a_request_is_under_way_until_it_is_answered_or_its_connection_ends() -> None:
     under_way: UnderWay[int] = UnderWay()
     asked = [Observation(seq=number, at_ns=0, kind="request", connection=number % 2, correlation=number) for number in range(4)]

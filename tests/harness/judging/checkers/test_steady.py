@@ -32,9 +32,8 @@ def test_rows_are_those_of_the_frames_that_somebody_listens_to() -> None:
     assert set(MEMBER.frames()) == {(kind, api) for kind in ("request", "response") for api in ("Heartbeat", "OffsetCommit")}
 
 
-def test_offsets_are_known_by_their_highest_and_by_whether_they_rise() -> None:
-    rising = requests(1, 2, offsets=((("t", 0, 5), ("t", 1, 0)), (("t", 0, 6),)))
-    falling = requests(1, 2, offsets=((("t", 0, 5),), (("t", 0, 5),)))
+def test_offsets_are_known_by_their_partition_with_the_requests_that_name_them() -> None:
+    commits = requests(1, 2, offsets=((("t", 0, 5), ("t", 1, 0)), (("t", 0, 4),)))
 
-    assert (rising.highest_offsets(), rising.rise) == ({("t", 0): 6, ("t", 1): 0}, True)
-    assert (falling.highest_offsets(), falling.rise) == ({("t", 0): 5}, False)
+    assert commits.by_partition() == {("t", 0): ([5, 4], [3, 6]), ("t", 1): ([0], [3])}
+    assert commits.highest_offsets() == {("t", 0): 5, ("t", 1): 0}

@@ -37,7 +37,7 @@ from groupproof.harness.running.rejudge import rejudged, split
 from groupproof.harness.running.trace_check import CheckResult, files_of
 from groupproof.harness.running.trace_reader import TELLS_WHOLE, is_whole
 from groupproof.protocol.trace import Trace
-from groupproof.protocol.trace_blocks import blocks_of_batches
+from groupproof.protocol.trace_column_blocks import blocks_of_batches
 from groupproof.protocol.trace_columns import from_batch
 
 if TYPE_CHECKING:

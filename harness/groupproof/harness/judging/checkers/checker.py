@@ -5,8 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from bisect import bisect_left, bisect_right
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from math import inf
 from typing import Generic, TypeVar
 
@@ -162,6 +163,13 @@ class Newest(Generic[K, V]):
         if len(self.entries) > self.most:
             del self.entries[next(iter(self.entries))]
             self.has_forgotten = True
+
+    def set_new(self, keys: Sequence[K], values: Sequence[V]) -> None:
+        """Set keys of which none is set yet, one after the other."""
+        self.entries.update(zip(keys[-self.most :], values[-self.most :], strict=True))
+        self.has_forgotten = self.has_forgotten or len(self.entries) > self.most or len(keys) > self.most
+        for key in list(islice(self.entries, max(0, len(self.entries) - self.most))):
+            del self.entries[key]
 
     def get(self, key: K) -> V | None:
         return self.entries.get(key)

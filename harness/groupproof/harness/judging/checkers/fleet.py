@@ -103,9 +103,13 @@ class Fleet:
 
     def results(self) -> Iterator[GroupResult]:
         """Yield what each group showed that a member spoke of, when nothing follows."""
+        return (result for _, result in self.placed_results())
+
+    def placed_results(self) -> Iterator[tuple[int, GroupResult]]:
+        """Yield the same, behind the number of the first observation that names the group."""
         for key, group in self._groups.items():
             if key in self._spoken:
-                yield group.result()
+                yield group.first_seq, group.result()
 
 
 @dataclass(slots=True)

@@ -210,6 +210,11 @@ class GroupChecker:
         for finding in run.members.step(earlier):
             _noted(self._members, capped(finding))
 
+    @property
+    def first_seq(self) -> int:
+        """Return the number of the first observation that names the group; -1 where none does."""
+        return -1 if self._first is None else self._first.seq
+
     def result(self) -> GroupResult:
         """Return what the group showed, when nothing follows. It is asked once."""
         for run in self._runs.values():

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import Final
 
 from groupproof.protocol.trace import Observation, Offsets
@@ -33,25 +32,24 @@ class SteadyRequests:
     at_ms: Sequence[float]
     correlations: Sequence[int]
     offsets: Sequence[Offsets] = ()
-    _highest: dict[TopicPartition, int] = field(default_factory=dict)
-    _falls: list[bool] = field(default_factory=list)
+    _by_partition: dict[TopicPartition, tuple[list[int], list[int]]] = field(default_factory=dict)
+
+    def by_partition(self) -> Mapping[TopicPartition, tuple[list[int], list[int]]]:
+        """Return the offsets of each partition in their order, and the numbers of the requests that name them."""
+        found = self._by_partition
+        if not found:
+            for number, offsets in zip(self.seqs, self.offsets, strict=True):
+                for topic, partition, offset in offsets:
+                    named = found.get((topic, partition))
+                    if named is None:
+                        named = found[topic, partition] = ([], [])
+                    named[0].append(offset)
+                    named[1].append(number)
+        return found
 
     def highest_offsets(self) -> Mapping[TopicPartition, int]:
         """Return the highest offset of each partition."""
-        highest = self._highest
-        if not highest:
-            for topic, partition, offset in chain.from_iterable(self.offsets):
-                if offset > highest.get((topic, partition), offset - 1):
-                    highest[topic, partition] = offset
-                else:
-                    self._falls.append(True)
-        return highest
-
-    @property
-    def rise(self) -> bool:
-        """Tell whether of each partition every offset is higher than the one before it."""
-        self.highest_offsets()
-        return not self._falls
+        return {partition: max(offsets) for partition, (offsets, _) in self.by_partition().items()}
 
 
 @dataclass(slots=True, kw_only=True)

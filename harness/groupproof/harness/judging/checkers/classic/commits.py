@@ -12,7 +12,7 @@ from groupproof.harness.judging.checkers.checker import Newest, UnderWay, Waitin
 from groupproof.harness.judging.checkers.claim import Claim
 from groupproof.harness.judging.checkers.frame_facts import GROUP_REQUESTS, SLACK_MS, committed_offsets, error_of, fields_of
 from groupproof.harness.judging.checkers.listening_checker import ListeningChecker
-from groupproof.harness.judging.checkers.steady import ALL_ROWS, NO_ROWS, Steady, SteadyRequests
+from groupproof.harness.judging.checkers.steady import ALL_ROWS, NO_ROWS, Steady
 from groupproof.harness.judging.checkers.tracking.group_tracker import LATE_LINES_MS_MAX, TrackingChecker
 from groupproof.harness.judging.checkers.tracking.ownership_tracker import REPORTERS, REPORTING_MS
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
@@ -87,9 +87,15 @@ class CommitOutcomesReported(ListeningChecker):
 
     def _accept(self, client: str, offsets: Offsets, seq: int) -> None:
         for topic, partition, offset in offsets:
-            offsets_kept = self._accepted.setdefault((client, (topic, partition)), Newest(_OFFSETS_KEPT))
-            if offsets_kept.get(offset) is None:
-                offsets_kept.set(offset, seq)
+            kept = self._accepted_of(client, (topic, partition))
+            if kept.get(offset) is None:
+                kept.set(offset, seq)
+
+    def _accepted_of(self, client: str, partition: TopicPartition) -> Newest[int, int]:
+        kept = self._accepted.get((client, partition))
+        if kept is None:
+            kept = self._accepted[client, partition] = Newest(_OFFSETS_KEPT)
+        return kept
 
     def wants(self, steady: Steady) -> Collection[int] | None:
         """Want no commit unless a report waits to be judged by those that were accepted meanwhile."""
@@ -97,25 +103,15 @@ class CommitOutcomesReported(ListeningChecker):
         return NO_ROWS if steady.client in self._speaks and (is_still or _COMMIT not in steady.asked) else ALL_ROWS
 
     def absorb(self, steady: Steady) -> None:
-        if (commits := steady.asked.get(_COMMIT)) is not None:
-            are_many = len(commits.seqs) > 2 * _OFFSETS_KEPT
-            first = len(commits.seqs) - _OFFSETS_KEPT - 1 if are_many and self._all_go_on(steady.client, commits) else 0
-            for offsets, seq in zip(commits.offsets[first:], commits.seqs[first:], strict=True):
-                self._accept(steady.client, offsets, seq)
-
-    def _all_go_on(self, client: str, commits: SteadyRequests) -> bool:
-        """Tell whether all commits are of the same partitions and go on from what was accepted: then the newest are all that stays."""
-        kept = (self._accepted.get((client, partition)) for partition in commits.highest_offsets())
-        begins_above = {(topic, partition): offset for topic, partition, offset in commits.offsets[0]}
-        are_above = all(
-            offsets_kept is None or max(offsets_kept.entries, default=-1) < begins_above.get(partition, -1)
-            for partition, offsets_kept in zip(commits.highest_offsets(), kept, strict=True)
-        )
-        named = [(topic, partition) for topic, partition, _ in commits.offsets[0]]
-        is_of_same = len(named) == len(begins_above) and all(
-            [(topic, partition) for topic, partition, _ in some] == named for some in commits.offsets
-        )
-        return commits.rise and is_of_same and are_above
+        if (commits := steady.asked.get(_COMMIT)) is None:
+            return
+        for partition, (offsets, seqs) in commits.by_partition().items():
+            kept = self._accepted_of(steady.client, partition)
+            if offsets[0] > max(kept.entries, default=-1) and offsets == sorted(set(offsets)):
+                kept.set_new(offsets, seqs)
+            else:
+                for offset, seq in zip(offsets, seqs, strict=True):
+                    self._accept(steady.client, ((*partition, offset),), seq)
 
     def _judge(self, event: Observation, offsets: set[tuple[str, int, int]]) -> Iterator[Finding]:
         client = event.client or ""

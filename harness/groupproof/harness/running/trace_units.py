@@ -1,0 +1,88 @@
+"""A trace in units that are read apart, here or in other processes: rows of one run are never in two of them, so that nothing is known of one that another needs.
+
+Parquet says of its row groups which runs they hold; a trace in lines is one unit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from groupproof.harness.judging.checkers.fleet import InOrder
+from groupproof.harness.judging.checkers.live_group import GroupResult
+from groupproof.harness.running.gc_pauses import rare_pauses
+from groupproof.harness.running.trace_files import blocks, parts, stream, trace_bytes
+from groupproof.harness.running.trace_reader import TraceReader
+from groupproof.protocol.trace import Trace
+from groupproof.protocol.trace_blocks import NoBlocks
+from groupproof.protocol.trace_columns import NotColumns
+
+if TYPE_CHECKING:
+    from groupproof.protocol.trace_parts import FileSlice
+
+__all__ = ["TraceUnit", "UnitReading", "read_rows", "read_unit", "units_of"]
+
+BLOCKS_FROM_BYTES: Final = 4_000_000
+"""A smaller file is read row by row: it takes longer to import what reads blocks."""
+_COLLECT_EVERY: Final = (200_000, 20, 20)
+"""The garbage collector looks through all that a block is made of, and finds nothing; so seldom it costs little, and memory stays what it was."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraceUnit:
+    """A file, or a part of a file or of a folder of files; `in_blocks` tells how it is to be read."""
+
+    file: Path
+    part: tuple[FileSlice, ...] | None = None
+    in_blocks: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
+class UnitReading:
+    """What a unit holds: the runs that are judged whole, and what each group showed that was judged as it was read, behind where it begins."""
+
+    whole: list[Trace] = field(default_factory=list)
+    groups: list[tuple[int, GroupResult]] = field(default_factory=list)
+    displaced: int = 0
+
+
+def units_of(file: Path) -> list[TraceUnit]:
+    """Return the units of a file, or of a folder of Parquet files; raise `WrongUsage` for what is no trace."""
+    if trace_bytes(file) < BLOCKS_FROM_BYTES or find_spec("numpy") is None or find_spec("pyarrow") is None:
+        return [TraceUnit(file=file)]
+    found = parts(file)
+    if found is None:
+        return [TraceUnit(file=file, in_blocks=True)]
+    return [TraceUnit(file=file, part=tuple(part), in_blocks=True) for part in found]
+
+
+def read_unit(unit: TraceUnit, cases: Collection[str]) -> UnitReading | None:
+    """Return what a unit holds; None where the whole trace has to be read row by row: one of its rows is out of its place, say. Raise `WrongUsage`."""
+    if not unit.in_blocks:
+        return read_rows(unit.file, cases)
+    from groupproof.harness.running.block_reader import BlockReader, OutOfOrder
+
+    reader = BlockReader(cases)
+    try:
+        with rare_pauses(*_COLLECT_EVERY):
+            reader.take_blocks(blocks(unit.file, unit.part))
+    except (OutOfOrder, NoBlocks, NotColumns):
+        return None
+    return _held(reader)
+
+
+def read_rows(file: Path, cases: Collection[str]) -> UnitReading:
+    """Return what a trace holds, read row by row; raise `WrongUsage`."""
+    reader, order = TraceReader(cases), InOrder()
+    reader.take(order.sorted(stream(file)))
+    if order.late:
+        reader = TraceReader(cases)
+        reader.take(sorted(stream(file), key=lambda obs: obs.seq))
+    return _held(reader, order.displaced)
+
+
+def _held(reader: TraceReader, displaced: int = 0) -> UnitReading:
+    return UnitReading(whole=list(reader.whole.values()), groups=list(reader.fleet.placed_results()), displaced=displaced)

@@ -1,0 +1,163 @@
+"""Columns of a trace in blocks: of Parquet, of what Spark hands to a task.
+
+Texts come as codes where Parquet has them so. numpy and pyarrow come with the extra `groupproof[spark]`; who has no blocks does not import this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from groupproof.protocol.trace import Observation, Offsets
+from groupproof.protocol.trace_blocks import NO_CORRELATION, NoBlocks, RowShape, TraceBlock
+from groupproof.protocol.trace_columns import DEFAULTS, NotColumns, from_batch, offsets_in, trace_schema
+from groupproof.protocol.trace_merge import as_arrow, merged_batches
+from groupproof.protocol.trace_parts import FileSlice
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Numbers = NDArray[np.int64]
+    Flags = NDArray[np.bool_]
+
+__all__ = ["blocks_of_batches", "blocks_of_parquet"]
+
+BLOCK_ROWS: Final = 1 << 18
+"""Rows of a block of Parquet; the more, the fewer times is asked how a group stands."""
+
+
+def blocks_of_parquet(part: Sequence[FileSlice], root: Path) -> Iterator[TraceBlock]:
+    """Yield files of Parquet as blocks, with what the folders below `root` name; raise `NoBlocks`, `NotColumns`, `OSError`."""
+    try:
+        yield from blocks_of_batches(merged_batches(part, root, rows=BLOCK_ROWS))
+    except pa.ArrowException as error:
+        raise NoBlocks(str(error)) from error
+
+
+def blocks_of_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[TraceBlock]:
+    """Yield record batches of a trace's columns as blocks; raise `NotColumns`."""
+    for batch in batches:
+        if batch.num_rows:
+            yield _block_of_batch(batch)
+
+
+def _block_of_batch(batch: pa.RecordBatch) -> TraceBlock:
+    columns = _Columns(batch)
+    shapes, shape = columns.shapes()
+    return TraceBlock(
+        shapes, shape, columns.numbers("seq"), columns.numbers("at_ns"), columns.numbers("correlation", NO_CORRELATION), columns
+    )  # fmt: skip
+
+
+_BODY_MARKS: Final = (b'"members"', b'"protocols"', b"\\")
+"""A body without these names no members and no protocols, and each of its keys is written as it is read."""
+_INSTANCE, _NO_INSTANCE = b'"group_instance_id"', b'"group_instance_id":null'
+_CODES_MAX: Final = 1 << 62
+
+
+class _Columns:
+    def __init__(self, batch: pa.RecordBatch) -> None:
+        self._batch = batch
+
+    def _column(self, name: str) -> pa.Array | None:
+        """Return a column with the type that a trace has for it, a text as it is or as codes; None where the column is missing."""
+        place = self._batch.schema.get_field_index(name)
+        if place < 0:
+            return None
+        column, of_type = self._batch.column(place), trace_schema().field(name).type
+        if column.type == of_type or (pa.types.is_dictionary(column.type) and column.type.value_type == of_type):
+            return column
+        try:
+            return column.cast(of_type)
+        except pa.ArrowException as error:
+            raise NotColumns(f"its column {name} is {column.type}, where a trace has {of_type}") from error
+
+    def numbers(self, name: str, empty: int | None = None) -> Numbers:
+        column = self._column(name)
+        if column is None or column.null_count:
+            if empty is None:
+                raise _without_value(name)
+            if column is None:
+                return np.full(self._batch.num_rows, empty, np.int64)
+            column = column.fill_null(empty)
+        return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.int64)
+
+    def shapes(self) -> tuple[list[RowShape], Numbers]:
+        encoded = [self._encoded(name) for name in RowShape._fields]
+        code, codes = np.zeros(self._batch.num_rows, np.int64), 1
+        for values, places in encoded:
+            if codes * len(values) > _CODES_MAX:
+                code, codes = _numbered(code)
+            code, codes = code * len(values) + places, codes * len(values)
+        code, codes = _numbered(code)
+        first = np.zeros(codes, np.int64)
+        first[code[::-1]] = np.arange(len(code))[::-1]
+        rows = zip(*([values[place] for place in places[first].tolist()] for values, places in encoded), strict=True)
+        return [RowShape(*row) for row in rows], code
+
+    def _encoded(self, name: str) -> tuple[list[Any], Numbers]:
+        column, empty = self._column(name), DEFAULTS.get(name)
+        if name == "kind" and (column is None or column.null_count):
+            raise _without_value(name)
+        if column is None or column.null_count == len(column):
+            return [empty], np.zeros(self._batch.num_rows, np.int64)
+        coded = _coded(column)
+        values = coded.dictionary.to_pylist()
+        places = coded.indices.fill_null(len(values)) if column.null_count else coded.indices
+        return [*values, empty], places.to_numpy().astype(np.int64)
+
+    def observations(self, places: Numbers) -> list[Observation]:
+        return list(from_batch(self._batch.take(as_arrow(places))))
+
+    def offsets(self, places: Numbers) -> Sequence[Offsets]:
+        column = self._column("offsets")
+        return [()] * len(places) if column is None else offsets_in(column.take(as_arrow(places)))
+
+    def are_bare(self, places: Numbers) -> Flags:
+        body, bare = self._column("body"), np.ones(len(places), np.bool_)
+        if body is None or not len(places):
+            return bare
+        coded = _coded(body.take(as_arrow(places)))
+        codes = coded.indices.fill_null(_NO_CODE).to_numpy().astype(np.int64)
+        there = np.unique(codes)
+        bodies = coded.dictionary.take(as_arrow(there[there != _NO_CODE]))
+        text = _text_of(bodies)
+        if not any(mark in text for mark in _BODY_MARKS) and text.count(_INSTANCE) == text.count(_NO_INSTANCE):
+            return bare
+        instance = self._column("instance")
+        instances = [None] * len(places) if instance is None else instance.take(as_arrow(places)).to_pylist()
+        texts = dict(zip(there[there != _NO_CODE].tolist(), bodies.to_pylist(), strict=True))
+        return np.array(
+            [_is_bare_text(texts.get(code, "").encode(), of_row) for code, of_row in zip(codes.tolist(), instances, strict=True)], np.bool_
+        )
+
+
+_NO_CODE: Final = -1
+
+
+def _without_value(name: str) -> NotColumns:
+    return NotColumns(f"its column {name} has rows without a value")
+
+
+def _coded(column: pa.Array) -> pa.Array:
+    return column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+
+
+def _is_bare_text(body: bytes, instance: str | None) -> bool:
+    return not any(mark in body for mark in _BODY_MARKS) and (bool(instance) or body.count(_INSTANCE) == body.count(_NO_INSTANCE))
+
+
+def _text_of(strings: pa.Array) -> bytes:
+    """Return the bytes of strings, one after the other."""
+    data = strings.buffers()[2]
+    return b"" if data is None else data.to_pybytes()
+
+
+def _numbered(code: Numbers) -> tuple[Numbers, int]:
+    """Return codes from 0 on that differ where these do, and how many they are."""
+    coded = as_arrow(code).dictionary_encode()
+    return coded.indices.to_numpy().astype(np.int64), len(coded.dictionary)

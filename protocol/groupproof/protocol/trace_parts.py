@@ -1,0 +1,114 @@
+"""Which rows of Parquet can be judged apart: parts of a trace that have no run in common, by what Parquet says of its row groups. No row is read.
+
+pyarrow comes with the extra `groupproof[spark]`; who has no blocks does not import this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import pyarrow.parquet as pq
+
+from groupproof.protocol.trace_columns import DEFAULTS, columns_of_folders
+
+__all__ = ["FileSlice", "first_of", "parts_of"]
+
+PART_ROWS: Final = 1 << 20
+"""Runs of fewer rows are read together."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileSlice:
+    """Some row groups of a file, in their order; all of them where none is named."""
+
+    file: Path
+    row_groups: tuple[int, ...] | None = None
+
+
+class _RowGroup(NamedTuple):
+    """A row group, with the first and the last of its runs in the order of their names."""
+
+    lowest: str
+    highest: str
+    file: int
+    number: int
+    rows: int
+
+
+def parts_of(files: Sequence[Path], root: Path, *, rows: int | None = None) -> list[list[FileSlice]]:
+    """Return the rows of files as parts of at least so many that have no run in common; one part where that cannot be told, or where a file is not in order."""
+    whole = [[FileSlice(file) for file in files]]
+    groups: list[_RowGroup] = []
+    for place, file in enumerate(files):
+        found = _row_groups(place, file, root)
+        if found is None:
+            return whole
+        groups += found
+    parts = _apart(sorted(groups), PART_ROWS if rows is None else rows)
+    return [_slices(part, files) for part in parts] if len(parts) > 1 else whole
+
+
+def first_of(part: FileSlice) -> int | None:
+    """Return the lowest number of a slice; None where Parquet does not say it."""
+    ranges = _ranges(pq.read_metadata(part.file), "seq")
+    places = range(len(ranges)) if part.row_groups is None else part.row_groups
+    lowest = [span[0] for number in places if (span := ranges[number]) is not None]
+    return min(lowest) if lowest and len(lowest) == len(places) and isinstance(lowest[0], int) else None
+
+
+def _apart(groups: Sequence[_RowGroup], rows: int) -> list[list[_RowGroup]]:
+    """Return row groups, which are in the order of their first runs, as parts between which no run goes on."""
+    parts: list[list[_RowGroup]] = [[]]
+    highest, count = "", 0
+    for group in groups:
+        if parts[-1] and group.lowest > highest and count >= rows:
+            parts.append([])
+            count = 0
+        parts[-1].append(group)
+        highest, count = max(highest, group.highest), count + group.rows
+    return parts
+
+
+def _slices(part: Sequence[_RowGroup], files: Sequence[Path]) -> list[FileSlice]:
+    numbers: dict[int, list[int]] = {}
+    for group in part:
+        numbers.setdefault(group.file, []).append(group.number)
+    return [FileSlice(files[place], tuple(sorted(numbers[place]))) for place in sorted(numbers)]
+
+
+def _row_groups(place: int, file: Path, root: Path) -> list[_RowGroup] | None:
+    """Return the row groups of a file with their runs; None where Parquet does not say them, or where one of them is out of its place."""
+    metadata = pq.read_metadata(file)
+    seqs = _ranges(metadata, "seq")
+    if any(span is None for span in seqs) or any(one[1] > next_one[0] for one, next_one in pairwise(seqs) if one and next_one):
+        return None
+    folder = columns_of_folders(file, root)
+    if "run" in metadata.schema.names:
+        runs = _ranges(metadata, "run")
+    else:
+        run = folder.get("run") or DEFAULTS["run"]
+        runs = [(run, run)] * metadata.num_row_groups
+    if any(span is None or not isinstance(span[0], str) for span in runs):
+        return None
+    return [_RowGroup(*span, place, number, metadata.row_group(number).num_rows) for number, span in enumerate(runs) if span]
+
+
+def _ranges(metadata: Any, name: str) -> list[tuple[Any, Any] | None]:
+    """Return the lowest and the highest value of a column in each row group; None where it is not said."""
+    names = [metadata.schema.column(number).path for number in range(len(metadata.schema.names))]
+    if name not in names:
+        return [None] * metadata.num_row_groups
+    column = names.index(name)
+    return [_range(metadata.row_group(number).column(column).statistics, name) for number in range(metadata.num_row_groups)]
+
+
+def _range(statistics: Any, name: str) -> tuple[Any, Any] | None:
+    if statistics is None or not statistics.has_min_max or not statistics.has_null_count:
+        return None
+    if statistics.null_count:
+        return (DEFAULTS[name], statistics.max) if isinstance(DEFAULTS.get(name), str) else None
+    return statistics.min, statistics.max

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.harness.judging.checkers.fleets import planted_fleet
+from tests.harness.judging.checkers.stories import keeping
+
+from groupproof.harness.running import trace_units
+from groupproof.harness.running.trace_units import TraceUnit, read_rows, read_unit, units_of
+from groupproof.protocol.trace import write_trace
+from groupproof.protocol.trace_columns import write_parquet
+
+
+def test_a_small_trace_is_one_unit_that_is_read_row_by_row(tmp_path: Path) -> None:
+    write_parquet(tmp_path / "a.parquet", keeping().trace)
+
+    assert units_of(tmp_path / "a.parquet") == [TraceUnit(file=tmp_path / "a.parquet")]
+
+
+def test_a_large_trace_in_lines_is_one_unit_that_is_read_in_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trace_units, "BLOCKS_FROM_BYTES", 0)
+    file = tmp_path / "a.ndjson"
+    file.write_text("".join(f"{line}\n" for line in write_trace(keeping().trace)))
+
+    (unit,) = units_of(file)
+
+    assert (unit.in_blocks, unit.part) == (True, None)
+    assert read_unit(unit, ()) == read_rows(file, ())
+
+
+def test_what_is_no_parquet_is_left_to_who_reads_it_row_by_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trace_units, "BLOCKS_FROM_BYTES", 0)
+    (tmp_path / "a.parquet").write_bytes(b"PAR1")
+    (unit,) = units_of(tmp_path / "a.parquet")
+
+    assert read_unit(unit, ()) is None
+
+
+def test_a_unit_holds_the_groups_of_its_part_behind_the_numbers_at_which_they_begin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trace_units, "BLOCKS_FROM_BYTES", 0)
+    monkeypatch.setattr("groupproof.protocol.trace_parts.PART_ROWS", 1)
+    for number in range(2):
+        write_parquet(tmp_path / f"{number}.parquet", [replace(obs, run=f"r{number}", seq=1_000 * number + obs.seq) for obs in planted_fleet()])
+
+    found = [read_unit(unit, ()) for unit in units_of(tmp_path)]
+
+    assert [{group.run for _, group in reading.groups} for reading in found if reading] == [{"r0"}, {"r1"}]
+    assert [min(place for place, _ in reading.groups) // 1_000 for reading in found if reading] == [0, 1]
+    assert sorted(place for reading in found if reading for place, _ in reading.groups) == sorted(place for place, _ in read_rows(tmp_path, ()).groups)
