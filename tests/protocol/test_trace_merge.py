@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +19,7 @@ from tests.harness.judging.checkers.stories import busy_group
 from groupproof.protocol import trace_merge
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.trace_blocks import NoBlocks
-from groupproof.protocol.trace_columns import NotColumns, from_batch, read_parquet, write_parquet
+from groupproof.protocol.trace_columns import NotColumns, batches_of, from_batch, read_parquet, write_parquet
 from groupproof.protocol.trace_merge import as_arrow, merged_batches
 from groupproof.protocol.trace_parts import FileSlice
 
@@ -52,8 +53,12 @@ def test_files_that_are_merged_in_columns_come_as_row_by_row(
 
 def test_a_file_is_opened_when_its_first_row_is_due(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
-    original = trace_merge.batches_of
-    monkeypatch.setattr(trace_merge, "batches_of", lambda file, *rest, **named: opened.append(file.name) or original(file, *rest, **named))
+
+    def noted(file: Path, root: Path, **options: Any) -> Iterator[pa.RecordBatch]:
+        opened.append(file.name)
+        return batches_of(file, root, **options)
+
+    monkeypatch.setattr(trace_merge, "batches_of", noted)
     files = [tmp_path / f"{number}.parquet" for number in range(3)]
     for number, file in enumerate(files):
         write_parquet(file, [replace(obs, seq=1_000 * number + place) for place, obs in enumerate(ROWS)])

@@ -98,10 +98,11 @@ class _Queue:
 _NO_ROWS: Final = pa.table([pa.nulls(0, pa.int64())], ["seq"])
 
 
-
 def _as_ours(batch: pa.RecordBatch) -> pa.RecordBatch:
     """Return a batch with the types that a trace has, texts coded."""
-    return pa.RecordBatch.from_arrays([_typed(name, column) for name, column in zip(batch.schema.names, batch.columns, strict=True)], batch.schema.names)
+    return pa.RecordBatch.from_arrays(
+        [_typed(name, column) for name, column in zip(batch.schema.names, batch.columns, strict=True)], batch.schema.names
+    )
 
 
 def _typed(name: str, column: pa.Array) -> pa.Array:

@@ -69,10 +69,18 @@ def test_a_folder_of_parquet_is_judged_and_explained_as_lines_are(groupproof: Ca
     assert explained.out == groupproof("trace", "explain", "seen.ndjson").out
 
 
-def test_meters_are_not_to_be_had_from_spark(groupproof: Call, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--meters", "--engine", "spark"), "--meters goes with --engine process"),
+        (("--jobs", "2", "--engine", "spark"), "--jobs goes with --engine process"),
+        (("--jobs", "2", "--meters"), "and without --meters"),
+    ],
+)
+def test_what_an_engine_does_not_do_is_wrong_usage(groupproof: Call, tmp_path: Path, options: tuple[str, ...], message: str) -> None:
     (tmp_path / "seen.ndjson").write_text("\n".join(write_trace(Story().member().trace)))
 
-    called = groupproof("trace", "check", "seen.ndjson", "--meters", "--engine", "spark")
+    called = groupproof("trace", "check", "seen.ndjson", *options)
 
     assert called.code == 3
-    assert "--meters goes with --engine process" in called.complaint
+    assert message in called.complaint

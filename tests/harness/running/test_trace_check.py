@@ -111,7 +111,7 @@ def test_a_large_trace_that_is_out_of_order_or_no_trace_is_read_row_by_row(tmp_p
     with pytest.raises(WrongUsage, match="no trace in NDJSON"):
         check_files([tmp_path / "b.ndjson"], [CASE], UNIVERSAL)
     broken_column(tmp_path / "c.parquet")
-    with pytest.raises(WrongUsage, match="c.parquet holds no trace: its column kind has rows without a value"):
+    with pytest.raises(WrongUsage, match=r"c\.parquet holds no trace: its column kind has rows without a value"):
         check_files([tmp_path / "c.parquet"], [CASE], UNIVERSAL)
 
 
@@ -177,4 +177,8 @@ def test_a_trace_that_is_named_twice_is_judged_twice(tmp_path: Path) -> None:
 def test_groups_come_in_the_order_in_which_they_begin() -> None:
     results = [replace(GroupChecker("", "", name).result(), run=run) for run, name in (("b", "g"), ("a", "h"), ("a", "g"))]
 
-    assert [(group.run, group.group) for group in in_order_of_appearance(zip((3, 3, 4), results, strict=True))] == [("a", "h"), ("b", "g"), ("a", "g")]
+    assert [(group.run, group.group) for group in in_order_of_appearance(zip((3, 3, 4), results, strict=True))] == [
+        ("a", "h"),
+        ("b", "g"),
+        ("a", "g"),
+    ]

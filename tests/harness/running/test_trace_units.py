@@ -48,4 +48,6 @@ def test_a_unit_holds_the_groups_of_its_part_behind_the_numbers_at_which_they_be
 
     assert [{group.run for _, group in reading.groups} for reading in found if reading] == [{"r0"}, {"r1"}]
     assert [min(place for place, _ in reading.groups) // 1_000 for reading in found if reading] == [0, 1]
-    assert sorted(place for reading in found if reading for place, _ in reading.groups) == sorted(place for place, _ in read_rows(tmp_path, ()).groups)
+    assert sorted(place for reading in found if reading for place, _ in reading.groups) == sorted(
+        place for place, _ in read_rows(tmp_path, ()).groups
+    )

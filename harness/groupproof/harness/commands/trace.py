@@ -39,11 +39,17 @@ group = Group(
     show_default=True,
     help="Judge here, or by a Spark job; the verdicts are the same.",
 )
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="How many processes judge files, and runs of Parquet that lie apart in them.  [default: 1]",
+)
 @click.option("--master", "url", default="local[*]", show_default=True, metavar="URL", help="Where Spark runs.")
 @click.option(
     "--meters", "metered", is_flag=True, help="Show what each trace cost: ownership overlap, unowned time, requests a rebalance, lost records."
 )
-def check(files: tuple[Path, ...], *, engine: str, url: str, as_json: bool, metered: bool) -> int:
+def check(files: tuple[Path, ...], *, engine: str, jobs: int | None, url: str, as_json: bool, metered: bool) -> int:
     """Judge the traces in FILEs (or folders of them) again, by the cases that they name; of others, what is illegal or unsafe.
 
     FILEs are NDJSON or Parquet, also as Spark writes it in folders by run and group. What was seen live is judged as it is read, group by group: its
@@ -55,7 +61,9 @@ def check(files: tuple[Path, ...], *, engine: str, url: str, as_json: bool, mete
 
     if metered and engine == "spark":
         raise click.UsageError("--meters goes with --engine process")
-    results = _with_meters(files) if metered else _checked(files, engine, url)
+    if jobs is not None and (metered or engine == "spark"):
+        raise click.UsageError("--jobs goes with --engine process, and without --meters")
+    results = _with_meters(files) if metered else _checked(files, engine, url, jobs or 1)
     if as_json:
         click.echo(json.dumps([_row(result, metered=metered) for result in results], ensure_ascii=False, indent=1))
     else:
@@ -74,7 +82,7 @@ def _with_meters(files: tuple[Path, ...]) -> list[CaseResult]:
     return rejudged(read_traces(files), every_case(), UNIVERSAL)
 
 
-def _checked(files: tuple[Path, ...], engine: str, url: str) -> list[CaseResult]:
+def _checked(files: tuple[Path, ...], engine: str, url: str, jobs: int) -> list[CaseResult]:
     from groupproof.harness.cases.catalogue import every_case
     from groupproof.harness.judging.case_checkers import UNIVERSAL
     from groupproof.harness.running.plugins import CHECK_ENGINES, plugin
@@ -85,7 +93,7 @@ def _checked(files: tuple[Path, ...], engine: str, url: str) -> list[CaseResult]
         need_columns()
         checked: CheckResult = plugin(CHECK_ENGINES, engine)(files, url=url)
     else:
-        checked = check_files(files, every_case(), UNIVERSAL)
+        checked = check_files(files, every_case(), UNIVERSAL, jobs=jobs)
     if checked.duplicates or checked.displaced:
         click.echo(
             f"{checked.duplicates} observations were there twice, {checked.displaced} out of their place: each counts once, in its place", err=True

@@ -3,9 +3,11 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from tests.chaos.spark.conftest import MASTER
@@ -22,7 +24,9 @@ from groupproof.harness.judging.case_result import CaseResult
 from groupproof.harness.model.case import Case, script_of
 from groupproof.harness.model.errors import WrongUsage
 from groupproof.harness.model.verdicts import Verdict
+from groupproof.harness.running import trace_units
 from groupproof.harness.running.trace_check import check_files
+from groupproof.protocol import trace_parts
 from groupproof.protocol.trace import Observation, Trace, write_trace
 from groupproof.protocol.trace_columns import to_batch, write_parquet
 
@@ -176,11 +180,47 @@ def test_a_folder_that_is_partitioned_by_run_and_group_is_one_trace(spark: Spark
         folder = tmp_path / "fleet" / "run=007" / f"group={group or '__HIVE_DEFAULT_PARTITION__'}"
         folder.mkdir(parents=True)
         mine = to_batch(obs for obs in trace if obs.group == group)
-        pq.write_table(
-            mine.to_struct_array().type and __import__("pyarrow").Table.from_batches([mine]).drop(["run", "group"]), folder / "part-0.parquet"
-        )
+        pq.write_table(mine.to_struct_array().type and pa.Table.from_batches([mine]).drop(["run", "group"]), folder / "part-0.parquet")
 
     assert len(agreed(spark, tmp_path / "fleet")) == 22
+
+
+def test_parts_of_a_trace_that_tasks_read_themselves_get_the_same_verdicts(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trace_units, "BLOCKS_FROM_BYTES", 0)
+    monkeypatch.setattr(trace_parts, "PART_ROWS", 1)
+    fleet, mixed = tmp_path / "fleet", tmp_path / "mixed.parquet"
+    fleet.mkdir()
+    for number in range(3):
+        write_parquet(fleet / f"{number}.parquet", [replace(obs, run=f"r{number}", seq=1_000 * number + obs.seq) for obs in planted_fleet()])
+    write_parquet(fleet / "cases.parquet", [replace(obs, seq=9_000 + seq) for seq, obs in enumerate(runs(sorted(BY_ID)[:3]))])
+    write_parquet(mixed, [*reversed(planted_fleet("out of order")), *planted_epochs("epochs")])
+
+    alone = agreed(spark, fleet)
+    both = agreed(spark, fleet, mixed)
+
+    assert len(both) > len(alone) > 66
+
+
+@pytest.mark.parametrize("name", ["kind", "body"])
+def test_a_column_that_is_no_trace_s_is_told_in_one_line_by_both(spark: SparkSession, tmp_path: Path, name: str) -> None:
+    from groupproof.chaos.spark.checkers.spark_trace_check import check_by_spark
+
+    table = pa.Table.from_batches([to_batch(planted_fleet())])
+    texts = [{"kind": None, "body": "{"}[name], *table.column(name).to_pylist()[1:]]
+    columns = [pa.array(texts) if column == name else table.column(column) for column in table.column_names]
+    pq.write_table(pa.table(columns, table.column_names), tmp_path / "a.parquet")
+
+    messages = []
+    for check in (partial(check_by_spark, url=MASTER), partial(check_files, catalogue=every_case(), universal=UNIVERSAL)):
+        with pytest.raises(WrongUsage) as caught:
+            check([tmp_path / "a.parquet"])
+        messages.append(str(caught.value))
+
+    by_spark, here = messages
+    assert by_spark.removeprefix("a trace can't be read: ") == here.removeprefix(f"{tmp_path / 'a.parquet'} holds no trace: ")
+    assert by_spark.startswith(f"a trace can't be read: its column {name} has")
 
 
 @pytest.mark.parametrize(

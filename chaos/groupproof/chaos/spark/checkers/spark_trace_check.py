@@ -1,15 +1,16 @@
 """`trace check --engine spark`: the same checkers over traces of any size.
 
-What is judged whole (the run of a case, what a tap recorded) goes to one task a run. A fleet goes by group: what befalls a link is copied to the
-groups that were spoken of on it, a fault to every group of its run; each group then comes in the order of `seq` to a fold that is kept over the batches, so that no
-group must fit in memory. What comes back is small: one row a run, one a group.
+Where files say of their rows which runs they hold, a task reads what has no run in common with the rest itself, in blocks, as one process does: no row goes through the
+JVM. All other traces are shuffled. What is judged whole (the run of a case, what a tap recorded) goes to one task a run. A fleet goes by group: what befalls a link is
+copied to the groups that were spoken of on it, a fault to every group of its run; each group then comes in the order of `seq` to a fold that is kept over the batches, so
+that no group must fit in memory. What comes back is small: one row a run, one a group.
 """
 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -34,16 +35,17 @@ from groupproof.harness.judging.script_judgement import judge_either
 from groupproof.harness.model.case import Case
 from groupproof.harness.running.block_reader import GroupBlocks
 from groupproof.harness.running.rejudge import rejudged, split
-from groupproof.harness.running.trace_check import CheckResult, files_of
+from groupproof.harness.running.trace_check import CheckResult, files_of, in_order_of_appearance
 from groupproof.harness.running.trace_reader import TELLS_WHOLE, is_whole
+from groupproof.harness.running.trace_units import TraceUnit, read_unit, units_of
 from groupproof.protocol.trace import Trace
 from groupproof.protocol.trace_column_blocks import blocks_of_batches
 from groupproof.protocol.trace_columns import from_batch
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["check_by_spark", "fleets_of", "judge_fleets"]
+__all__ = ["check_by_spark", "fleets_of"]
 
 _RUN: Final = ("file", "run", "case")
 _KEY: Final = (*_RUN, "to_group")
@@ -53,16 +55,85 @@ def check_by_spark(paths: Iterable[Path], *, url: str = "local[*]") -> CheckResu
     """Judge the traces as `check_files` does; raise `WrongUsage` for what is no trace, `BrokenEnvironment` where Spark does not run."""
     files = files_of(paths)
     spark = session("groupproof trace check", master=url)
+    found, displaced = _Found(), 0
     with readable():
-        marked = _marked(frame_of(spark, files)).persist()
-        try:
-            places = {str(file.resolve()): number for number, file in enumerate(files)}
-            whole = _judge_runs(marked.where("is_whole"), places)
-            fleets, duplicates = judge_fleets(marked.where("not is_whole"), places)
-        finally:
-            marked.unpersist()
-        displaced = displaced_in(spark, files)
-    return CheckResult(results=[*whole, *fleets], duplicates=duplicates, displaced=displaced)
+        rest = _judge_apart(spark, files, found)
+        if rest:
+            marked = _marked(frame_of(spark, [files[place] for place in rest])).persist()
+            places = {str(files[place].resolve()): place for place in rest}
+            try:
+                _judge_runs(marked.where("is_whole"), places, found)
+                found.groups += _judge_groups(marked.where("not is_whole"), places)
+            finally:
+                marked.unpersist()
+            displaced = displaced_in(spark, [files[place] for place in rest])
+    fleets, duplicates = found.fleets()
+    return CheckResult(results=[*found.ruled(), *fleets], duplicates=duplicates, displaced=displaced)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _JudgedRun:
+    """One run of a known case, or the results of what is no case of the catalogue."""
+
+    case: str
+    judgement: Judgement | None = None
+    results: tuple[CaseResult, ...] = ()
+
+
+@dataclass(slots=True)
+class _Found:
+    """What the tasks found, each entry behind what it is ordered by: the place of its trace, the number that it begins at and its names."""
+
+    runs: list[tuple[tuple[int, int, str, str], _JudgedRun]] = field(default_factory=list)
+    groups: list[tuple[int, int, GroupResult]] = field(default_factory=list)
+
+    def ruled(self) -> list[CaseResult]:
+        """Return what `rejudged` says of these runs: the runs of a case together, in the order of their files and of appearance."""
+        cases, repeated, others = _cases_by_id(), dict[str, list[Judgement]](), list[CaseResult]()
+        for _, item in sorted(self.runs, key=lambda entry: entry[0]):
+            others += item.results
+            if item.judgement is not None:
+                repeated.setdefault(item.case, []).append(item.judgement)
+        return [*(CaseResult(case=cases[name], ruling=rule_on(cases[name], judgements)) for name, judgements in repeated.items()), *others]
+
+    def fleets(self) -> tuple[list[CaseResult], int]:
+        """Return the results of each group that a member spoke of, in the order of files and of appearance, and how many observations were there twice."""
+        by_trace: dict[int, list[tuple[int, GroupResult]]] = {}
+        for place, first, group in sorted(self.groups, key=lambda entry: entry[0]):
+            by_trace.setdefault(place, []).append((first, group))
+        groups = [group for of_trace in by_trace.values() for group in in_order_of_appearance(of_trace)]
+        return [result for group in groups for result in results_of(group)], sum(group.duplicates for group in groups)
+
+
+# What is read apart ----------------------------------------------------------------------------------------------------------------
+
+
+def _judge_apart(spark: SparkSession, files: Sequence[Path], found: _Found) -> list[int]:
+    """Judge the traces that tasks can read by themselves; return the places of the others."""
+    units = [(place, unit) for place, file in enumerate(files) for unit in units_of(file) if unit.in_blocks]
+    if len(units) < _UNITS_MIN:
+        return list(range(len(files)))
+    judged = [pickle.loads(some) for some in spark.sparkContext.parallelize(units, len(units)).map(_judge_unit).collect()]
+    apart = {place for place, _ in units} - {place for place, some in judged if some is None}
+    for place, some in judged:
+        if place in apart:
+            found.runs += some.runs
+            found.groups += some.groups
+    return [place for place in range(len(files)) if place not in apart]
+
+
+_UNITS_MIN: Final = 2
+"""What is one unit is one task; shuffled, all cores have some of it."""
+
+
+def _judge_unit(placed: tuple[int, TraceUnit]) -> bytes:
+    """Return the place of the trace and what is found in a unit of it, None where that can't be read apart."""
+    place, unit = placed
+    reading = read_unit(unit, _cases_by_id())
+    if reading is None:
+        return pickle.dumps((place, None))
+    runs = [((place, trace[0].seq, run[0].run, run[0].case), _judged(run)) for trace in reading.whole for run in split(trace)]
+    return pickle.dumps((place, _Found(runs, [(place, first, group) for first, group in reading.groups])))
 
 
 # What is judged whole --------------------------------------------------------------------------------------------------------------
@@ -80,26 +151,9 @@ def _marked(frame: DataFrame) -> DataFrame:
     return frame.join(f.broadcast(telling), list(_RUN), "left").withColumn("is_whole", f.col("case").isin(*whole) | is_told).drop("tells")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _JudgedRun:
-    """One run of a known case, or the results of what is no case of the catalogue."""
-
-    case: str
-    judgement: Judgement | None = None
-    results: tuple[CaseResult, ...] = ()
-
-
-def _judge_runs(frame: DataFrame, places: Mapping[str, int]) -> list[CaseResult]:
-    """Return what `rejudged` says of these runs: the runs of a case together, in the order of their files and of appearance."""
-    rows = frame.groupBy(*_RUN).applyInArrow(_judge_run, "file string, run string, case string, first long, judged binary").collect()
-    ordered = sorted(rows, key=lambda row: (places.get(row["file"], 0), row["first"], row["run"], row["case"]))
-    judged = [pickle.loads(bytes(row["judged"])) for row in ordered]
-    cases, repeated = _cases_by_id(), dict[str, list[Judgement]]()
-    for item in judged:
-        if item.judgement is not None:
-            repeated.setdefault(item.case, []).append(item.judgement)
-    ruled = [CaseResult(case=cases[name], ruling=rule_on(cases[name], judgements)) for name, judgements in repeated.items()]
-    return [*ruled, *(result for entry in judged for result in entry.results)]
+def _judge_runs(frame: DataFrame, places: Mapping[str, int], found: _Found) -> None:
+    for row in frame.groupBy(*_RUN).applyInArrow(_judge_run, "file string, run string, case string, first long, judged binary").collect():
+        found.runs.append(((places.get(row["file"], 0), row["first"], row["run"], row["case"]), pickle.loads(bytes(row["judged"]))))
 
 
 def _judge_run(table: pa.Table) -> pa.Table:
@@ -126,13 +180,10 @@ def _cases_by_id() -> dict[str, Case]:
 # Fleets ----------------------------------------------------------------------------------------------------------------------------
 
 
-def judge_fleets(frame: DataFrame, places: Mapping[str, int] | None = None) -> tuple[list[CaseResult], int]:
-    """Return the results of each group that a member spoke of, in the order of files and of appearance, and how many observations were there twice."""
+def _judge_groups(frame: DataFrame, places: Mapping[str, int]) -> list[tuple[int, int, GroupResult]]:
+    """Return what each group shows that a member spoke of, behind the place of its trace and the number that it begins at."""
     rows = fleets_of(frame).mapInArrow(_folded, "told string, first long, file string").collect()
-    found = [
-        msgspec.json.decode(row["told"], type=GroupResult) for row in sorted(rows, key=lambda row: ((places or {}).get(row["file"], 0), row["first"]))
-    ]
-    return [result for group in found for result in results_of(group)], sum(group.duplicates for group in found)
+    return [(places.get(row["file"], 0), row["first"], msgspec.json.decode(row["told"], type=GroupResult)) for row in rows]
 
 
 def fleets_of(frame: DataFrame) -> DataFrame:

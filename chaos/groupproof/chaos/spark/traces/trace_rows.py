@@ -48,7 +48,9 @@ def readable() -> Iterator[None]:
         raise
 
 
-_UNREADABLE: Final = re.compile(r"(?<=ValueError: )a line is no observation: [^\n]*|(?<=NotColumns: )[^\n]*|\[(?:CAST|FAILED_READ)_[A-Z_.]+\] [^\n]*")
+_UNREADABLE: Final = re.compile(
+    r"(?<=ValueError: )a line is no observation: [^\n]*|(?<=NotColumns: )[^\n]*|(?<=WrongUsage: )[^\n]*|\[(?:CAST|FAILED_READ)_[A-Z_.]+\] [^\n]*"
+)
 _LACKS: Final = re.compile(
     r"No space left on device|Disk quota exceeded|java\.lang\.OutOfMemoryError[^\n]*|java\.(?:nio\.file|io)\.\w+Exception: [^\n]*|SparkContext was shut down"
 )
