@@ -1,4 +1,4 @@
-"""A case: a member whose heartbeat is told ILLEGAL_GENERATION joins again with the id that it has. Run before a member that does, and before two that don't."""
+"""A case: a member whose heartbeat is answered ILLEGAL_GENERATION joins again with the id that it has. Run before a member that does, and before two that don't."""
 
 from __future__ import annotations
 
