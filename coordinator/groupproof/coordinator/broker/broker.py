@@ -159,7 +159,13 @@ class Broker:
         wire = arrived.wire
         if wire.api not in AT_ONCE or not self.is_undisturbed:
             return None
-        return self.coordinators.ask(self.node_id, wire.message, self._arrival(arrived, peer), arrived.columns, self._dropped(arrived, peer))
+        return self.coordinators.ask(self.node_id, wire.message, self.arrival(arrived, peer), arrived.columns, self._dropped(arrived, peer))
+
+    def repeat(self, message: GroupRequest, arrival: Arrival) -> GroupResponse | None:
+        """Answer a heartbeat that changes nothing, as `take_up` would; None, with nothing done, where it may be more, or somebody hears of it."""
+        if self.recorder.is_heard or not self.is_undisturbed:
+            return None
+        return self.coordinators.repeat(self.node_id, message, arrival)
 
     async def answer_to(self, ticket: Ticket, peer: Peer) -> GroupResponse:
         """Wait for the answer to what was taken up, if it is not there."""
@@ -202,10 +208,11 @@ class Broker:
     def _submit(self, message: GroupRequest, arrived: IncomingRequest, peer: Peer, ticket: Ticket | None = None) -> Ticket:
         """Let the node's machine take the request up; return where its answer is or will be."""
         ticket = ticket or self.coordinators.ticket(self._dropped(arrived, peer))
-        self.coordinators.submit(self.node_id, message, self._arrival(arrived, peer), arrived.columns, ticket)
+        self.coordinators.submit(self.node_id, message, self.arrival(arrived, peer), arrived.columns, ticket)
         return ticket
 
-    def _arrival(self, arrived: IncomingRequest, peer: Peer) -> Arrival:
+    def arrival(self, arrived: IncomingRequest, peer: Peer) -> Arrival:
+        """Return how the request came, with a token of its own."""
         wire = arrived.wire
         return Arrival((peer.number, next(self._serials)), wire.version, wire.client_id or "", peer.shown_host)
 

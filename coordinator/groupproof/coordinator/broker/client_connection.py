@@ -22,6 +22,7 @@ import trio
 
 from groupproof.coordinator.broker.frame_faults import ConnectionSevered, Strikes
 from groupproof.coordinator.broker.group_coordinators import Ticket
+from groupproof.coordinator.broker.repeated_frames import RepeatedFrame
 from groupproof.coordinator.broker.request_queue import Inbox, OpenRequest
 from groupproof.coordinator.broker.sockets import Socket, has_all
 from groupproof.coordinator.machine.incoming_request import IncomingRequest
@@ -92,6 +93,7 @@ class Connection:
         self._is_plain = self._socket is not None and broker.is_as_kafka
         self._members: dict[tuple[str, str], None] = {}  # whom a variant takes to have left when the connection ends
         self._farewell = "the client closed it"
+        self._repeated: RepeatedFrame | None = None
 
     async def serve(self) -> None:
         """Serve until either side ends it."""
@@ -197,6 +199,8 @@ class Connection:
         """Take up what came, all of it before the first is answered; return what could not be answered at once."""
         if not data:
             return _Unread([], is_end=True)
+        if self._repeated is not None and self._repeated.is_in(data) and not framer.pending and self._answers_again(self._repeated, data):
+            return None
         arrived: list[tuple[IncomingRequest, int]] = []
         broken: Exception | None = None
         try:
@@ -207,6 +211,8 @@ class Connection:
         done = 0
         while done < min(len(arrived), _AT_ONCE_MAX) and self._at_once(arrived[done][0]):
             done += 1
+        if self._is_plain and broken is None and len(arrived) == 1:
+            self._repeated = RepeatedFrame.of(data, *arrived[0], self.broker.arrival(arrived[0][0], self))
         return None if done == len(arrived) and broken is None else _Unread(arrived[done:], broken)
 
     def _arrived(self, payload: bytes) -> IncomingRequest:
@@ -275,6 +281,17 @@ class Connection:
             self._inbox.put_first(OpenRequest(arrived, answer))
         elif self._is_open and (rest := self._answer_at_once(self._socket, arrived, answer)):
             self._inbox.put_first(OpenRequest(arrived, rest=rest))
+        return True
+
+    def _answers_again(self, repeated: RepeatedFrame, data: bytes) -> bool:
+        """Do the same for a frame that came before, if it is a heartbeat that changes nothing and nobody hears of it; tell whether it is answered."""
+        if self._socket is None or not self._inbox.is_awaited or not self._is_open:
+            return False
+        answer = self.broker.repeat(repeated.message, repeated.arrival)
+        if answer is None:
+            return False
+        if rest := self._socket.send_now(repeated.answered(data, answer)):
+            self._inbox.put_first(OpenRequest(repeated.arrived, rest=rest))
         return True
 
     def _answer_at_once(self, to: Socket, arrived: IncomingRequest, answer: GroupResponse) -> bytes:

@@ -1,24 +1,26 @@
 """The sockets of a server: read by one task for all of them, and written without waiting.
 
 A task that waits for a socket of its own costs trio a system call to arm it, a turn of its scheduler and a switch of tasks: more than all that a
-Heartbeat needs. Here all sockets are in one selector, whose own file descriptor trio waits for, and what came on each is offered to its
+Heartbeat needs. Here all sockets are in one epoll, whose own file descriptor trio waits for, and what came on each is offered to its
 connection by a plain call. Only when a connection cannot do with a call does its task wake, with what is left to do; its socket is not read
 until it asks again, so that a slow connection is slowed by TCP, as it would be if it read by itself.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
+import select
 import selectors
 import socket
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 import trio
 
-__all__ = ["ACKNOWLEDGED_S_MAX", "Poller", "Socket", "has_all"]
+__all__ = ["ACKNOWLEDGED_S_MAX", "BestReadiness", "BySelector", "Poller", "Readiness", "Socket", "has_all"]
 
 T = TypeVar("T")
 
@@ -29,22 +31,90 @@ _READ_BYTES: Final = 65536
 _TURN_MAX: Final = 64  # of the sockets that are served before other tasks have their turn
 
 
+class Readiness(Protocol):
+    """Knows which of its sockets have something to be read."""
+
+    def fileno(self) -> int:
+        """Return what is readable itself as soon as one of them is."""
+        ...
+
+    def add(self, fd: int) -> None: ...
+
+    def remove(self, fd: int) -> None: ...
+
+    def ready(self) -> list[int]:
+        """Return some that have something now, `_TURN_MAX` at most; those that are left come first the next time."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class BySelector:
+    """What every system has."""
+
+    def __init__(self) -> None:
+        self._selector = selectors.DefaultSelector()
+        self._left: list[int] = []
+
+    def fileno(self) -> int:
+        return self._selector.fileno()
+
+    def add(self, fd: int) -> None:
+        self._selector.register(fd, selectors.EVENT_READ)
+
+    def remove(self, fd: int) -> None:
+        self._selector.unregister(fd)
+        self._left = [other for other in self._left if other != fd]
+
+    def ready(self) -> list[int]:
+        events = self._left or [key.fd for key, _ in self._selector.select(0)]
+        self._left = events[_TURN_MAX:]
+        return events[:_TURN_MAX]
+
+    def close(self) -> None:
+        self._selector.close()
+
+
+if sys.platform == "linux":
+
+    class ByEpoll:
+        """Linux's own: `selectors` asks it for every socket at once, and makes objects of each that is ready."""
+
+        def __init__(self) -> None:
+            self._epoll = select.epoll()
+            self.fileno, self.close = self._epoll.fileno, self._epoll.close
+
+        def add(self, fd: int) -> None:
+            self._epoll.register(fd, select.EPOLLIN)
+
+        def remove(self, fd: int) -> None:
+            with contextlib.suppress(OSError):  # it was closed, and is forgotten by that
+                self._epoll.unregister(fd)
+
+        def ready(self) -> list[int]:
+            return [fd for fd, _ in self._epoll.poll(0, _TURN_MAX)]
+
+    BestReadiness: Final[Callable[[], Readiness]] = ByEpoll
+else:
+    BestReadiness: Final[Callable[[], Readiness]] = BySelector
+
+
 @dataclass(slots=True, eq=False)
 class _Offer(Generic[T]):
-    """Whose `task` wakes when `take` has returned or raised something; no longer `open` then, or when it was cancelled."""
+    """Whose `task` wakes when `take` has returned or raised something."""
 
     task: trio.lowlevel.Task
     take: Callable[[bytes], T | None]
     left: T | None = None
     error: Exception | None = None
-    open: bool = True
 
 
 class Poller:
     """Waits for any number of sockets in one task, `run`."""
 
-    def __init__(self) -> None:
-        self._selector = selectors.DefaultSelector()
+    def __init__(self, readiness: Callable[[], Readiness] = BestReadiness) -> None:
+        self._readiness = readiness()
+        self._offers: dict[int, _Offer[Any]] = {}
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Offer what comes until cancelled; lets no exception of a connection out.
@@ -53,17 +123,17 @@ class Poller:
         """
         task_status.started()
         while True:
-            await trio.lowlevel.wait_readable(self._selector.fileno())
+            await trio.lowlevel.wait_readable(self._readiness.fileno())
             served = 0
-            while served < _TURN_MAX and (ready := self._selector.select(0)):
-                for key, _ in ready[:_TURN_MAX]:
-                    if key.data.open:
-                        self._offer(key.fd, key.data)
+            while served < _TURN_MAX and (ready := self._readiness.ready()):
+                for fd in ready:
+                    if (offer := self._offers.get(fd)) is not None:  # None: the one before it in this turn has ended its wait
+                        self._offer(fd, offer)
                 served += len(ready)
 
     def close(self) -> None:
         """Let go what the poller itself holds, once every socket is closed."""
-        self._selector.close()
+        self._readiness.close()
 
     def _offer(self, fd: int, offer: _Offer[T]) -> None:
         try:
@@ -75,22 +145,23 @@ class Poller:
         else:
             if offer.left is None:
                 return
-        self._close(fd, offer)
+        self._end(fd)
         trio.lowlevel.reschedule(offer.task)
 
-    def _close(self, fd: int, offer: _Offer[Any]) -> None:
-        self._selector.unregister(fd)
-        offer.open = False
+    def _end(self, fd: int) -> None:
+        self._readiness.remove(fd)
+        del self._offers[fd]
 
     async def left(self, fd: int, take: Callable[[bytes], T | None]) -> T:
         """Offer to `take` what comes on `fd`, b"" at its end, until it returns or raises something; do as it did."""
         offer = _Offer(trio.lowlevel.current_task(), take)
 
         def abort(_: object) -> trio.lowlevel.Abort:
-            self._close(fd, offer)
+            self._end(fd)
             return trio.lowlevel.Abort.SUCCEEDED
 
-        self._selector.register(fd, selectors.EVENT_READ, offer)
+        self._readiness.add(fd)
+        self._offers[fd] = offer
         await trio.lowlevel.wait_task_rescheduled(abort)
         if offer.error is not None:
             raise offer.error
@@ -99,11 +170,11 @@ class Poller:
 
     def forget(self, fd: int) -> None:
         """Wake whom `left` keeps waiting for `fd`, which is about to be closed."""
-        key = self._selector.get_map().get(fd)
-        if key is not None:
-            key.data.error = trio.ClosedResourceError("the connection was closed")
-            self._close(fd, key.data)
-            trio.lowlevel.reschedule(key.data.task)
+        offer = self._offers.get(fd)
+        if offer is not None:
+            offer.error = trio.ClosedResourceError("the connection was closed")
+            self._end(fd)
+            trio.lowlevel.reschedule(offer.task)
 
 
 _TCP_INFO_BYTES: Final = 28

@@ -35,9 +35,7 @@ if TYPE_CHECKING:
     from groupproof.coordinator.machine.topics_image import TopicImage
     from groupproof.coordinator.machine.variant import Variant
     from groupproof.protocol.rules.cells import EventKind
-    from groupproof.protocol.wire.messages import (
-        GroupRequest,
-    )
+    from groupproof.protocol.wire.messages import GroupRequest, GroupResponse
 
 __all__ = [
     "AppliedRow", "Arrival", "Coordinator", "GroupView", "MemberView", "Output", "Reply", "Settings", "StoredGroups", "Transition", "partition_of",
@@ -75,7 +73,7 @@ class Coordinator:
             choices = variant.choices(random)
         self._engine = Engine(bound_tables(profile_named(profile), variant), self.settings, choices, variant)
         self._requests = self._engine.tables.requests
-        self._repeats = RepeatedHeartbeats() if self._keeps_laws else None  # a variant may change its groups at any heartbeat
+        self._repeats = RepeatedHeartbeats(self._engine, self._gate) if self._keeps_laws else None  # a variant may change its groups at any heartbeat
         self._loading: set[int] = set()
         self._now_ms = 0
         led = range(self.settings.offsets_topic_num_partitions) if partitions is None else partitions
@@ -101,11 +99,19 @@ class Coordinator:
         request = self._requests.get(type(message))
         if request is None:
             self._take_up_other(message, arrival)
-        elif request.at_rest is None or not self._answers_again(request, message, arrival):
+        elif self._repeats is None or not self._repeats.answer(request, message, arrival, now_ms, self._take_up):
             self._take_up(request, message, arrival)
         if fires and timers.quiet_until_ms <= now_ms:
             self._fire(now_ms)
         return self._collected(arrival.token)
+
+    def repeat(self, message: GroupRequest, arrival: Arrival, now_ms: int) -> GroupResponse | None:
+        """Take up a heartbeat that changes nothing as `handle` does, for a caller who asks for no row; None, with nothing done, where it may be more."""
+        request = self._requests.get(type(message))
+        if request is None or self._repeats is None or self._engine.timers.quiet_until_ms <= now_ms:
+            return None
+        self._come_to(now_ms)
+        return self._repeats.repeat(request, message, arrival, now_ms)
 
     def advance(self, now_ms: int, *, was_stopped: bool = False) -> list[Output]:
         """Let every timer go off that is due at or before `now_ms`, each at its own instant; of a broker that `was_stopped`, all of them now."""
@@ -264,20 +270,6 @@ class Coordinator:
         if kind is ClassicEvent.TXN_OFFSET_COMMIT:
             hear_of_transaction(self._engine, event, self.transaction_error)
         self._decide(event)
-
-    def _answers_again(self, request: RequestFunctions, message: Any, arrival: Arrival) -> bool:
-        """Answer a heartbeat that changes nothing as the one before it; the first is taken up as any request. Tell whether it is answered."""
-        engine, repeats = self._engine, self._repeats
-        group = engine.groups.get(message.group_id)
-        if repeats is None or request.at_rest is None or group is None or engine.append_error:
-            return False
-        session_ms = request.at_rest(engine, group, message, arrival)
-        if session_ms is None or self._gate(message.group_id) is not OPEN:
-            return False
-        if not repeats.answer(engine, group, message, arrival.token, self._now_ms + session_ms):
-            self._take_up(request, message, arrival)
-            repeats.remember(engine, group, message)
-        return True
 
     def _take_up_other(self, message: GroupRequest, arrival: Arrival) -> None:
         batch = self._engine.tables.batches.get(type(message))

@@ -6,16 +6,22 @@ nothing is remembered that a change of the group would have to take back, but th
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from groupproof.coordinator.machine.event import OPEN
 from groupproof.coordinator.machine.machine_outputs import AppliedRow, Reply
 from groupproof.coordinator.machine.timers import TimerKey, session_of
 
 if TYPE_CHECKING:
     from groupproof.coordinator.machine.any_group import AnyGroup
+    from groupproof.coordinator.machine.dialect_functions import RequestFunctions
     from groupproof.coordinator.machine.engine import Engine
+    from groupproof.coordinator.machine.event import CoordinatorStatus
+    from groupproof.coordinator.machine.machine_outputs import Arrival
     from groupproof.protocol.wire.messages import GroupResponse
+
+    TakeUp = Callable[[RequestFunctions, Any, Arrival], None]
 
 __all__ = ["REMEMBERED_MAX", "RepeatedHeartbeats"]
 
@@ -36,27 +42,49 @@ class _Remembered(NamedTuple):
 
 
 class RepeatedHeartbeats:
-    """What a machine remembers of heartbeats that changed nothing, by member."""
+    """What a machine remembers of heartbeats that changed nothing, by member; `gate` says whether it may look at a group at all."""
 
-    def __init__(self) -> None:
+    def __init__(self, engine: Engine, gate: Callable[[str], CoordinatorStatus]) -> None:
+        self._engine = engine
+        self._gate = gate
         self._remembered: dict[str, _Remembered] = {}
 
-    def answer(self, engine: Engine, group: AnyGroup, message: Any, token: Hashable, session_ends_ms: int) -> bool:
-        """Answer a heartbeat that changes nothing but its session, if the table has answered one like it; tell whether it is answered."""
-        member_id = message.member_id
-        remembered = self._remembered.get(member_id)
-        if remembered is None:
-            return False
-        asked, generation, configs, rule, requirement, answer, session = remembered
-        if group is not asked or generation != group.generation or configs is not engine.group_configs.get(group.group_id):
-            return False
-        engine.timers.arm(session, session_ends_ms)
-        engine.out += (AppliedRow(token, group.group_id, rule, requirement, member_id), Reply(token, answer))
-        return True
+    def repeat(self, request: RequestFunctions, message: Any, arrival: Arrival, now_ms: int) -> GroupResponse | None:
+        """Do what a heartbeat does that changes nothing but its session, and return the answer, if the table has answered one like it; else do nothing."""
+        answered = self._again(request, message, arrival, now_ms)
+        return answered.answer if isinstance(answered, _Remembered) else None
 
-    def remember(self, engine: Engine, group: AnyGroup, message: Any) -> None:
+    def answer(self, request: RequestFunctions, message: Any, arrival: Arrival, now_ms: int, take_up: TakeUp) -> bool:
+        """Do the same, and put out the row and the answer; let the table `take_up` the first of its like. Tell whether it was a heartbeat that changes nothing."""
+        engine, token = self._engine, arrival.token
+        answered = self._again(request, message, arrival, now_ms)
+        if isinstance(answered, _Remembered):
+            engine.out += (AppliedRow(token, message.group_id, answered.rule, answered.requirement, message.member_id), Reply(token, answered.answer))
+        elif answered is not None:
+            take_up(request, message, arrival)
+            self._remember(answered, message)
+        return answered is not None
+
+    def _again(self, request: RequestFunctions, message: Any, arrival: Arrival, now_ms: int) -> _Remembered | AnyGroup | None:
+        """Return the words for a heartbeat that changes nothing, once it is done; its group where there are none for it, and None where it may change more."""
+        engine, group_id = self._engine, message.group_id
+        group = engine.groups.get(group_id)
+        if group is None or request.at_rest is None or engine.append_error:
+            return None
+        session_ms = request.at_rest(engine, group, message, arrival)
+        if not session_ms or self._gate(group_id) is not OPEN:
+            return None
+        remembered = self._remembered.get(message.member_id)
+        if remembered is None or group is not remembered.group or group.generation != remembered.generation:
+            return group
+        if engine.group_configs.get(group_id) is not remembered.configs:
+            return group
+        engine.timers.arm(remembered.session, now_ms + session_ms)
+        return remembered
+
+    def _remember(self, group: AnyGroup, message: Any) -> None:
         """Remember how the table has just answered a heartbeat that changed nothing but its session."""
-        group_id, member_id = message.group_id, message.member_id
+        engine, group_id, member_id = self._engine, message.group_id, message.member_id
         applied, reply = engine.out[-2:]
         assert isinstance(applied, AppliedRow), f"{member_id} is answered by a row"
         assert isinstance(reply, Reply), f"{member_id} is answered once, and nothing follows"
