@@ -61,7 +61,6 @@ ROUNDS: Final = 3
 SECONDS: Final = 2.0
 WARM_S: Final = {"classic": 1.0, "consumer": 5.0}
 HEARTBEATS_AIM: Final = 0.8
-CPU_MEMBERS_MIN: Final = 100  # processor time is told in steps of 10 ms: a smaller group's rebalance is too short for it
 _KINDS: Final = (("beats", ""), ("beats", " a CPU s"), ("form", ""), ("form", " in CPU"), ("rebalance", ""), ("rebalance", " in CPU"))
 _SETTINGS: Final = {"group.initial.rebalance.delay.ms": 0}
 
@@ -129,9 +128,9 @@ def measure(subject: Measured, size: int, *, seconds: float, numbers: Iterator[i
         return
     try:
         with Group(subject.address, name, size) if dialect == "classic" else EpochGroup(subject.address, name, size, partitions=partitions) as group:
-            _time(subject, f"form {size}", group.form, size)
+            _time(subject, f"form {size}", group.form)
             if isinstance(group, Group):
-                _time(subject, f"rebalance {size}", group.rebalance, size)
+                _time(subject, f"rebalance {size}", group.rebalance)
             frames, answers = group.heartbeats(), group.answers()
             _beat(subject, f"beats {size}", frames, answers, seconds)
             if size == 1:
@@ -140,10 +139,10 @@ def measure(subject: Measured, size: int, *, seconds: float, numbers: Iterator[i
         subject.faults[group_size] = str(fault) or type(fault).__name__
 
 
-def _time(subject: Measured, figure: str, work: Callable[[], float], size: int) -> None:
+def _time(subject: Measured, figure: str, work: Callable[[], float]) -> None:
     began_s = subject.cpu_s()
     subject.add(figure, work())
-    if size >= CPU_MEMBERS_MIN and began_s is not None:
+    if began_s is not None:
         subject.add(f"{figure} in CPU", (subject.cpu_s() or 0) - began_s)
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 __all__ = ["cpu_of_tree_s", "cpu_s", "listening_on"]
 
 _LISTENS = "0A"
+_SCHEDULED = 2  # the clock of a process by its number, as clock_getcpuclockid() makes it on Linux
 
 
 def listening_on(port: int) -> int | None:
@@ -34,8 +36,8 @@ def _inode_of(port: int) -> str | None:
 
 
 def cpu_s(process: int) -> float:
-    """Return the seconds of processor time, in and out of the kernel, that a process has had."""
-    return sum(_columns(process)[11:13]) / os.sysconf("SC_CLK_TCK")
+    """Return the seconds of processor time, in and out of the kernel, that a process has had: to the nanosecond, and with the threads that have ended."""
+    return time.clock_gettime(~process << 3 | _SCHEDULED)
 
 
 def cpu_of_tree_s(root: int) -> float:

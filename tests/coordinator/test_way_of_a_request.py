@@ -18,7 +18,7 @@ from groupproof.protocol.wire.message_codec import frame, read_response, warm, w
 FILES_MAX = 12
 CHANGES_MAX = 59
 HEARTBEAT_FILES_MAX = 9
-HEARTBEAT_CHANGES_MAX = 16
+HEARTBEAT_CHANGES_MAX = 12
 
 Ask = Callable[[Api, int, dict[str, Any]], Awaitable[tuple[Way, dict[str, Any]]]]
 
@@ -97,7 +97,8 @@ def test_a_heartbeat_from_the_socket_to_its_answer_stays_in_few_files() -> None:
         member_id = (await _first_join(ask))[1]["member_id"]
         beat = {"group_id": "g", "generation_id": 1, "member_id": member_id}
         await ask(Api.SYNC_GROUP, 3, {**beat, "assignments": ({"member_id": member_id, "assignment": b"x"},)})
-        await ask(Api.HEARTBEAT, 4, beat)
+        for _ in range(2):  # the machine remembers the first one's answer, and the connection how the second one's is written
+            await ask(Api.HEARTBEAT, 4, beat)
         way, answer = await ask(Api.HEARTBEAT, 4, beat)
 
         assert answer["error_code"] == ErrorCode.NONE

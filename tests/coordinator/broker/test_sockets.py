@@ -12,7 +12,7 @@ import pytest
 import trio
 import trio.testing
 
-from groupproof.coordinator.broker.sockets import Poller, Socket, has_all
+from groupproof.coordinator.broker.sockets import BestReadiness, BySelector, Poller, Readiness, Socket, has_all
 
 
 @asynccontextmanager
@@ -116,6 +116,24 @@ async def test_who_is_cancelled_by_another_in_the_same_turn_is_offered_nothing(s
         nursery.cancel_scope.cancel()
 
     assert await sockets[1 - offered[0]].left(lambda data: data) == b"x"
+
+
+@pytest.mark.parametrize("made", [BestReadiness, BySelector])
+def test_of_many_sockets_none_is_ready_twice_before_all_were_once_and_none_after_it_was_removed(made: Callable[[], Readiness]) -> None:
+    with contextlib.ExitStack() as stack:
+        pairs = [tuple(map(stack.enter_context, socket.socketpair())) for _ in range(100)]
+        ready = stack.enter_context(closing(made()))
+        for ours, peer in pairs:
+            ready.add(ours.fileno())
+            peer.send(b"x")
+        first = ready.ready()
+        gone = next(ours.fileno() for ours, _ in pairs if ours.fileno() not in first)
+        ready.remove(gone)
+        rest = ready.ready()
+
+    assert len(first) == 64
+    assert {*first, gone, *rest} == {ours.fileno() for ours, _ in pairs}
+    assert gone not in rest
 
 
 @on_sockets()

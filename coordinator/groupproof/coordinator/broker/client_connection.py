@@ -14,7 +14,6 @@ import logging
 import socket
 import struct
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +21,8 @@ import trio
 
 from groupproof.coordinator.broker.frame_faults import ConnectionSevered, Strikes
 from groupproof.coordinator.broker.group_coordinators import Ticket
-from groupproof.coordinator.broker.repeated_frames import RepeatedFrame
-from groupproof.coordinator.broker.request_queue import Inbox, OpenRequest
+from groupproof.coordinator.broker.repeated_frames import HEARTBEATS, RepeatedFrame
+from groupproof.coordinator.broker.request_queue import ConnectionEnd, Inbox, OpenRequest, Unread
 from groupproof.coordinator.broker.sockets import Socket, has_all
 from groupproof.coordinator.machine.incoming_request import IncomingRequest
 from groupproof.protocol.vocabulary import Api
@@ -45,7 +44,7 @@ if TYPE_CHECKING:
     from groupproof.coordinator.broker.frame_faults import AppliedFault
     from groupproof.protocol.wire.messages import GroupResponse
 
-__all__ = ["SEND_S_MAX", "Connection", "ConnectionEnd"]
+__all__ = ["SEND_S_MAX", "Connection"]
 
 Body = Mapping[str, Any]
 
@@ -56,23 +55,6 @@ _AT_ONCE_MAX = 64  # of the requests that came together, so that one client does
 _RESET = struct.pack("ii", 1, 0)  # SO_LINGER on, for zero seconds: close() sends RST
 
 _log = logging.getLogger(__name__)
-
-
-class ConnectionEnd(Exception):
-    """The connection is over; `str()` is the reason. `is_fault` where the peer broke the protocol."""
-
-    def __init__(self, reason: str, *, is_fault: bool = False) -> None:
-        super().__init__(reason)
-        self.is_fault = is_fault
-
-
-@dataclass(frozen=True, slots=True)
-class _Unread:
-    """What could not be answered where it was read: requests with their sizes, then what `broke` the stream, or its end."""
-
-    arrived: list[tuple[IncomingRequest, int]]
-    broken: Exception | None = None
-    is_end: bool = False
 
 
 class Connection:
@@ -187,7 +169,7 @@ class Connection:
         if self._waiting_for is not None:
             self._lost()
 
-    async def _left(self, take: Callable[[bytes], _Unread | None]) -> _Unread:
+    async def _left(self, take: Callable[[bytes], Unread | None]) -> Unread:
         """Let `take` answer what can be answered where it is read, and return the first that cannot."""
         if self._socket is not None:
             return await self._socket.left(take)
@@ -195,11 +177,11 @@ class Connection:
             pass
         return left
 
-    def _take(self, framer: Framer, data: bytes) -> _Unread | None:
+    def _take(self, framer: Framer, data: bytes) -> Unread | None:
         """Take up what came, all of it before the first is answered; return what could not be answered at once."""
         if not data:
-            return _Unread([], is_end=True)
-        if self._repeated is not None and self._repeated.is_in(data) and not framer.pending and self._answers_again(self._repeated, data):
+            return Unread([], is_end=True)
+        if self._repeated is not None and self._repeated.is_in(data) and self._answers_again(self._repeated, data):
             return None
         arrived: list[tuple[IncomingRequest, int]] = []
         broken: Exception | None = None
@@ -211,9 +193,9 @@ class Connection:
         done = 0
         while done < min(len(arrived), _AT_ONCE_MAX) and self._at_once(arrived[done][0]):
             done += 1
-        if self._is_plain and broken is None and len(arrived) == 1:
-            self._repeated = RepeatedFrame.of(data, *arrived[0], self.broker.arrival(arrived[0][0], self))
-        return None if done == len(arrived) and broken is None else _Unread(arrived[done:], broken)
+        is_beat = self._is_plain and bool(arrived) and arrived[0][0].wire.api in HEARTBEATS
+        self._repeated = RepeatedFrame.of(data, *arrived[0], self.broker.arrival(arrived[0][0], self)) if is_beat else None
+        return None if done == len(arrived) and broken is None else Unread(arrived[done:], broken)
 
     def _arrived(self, payload: bytes) -> IncomingRequest:
         try:
@@ -285,7 +267,7 @@ class Connection:
 
     def _answers_again(self, repeated: RepeatedFrame, data: bytes) -> bool:
         """Do the same for a frame that came before, if it is a heartbeat that changes nothing and nobody hears of it; tell whether it is answered."""
-        if self._socket is None or not self._inbox.is_awaited or not self._is_open:
+        if self._socket is None or not self._inbox.is_awaited:
             return False
         answer = self.broker.repeat(repeated.message, repeated.arrival)
         if answer is None:

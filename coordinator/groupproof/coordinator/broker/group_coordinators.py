@@ -221,12 +221,11 @@ class Coordinators:
         return ticket if ticket.answer is None else ticket.answer
 
     def repeat(self, node: int, message: GroupRequest, arrival: Arrival) -> GroupResponse | None:
-        """Answer a heartbeat that changes nothing, where nobody hears of the row; None, with nothing done, where it may be more."""
-        machine = self._machines[node]
-        answer = machine.repeat(message, arrival, self.now_ms())
-        if answer is not None and machine.next_deadline_ms(before_ms=self._sleeping_until) is not None:
-            self._look_at_timers(node)
-        return answer
+        """Answer a heartbeat that changes nothing, where nobody hears of the row; None, with nothing done, where it may be more.
+
+        It only puts a session off that is armed already, so that nothing is due sooner than before.
+        """
+        return self._machines[node].repeat(message, arrival, self.now_ms())
 
     def _deliver(
         self, node: int, outputs: Sequence[Output], token: Hashable, columns: Mapping[str, Any], ticket: Ticket, *, is_due_sooner: bool

@@ -13,12 +13,14 @@ if TYPE_CHECKING:
     from groupproof.coordinator.machine.machine_outputs import Arrival
     from groupproof.protocol.wire.messages import GroupResponse
 
-__all__ = ["FRAME_BYTES_MAX", "RepeatedFrame"]
+__all__ = ["FRAME_BYTES_MAX", "HEARTBEATS", "RepeatedFrame"]
 
 FRAME_BYTES_MAX: Final = 512
 """A longer frame is not kept."""
 
-_REPEATED: Final = frozenset({Api.HEARTBEAT, Api.CONSUMER_GROUP_HEARTBEAT})
+HEARTBEATS: Final = frozenset({Api.HEARTBEAT, Api.CONSUMER_GROUP_HEARTBEAT})
+"""What a member sends again and again."""
+
 _CORRELATION_AT: Final = 8  # behind length, API key and version
 _CORRELATION_END: Final = 12
 _LENGTH_END: Final = 4  # of an answer, whose correlation id comes next
@@ -40,8 +42,8 @@ class RepeatedFrame:
 
     @classmethod
     def of(cls, data: bytes, arrived: IncomingRequest, payload_size: int, arrival: Arrival) -> RepeatedFrame | None:
-        """Return what is kept of `data`, which held that one request; None where it is none that comes again and again, or the frame began earlier."""
-        if arrived.wire.api not in _REPEATED or len(data) > FRAME_BYTES_MAX or len(data) != payload_size + _LENGTH_END:
+        """Return what is kept of `data`, in which that heartbeat ended; None where it is long, or not all that there is."""
+        if len(data) > FRAME_BYTES_MAX or len(data) != payload_size + _LENGTH_END:
             return None
         return cls(arrived, arrival, arrived.wire.message, len(data), data[:_CORRELATION_AT], data[_CORRELATION_END:])
 

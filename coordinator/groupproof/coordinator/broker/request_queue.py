@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from groupproof.coordinator.broker.group_coordinators import Ticket
     from groupproof.coordinator.machine.incoming_request import IncomingRequest
 
-__all__ = ["INBOX_BYTES_MAX", "INBOX_FRAMES_MAX", "Inbox", "OpenRequest"]
+__all__ = ["INBOX_BYTES_MAX", "INBOX_FRAMES_MAX", "ConnectionEnd", "Inbox", "OpenRequest", "Unread"]
 
 INBOX_FRAMES_MAX = 256
 INBOX_BYTES_MAX = 1024 * 1024
@@ -31,6 +31,23 @@ class OpenRequest:
     arrived: IncomingRequest
     ticket: Ticket | None = None
     rest: bytes = b""
+
+
+class ConnectionEnd(Exception):
+    """The connection is over; `str()` is the reason. `is_fault` where the peer broke the protocol."""
+
+    def __init__(self, reason: str, *, is_fault: bool = False) -> None:
+        super().__init__(reason)
+        self.is_fault = is_fault
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """What could not be answered where it was read: requests with their sizes, then what `broke` the stream, or its end."""
+
+    arrived: list[tuple[IncomingRequest, int]]
+    broken: Exception | None = None
+    is_end: bool = False
 
 
 class Inbox(Generic[Item]):

@@ -99,7 +99,7 @@ class Coordinator:
         request = self._requests.get(type(message))
         if request is None:
             self._take_up_other(message, arrival)
-        elif self._repeats is None or not self._repeats.answer(request, message, arrival, now_ms, self._take_up):
+        elif self._repeats is None or request.at_rest is None or not self._repeats.answer(request, message, arrival, now_ms, self._take_up):
             self._take_up(request, message, arrival)
         if fires and timers.quiet_until_ms <= now_ms:
             self._fire(now_ms)
@@ -108,7 +108,7 @@ class Coordinator:
     def repeat(self, message: GroupRequest, arrival: Arrival, now_ms: int) -> GroupResponse | None:
         """Take up a heartbeat that changes nothing as `handle` does, for a caller who asks for no row; None, with nothing done, where it may be more."""
         request = self._requests.get(type(message))
-        if request is None or self._repeats is None or self._engine.timers.quiet_until_ms <= now_ms:
+        if request is None or request.at_rest is None or self._repeats is None or self._engine.timers.quiet_until_ms <= now_ms:
             return None
         self._come_to(now_ms)
         return self._repeats.repeat(request, message, arrival, now_ms)

@@ -1,0 +1,268 @@
+"""A connection that nobody hears answers a heartbeat from what it kept of the one before; byte for byte it says what one says that keeps nothing."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import pytest
+import trio
+import trio.testing
+from tests.coordinator.helpers import SUBSCRIBED, assigned, virtually
+
+from groupproof.coordinator.broker.broker import Broker
+from groupproof.coordinator.broker.reference_cluster import Cluster
+from groupproof.coordinator.broker.repeated_frames import FRAME_BYTES_MAX, RepeatedFrame
+from groupproof.coordinator.broker.sockets import Socket
+from groupproof.coordinator.machine.incoming_request import IncomingRequest
+from groupproof.coordinator.machine.machine_outputs import Arrival
+from groupproof.protocol.faults import Answer, Fault, Selector
+from groupproof.protocol.trace import Recorder
+from groupproof.protocol.vocabulary import Api, ErrorCode
+from groupproof.protocol.wire.message_codec import Framer, frame, read_request, read_response, write_answer, write_request
+from groupproof.protocol.wire.messages import HeartbeatResponse
+
+T = TypeVar("T")
+
+NAMES = ("a", "b")
+STEPS = 60
+VERSIONS = {Api.JOIN_GROUP: 3, Api.SYNC_GROUP: 3, Api.HEARTBEAT: 4}
+
+
+class Line(Socket):
+    """A socket in memory: what is fed is offered at once, and of what is sent the kernel takes `room` bytes at first."""
+
+    def __init__(self) -> None:
+        self.sent = b""
+        self.room = FRAME_BYTES_MAX
+        self._has_room = trio.Event()
+        self._has_room.set()
+        self._feed, self._fed = trio.open_memory_channel[bytes](100)
+
+    def feed(self, data: bytes) -> None:
+        self._feed.send_nowait(data)
+
+    def narrow(self, room: int) -> None:
+        self.room, self._has_room = room, trio.Event()
+
+    def widen(self) -> None:
+        self.room = FRAME_BYTES_MAX
+        self._has_room.set()
+
+    async def left(self, take: Callable[[bytes], T | None]) -> T:
+        while (left := take(await self._fed.receive())) is None:
+            pass
+        return left
+
+    def send_now(self, data: bytes) -> bytes:
+        self.sent += data[: self.room]
+        return data[self.room :]
+
+    async def send_all(self, data: bytes | bytearray | memoryview) -> None:
+        await self._has_room.wait()
+        self.sent += data
+
+    async def aclose(self) -> None:
+        await trio.lowlevel.checkpoint()
+
+
+class Pair:
+    """Two clusters of one broker that are fed the same: one is heard, so that it keeps no frame, the other is not."""
+
+    def __init__(self, nursery: trio.Nursery) -> None:
+        self.lines: list[dict[str, Line]] = []
+        self.clusters = []
+        self.ids = dict.fromkeys(NAMES, "")
+        self.generation = 0
+        for keeps in (True, False):
+            settings = {"group.initial.rebalance.delay.ms": 100}
+            cluster = Cluster(brokers=1, topics={"t": 2}, recorder=Recorder(lambda: 0, keeps=keeps), settings=settings)
+            nursery.start_soon(cluster.run)
+            lines = {name: Line() for name in NAMES}
+            for number, line in enumerate(lines.values()):
+                nursery.start_soon(cluster.serve_connection, 0, line, f"127.0.0.1:{number}")
+            self.clusters.append(cluster)
+            self.lines.append(lines)
+
+    async def feed(self, name: str, *pieces: bytes) -> None:
+        for piece in pieces:
+            for lines in self.lines:
+                lines[name].feed(piece)
+            await trio.testing.wait_all_tasks_blocked()
+        assert self.lines[0][name].sent == self.lines[1][name].sent, f"{name} is answered otherwise where nobody hears"
+
+    async def ask(self, name: str, api: Api, **body: Any) -> None:
+        await self.feed(name, frame(self.request(name, api, **body)))
+
+    def request(self, name: str, api: Api, correlation: int = 1, **body: Any) -> bytes:
+        who = {"group_id": "g", "member_id": self.ids[name], **body}
+        if api is not Api.JOIN_GROUP:
+            who = {"generation_id": self.generation, **who}
+        return write_request(api, VERSIONS[api], correlation, name, who)
+
+    def beat(self, name: str, correlation: int = 1, **body: Any) -> bytes:
+        return frame(self.request(name, Api.HEARTBEAT, correlation, **body))
+
+    def last(self, name: str, api: Api) -> Mapping[str, Any]:
+        return read_response(api, VERSIONS[api], self.answers(name)[-1])[1]
+
+    def answers(self, name: str) -> list[bytes]:
+        return Framer().feed(self.lines[1][name].sent)
+
+    async def form(self) -> None:
+        """Let both members join and sync, those as new ones that lost their sessions."""
+        protocols = ({"name": "range", "metadata": SUBSCRIBED},)
+        before = {name: len(self.answers(name)) for name in NAMES}
+        for name in NAMES:
+            await self.ask(name, Api.JOIN_GROUP, session_timeout_ms=10_000, rebalance_timeout_ms=5_000, protocol_type="consumer", protocols=protocols)
+        with trio.fail_after(60):
+            while any(len(self.answers(name)) == before[name] for name in NAMES):
+                await trio.sleep(0.1)
+        for name in NAMES:
+            answer = self.last(name, Api.JOIN_GROUP)
+            self.ids[name] = "" if answer["error_code"] == ErrorCode.UNKNOWN_MEMBER_ID else answer["member_id"]
+            self.generation = answer["generation_id"]
+        if not all(self.ids.values()):
+            await self.form()
+            return
+
+        shares = tuple({"member_id": member_id, "assignment": assigned(0)} for member_id in self.ids.values())
+        for name in NAMES:
+            await self.ask(name, Api.SYNC_GROUP, assignments=shares)
+        await trio.testing.wait_all_tasks_blocked()
+
+
+class History:
+    """What two members do, and what befalls them, drawn step by step; heartbeats are most of it."""
+
+    def __init__(self, pair: Pair, seed: int) -> None:
+        self.pair, self.draw = pair, random.Random(seed)
+
+    async def run(self) -> None:
+        await self.pair.form()
+        await self._beats("")
+        for _ in range(STEPS):
+            steps = (self._beats, self._beats_in_pieces, self._beats_twice, self._errs, self._is_struck, self._reads_late, self._sleeps)
+            await self.draw.choices(steps, (20, 3, 3, 3, 1, 1, 1))[0](self.draw.choice(NAMES))
+            await trio.sleep(self.draw.choice((0, 0.1, 1, 1, 2)))
+            if self.draw.random() < 0.15:
+                await self.pair.form()
+
+    def _beat(self, name: str, **body: Any) -> bytes:
+        return self.pair.beat(name, self.draw.randrange(1 << 31), **body)
+
+    async def _beats(self, _: str) -> None:
+        for name in NAMES:
+            await self.pair.feed(name, self._beat(name))
+
+    async def _beats_in_pieces(self, name: str) -> None:
+        data, at = self._beat(name), self.draw.randrange(1, 30)
+        await self.pair.feed(name, data[:at], data[at:])
+
+    async def _beats_twice(self, name: str) -> None:
+        await self.pair.feed(name, self._beat(name) + self._beat(name))
+
+    async def _errs(self, name: str) -> None:
+        wrong = {"generation_id": self.pair.generation - 1} if self.draw.random() < 0.5 else {"member_id": self.pair.ids[name][:-1] + "x"}
+        await self.pair.feed(name, self._beat(name, **wrong))
+
+    async def _is_struck(self, name: str) -> None:
+        fault = Fault(name="f", selector=Selector(api="Heartbeat", client=name, nth=2), action=Answer(error_code=ErrorCode.NOT_COORDINATOR))
+        for cluster in self.pair.clusters:
+            cluster.arm(fault)
+        for _ in range(3):
+            await self._beats(name)
+        for cluster in self.pair.clusters:
+            cluster.heal("f")
+
+    async def _reads_late(self, name: str) -> None:
+        """Let the kernel take a part of each answer for a while: what comes next waits for the rest."""
+        room = self.draw.choice((0, 5))
+        for lines in self.pair.lines:
+            lines[name].narrow(room)
+        await self._beats(name)
+        await self._beats(name)
+        for lines in self.pair.lines:
+            lines[name].widen()
+        await trio.testing.wait_all_tasks_blocked()
+        await self._beats(name)
+
+    async def _sleeps(self, _: str) -> None:
+        await trio.sleep(self.draw.choice((5, 11)))
+
+
+@pytest.mark.parametrize("seed", range(8))
+@virtually
+async def test_what_is_kept_of_a_heartbeat_changes_no_byte_of_any_answer(seed: int) -> None:
+    repeated: list[bool] = []
+    repeat = Broker.repeat
+
+    def counted(broker: Broker, message: Any, arrival: Arrival) -> Any:
+        answer = repeat(broker, message, arrival)
+        repeated.append(answer is not None)
+        return answer
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Broker, "repeat", counted)
+        async with trio.open_nursery() as nursery:
+            await History(Pair(nursery), seed).run()
+            nursery.cancel_scope.cancel()
+
+    assert sum(repeated) > STEPS // 4, "few heartbeats are answered from what was kept: the history shows nothing"
+    assert not all(repeated), "the machine is never in between"
+
+
+@virtually
+async def test_a_heartbeat_behind_a_part_of_a_frame_is_read_as_the_rest_of_it() -> None:
+    async with trio.open_nursery() as nursery:
+        pair = Pair(nursery)
+        await pair.form()
+        beat = pair.beat("a")
+        inner = frame(pair.request("a", Api.HEARTBEAT, 7, group_id="x" * (len(beat) - 8)))
+        at = inner.index(b"x" * 9)
+        await pair.feed("a", beat, beat)
+        before = len(pair.lines[1]["a"].sent)
+        await pair.feed("a", inner[:at], beat)
+        assert len(pair.lines[1]["a"].sent) == before, "the frame is not whole yet"
+        nursery.cancel_scope.cancel()
+
+
+def _frame_of(data: bytes, payload_size: int | None = None) -> RepeatedFrame | None:
+    arrived = IncomingRequest(read_request(data[4:], is_for_machine=True), {})
+    return RepeatedFrame.of(data, arrived, len(data) - 4 if payload_size is None else payload_size, Arrival(1, 4, "c", "/h"))
+
+
+def _beat(correlation: int = 1, member: str = "m", version: int = 4) -> bytes:
+    return frame(write_request(Api.HEARTBEAT, version, correlation, "c", {"group_id": "g", "generation_id": 1, "member_id": member}))
+
+
+@pytest.mark.parametrize(
+    ("other", "is_same"),
+    [
+        (_beat(-7), True),
+        (_beat(member="n"), False),
+        (_beat(member="mm"), False),
+        (_beat(version=3), False),
+        (_beat() + _beat(), False),
+        (_beat()[:-1], False),
+    ],
+)
+def test_a_frame_is_the_same_if_it_differs_in_its_correlation_id_alone(other: bytes, *, is_same: bool) -> None:
+    kept = _frame_of(_beat())
+
+    assert kept is not None
+    assert kept.is_in(other) == is_same
+
+
+def test_an_answer_is_what_the_codec_writes_and_another_one_is_written_anew() -> None:
+    kept = _frame_of(_beat())
+    assert kept is not None
+    for answer in (HeartbeatResponse(), HeartbeatResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS), HeartbeatResponse()):
+        for correlation in (0, 5, -1):
+            assert kept.answered(_beat(correlation), answer) == write_answer(answer, 4, correlation)
+
+
+def test_neither_a_long_frame_nor_the_end_of_one_is_kept() -> None:
+    assert _frame_of(_beat(member="m" * FRAME_BYTES_MAX)) is None
+    assert _frame_of(_beat(), payload_size=len(_beat())) is None
