@@ -16,9 +16,8 @@ counts. What matters are the ratios within one run, never a rate alone.
 epoch 0 until all members are at one epoch and own every partition of a topic once, with one heartbeat of each member a round, and nothing else rebalances.
 Aims there: heartbeats by processor time as Apache Kafka's, and a group of 1,000 members formed no slower.
 
-Aims: 0.8 of kfake's heartbeats, and a rebalance of 1,000 members no slower than Apache Kafka's. Each run says by which ratio they are met or
-missed. A heartbeat costs little more than kfake's at 1 member and about twice as much beyond; where the time goes, and why it is left there, is
-decision 0010.
+Aims: kfake's heartbeats by processor time, and a rebalance of 1,000 members no slower than Apache Kafka's. Each run says by which ratio they are
+met or missed; what a heartbeat costs, and where the rest is, is decision 0052.
 
 The generator is not what is measured: it has a ceiling of its own against a trivial echo, in the table, and the share of the time in which it
 was busy at all stands in the last row. The echo by trio reads and writes as the coordinator does, and does nothing else: that is what the
@@ -60,7 +59,6 @@ PIPELINED: Final = 64
 ROUNDS: Final = 3
 SECONDS: Final = 2.0
 WARM_S: Final = {"classic": 1.0, "consumer": 5.0}
-HEARTBEATS_AIM: Final = 0.8
 _KINDS: Final = (("beats", ""), ("beats", " a CPU s"), ("form", ""), ("form", " in CPU"), ("rebalance", ""), ("rebalance", " in CPU"))
 _SETTINGS: Final = {"group.initial.rebalance.delay.ms": 0}
 
@@ -181,12 +179,12 @@ def aims(subjects: Sequence[Measured], sizes: Sequence[int], dialect: str = "cla
     """Return what is aimed at with the ratio that was measured, and whether that is enough; what was not measured is left out."""
     by_name = {subject.name: subject for subject in subjects}
     kafka = next((name for name in by_name if name.startswith(KAFKA)), "")
-    other, beats_aim, work = ("kfake", HEARTBEATS_AIM, "rebalance") if dialect == "classic" else (kafka, 1.0, "form")
+    other, work = ("kfake", "rebalance") if dialect == "classic" else (kafka, "form")
     found: list[tuple[str, float, bool]] = []
     for size in sizes:
         for name in ("", " a CPU s"):
             if (ratio := _ratio(by_name, f"beats {size}{name}", other)) is not None:
-                found.append((f"heartbeats of {size}{name}: groupproof / {other} >= {beats_aim}", ratio, ratio >= beats_aim))
+                found.append((f"heartbeats of {size}{name}: groupproof / {other} >= 1", ratio, ratio >= 1))
     for name in ("", " in CPU"):
         if (ratio := _ratio(by_name, f"{work} {max(sizes)}{name}", kafka)) is not None:
             found.append((f"{work} of {max(sizes)}{name}: groupproof / {kafka} <= 1", ratio, ratio <= 1))
