@@ -23,6 +23,7 @@ from groupproof.harness.model.errors import KitFailure
 from groupproof.harness.model.evidence import Evidence
 from groupproof.harness.model.plan import Await, Command, Member, Pass, Plan, Stable, Start
 from groupproof.harness.model.verdicts import Finding, Level, Proof, Verdict
+from groupproof.harness.running.canary import Canary
 from groupproof.harness.running.case_runner import BLURRED_MAX, Progress, Runner
 from groupproof.harness.running.plans.client_stage import Stage
 from groupproof.harness.running.runs.case_durations import shipped_durations
@@ -140,6 +141,34 @@ def test_in_real_time_a_case_of_which_clients_made_more_than_its_plan_says_begin
     trio.run(Runner(Listed(), jobs=1, say=lambda *_: None).run, (longer_by_plan, long_for_clients))
 
     assert order == [long_for_clients.id, longer_by_plan.id]
+
+
+def test_where_the_machine_bears_the_jobs_a_whole_run_lasts_little_longer_than_its_longest_case() -> None:
+    """The clients' durations, measured once, pass in virtual time; the kit is never late, so that the pace lets one more in each moment."""
+    seconds = shipped_durations("client")
+
+    class Passing:
+        is_virtual = False
+        canary = Canary()
+
+        async def play(self, case: Case, *, key: str, alone: bool = False) -> Play:
+            await trio.sleep(seconds.get(case.id, 0))
+            raise KitFailure("has passed")
+
+        def judge(self, case: Case, trace: Trace) -> Judgement:
+            raise AssertionError(case.id)
+
+    runner = Runner(Passing(), jobs=64, say=lambda *_: None)
+
+    async def main() -> float:
+        began = trio.current_time()
+        await runner.run(CASES)
+        return trio.current_time() - began
+
+    lasted = trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0))
+    longest = max(result.duration_s for result in runner.results)
+    assert len(runner.results) == len(CASES)
+    assert lasted <= 1.2 * longest
 
 
 def test_absence_is_looked_for_three_times_under_the_same_schedule() -> None:

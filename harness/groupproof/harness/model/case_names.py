@@ -141,8 +141,9 @@ def _several(words: tuple[str, ...], count: int, seed: int) -> list[str]:
 def _group(group: str, seed: int) -> str:
     """Draw a name for a group that has the same node as `group` for its coordinator."""
     (word,) = _several(_GROUPS, 1, seed)
+    place = _place(group)
     tries = (f"{word}-{_number(seed, f'{group}/{count}') & 0xFFFF:04x}" for count in range(1 << 16))
-    return next(name for name in tries if _place(name) == _place(group))
+    return next(name for name in tries if _place(name) == place)
 
 
 def _place(group: str) -> int:
@@ -210,6 +211,7 @@ class _Words:
         self._names = names
         self._codes = codes
         self._within = within
+        self._texts: dict[str, str] = {}
         self._framed = {_framed(old): _framed(new) for old, new in names.items()}
         self._code_pattern = re.compile("|".join(rf"(?<!\d){code}(?!\d)" for code in codes)) if codes else None
 
@@ -217,7 +219,7 @@ class _Words:
         is_told = obs.who in ("shim", "kit")
         if is_told and obs.body.get("name") == NAMES:
             return obs
-        return replace(
+        return msgspec.structs.replace(
             obs,
             group=self.value(obs.group),
             member=self.value(obs.member),
@@ -230,22 +232,33 @@ class _Words:
 
     def value(self, value: Any, *, is_code: bool = False) -> Any:
         """Return the value with other names in it; a number is a code where its key says so."""
+        if value is None or (type(value) is int and not is_code):
+            return value
         if isinstance(value, str):
             return self._text(value)
+        if type(value) is dict:
+            return self._entries(value)
         if isinstance(value, bytes):
             return self._blob(value)
         if isinstance(value, Mapping):
-            return {self.value(key): self.value(item, is_code=_is_code(key)) for key, item in value.items()}
+            return self._entries(value)
         if isinstance(value, list | tuple):
             return type(value)(self.value(item) for item in value)
         return self._codes.get(value, value) if is_code and isinstance(value, int) else value
 
+    def _entries(self, entries: Mapping[Any, Any]) -> dict[Any, Any]:
+        return {self.value(key): self.value(item, is_code=bool(self._codes) and _is_code(key)) for key, item in entries.items()}
+
     def _text(self, text: str) -> str:
         if not self._within:
             return self._names.get(text, text)
-        for old, new in self._names.items():
-            text = text.replace(old, new)
-        return text
+        renamed = self._texts.get(text)  # a trace has few texts, each of them many times
+        if renamed is None:
+            renamed = text
+            for old, new in self._names.items():
+                renamed = renamed.replace(old, new)
+            self._texts[text] = renamed
+        return renamed
 
     def _with_codes(self, value: Any) -> Any:
         """Return what a shim tells with other codes in its texts: `CODE_4711` is a code, whatever is written around the number."""
