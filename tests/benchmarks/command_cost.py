@@ -85,8 +85,8 @@ def _ended(arguments: Sequence[str]) -> dict[str, Any]:
     """Return what the program tells at its end; bytecode is kept where the environment says so, and beside the sources where it says nothing."""
     env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     done = subprocess.run([sys.executable, "-c", _PROGRAM, *arguments], capture_output=True, text=True, check=True, env=env)
-    told: dict[str, Any] = json.loads(done.stderr.splitlines()[-1])
-    return told
+    at_the_end: dict[str, Any] = json.loads(done.stderr.splitlines()[-1])
+    return at_the_end
 
 
 def main() -> int:
