@@ -123,7 +123,7 @@ def _bumps_at_once(engine: EffectContext, group: ConsumerGroup, regex: str) -> b
 def _changes_the_assignor(engine: EffectContext, event: ConsumerGroupEvent, member: ConsumerMember, assignor: str | None) -> bool:
     """Let the member vote anew where it names an assignor; tell whether the group has another one for that (4.4: `hasPreferredServerAssignorChanged`).
 
-    Kafka holds the votes in two kinds of maps, which may have assignors with as many votes in another order. Then every heartbeat bumps, as long as they are level.
+    Kafka holds the votes in two kinds of maps, which may have assignors with one vote each in another order. Then every heartbeat for one of them bumps, as long as they are level.
     """
     group, default, choices = group_of(event), consumer_settings(engine.settings).assignors[0], engine.choices
     if len(group.votes) < 2 and assignor in (None, member.assignor):
