@@ -313,6 +313,7 @@ _PACE: Final = (
         join("a"),
         leave("a"),
         join("b", code=0),
+        describe("z", code=0),
         ASSIGNMENT_PAUSE,
         beat("b", code=0),
         settings=PACED,

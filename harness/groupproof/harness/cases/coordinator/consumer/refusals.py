@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from groupproof.harness.cases.coordinator.consumer.consumer_builders import QUICK, SMALL, consumer_case
+from groupproof.harness.cases.coordinator.consumer.consumer_builders import QUICK, SMALL, TOPICS_KNOWN, consumer_case
 from groupproof.harness.cases.coordinator.coordinator_case_builders import Steps
 from groupproof.harness.model import script_builders as classic
 from groupproof.harness.model.case import Case
@@ -117,4 +117,5 @@ CASES: Final[tuple[Case, ...]] = (
     *(_refused(state, api) for api in _ASKED for state in _STATES),
     _when_full("stable", *_FULL),
     _when_full("reconciling", join("a"), join("b"), join("c")),
+    _when_full("assigning", join("a"), join("b"), join("c", names=None, regex="{t}"), TOPICS_KNOWN),
 )
