@@ -16,8 +16,10 @@ from groupproof.protocol.rules.coverage import (
     gaps,
     judged,
     listed,
+    milder,
     unaccounted,
     unasked,
+    unasked_milder,
     unexplained,
     unjudged,
     witnesses,
@@ -101,3 +103,14 @@ def test_every_must_of_kip_848s_coordinators_is_asked_by_a_case_or_says_why_not(
     monkeypatch.setattr(coverage, "unasked", tuple)
     assert unaccounted() == [id for id in binding_coordinators() if id in reasons]
     assert "CGH-36" in unaccounted()
+
+
+def test_what_is_no_must_of_kip_848_is_asked_by_a_case_or_says_why_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    reasons = [id for gap in unasked_milder() for id in gap.ids]
+    assert len(reasons) == len(set(reasons))
+    assert set(reasons) <= set(milder())
+    assert len(milder()) == 126
+
+    monkeypatch.setattr(coverage, "unasked_milder", tuple)
+    assert unaccounted() == [id for id in milder() if id in reasons]
+    assert {"CGC-09", "CGX-29"} <= set(unaccounted())

@@ -17,7 +17,9 @@ from groupproof.protocol.rules.coverage import (
     gaps,
     judged,
     listed,
+    milder,
     unasked,
+    unasked_milder,
     unjudged,
     witnesses,
 )
@@ -51,10 +53,20 @@ _COORDINATOR_MUSTS: Final = """\
 `unjudged_coordinators.toml` says why.
 """
 
+_MILDER: Final = """\
+## SHOULDs and INFOs of KIP-848 that no case asks
+
+{asked} of {all} requirements of KIP-848's protocol that are no MUST, of either side, are judged or listed by a case. Of the others, `unjudged_milder.toml` says why.
+"""
+
 
 def coverage_markdown() -> str:
     """Return the counts by section, then what no case judges and what has no witness, by reason."""
-    lines = [generated("witnesses.json, judged.json, unwitnessed.toml, unjudged.toml and unjudged_coordinators.toml"), "", _HEAD.format(**_counts())]
+    lines = [
+        generated("witnesses.json, judged.json, unwitnessed.toml, unjudged.toml, unjudged_coordinators.toml and unjudged_milder.toml"),
+        "",
+        _HEAD.format(**_counts()),
+    ]
     titles = ("section", "requirements", "with a witness", "judged in a client", "judged in a coordinator", "with a rule of the tables")
     lines += table(titles, _sections())
     bound = binding_clients()
@@ -62,6 +74,8 @@ def coverage_markdown() -> str:
     lines += _gaps(unjudged())
     lines += [_COORDINATOR_MUSTS.format(asked=len(binding_coordinators()) - sum(len(gap.ids) for gap in unasked()), all=len(binding_coordinators()))]
     lines += _gaps(unasked())
+    lines += [_MILDER.format(asked=len(milder()) - sum(len(gap.ids) for gap in unasked_milder()), all=len(milder()))]
+    lines += _gaps(unasked_milder())
     lines += ["## Without a witness", "", *(_gaps(gaps()) or ["Nothing.", ""])]
     return "\n".join(lines).rstrip() + "\n"
 

@@ -36,8 +36,10 @@ __all__ = [
     "gaps",
     "judged",
     "listed",
+    "milder",
     "unaccounted",
     "unasked",
+    "unasked_milder",
     "unexplained",
     "unjudged",
     "witnesses",
@@ -105,6 +107,19 @@ def unasked() -> tuple[Gap, ...]:
     return tuple(Gap(needs=gap.needs, why=gap.why, ids=ids) for gap, ids in found if ids)
 
 
+@cache
+def unasked_milder() -> tuple[Gap, ...]:
+    """Return the SHOULDs and INFOs of KIP-848 that no case judges or lists, by reason; what a case came to ask meanwhile is left out."""
+    open_ids = frozenset(milder()) - _asked()
+    found = ((gap, tuple(id for id in gap.ids if id in open_ids)) for gap in _gaps("unjudged_milder.toml"))
+    return tuple(Gap(needs=gap.needs, why=gap.why, ids=ids) for gap, ids in found if ids)
+
+
+def milder() -> tuple[str, ...]:
+    """Return what of KIP-848's protocol is no MUST, on either side."""
+    return tuple(requirement.id for requirement in requirements() if requirement.side and requirement.level is not Level.MUST)
+
+
 def binding_coordinators() -> tuple[str, ...]:
     """Return the MUSTs of KIP-848's protocol on the coordinator's side. Of the classic ones the oracle holds each answer against the rules, as of these."""
     bound = (requirement for requirement in requirements() if requirement.side in ("coordinator", "both"))
@@ -156,14 +171,21 @@ def _of_cases() -> Mapping[str, Mapping[str, Mapping[str, list[str]]]]:
 
 
 def unaccounted() -> list[str]:
-    """Return the MUSTs on the client's side that neither a case judges nor a reason explains, and those that have both or two; then those of KIP-848's coordinators.
+    """Return the MUSTs on the client's side that neither a case judges nor a reason explains, and those that have both or two; then those of KIP-848's coordinators, then what is no MUST of KIP-848's.
 
     A coordinator's case judges what it lists: the oracle holds every field of its answers.
     """
     explained = [id for gap in unjudged() for id in gap.ids] + list(judged()["client"])
     asked = {*judged()["coordinator"], *listed()["coordinator"], *(id for gap in unasked() for id in gap.ids)}
     of_clients = [binding_client for binding_client in binding_clients() if explained.count(binding_client) != 1]
-    return [*of_clients, *(binding_coordinator for binding_coordinator in binding_coordinators() if binding_coordinator not in asked)]
+    of_coordinators = [binding_coordinator for binding_coordinator in binding_coordinators() if binding_coordinator not in asked]
+    milder_reasons = {id for gap in unasked_milder() for id in gap.ids}
+    return [*of_clients, *of_coordinators, *(id for id in milder() if id not in milder_reasons and id not in _asked())]
+
+
+def _asked() -> frozenset[str]:
+    """Return what a case of either side judges or lists."""
+    return frozenset(id for by_side in (judged(), listed()) for side in SIDES for id in by_side[side])
 
 
 def _turned(ids_by_case: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[str]]:

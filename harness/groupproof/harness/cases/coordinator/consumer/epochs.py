@@ -21,7 +21,7 @@ _JOINS: Final = (
     consumer_case(
         "join/first-member",
         "makes the group and the member in one round trip, and gives it everything",
-        ("CGM-01", "CGM-02", "CGM-03", "CGM-04", "CGM-08"),
+        ("CGM-01", "CGM-02", "CGM-03", "CGM-04", "CGM-05", "CGM-08"),
         join("a", code=0),
         describe("z", code=0),
     ),

@@ -41,7 +41,7 @@ _ORDERS: Final = (
     consumer_case(
         "reconcile/silence-is-no-acknowledgement",
         "takes a heartbeat that says nothing of partitions for no acknowledgement",
-        ("CGR-04", "CGR-03", "CGR-09"),
+        ("CGR-04", "CGR-03", "CGR-09", "CGR-33"),
         ordered(),
         beat("a", code=0),
         beat("b", code=0),
