@@ -20,7 +20,7 @@ IS_FAST: Final = bool(os.environ.get("GROUPPROOF_FAST"))
 
 LONG: Final = ("slow", "java", "docker", "network")
 PARAMETERS_MAX: Final = 12
-SHARE: Final = 8
+SHARE: Final = 10
 """Of a test with more parameters one in so many runs."""
 
 SLOW_S: Final = 0.7

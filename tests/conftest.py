@@ -20,7 +20,8 @@ from tests.soaking import NAME, SEED, SOAKS, replay_line
 settings.register_profile("local", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("soak", settings.get_profile("local"), database=None, print_blob=True)
 settings.register_profile("gate", settings.get_profile("soak"), derandomize=True)
-settings.load_profile("soak" if SOAKS else "gate" if os.environ.get("CI") else "local")
+settings.register_profile("fast", settings.get_profile("local"), max_examples=25)
+settings.load_profile("soak" if SOAKS else "gate" if os.environ.get("CI") else "fast" if IS_FAST else "local")
 
 
 @pytest.hookimpl(tryfirst=True)
