@@ -9,12 +9,11 @@ import re
 import statistics
 import tokenize
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 ROOT = Path(__file__).parents[1]
 COMPONENTS = ("protocol", "coordinator", "clients", "harness", "chaos")
@@ -98,9 +97,7 @@ REASONED = re.compile(r"#\s*(type:\s*ignore\[[\w, -]+\]|noqa:\s*[A-Z]+\d+(?:,\s*
 EXEMPTION = re.compile(r"#\s*(type:\s*ignore|noqa)")
 REASON_WORDS_MIN = 2
 
-OF_INTEREST = (
-    ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.arg, ast.Name, ast.Attribute, ast.Call, ast.Import, ast.ImportFrom,
-)  # fmt: skip
+Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def _relative(path: Path) -> str:
@@ -151,39 +148,27 @@ def _syntax(name: str) -> Syntax:
 
 def _syntax_of(text: str) -> Syntax:
     tree = ast.parse(text)
-    nodes = _nodes_by_type(tree)
-    functions: list[Any] = [*nodes[ast.FunctionDef], *nodes[ast.AsyncFunctionDef]]
-    arguments = {node.arg for node in nodes[ast.arg]}
-    stored = [node for node in nodes[ast.Name] if isinstance(node.ctx, ast.Store)]
-    fields = {id(target) for node in nodes[ast.ClassDef] for line in node.body for target in _targets(line)}
-    set_attributes = {node.attr for node in nodes[ast.Attribute] if isinstance(node.ctx, ast.Store)}
-    calls = [node.func for node in nodes[ast.Call] if isinstance(node.func, ast.Attribute) and node.func.attr == "sleep"]
+    nodes = tuple(ast.walk(tree))
+    functions = [node for node in nodes if isinstance(node, Function)]
+    classes = [node for node in nodes if isinstance(node, ast.ClassDef)]
+    arguments = {node.arg for node in nodes if isinstance(node, ast.arg)}
+    stored = [node for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
+    fields = {id(target) for node in classes for line in node.body for target in _targets(line)}
+    calls = [node.func for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "sleep"]
     return Syntax(
         is_described=bool(ast.get_docstring(tree)),
         offers="__all__" in {target.id for node in tree.body for target in _targets(node) if isinstance(target, ast.Name)},
-        functions=tuple((node.name, node.lineno, node.end_lineno) for node in functions),
-        bound_names=frozenset({*(node.name for node in (*functions, *nodes[ast.ClassDef])), *arguments, *(node.id for node in stored)}),
+        functions=tuple((node.name, node.lineno, node.end_lineno or node.lineno) for node in functions),
+        bound_names=frozenset({*(node.name for node in (*functions, *classes)), *arguments, *(node.id for node in stored)}),
         variables=frozenset({*arguments, *(node.id for node in stored if id(node) not in fields)}),
-        attributes=frozenset({*(node.id for node in stored if id(node) in fields), *set_attributes}),
+        attributes=frozenset({*(node.id for node in stored if id(node) in fields), *_set_attributes(nodes)}),
         sleeps=frozenset(map(ast.unparse, calls)),
-        imports=frozenset(name for node in (*nodes[ast.Import], *nodes[ast.ImportFrom]) for name in _imports(node)),
+        imports=frozenset(name for node in nodes for name in _imports(node)),
     )
 
 
-def _nodes_by_type(tree: ast.AST) -> dict[type, list[Any]]:
-    """Return all that is of interest in one go: there are two million nodes. What says whether a name is read or set has no nodes in it."""
-    found: dict[type, list[Any]] = {kind: [] for kind in OF_INTEREST}
-    left: list[Any] = [tree]
-    while left:
-        node = left.pop()
-        if type(node) in found:
-            found[type(node)].append(node)
-        for value in vars(node).values():
-            if type(value) is list:
-                left += [item for item in value if isinstance(item, ast.AST)]
-            elif isinstance(value, ast.AST) and not isinstance(value, ast.expr_context):
-                left.append(value)
-    return found
+def _set_attributes(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    return (node.attr for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store))
 
 
 def _imports(node: ast.AST) -> Iterator[str]:
