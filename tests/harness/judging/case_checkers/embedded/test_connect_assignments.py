@@ -36,8 +36,10 @@ def gives(*assigned: TopicPartition, revoked: Jobs = (), leader: str = ID, url: 
     return ConnectAssignment(leader=leader, leader_url=url, assigned=assigned, revoked=revoked, **{"offset": 1, "version": 1, **fields})
 
 
-def leads(story: Story, running: Mapping[str, Jobs], dealt: Mapping[str, ConnectAssignment], *, version: int = 1, offset: int = 1) -> None:
-    """Let m0 lead a generation of members that run this, and hand this out."""
+def leads(
+    story: Story, running: Mapping[str, Jobs], dealt: Mapping[str, ConnectAssignment], *, version: int = 1, offset: int = 1, until_ms: float | None = None
+) -> None:
+    """Let m0 lead a generation of members that run this, and hand this out, `until_ms` at the latest."""
     members = [
         {
             "member_id": name,
@@ -52,6 +54,8 @@ def leads(story: Story, running: Mapping[str, Jobs], dealt: Mapping[str, Connect
     join = story.request(Api.JOIN_GROUP, member=ID, body={"protocol_type": "connect"})
     body = {"member_id": ID, "leader": ID, "protocol_name": CONNECT_PROTOCOLS[version], "members": members}
     story.answer(join, member=ID, generation=1, body=body)
+    if until_ms is not None:
+        story.at(until_ms)
     assignments = [{"member_id": name, "assignment": encode_connect_assignment(item)} for name, item in dealt.items()]
     story.answer(story.request(Api.SYNC_GROUP, member=ID, generation=1, body={"assignments": assignments}), member=ID, generation=1, body={})
 
@@ -145,6 +149,17 @@ def lost(first: ConnectAssignment, later_ms: float, later: ConnectAssignment) ->
 )
 def test_what_was_lost_waits_for_the_delay(first: ConnectAssignment, later_ms: float, later: ConnectAssignment, expected: Verdict) -> None:
     assert verdict(keeps_lost_jobs_back("m0", 1_000, after="left"), lost(first, later_ms, later)) is expected
+
+
+def test_the_delay_runs_from_when_the_leader_could_compute_not_from_its_late_sync() -> None:
+    story = Story()
+    leads(story, {ID: (ONE,), OTHER: (TWO,)}, {ID: gives(), OTHER: gives()})
+    story.mark("left")
+    leads(story, {ID: (ONE,)}, {ID: gives(delay_ms=1_000)}, until_ms=300)
+    story.at(1_000)
+    leads(story, {ID: (ONE,)}, {ID: gives(TWO)})
+
+    assert verdict(keeps_lost_jobs_back("m0", 1_000, after="left"), story) is Verdict.OK
 
 
 def test_a_delay_that_no_other_rebalance_met_shows_nothing_of_its_counting_down() -> None:

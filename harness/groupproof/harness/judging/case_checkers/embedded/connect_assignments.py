@@ -169,11 +169,12 @@ def keeps_lost_jobs_back(client: str, max_delay_ms: int, *, after: str, counts_d
 
 
 def _waits(claim: Claim, rounds: list[Dealt], lost: Jobs, max_delay_ms: int, *, counts_down: bool) -> Iterator[Finding]:
-    first = rounds[0].sync
+    # The delay runs from when the leader computes (IncrementalCooperativeAssignor.handleLostAssignments): between its JoinGroup answer and its SyncGroup.
+    began, first = rounds[0].join, rounds[0].sync
     if not any(deal.delay_ms > 0 for deal in rounds):
         yield claim.failed("It gave no delay.", first)
         return
-    waiting = [deal for deal in rounds if elapsed_ms(first, deal.sync) < max_delay_ms - SLACK_MS]
+    waiting = [deal for deal in rounds if elapsed_ms(began, deal.sync) < max_delay_ms - SLACK_MS]
     for deal in waiting:
         left_ms = max_delay_ms - elapsed_ms(first, deal.sync)
         if early := lost & deal.results():

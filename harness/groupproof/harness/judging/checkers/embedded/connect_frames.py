@@ -30,8 +30,9 @@ Jobs = frozenset[TopicPartition]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dealt:
-    """What a leader's SyncGroup hands out. `version` is that of the agreed protocol; `states` are what the members had said to it."""
+    """What a leader's SyncGroup hands out. `version` is that of the agreed protocol; `states` are what the members had said in `join`, its answer."""
 
+    join: Observation
     sync: Observation
     leader: str
     version: int
@@ -100,6 +101,7 @@ def dealt(ev: Evidence, client: str, after: str | int | None = None, before: str
     """Yield what `client` handed out as a leader: its SyncGroups in generations that it was told to lead."""
     for sync, answer in syncs_of_leader(ev, client, after, before):
         yield Dealt(
+            join=answer,
             sync=sync,
             leader=answer.member or "",
             version=_version(answer.body.get("protocol_name")),
