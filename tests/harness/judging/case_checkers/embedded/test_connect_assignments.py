@@ -37,7 +37,13 @@ def gives(*assigned: TopicPartition, revoked: Jobs = (), leader: str = ID, url: 
 
 
 def leads(
-    story: Story, running: Mapping[str, Jobs], dealt: Mapping[str, ConnectAssignment], *, version: int = 1, offset: int = 1, until_ms: float | None = None
+    story: Story,
+    running: Mapping[str, Jobs],
+    dealt: Mapping[str, ConnectAssignment],
+    *,
+    version: int = 1,
+    offset: int = 1,
+    until_ms: float | None = None,
 ) -> None:
     """Let m0 lead a generation of members that run this, and hand this out, `until_ms` at the latest."""
     members = [
