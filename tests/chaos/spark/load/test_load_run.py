@@ -84,7 +84,7 @@ def test_an_interruption_lets_members_leave_and_seals_what_was_seen(tmp_path: Pa
 
 @pytest.mark.slow
 def test_a_second_run_goes_on_with_the_plan_where_the_first_stood(tmp_path: Path) -> None:
-    wanted = order(members=2, tasks=1, duration_s=3.0)
+    wanted = order(members=2, tasks=1, duration_s=6.0)
     first = LoadSession.open(tmp_path, wanted)
     first.passed(2.0)
 
