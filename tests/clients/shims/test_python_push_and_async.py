@@ -14,7 +14,7 @@ from groupproof_shim import AsyncMember, Lines, Partition, PushMember, Ranges, S
 
 T0, T1 = ("t", 0), ("t", 1)
 RECORDS: Ranges = {T0: (0, 4, 5)}
-WITHIN_S = 30.0
+WITHIN_S = 300.0
 
 
 class Written(Lines):

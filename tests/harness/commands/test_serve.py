@@ -46,7 +46,7 @@ async def visit(bootstrap: str) -> None:
     import json
 
     await sender.send(json.dumps({"id": 1, "command": "subscribe", "member": "shop", **fields}))
-    with trio.fail_after(30):
+    with trio.fail_after(300):
         await run_shim(aiter(lines), emit, trio.open_tcp_stream, seed=1)
 
 

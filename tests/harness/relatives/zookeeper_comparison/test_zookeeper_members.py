@@ -22,8 +22,10 @@ PARTITIONS = 4
 @NEEDS_JAVA
 @pytest.mark.requirement("ZK-70", "ZK-73")
 def test_each_churn_of_real_members_costs_every_member_a_rebalance(tmp_path: Path) -> None:
+    session_ms = 5_000  # so long that none ends since the machine was busy
+
     async def live() -> None:
-        common = Common(partitions=PARTITIONS, session_ms=1_000, pace_ms=0, wait_ms=200, backoff_ms=300)
+        common = Common(partitions=PARTITIONS, session_ms=session_ms, pace_ms=0, wait_ms=200, backoff_ms=300)
         async with real_zookeeper(tmp_path) as server, reference_cluster(PARTITIONS, brokers=1) as (cluster, network):
             hosts = f"{server.address[0]}:{server.address[1]}/side"
             addresses = {cluster.nodes[0]: network.addresses[0]}
@@ -35,9 +37,9 @@ def test_each_churn_of_real_members_costs_every_member_a_rebalance(tmp_path: Pat
                 assert all(row.rebalances >= row.members - (row.churn == "crash") for row in rows)
                 assert all(row.events >= 2 for row in rows)
                 assert rows[2].stable_ms is not None
-                assert rows[2].stable_ms >= 600  # a session after its last ping, of which there is one every third of a session
+                assert rows[2].stable_ms >= 0.6 * session_ms  # a session after its last ping, of which there is one every third of a session
 
-                assert await until_stable(side, 20, 0.2) is not None
+                assert await until_stable(side, 60, 0.2) is not None
                 side.commit()
                 await wait_for_a_second()
                 assert ledger.figures(0, 10**12).two_owners_ms == 0

@@ -42,7 +42,7 @@ def is_gone(pid: int) -> bool:
     try:
         waiting = select.poll()
         waiting.register(handle, select.POLLIN)
-        return bool(waiting.poll(10_000))
+        return bool(waiting.poll(300_000))
     finally:
         os.close(handle)
 
