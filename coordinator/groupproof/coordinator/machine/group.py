@@ -102,7 +102,7 @@ class Group:
         """Return the topics that the last generation subscribed to, None where they are not known (KIP-496)."""
         if not self.is_consumer or self.subscriptions is None:
             return None
-        read = [topics_of(subscription) for subscription in self.subscriptions]
+        read = [topics_of(subscription) for subscription in set(self.subscriptions)]
         subscriptions = [topics for topics in read if topics is not None]
         return frozenset[str]().union(*subscriptions) if len(subscriptions) == len(read) else None
 

@@ -248,7 +248,7 @@ def _joins_missing(event: Event) -> bool:
 def _subscription_breaks(event: Event) -> bool:
     group = event.existing_group
     staying = group.members.staying
-    return group.protocol_type == "consumer" and bool(staying) and any(map(breaks_the_reader, chosen_metadata(staying)))
+    return group.protocol_type == "consumer" and bool(staying) and any(map(breaks_the_reader, set(chosen_metadata(staying))))
 
 
 def _only_absent_static(event: Event) -> bool:

@@ -206,12 +206,11 @@ def chosen_metadata(members: Sequence[Member]) -> list[bytes]:
 
 def leading_protocols(ballots: Iterable[tuple[JoinProtocol, ...]]) -> list[str]:
     """Return the protocols with most votes: each ballot's first among those that all ballots name (JOIN-32), in the order of their first votes."""
-    lists = [[protocol.name for protocol in ballot] for ballot in ballots]
-    candidates = set(lists[0]).intersection(*lists[1:])
-    votes: dict[str, int] = {}
-    for names in lists:
-        choice = next(name for name in names if name in candidates)
-        votes[choice] = votes.get(choice, 0) + 1
+    lists = Counter(tuple([protocol.name for protocol in ballot]) for ballot in ballots)  # most members of a large group name the same
+    candidates = set(next(iter(lists))).intersection(*lists)
+    votes: Counter[str] = Counter()
+    for names, members in lists.items():
+        votes[next(name for name in names if name in candidates)] += members
     most = max(votes.values())
     return [name for name, count in votes.items() if count == most]
 
