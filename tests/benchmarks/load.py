@@ -20,7 +20,7 @@ from groupproof.protocol.vocabulary import Api, ErrorCode, error_named
 from groupproof.protocol.wire.message_codec import Framer, frame, read_response, write_request, write_response
 from groupproof.protocol.wire.subscription import Assignment, Subscription, encode_assignment, encode_subscription
 
-__all__ = ["SENT_S", "VERSIONS", "Address", "Beats", "Group", "Member", "Unfit", "beat", "connected", "echoed"]
+__all__ = ["SENT_S", "VERSIONS", "Address", "Beats", "Expelled", "Group", "Member", "Unfit", "beat", "connected", "echoed"]
 
 Address = tuple[str, int]
 
@@ -37,6 +37,7 @@ BEATS_EACH_S: Final = 2_000
 """How many heartbeats a second a forming group sends in all, at most."""
 
 _READ_BYTES: Final = 1 << 18
+_PREFIX_BYTES: Final = 4  # the length of a frame
 _SUBSCRIBED: Final = encode_subscription(Subscription(topics=("t",), owned=(), user_data=None, version=1))
 _ASSIGNED: Final = encode_assignment(Assignment(partitions=(("t", 0),), user_data=None))
 _AGAIN: Final = frozenset({ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.ILLEGAL_GENERATION, ErrorCode.UNKNOWN_MEMBER_ID})
@@ -45,6 +46,10 @@ _AGAIN: Final = frozenset({ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.ILLEGAL_GE
 
 class Unfit(Exception):
     """The coordinator answered what a working group is never answered; `str()` says what."""
+
+
+class Expelled(Unfit):
+    """A member is to join again: its session was over, or its group rebalances. On a machine with other work that befalls one of a thousand."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -271,7 +276,7 @@ _ANSWERED: Final = {
 def beat(address: Address, frames: Sequence[bytes], answers: Sequence[bytes], *, seconds: float, in_flight: int = 1) -> Beats:
     """Send each of `frames` again and again over a connection of its own, `in_flight` at a time, and hold each answer against `answers`.
 
-    Raises `Unfit` for another answer, or none.
+    Raises `Unfit` for another answer, or none, and `Expelled` for one after which a member joins again.
     """
     with ExitStack() as stack:
         poller = stack.enter_context(select.epoll())
@@ -303,14 +308,19 @@ def _read(api: Api, payload: bytes) -> Mapping[str, Any]:
     """Return what a member asks of an answer; of all but JoinGroup's that is the code, which costs least to read by its place."""
     if api is Api.JOIN_GROUP:
         return read_response(api, VERSIONS[api], payload)[1]
-    return {"error_code": int.from_bytes(payload[8:10], "big", signed=True)}
+    return {"error_code": _code(payload)}
+
+
+def _code(payload: bytes) -> int:
+    return int.from_bytes(payload[8:10], "big", signed=True)
 
 
 def _whole(data: bytes, answer: bytes, rests: dict[int, bytes], fd: int) -> int:
     """Return how many whole answers there are, and keep the rest."""
     whole, rest = divmod(len(data), len(answer))
     if not data or data != (answer * (whole + 1))[: len(data)]:
-        raise Unfit(f"a Heartbeat was answered {data[:32].hex() or 'by a closed connection'}, {answer.hex()} is due")
+        kind = Expelled if _code(data[_PREFIX_BYTES:]) in _AGAIN else Unfit
+        raise kind(f"a Heartbeat was answered {data[:32].hex() or 'by a closed connection'}, {answer.hex()} is due")
     if rest:
         rests[fd] = data[-rest:]
     return whole

@@ -38,6 +38,16 @@ def answering(data: bytes) -> Iterator[Address]:
         thread.join()
 
 
+def expel(address: Address, group: Group) -> str:
+    """Remove the last member of a group, and return its id."""
+    lost = group.members[-1].member_id
+    leave = {"group_id": group.name, "members": ({"member_id": lost, "group_instance_id": None},)}
+    with socket.create_connection(address, timeout=10) as administrator:
+        administrator.sendall(frame(write_request(Api.LEAVE_GROUP, 3, 1, "administrator", leave)))
+        administrator.recv(1024)
+    return lost
+
+
 @pytest.fixture(scope="module")
 def address() -> Iterator[Address]:
     with served("consumer", 4) as bound:
@@ -76,15 +86,32 @@ def test_a_consumer_group_forms_and_beats_at_the_kit_s_own_coordinator(address: 
 def test_a_member_that_lost_its_session_joins_as_a_new_one(address: Address) -> None:
     with Group(address, "expelled", 3) as group:
         group.form()
-        lost = group.members[-1].member_id
-        leave = {"group_id": "expelled", "members": ({"member_id": lost, "group_instance_id": None},)}
-        with socket.create_connection(address, timeout=10) as administrator:
-            administrator.sendall(frame(write_request(Api.LEAVE_GROUP, 3, 1, "administrator", leave)))
-            administrator.recv(1024)
+        lost = expel(address, group)
         group.rebalance()
 
         assert group.members[-1].member_id not in ("", lost)
         assert len({member.generation for member in group.members}) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("times", "is_measured"), [(1, True), (2, False)])
+def test_a_group_that_lost_a_member_joins_again_once_and_is_measured_then(
+    address: Address, times: int, monkeypatch: pytest.MonkeyPatch, *, is_measured: bool
+) -> None:
+    expelled: list[str] = []
+    answers = Group.answers
+
+    def after_expulsion(group: Group) -> list[bytes]:
+        if len(expelled) < times:
+            expelled.append(expel(address, group))
+        return answers(group)
+
+    monkeypatch.setattr(Group, "answers", after_expulsion)
+    own = Measured("groupproof", address)
+    measure(own, 3, seconds=0.1, numbers=count(100 * times))
+
+    assert len(expelled) == times
+    assert ("beats 3" in own.values, own.faults == {}) == (is_measured, is_measured)
 
 
 @pytest.mark.slow
