@@ -17,7 +17,8 @@ from groupproof.coordinator.machine.variant import BentTimers
 
 __all__ = ["forked"]
 
-_TABLES: Final = frozenset({"_cells", "_before", "_forms"})
+_TABLES: Final = frozenset({"_cells", "_none", "_before", "_before_open", "_of_class", "_before_of_class", "fields"})
+"""What machines of one profile share, and none changes."""
 
 
 def forked(machine: Coordinator) -> Coordinator:
