@@ -6,13 +6,14 @@ processor time of all that works on it, which a busy machine blurs less.
 
 python -m tests.benchmarks.scale measure [--only rows|members|groups] [--output FILE]   # adds to FILE, from which the picture is drawn
 python -m tests.benchmarks.scale draw FILE PICTURE
-python -m tests.benchmarks.scale write --rows 100000000 FOLDER   # pieces of a million rows; those that are there stay
-python -m tests.benchmarks.scale judge FOLDER                    # piece by piece; those that were judged stay so
+python -m tests.benchmarks.scale write --rows 100000000 FOLDER   # ten simulated runs, under as many names as it takes; those that are there stay
+python -m tests.benchmarks.scale judge FOLDER [--engine process|spark] [--jobs N]
 """
 
 from __future__ import annotations
 
 import json
+import resource
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -36,6 +37,7 @@ from groupproof.harness.judging.case_checkers import UNIVERSAL
 from groupproof.harness.running.simulations.parquet_runs import observed, piece_of
 from groupproof.harness.running.trace_check import CheckResult, check_files
 from groupproof.harness.simulation.settings import Simulation
+from groupproof.protocol.trace_columns import parquet_files
 
 __all__ = ["Cost", "copied", "judged", "measured", "simulated"]
 
@@ -48,12 +50,11 @@ SWEEPS: Final[dict[str, tuple[tuple[int, int, int], ...]]] = {
     "groups": tuple((30_000, 5, groups) for groups in (1, 10, 100)),
 }
 """Rows, members of a group, and groups."""
-PIECE_ROWS: Final = 1_000_000
-_PIECE_MEMBERS: Final = 100
-_BASE_ROWS: Final = 100_000
+_RUN_MEMBERS: Final = 100
+_RUN_ROWS: Final = 100_000
 _SEEDS: Final = 10
 _RUN_SEQS: Final = 1 << 24
-"""A run of a trace has fewer rows; the next one is numbered from there on, in whichever piece it is."""
+"""A run of a trace has fewer rows; the next one is numbered from there on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,8 +88,8 @@ def simulated(folder: Path, *, rows: int, members: int, seed: int = 1) -> Path:
     return piece_of(folder, seed)
 
 
-def copied(piece: Path, folder: Path, runs: int, *, first: int = 0) -> Path:
-    """Write a piece as so many runs of one trace, one after the other and numbered from `first` on, and return the file."""
+def copied(piece: Path, folder: Path, runs: int) -> Path:
+    """Write a piece as so many runs of one trace, one after the other, and return the file."""
     table = pq.read_table(piece)
     run, seq = table.schema.get_field_index("run"), table.schema.get_field_index("seq")
     seqs = table.column(seq)
@@ -97,7 +98,7 @@ def copied(piece: Path, folder: Path, runs: int, *, first: int = 0) -> Path:
     file = folder / "trace.parquet"
     unfinished = folder / ".trace.parquet.part"
     with pq.ParquetWriter(unfinished, table.schema, compression="zstd") as writer:
-        for number in range(first, first + runs):
+        for number in range(runs):
             named = pa.array([f"run-{number:05}"] * table.num_rows, pa.string())
             numbered = table.set_column(seq, table.schema.field(seq), pc.add(seqs, number * _RUN_SEQS))
             writer.write_table(numbered.set_column(run, table.schema.field(run), named))
@@ -106,7 +107,7 @@ def copied(piece: Path, folder: Path, runs: int, *, first: int = 0) -> Path:
 
 
 def _trace(folder: Path, rows: int, members: int, groups: int) -> Path:
-    runs = groups if groups > 1 else max(1, rows // _BASE_ROWS)
+    runs = groups if groups > 1 else max(1, rows // _RUN_ROWS)
     return copied(simulated(folder / "base", rows=rows // runs, members=members), folder, runs)
 
 
@@ -150,32 +151,46 @@ def _verdicts(checked: CheckResult) -> list[tuple[str, str, str]]:
 
 
 def written(folder: Path, rows: int) -> Iterator[Path]:
-    """Yield the pieces of one trace of so many rows, made where they are not there yet: each is about a million, ten runs of one of ten simulations."""
-    runs, there = PIECE_ROWS // _BASE_ROWS, 0
+    """Yield the files of one trace of at least so many rows, made where they are not there yet: one of each run, named by its folder as Spark names partitions.
+
+    They are ten simulations of their own seeds. A file that says nothing of its run is that of many, as a link: what is judged is as long as it looks, the disk is not.
+    """
+    there = 0
     for number in count():
         if there >= rows:
             return
-        place = folder / f"piece={number:04}"
-        if not (place / "trace.parquet").is_file():
-            seed = number % _SEEDS + 1
-            base = piece_of(folder / ".simulated", seed)
-            if not base.is_file():
-                simulated(folder / ".simulated", rows=_BASE_ROWS, members=_PIECE_MEMBERS, seed=seed)
-            copied(base, place, runs, first=number * runs)
-        there += pq.read_metadata(place / "trace.parquet").num_rows
-        yield place / "trace.parquet"
+        file = folder / f"run=run-{number:05}" / "trace.parquet"
+        if not file.is_file():
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.hardlink_to(_nameless(folder / ".simulated", number % _SEEDS + 1))
+        there += pq.read_metadata(file).num_rows
+        yield file
 
 
-def judged(folder: Path) -> Iterator[dict[str, Any]]:
-    """Yield what Spark says of each piece, and keep it beside it; a piece that was judged is not judged again."""
-    for piece in sorted(folder.glob("piece=*/trace.parquet")):
-        kept = piece.with_name("judged.json")
-        if not kept.is_file():
-            took_s, _, found = _timed(partial(check_by_spark, [piece], url=MASTER))
-            rows = pq.read_metadata(piece).num_rows
-            broken = sum(result.case.id.startswith("laws/") and result.ruling.verdict.value != "OK" for result in found.results)
-            kept.write_text(json.dumps({"rows": rows, "seconds": round(took_s, 2), "groups": len(found.results) // 2, "broken": broken}))
-        yield json.loads(kept.read_text())
+def _nameless(folder: Path, seed: int) -> Path:
+    """Return the file of a simulation of about a hundred thousand rows, without its run."""
+    file = folder / f"nameless-{seed}.parquet"
+    if not file.is_file():
+        table = pq.read_table(simulated(folder, rows=_RUN_ROWS, members=_RUN_MEMBERS, seed=seed), partitioning=None)
+        pq.write_table(table.drop_columns(["run"]), file, compression="zstd")
+    return file
+
+
+def judged(folder: Path, check: Callable[[list[Path]], CheckResult]) -> dict[str, Any]:
+    """Return what judging a whole folder took, and what came of it."""
+    rows = sum(pq.read_metadata(file).num_rows for file in parquet_files(folder))
+    used_s, of_children_s = time.process_time(), _children_s()
+    seconds, _, found = _timed(partial(check, [folder]))
+    laws = [result.ruling.verdict.value for result in found.results if result.case.id.startswith("laws/")]
+    return {
+        "rows": rows, "seconds": round(seconds, 1), "cpu_s": round(time.process_time() - used_s + _children_s() - of_children_s, 1),
+        "groups": len(laws), "broken": sum(verdict != "OK" for verdict in laws), "displaced": found.displaced,
+    }  # fmt: skip
+
+
+def _children_s() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 # The command -----------------------------------------------------------------------------------------------------------------------
@@ -211,22 +226,23 @@ def draw(source: Path, target: Path) -> None:
 
 
 @main.command()
-@click.option("--rows", type=click.IntRange(PIECE_ROWS), required=True)
+@click.option("--rows", type=click.IntRange(1), required=True)
 @click.argument("folder", type=click.Path(path_type=Path))
 def write(rows: int, folder: Path) -> None:
-    began, pieces = time.perf_counter(), list(written(folder, rows))
-    there = sum(pq.read_metadata(piece).num_rows for piece in pieces)
-    size = sum(piece.stat().st_size for piece in pieces)
-    click.echo(f"{there:,} rows in {len(pieces)} pieces, {size / there:.1f} bytes a row, {time.perf_counter() - began:.0f} s")
+    began, files = time.perf_counter(), list(written(folder, rows))
+    there, size = (sum(counts) for counts in zip(*((pq.read_metadata(file).num_rows, file.stat().st_size) for file in files), strict=True))
+    click.echo(f"{there:,} rows of {len(files)} runs, {size / there:.1f} bytes a row, {time.perf_counter() - began:.0f} s")
 
 
 @main.command()
+@click.option("--engine", type=click.Choice(["process", "spark"]), default="process", show_default=True)
+@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True)
 @click.argument("folder", type=click.Path(path_type=Path))
-def judge(folder: Path) -> None:
-    rows, seconds, broken = 0, 0.0, 0
-    for piece in judged(folder):
-        rows, seconds, broken = rows + piece["rows"], seconds + piece["seconds"], broken + piece["broken"]
-        click.echo(f"{rows:,} rows in {seconds:.0f} s, {rows / seconds:,.0f} rows/s; {broken} groups broke a law")
+def judge(folder: Path, engine: str, jobs: int) -> None:
+    check = partial(check_by_spark, url=MASTER) if engine == "spark" else partial(check_files, catalogue=every_case(), universal=UNIVERSAL, jobs=jobs)
+    took = judged(folder, check)
+    click.echo(json.dumps(took))
+    click.echo(f"{took['rows'] / took['seconds']:,.0f} rows/s, {took['rows'] / max(took['cpu_s'], 0.1):,.0f} by a processor second of Python")
 
 
 if __name__ == "__main__":

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
+from functools import partial
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from tests.benchmarks import scale
 from tests.benchmarks.scale import Cost, copied, judged, measured, simulated, written
 from tests.benchmarks.scale_picture import picture
 
@@ -56,20 +58,27 @@ def test_the_picture_has_a_panel_for_each_sweep_and_a_line_for_each_engine() -> 
     assert {"one process", "Spark, 2 cores, warm", "1,000", "100,000"} <= set(texts)
 
 
+def test_a_long_trace_is_made_once_and_judged_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scale, "_RUN_ROWS", 500)
+    monkeypatch.setattr(scale, "_RUN_MEMBERS", 3)
+    monkeypatch.setattr(scale, "_SEEDS", 2)
+    files = list(written(tmp_path, 4_000))
+    times = [file.stat().st_mtime_ns for file in files]
+
+    took = judged(tmp_path, partial(check_files, catalogue=every_case(), universal=UNIVERSAL))
+
+    assert took["rows"] >= 4_000
+    assert (took["groups"], took["broken"], took["displaced"]) == (len(files), 0, 0)
+    assert files[0].samefile(files[2])
+    assert [file.stat().st_mtime_ns for file in written(tmp_path, 4_000)] == times, "it is not made again"
+
+
 @pytest.mark.soak
 @pytest.mark.java
-def test_both_engines_say_the_same_of_what_is_measured_and_a_piece_is_made_and_judged_once(tmp_path: Path) -> None:
+def test_both_engines_say_the_same_of_what_is_measured() -> None:
     pytest.importorskip("pyspark")
 
     (measured_,) = measured("groups", ((2_000, 5, 20),))
-    piece = tmp_path / "piece=0000"
-    copied(simulated(tmp_path / "base", rows=500, members=3), piece, 4)
-    first = list(judged(tmp_path))
 
     assert measured_.rows >= 1_000
     assert measured_.ratio > 0
-    assert first[0]["groups"] == 4
-    assert first[0]["broken"] == 0
-    (piece / "judged.json").write_text((piece / "judged.json").read_text().replace('"broken": 0', '"broken": 7'))
-    assert next(judged(tmp_path))["broken"] == 7, "it is not judged again"
-    assert [path.parent.name for path in written(tmp_path, 1_000_000)] == ["piece=0000"], "nor made again"

@@ -17,8 +17,8 @@ def written(file: Path, columns: Mapping[str, Sequence[Any]], **options: Any) ->
     return file
 
 
-def parts(root: Path, *files: Path, rows: int = 1) -> list[list[tuple[str, tuple[int, ...] | None]]]:
-    return [[(item.file.name, item.row_groups) for item in part] for part in parts_of(files, root, rows=rows)]
+def parts(root: Path, *files: Path) -> list[list[tuple[str, tuple[int, ...] | None]]]:
+    return [[(item.file.name, item.row_groups) for item in part.slices] for part in parts_of(files, root)]
 
 
 def test_row_groups_of_one_run_are_of_one_part(tmp_path: Path) -> None:
@@ -34,10 +34,10 @@ def test_a_run_that_lies_between_those_of_a_row_group_is_of_its_part(tmp_path: P
     assert parts(tmp_path, a) == [[("a", (0, 1))], [("a", (2,))]]
 
 
-def test_runs_of_few_rows_are_read_together(tmp_path: Path) -> None:
-    a = written(tmp_path / "a", {"seq": range(8), "run": [run for run in "abcd" for _ in range(2)]})
+def test_a_part_says_how_long_it_is(tmp_path: Path) -> None:
+    a = written(tmp_path / "a", {"seq": range(7), "run": list("aaaabbc")})
 
-    assert parts(tmp_path, a, rows=3) == [[("a", (0, 1))], [("a", (2, 3))]]
+    assert [part.rows for part in parts_of([a], tmp_path)] == [4, 2, 1]
 
 
 def test_a_row_without_a_run_is_of_the_run_without_a_name(tmp_path: Path) -> None:

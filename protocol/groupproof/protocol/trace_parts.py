@@ -9,16 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow.parquet as pq
 
 from groupproof.protocol.trace_columns import DEFAULTS, columns_of_folders
 
-__all__ = ["FileSlice", "first_of", "parts_of"]
-
-PART_ROWS: Final = 1 << 20
-"""Runs of fewer rows are read together."""
+__all__ = ["FileSlice", "TracePart", "first_of", "parts_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +24,14 @@ class FileSlice:
 
     file: Path
     row_groups: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TracePart:
+    """Slices that are one trace; `rows` is how long they are, 0 where nobody asked."""
+
+    slices: tuple[FileSlice, ...]
+    rows: int = 0
 
 
 class _RowGroup(NamedTuple):
@@ -39,17 +44,17 @@ class _RowGroup(NamedTuple):
     rows: int
 
 
-def parts_of(files: Sequence[Path], root: Path, *, rows: int | None = None) -> list[list[FileSlice]]:
-    """Return the rows of files as parts of at least so many that have no run in common; one part where that cannot be told, or where a file is not in order."""
-    whole = [[FileSlice(file) for file in files]]
+def parts_of(files: Sequence[Path], root: Path) -> list[TracePart]:
+    """Return the rows of files as parts that have no run in common; one part where that cannot be told, or where a file is not in order."""
+    whole = [TracePart(tuple(FileSlice(file) for file in files))]
     groups: list[_RowGroup] = []
     for place, file in enumerate(files):
         found = _row_groups(place, file, root)
         if found is None:
             return whole
         groups += found
-    parts = _apart(sorted(groups), PART_ROWS if rows is None else rows)
-    return [_slices(part, files) for part in parts] if len(parts) > 1 else whole
+    parts = _apart(sorted(groups))
+    return [_part(part, files) for part in parts] if len(parts) > 1 else whole
 
 
 def first_of(part: FileSlice) -> int | None:
@@ -60,24 +65,24 @@ def first_of(part: FileSlice) -> int | None:
     return min(lowest) if lowest and len(lowest) == len(places) and isinstance(lowest[0], int) else None
 
 
-def _apart(groups: Sequence[_RowGroup], rows: int) -> list[list[_RowGroup]]:
+def _apart(groups: Sequence[_RowGroup]) -> list[list[_RowGroup]]:
     """Return row groups, which are in the order of their first runs, as parts between which no run goes on."""
     parts: list[list[_RowGroup]] = [[]]
-    highest, count = "", 0
+    highest = ""
     for group in groups:
-        if parts[-1] and group.lowest > highest and count >= rows:
+        if parts[-1] and group.lowest > highest:
             parts.append([])
-            count = 0
         parts[-1].append(group)
-        highest, count = max(highest, group.highest), count + group.rows
+        highest = max(highest, group.highest)
     return parts
 
 
-def _slices(part: Sequence[_RowGroup], files: Sequence[Path]) -> list[FileSlice]:
+def _part(groups: Sequence[_RowGroup], files: Sequence[Path]) -> TracePart:
     numbers: dict[int, list[int]] = {}
-    for group in part:
+    for group in groups:
         numbers.setdefault(group.file, []).append(group.number)
-    return [FileSlice(files[place], tuple(sorted(numbers[place]))) for place in sorted(numbers)]
+    slices = tuple(FileSlice(files[place], tuple(sorted(numbers[place]))) for place in sorted(numbers))
+    return TracePart(slices, sum(group.rows for group in groups))
 
 
 def _row_groups(place: int, file: Path, root: Path) -> list[_RowGroup] | None:

@@ -145,11 +145,11 @@ def write_row_groups(file: Path, *pieces: Sequence[Observation]) -> None:
 def test_parts_of_a_folder_say_what_the_whole_says_row_by_row(tmp_path: Path, jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
     by_rows = check_files([fleets(tmp_path)], [CASE], UNIVERSAL)
     monkeypatch.setattr(trace_units, "BLOCKS_FROM_BYTES", 0)
-    monkeypatch.setattr("groupproof.protocol.trace_parts.PART_ROWS", 1)
+    monkeypatch.setattr(trace_units, "UNIT_ROWS", 1)
     units = trace_units.units_of(tmp_path)
 
     assert len(units) > 2
-    assert any(len(unit.part or ()) == 2 for unit in units), "a run that is in both files is of one part"
+    assert any(len(part.slices) == 2 for unit in units for part in unit.parts), "a run that is in both files is of one part"
     assert check_files([tmp_path], [CASE], UNIVERSAL, jobs=jobs) == by_rows
 
 
@@ -159,7 +159,7 @@ def test_a_trace_of_which_one_part_can_not_be_read_in_blocks_is_read_row_by_row(
     write_row_groups(tmp_path / "a.parquet", first, second)
     expected = check_files([tmp_path], [CASE], UNIVERSAL)
     monkeypatch.setattr(trace_units, "BLOCKS_FROM_BYTES", 0)
-    monkeypatch.setattr("groupproof.protocol.trace_parts.PART_ROWS", 1)
+    monkeypatch.setattr(trace_units, "UNIT_ROWS", 1)
 
     assert len(trace_units.units_of(tmp_path)) == 2
     assert check_files([tmp_path], [CASE], UNIVERSAL) == expected

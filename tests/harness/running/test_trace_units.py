@@ -26,7 +26,7 @@ def test_a_large_trace_in_lines_is_one_unit_that_is_read_in_blocks(tmp_path: Pat
 
     (unit,) = units_of(file)
 
-    assert (unit.in_blocks, unit.part) == (True, None)
+    assert (unit.in_blocks, unit.parts) == (True, ())
     assert read_unit(unit, ()) == read_rows(file, ())
 
 
@@ -38,9 +38,25 @@ def test_what_is_no_parquet_is_left_to_who_reads_it_row_by_row(tmp_path: Path, m
     assert read_unit(unit, ()) is None
 
 
+@pytest.mark.parametrize(("rows", "units"), [(1, [1, 1, 1]), (500, [2, 1]), (1 << 20, [3])])
+def test_parts_of_few_rows_are_of_one_unit_and_say_the_same(tmp_path: Path, rows: int, units: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(3):
+        write_parquet(tmp_path / f"{number}.parquet", [replace(obs, run=f"r{number}") for obs in planted_fleet()])
+    monkeypatch.setattr(trace_units, "BLOCKS_FROM_BYTES", 0)
+    monkeypatch.setattr(trace_units, "UNIT_ROWS", rows)
+
+    found = units_of(tmp_path)
+
+    assert [len(unit.parts) for unit in found] == units
+    groups = [placed for unit in found if (reading := read_unit(unit, ())) for placed in reading.groups]
+    assert sorted(groups, key=lambda placed: (placed[1].run, placed[1].group)) == sorted(
+        read_rows(tmp_path, ()).groups, key=lambda placed: (placed[1].run, placed[1].group)
+    )
+
+
 def test_a_unit_holds_the_groups_of_its_part_behind_the_numbers_at_which_they_begin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trace_units, "BLOCKS_FROM_BYTES", 0)
-    monkeypatch.setattr("groupproof.protocol.trace_parts.PART_ROWS", 1)
+    monkeypatch.setattr(trace_units, "UNIT_ROWS", 1)
     for number in range(2):
         write_parquet(tmp_path / f"{number}.parquet", [replace(obs, run=f"r{number}", seq=1_000 * number + obs.seq) for obs in planted_fleet()])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ from groupproof.protocol.trace_blocks import TraceBlock, blocks_of_lines
 from groupproof.protocol.trace_columns import MissingArrow, NotColumns, parquet_files, read_parquet, trace_schema
 
 if TYPE_CHECKING:
-    from groupproof.protocol.trace_parts import FileSlice
+    from groupproof.protocol.trace_parts import TracePart
 
 __all__ = ["blocks", "is_parquet", "need_columns", "parts", "reading", "stream", "trace_bytes", "traces_in"]
 
@@ -65,7 +65,7 @@ def stream(path: Path) -> Iterator[Observation]:
             yield from read_trace_blocks(_blocks(path))
 
 
-def parts(path: Path) -> list[list[FileSlice]] | None:
+def parts(path: Path) -> list[TracePart] | None:
     """Return what of a trace in Parquet can be read apart; None for one in lines, and where that cannot be told. Raise `WrongUsage`."""
     if not is_parquet(path):
         return None
@@ -80,7 +80,7 @@ def parts(path: Path) -> list[list[FileSlice]] | None:
             return None
 
 
-def blocks(path: Path, part: Sequence[FileSlice] | None = None) -> Iterator[TraceBlock]:
+def blocks(path: Path, part: TracePart | None = None) -> Iterator[TraceBlock]:
     """Yield a trace, or a part of one in Parquet, in blocks of many rows.
 
     Raise `NoBlocks` and `NotColumns` where it has to be read row by row, and what `stream` raises.
@@ -92,7 +92,7 @@ def blocks(path: Path, part: Sequence[FileSlice] | None = None) -> Iterator[Trac
             from groupproof.protocol.trace_column_blocks import blocks_of_parquet
             from groupproof.protocol.trace_parts import FileSlice
 
-            yield from blocks_of_parquet([FileSlice(file) for file in parquet_files(path)] if part is None else part, path)
+            yield from blocks_of_parquet([FileSlice(file) for file in parquet_files(path)] if part is None else part.slices, path)
 
 
 def trace_bytes(path: Path) -> int:

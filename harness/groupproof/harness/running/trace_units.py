@@ -1,11 +1,11 @@
 """A trace in units that are read apart, here or in other processes: rows of one run are never in two of them, so that nothing is known of one that another needs.
 
-Parquet says of its row groups which runs they hold; a trace in lines is one unit.
+Parquet says of its row groups which runs they hold. A unit has as many parts without a run in common as are worth a task; a trace in lines is one unit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,22 +21,24 @@ from groupproof.protocol.trace_blocks import NoBlocks
 from groupproof.protocol.trace_columns import NotColumns
 
 if TYPE_CHECKING:
-    from groupproof.protocol.trace_parts import FileSlice
+    from groupproof.protocol.trace_parts import TracePart
 
 __all__ = ["TraceUnit", "UnitReading", "read_rows", "read_unit", "units_of"]
 
 BLOCKS_FROM_BYTES: Final = 4_000_000
 """A smaller file is read row by row: it takes longer to import what reads blocks."""
+UNIT_ROWS: Final = 1 << 20
+"""Parts of fewer rows are of one unit."""
 _COLLECT_EVERY: Final = (200_000, 20, 20)
 """The garbage collector looks through all that a block is made of, and finds nothing; so seldom it costs little, and memory stays what it was."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TraceUnit:
-    """A file, or a part of a file or of a folder of files; `in_blocks` tells how it is to be read."""
+    """A file, or parts of a file or of a folder of files; `in_blocks` tells how it is to be read."""
 
     file: Path
-    part: tuple[FileSlice, ...] | None = None
+    parts: tuple[TracePart, ...] = ()
     in_blocks: bool = False
 
 
@@ -48,6 +50,10 @@ class UnitReading:
     groups: list[tuple[int, GroupResult]] = field(default_factory=list)
     displaced: int = 0
 
+    def add(self, reader: TraceReader) -> None:
+        self.whole += reader.whole.values()
+        self.groups += reader.fleet.placed_results()
+
 
 def units_of(file: Path) -> list[TraceUnit]:
     """Return the units of a file, or of a folder of Parquet files; raise `WrongUsage` for what is no trace."""
@@ -56,7 +62,7 @@ def units_of(file: Path) -> list[TraceUnit]:
     found = parts(file)
     if found is None:
         return [TraceUnit(file=file, in_blocks=True)]
-    return [TraceUnit(file=file, part=tuple(part), in_blocks=True) for part in found]
+    return [TraceUnit(file=file, parts=some, in_blocks=True) for some in _together(found)]
 
 
 def read_unit(unit: TraceUnit, cases: Collection[str]) -> UnitReading | None:
@@ -65,13 +71,16 @@ def read_unit(unit: TraceUnit, cases: Collection[str]) -> UnitReading | None:
         return read_rows(unit.file, cases)
     from groupproof.harness.running.block_reader import BlockReader, OutOfOrder
 
-    reader = BlockReader(cases)
+    whole = UnitReading()
     try:
         with rare_pauses(*_COLLECT_EVERY):
-            reader.take_blocks(blocks(unit.file, unit.part))
+            for part in unit.parts or (None,):
+                reader = BlockReader(cases)
+                reader.take_blocks(blocks(unit.file, part))
+                whole.add(reader)
     except (OutOfOrder, NoBlocks, NotColumns):
         return None
-    return _held(reader)
+    return whole
 
 
 def read_rows(file: Path, cases: Collection[str]) -> UnitReading:
@@ -81,8 +90,18 @@ def read_rows(file: Path, cases: Collection[str]) -> UnitReading:
     if order.late:
         reader = TraceReader(cases)
         reader.take(sorted(stream(file), key=lambda obs: obs.seq))
-    return _held(reader, order.displaced)
+    whole = UnitReading(displaced=order.displaced)
+    whole.add(reader)
+    return whole
 
 
-def _held(reader: TraceReader, displaced: int = 0) -> UnitReading:
-    return UnitReading(whole=list(reader.whole.values()), groups=list(reader.fleet.placed_results()), displaced=displaced)
+def _together(parts: Iterable[TracePart]) -> Iterator[tuple[TracePart, ...]]:
+    """Yield parts, in their order, as many at a time as come to the rows of a unit."""
+    some: list[TracePart] = []
+    for part in parts:
+        some.append(part)
+        if sum(item.rows for item in some) >= UNIT_ROWS:
+            yield tuple(some)
+            some.clear()
+    if some:
+        yield tuple(some)

@@ -26,7 +26,6 @@ from groupproof.harness.model.errors import WrongUsage
 from groupproof.harness.model.verdicts import Verdict
 from groupproof.harness.running import trace_units
 from groupproof.harness.running.trace_check import check_files
-from groupproof.protocol import trace_parts
 from groupproof.protocol.trace import Observation, Trace, write_trace
 from groupproof.protocol.trace_columns import to_batch, write_parquet
 
@@ -189,7 +188,7 @@ def test_parts_of_a_trace_that_tasks_read_themselves_get_the_same_verdicts(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(trace_units, "BLOCKS_FROM_BYTES", 0)
-    monkeypatch.setattr(trace_parts, "PART_ROWS", 1)
+    monkeypatch.setattr(trace_units, "UNIT_ROWS", 1)
     fleet, mixed = tmp_path / "fleet", tmp_path / "mixed.parquet"
     fleet.mkdir()
     for number in range(3):
