@@ -55,14 +55,14 @@ class UnitReading:
         self.groups += reader.fleet.placed_results()
 
 
-def units_of(file: Path) -> list[TraceUnit]:
-    """Return the units of a file, or of a folder of Parquet files; raise `WrongUsage` for what is no trace."""
+def units_of(file: Path, rows: int | None = None) -> list[TraceUnit]:
+    """Return the units of a file, or of a folder of Parquet files, each of at least so many rows; raise `WrongUsage` for what is no trace."""
     if trace_bytes(file) < BLOCKS_FROM_BYTES or find_spec("numpy") is None or find_spec("pyarrow") is None:
         return [TraceUnit(file=file)]
     found = parts(file)
     if found is None:
         return [TraceUnit(file=file, in_blocks=True)]
-    return [TraceUnit(file=file, parts=some, in_blocks=True) for some in _together(found)]
+    return [TraceUnit(file=file, parts=some, in_blocks=True) for some in _together(found, UNIT_ROWS if rows is None else rows)]
 
 
 def read_unit(unit: TraceUnit, cases: Collection[str]) -> UnitReading | None:
@@ -95,12 +95,12 @@ def read_rows(file: Path, cases: Collection[str]) -> UnitReading:
     return whole
 
 
-def _together(parts: Iterable[TracePart]) -> Iterator[tuple[TracePart, ...]]:
-    """Yield parts, in their order, as many at a time as come to the rows of a unit."""
+def _together(parts: Iterable[TracePart], rows: int) -> Iterator[tuple[TracePart, ...]]:
+    """Yield parts, in their order, as many at a time as come to so many rows."""
     some: list[TracePart] = []
     for part in parts:
         some.append(part)
-        if sum(item.rows for item in some) >= UNIT_ROWS:
+        if sum(item.rows for item in some) >= rows:
             yield tuple(some)
             some.clear()
     if some:

@@ -188,7 +188,7 @@ def test_parts_of_a_trace_that_tasks_read_themselves_get_the_same_verdicts(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(trace_units, "BLOCKS_FROM_BYTES", 0)
-    monkeypatch.setattr(trace_units, "UNIT_ROWS", 1)
+    monkeypatch.setattr(spark_trace_check, "_TASK_ROWS", 1)
     fleet, mixed = tmp_path / "fleet", tmp_path / "mixed.parquet"
     fleet.mkdir()
     for number in range(3):

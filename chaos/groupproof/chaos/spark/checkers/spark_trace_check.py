@@ -110,7 +110,7 @@ class _Found:
 
 def _judge_apart(spark: SparkSession, files: Sequence[Path], found: _Found) -> list[int]:
     """Judge the traces that tasks can read by themselves; return the places of the others."""
-    units = [(place, unit) for place, file in enumerate(files) for unit in units_of(file) if unit.in_blocks]
+    units = [(place, unit) for place, file in enumerate(files) for unit in units_of(file, _TASK_ROWS) if unit.in_blocks]
     if len(units) < _UNITS_MIN:
         return list(range(len(files)))
     judged = [pickle.loads(some) for some in spark.sparkContext.parallelize(units, len(units)).map(_judge_unit).collect()]
@@ -122,6 +122,8 @@ def _judge_apart(spark: SparkSession, files: Sequence[Path], found: _Found) -> l
     return [place for place in range(len(files)) if place not in apart]
 
 
+_TASK_ROWS: Final = 1 << 17
+"""A quarter of a second's work: enough that its start is little beside it, and little enough that all cores end together."""
 _UNITS_MIN: Final = 2
 """What is one unit is one task; shuffled, all cores have some of it."""
 
