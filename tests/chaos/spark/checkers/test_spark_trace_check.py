@@ -187,6 +187,8 @@ def test_a_folder_that_is_partitioned_by_run_and_group_is_one_trace(spark: Spark
 def test_parts_of_a_trace_that_tasks_read_themselves_get_the_same_verdicts(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from groupproof.chaos.spark.checkers import spark_trace_check
+
     monkeypatch.setattr(trace_units, "BLOCKS_FROM_BYTES", 0)
     monkeypatch.setattr(spark_trace_check, "_TASK_ROWS", 1)
     fleet, mixed = tmp_path / "fleet", tmp_path / "mixed.parquet"
