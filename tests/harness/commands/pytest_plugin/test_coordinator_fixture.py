@@ -40,11 +40,10 @@ def test_an_answer_in_its_stead_is_taken_back_as_an_error(groupproof_coordinator
 def test_what_came_after_a_fault_is_looked_for_from_the_fault_on(
     groupproof_coordinator: GroupproofCoordinator, groupproof_group: GroupproofGroup
 ) -> None:
-    groupproof_group.add("a")
-    groupproof_group.wait_until_stable(["a"])
     fault = groupproof_coordinator.answer("Heartbeat", "REBALANCE_IN_PROGRESS", client="a")
     with pytest.raises(ValueError, match="has not taken effect, so that nothing came after it yet"):
         groupproof_coordinator.wait_for("JoinGroup", client="a", since=fault)
+    groupproof_group.add("a")
 
     struck = fault.wait()
     join = groupproof_coordinator.wait_for("JoinGroup", client="a", since=fault)
