@@ -82,8 +82,7 @@ def test_the_coordinator_moves_and_members_follow(groupproof_coordinator: Groupp
 def test_what_does_not_come_in_time_fails_with_what_was_seen(
     groupproof_coordinator: GroupproofCoordinator, groupproof_group: GroupproofGroup
 ) -> None:
-    groupproof_group.add("a")
-    groupproof_group.wait_until_stable(members=1)
+    groupproof_group.add("a", stepping=True).step()
 
     with pytest.raises(AssertionError, match=r"1 request OffsetCommit of a did not come within 0.05 s.*(?s:.)*JoinGroup"):
         groupproof_coordinator.wait_for("OffsetCommit", client="a", within_s=0.05)
@@ -131,7 +130,8 @@ def test_in_a_loop_one_awaits(groupproof_coordinator: GroupproofCoordinator, gro
 def test_a_test_of_ones_own_that_fails_shows_the_last_frames(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         "def test_own(groupproof_group, groupproof_trace):\n"
-        "    groupproof_group.add('a')\n    groupproof_group.wait_until_stable(members=1)\n    assert groupproof_trace.requests('LeaveGroup')\n"
+        "    member = groupproof_group.add('a', stepping=True)\n    assert [member.step().api for _ in range(3)][-1] == 'SyncGroup'\n"
+        "    groupproof_group.wait_until_stable(members=1)\n    assert groupproof_trace.requests('LeaveGroup')\n"
     )
 
     result = pytester.runpytest_inprocess("-p", "no:randomly")
