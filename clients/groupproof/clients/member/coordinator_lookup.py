@@ -19,6 +19,8 @@ class Finder:
         self._failures = 0
         self._not_before_ms = 0
         self._is_unproven = False
+        group = core.settings.group if core.policy.looks_up_own_group else f"{core.settings.group}-other"
+        self._request = FindCoordinatorRequest(coordinator_keys=(group,))
 
     @property
     def is_looking(self) -> bool:
@@ -34,9 +36,7 @@ class Finder:
             self._failed(now_ms)
         if now_ms < self._not_before_ms:
             return
-        group = core.settings.group if core.policy.looks_up_own_group else f"{core.settings.group}-other"
-        request = FindCoordinatorRequest(coordinator_keys=(group,))
-        core.lookups = frozenset(core.send(request, now_ms) for _ in range(core.policy.lookups_at_once))
+        core.lookups = frozenset([core.send(self._request, now_ms) for _ in range(core.policy.lookups_at_once)])
 
     def next_ms(self) -> int | None:
         """Return when `seek` will send, if it waits for nothing but time."""

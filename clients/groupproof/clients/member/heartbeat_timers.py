@@ -49,11 +49,12 @@ class Heartbeats:
 
     def step(self, now_ms: int) -> None:
         """Do what is due; a member without a generation, or whose coordinator is unknown, has nothing due."""
-        if self._core.policy.heartbeats_between and self._is_between():
-            for _ in range(self._core.policy.heartbeats_between):
+        core = self._core
+        if core.policy.heartbeats_between and self._is_between():
+            for _ in range(core.policy.heartbeats_between):
                 self._beat(now_ms)
             return
-        session_ms, poll_ms = self._core.session_ms, self._poll_ends_ms
+        session_ms, poll_ms = core.session_ms, self._poll_ends_ms
         is_session_over = session_ms is not None and now_ms >= session_ms
         is_poll_over = poll_ms is not None and now_ms >= poll_ms
         is_beat_due = now_ms >= self._next_ms and self._in_flight is None

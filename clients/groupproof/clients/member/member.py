@@ -96,7 +96,8 @@ class Member(AnyMember):
         self._heartbeats.polled(now_ms)
         self._tell_failure()
         if core.is_taking_part:
-            self._heartbeats.beat_from_poll(now_ms)
+            if core.policy.heartbeats == "polled":
+                self._heartbeats.beat_from_poll(now_ms)
             self._offset_requests.auto_commit(now_ms)
             self._joining.step(now_ms)
         return self._outcome(now_ms)
@@ -126,10 +127,12 @@ class Member(AnyMember):
     def next_deadline_ms(self) -> int | None:
         """Return when `tick` has something to do, or None."""
         core = self._core
-        finder_ms = self._finder.next_ms() if core.coordinator is None and self._needs_coordinator() else None
-        joining_ms = self._joining.next_ms() if core.policy.joins_from == "background" else None
-        parts_ms = self._heartbeats.next_ms(), self._offset_requests.next_ms(), self._clean_close.next_ms()
-        return earliest(core.requests.next_deadline_ms(), *parts_ms, finder_ms, joining_ms)
+        due_ms = earliest(core.requests.next_deadline_ms(), self._heartbeats.next_ms())
+        if self._offset_requests.under_way or self._clean_close.stage is not None:
+            due_ms = earliest(due_ms, self._offset_requests.next_ms(), self._clean_close.next_ms())
+        if core.coordinator is None and self._needs_coordinator():
+            due_ms = earliest(due_ms, self._finder.next_ms())
+        return earliest(due_ms, self._joining.next_ms()) if core.policy.joins_from == "background" else due_ms
 
     def next_poll_ms(self) -> int | None:
         """Return when a `poll` has something to do that `tick` must leave to it, or None."""
@@ -186,9 +189,11 @@ class Member(AnyMember):
             self._finder.seek(now_ms)
 
     def _needs_coordinator(self) -> bool:
+        """Tell whether a coordinator is to be looked for, and nobody was asked yet."""
         core, policy = self._core, self._core.policy
-        is_due = core.is_taking_part or (policy.looks_up_outside_groups and not self._offset_requests.is_idle)
-        return policy.looks_up and is_due
+        if core.lookups or not policy.looks_up:
+            return False
+        return core.is_taking_part or (policy.looks_up_outside_groups and not self._offset_requests.is_idle)
 
 
 def _is_more_than_sent(outputs: list[Output]) -> bool:

@@ -65,7 +65,11 @@ class Requests:
         return self.take_where(lambda pending: pending.deadline_ms <= now_ms)
 
     def next_deadline_ms(self) -> int | None:
-        return min([pending.deadline_ms for pending in self._pending.values()]) if self._pending else None
+        first_ms = None
+        for pending in self._pending.values():
+            if first_ms is None or pending.deadline_ms < first_ms:
+                first_ms = pending.deadline_ms
+        return first_ms
 
 
 def earliest(*times_ms: int | None) -> int | None:

@@ -46,6 +46,10 @@ class _Stage(Enum):
     ADOPTED = "assignment received"
 
 
+_AWAITS_AN_ANSWER: Final = (_Stage.JOINING, _Stage.LEADING, _Stage.SYNCING)
+_WAITS_FOR_TIME: Final = (_Stage.IDLE, _Stage.READY, _Stage.AGAIN)
+
+
 class Joining:
     """Walks one member through its rebalances."""
 
@@ -78,7 +82,7 @@ class Joining:
     def step(self, now_ms: int) -> None:
         """Go as far as a poll can."""
         core = self._core
-        if core.is_calling() or core.is_unpolled or not core.is_taking_part:
+        if core.is_calling() or core.is_unpolled or not core.is_taking_part or self._only_waits():
             return
         self._resume_if_reset()
         if self._embedded is not None and self._embedded.due(now_ms):
@@ -99,8 +103,21 @@ class Joining:
         if self._stage is _Stage.AGAIN and core.has_coordinator and now_ms >= self._not_before_ms:
             self._sync(now_ms)
 
+    def _only_waits(self) -> bool:
+        """Tell whether a poll finds nothing to do, as nearly always: there is no reason to join, a coordinator is to be found, or an answer is to come."""
+        core, stage = self._core, self._stage
+        if core.is_lost or self._embedded is not None:
+            return False
+        if stage is _Stage.IDLE:
+            return not self._is_needed()
+        if stage is _Stage.READY:
+            return not core.has_coordinator and not core.policy.rediscovers_each_rebalance
+        return stage in _AWAITS_AN_ANSWER and core.state is not MemberState.UNJOINED
+
     def next_ms(self) -> int | None:
         """Return when `step` has something to do, if it waits for nothing but time."""
+        if self._stage not in _WAITS_FOR_TIME:
+            return None
         if self._embedded is not None and self._stage is _Stage.IDLE and self._core.is_taking_part:
             return self._embedded.next_ms()
         is_waiting = self._stage in (_Stage.READY, _Stage.AGAIN) and not self._core.is_calling() and self._core.has_coordinator
@@ -128,9 +145,10 @@ class Joining:
     # Before JoinGroup
 
     def _is_needed(self) -> bool:
-        core = self._core
-        resubscribed = core.policy.rejoins_on_resubscribe and self._joined_topics != core.topics
-        return core.rejoin_reason is not None or self._joined_topics is None or resubscribed or self.leading.has_outgrown()
+        core, joined_topics = self._core, self._joined_topics
+        if core.rejoin_reason is not None or joined_topics is None:
+            return True
+        return (core.policy.rejoins_on_resubscribe and joined_topics != core.topics) or self.leading.has_outgrown()
 
     def _prepare(self, now_ms: int) -> None:
         core = self._core

@@ -28,7 +28,8 @@ class Heap:
 
     def after(self, ms: int, act: Callable[..., None], *arguments: Any) -> None:
         """Let `act(*arguments)` happen in `ms` milliseconds."""
-        self.at(self.now_ms + ms, act, *arguments)
+        number = self._asked = self._asked + 1
+        heappush(self._heap, (self.now_ms + ms, number, act, arguments))
 
     def run(self, until_ms: int) -> None:
         """Let everything happen that is due up to `until_ms`, that instant included."""

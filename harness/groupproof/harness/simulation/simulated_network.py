@@ -189,7 +189,10 @@ class Network:
     # Faults
 
     def path(self, name: str, node: int) -> Path:
-        return self._paths.setdefault((name, node), Path())
+        found = self._paths.get((name, node))
+        if found is None:
+            found = self._paths[name, node] = Path()
+        return found
 
     def reset(self, *, name: str | None = None, node: int | None = None) -> int:
         """Reset the connections of a process, or of a broker, or of both together; return how many."""

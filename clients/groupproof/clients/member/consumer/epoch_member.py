@@ -275,6 +275,8 @@ class EpochMember(AnyMember):
             self._finder.seek(now_ms)
 
     def _needs_coordinator(self) -> bool:
+        """Tell whether a coordinator is to be looked for, and nobody was asked yet."""
         core = self._core
-        is_due = core.is_taking_part or core.is_member or not self._offset_requests.is_idle
-        return core.policy.looks_up and is_due
+        if core.lookups or not core.policy.looks_up:
+            return False
+        return core.is_taking_part or core.is_member or not self._offset_requests.is_idle
