@@ -48,6 +48,7 @@ ANY: Final = "any"
 GROUP_LANES: Final = ("group", "joins", "goodbye")
 SUPERVISOR_MS: Final = 1_000
 METADATA_RETRY_MS: Final = 500
+_ASK_TOPICS: Final = AskTopics()
 RECORD_MS: Final = 100
 """A record comes to a partition this often."""
 
@@ -68,8 +69,7 @@ class Process(SimulatedProcess):
         self._begin()
 
     def _begin(self) -> None:
-        draw = self._streams.named("member", self.name, self._life).random
-        self.member = self._new_member(draw)
+        self.member = self._new_member(self._streams.drawing("member", self.name, self._life))
         self._alarm_ms: int | None = None
         self._positions: dict[TopicPartition, int] = {}
         self._looking_up: set[TopicPartition] = set()
@@ -183,8 +183,9 @@ class Process(SimulatedProcess):
         if due_ms is None or (latest_ms is not None and latest_ms < due_ms):
             due_ms = latest_ms
         if due_ms is not None and (self._alarm_ms is None or due_ms < self._alarm_ms):
-            self._alarm_ms = max(due_ms, self._heap.now_ms)
-            self._heap.at(self._alarm_ms, self._tick, self._life, self._alarm_ms)
+            now_ms = self._heap.now_ms
+            alarm_ms = self._alarm_ms = due_ms if due_ms > now_ms else now_ms
+            self._heap.at(alarm_ms, self._tick, self._life, alarm_ms)
 
     # The application
 
@@ -193,7 +194,9 @@ class Process(SimulatedProcess):
         if not self.is_up or self.is_frozen or self.stalls or self.member.calling is not None:
             return False
         self._read()
-        self._perform(self.member.poll(self._heap.now_ms, self._positions))
+        outputs = self.member.poll(self._heap.now_ms, self._positions)
+        if outputs:
+            self._perform(outputs)
         if self.is_up:
             self._look_up_positions()
             self._look_at_timers()
@@ -204,8 +207,8 @@ class Process(SimulatedProcess):
         """Poll again well before the poll interval ends, or when a poll has something to do."""
         now_ms, due_ms = self._heap.now_ms, self.member.next_poll_ms()
         next_ms = now_ms + self.settings.max_poll_interval_ms // 4
-        if due_ms is not None:
-            next_ms = min(next_ms, max(due_ms, now_ms + 1))
+        if due_ms is not None and due_ms < next_ms:
+            next_ms = due_ms if due_ms > now_ms else now_ms + 1
         if self._poll_ms is None or next_ms < self._poll_ms:
             self._poll_ms = next_ms
             self._heap.at(next_ms, self._poll_due, self._life, next_ms)
@@ -332,7 +335,7 @@ class Process(SimulatedProcess):
         """Ask any broker which topics there are; whoever does not answer in time is asked no more."""
         self._asked -= 1
         self._is_waiting_for_topics = True
-        self._network.send(self, self._any_node(), ANY, self._asked, AskTopics())
+        self._network.send(self, self._any_node(), ANY, self._asked, _ASK_TOPICS)
         self._ask_topics_after(self.settings.request_timeout_ms)
 
     def _ask_topics_after(self, ms: int) -> None:

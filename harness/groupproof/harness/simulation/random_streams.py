@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 
 __all__ = ["Streams"]
 
@@ -16,3 +17,15 @@ class Streams:
     def named(self, *name: str | int) -> random.Random:
         """Return a new generator at the beginning of the stream of that name."""
         return random.Random(f"{self._seed}/{'/'.join(map(str, name))}")
+
+    def drawing(self, *name: str | int) -> Callable[[], float]:
+        """Return what draws from the stream of that name: to seed a generator takes longer than most members of a run live, and few of them draw."""
+        chance: random.Random | None = None
+
+        def draw() -> float:
+            nonlocal chance
+            if chance is None:
+                chance = self.named(*name)
+            return chance.random()
+
+        return draw

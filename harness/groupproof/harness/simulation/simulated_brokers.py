@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from groupproof.coordinator.broker.advertised_versions import accepted
@@ -63,6 +64,14 @@ def spoken_versions(profile: str, newest: Mapping[type[Any], int | None], own: M
         kind: min(version for version in (served[kind.api][1], VERSIONS[kind.api][1], kits, (own or {}).get(kind.api)) if version is not None)
         for kind, kits in newest.items() if kind.api in served
     }  # fmt: skip
+
+
+@cache
+def _found(key: str, node: int | None) -> FindCoordinatorResponse:
+    """Return the answer to who looks for the coordinator of `key`; None: there is none."""
+    if node is None:
+        return FindCoordinatorResponse(coordinators=(Found(key=key, error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE),))
+    return FindCoordinatorResponse(coordinators=(Found(key=key, node_id=node, host=f"node{node}", port=9092),))
 
 
 @dataclass(slots=True, eq=False)
@@ -183,9 +192,7 @@ class Brokers:
         if isinstance(request, AskTopics):
             return Topics(tuple(self.topics.items()), tuple((name, topic_id_of(name)) for name in self.topics))
         (key,) = request.coordinator_keys
-        if self.owner is None or not self._nodes[self.owner].is_up:
-            return FindCoordinatorResponse(coordinators=(Found(key=key, error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE),))
-        return FindCoordinatorResponse(coordinators=(Found(key=key, node_id=self.owner, host=f"node{self.owner}", port=9092),))
+        return _found(key, None if self.owner is None or not self._nodes[self.owner].is_up else self.owner)
 
     def _perform(self, node: int, outputs: Sequence[Output]) -> None:
         """Deliver and record what a machine put out."""

@@ -113,7 +113,10 @@ class Network:
 
     def connected(self, owner: Endpoint, lane: str) -> int | None:
         """Return the broker that the owner's connection of this lane goes to."""
-        return next((node for node, opened in self._open.get(owner.name, ()) if opened == lane), None)
+        for node, opened in self._open.get(owner.name, ()):
+            if opened == lane:
+                return node
+        return None
 
     def close(self, owner: Endpoint, node: int | None = None, lanes: Iterable[str] | None = None) -> None:
         """Close the owner's connections of these lanes to a broker; None: all of them. What was sent still arrives."""
