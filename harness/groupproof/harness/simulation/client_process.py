@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar, Final, TypeGuard
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from groupproof.clients.assignors.assignment import Cluster
 from groupproof.clients.member.consumer.epoch_member import EpochMember
@@ -161,15 +161,17 @@ class Process(SimulatedProcess):
         self._alarm_ms = None
         now_ms = self._heap.now_ms
         outputs = self.member.tick(now_ms)
-        if self._is_beat(outputs):
-            self._send(outputs[0])  # which is most of what happens: the next one is due an interval later, answered or not
-            self._look_at_timers(now_ms + self.settings.heartbeat_interval_ms)
+        if len(outputs) == 1 and (next_ms := self._beats_again_ms(outputs[0])) is not None:
+            self._perform(outputs)  # which is most of what happens: the next one is due an interval later, answered or not
+            self._look_at_timers(next_ms)
         else:
             self._input(outputs)
 
-    @staticmethod
-    def _is_beat(outputs: list[Output]) -> TypeGuard[list[Send]]:
-        return len(outputs) == 1 and type(outputs[0]) is Send and type(outputs[0].message) is HeartbeatRequest
+    def _beats_again_ms(self, output: Output) -> int | None:
+        """Return when the next heartbeat is due, if this sends one that tells nothing but that the member lives; None for all else."""
+        if type(output) is Send and type(output.message) is HeartbeatRequest:
+            return self._heap.now_ms + self.settings.heartbeat_interval_ms
+        return None
 
     def _input(self, outputs: list[Output], *, polls: bool = True) -> None:
         if outputs:

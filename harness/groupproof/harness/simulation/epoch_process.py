@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, cast
 
 from groupproof.clients.member.consumer.epoch_member import EpochMember
 from groupproof.clients.member.consumer_settings import MemberSettings
 from groupproof.clients.member.member import Member
 from groupproof.clients.member.policy import Policy
-from groupproof.clients.outputs import Callback, CloseResult, Drop, Fail, Send
+from groupproof.clients.outputs import Callback, CloseResult, Drop, Fail, Output, Send
 from groupproof.coordinator.broker.topics import topic_id_of
 from groupproof.harness.simulation.client_process import AnyClientMember, Process
 from groupproof.harness.simulation.dialect_simulation import SimulationGround
@@ -30,8 +30,7 @@ __all__ = ["EpochProcess"]
 _NAMES: Final = {topic_id_of(name): name for name in (TOPIC, OTHER_TOPIC)}
 
 
-@dataclass(slots=True)
-class _Sent:
+class _Sent(NamedTuple):
     """A request that has no answer yet."""
 
     message: Any
@@ -160,6 +159,13 @@ class EpochProcess(Process):
             self._input(outputs)
         elif self.is_up:
             self._look_at_timers()
+
+    def _beats_again_ms(self, output: Output) -> int | None:
+        message: Any = output.message if type(output) is Send else None
+        if type(message) is ConsumerGroupHeartbeatRequest and isinstance(self.member, EpochMember):
+            is_bare = message.member_epoch > 0 and message.topic_partitions is None and message.subscribed_topic_names is None
+            return self.member.next_beat_ms if is_bare else None
+        return super()._beats_again_ms(output)
 
     def _unanswered(self, request_id: int) -> None:
         sent = self._sent.pop(request_id, None)

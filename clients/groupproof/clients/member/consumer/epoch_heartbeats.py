@@ -64,6 +64,11 @@ class EpochHeartbeats:
 
     # When
 
+    @property
+    def due_ms(self) -> int | None:
+        """When the next heartbeat is due, whether or not one is in flight."""
+        return self._next_ms
+
     def step(self, now_ms: int) -> None:
         if self.is_due(now_ms):
             self._beat(now_ms)

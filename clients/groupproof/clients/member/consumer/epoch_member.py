@@ -133,6 +133,11 @@ class EpochMember(AnyMember):
             due_ms = earliest(due_ms, self._finder.next_ms())
         return due_ms
 
+    @property
+    def next_beat_ms(self) -> int | None:
+        """When the next heartbeat is due, if the one in flight is answered by then; None where none is to come."""
+        return self._heartbeats.due_ms
+
     def next_poll_ms(self) -> int | None:
         """Return when a `poll` has something to do that `tick` must leave to it, or None."""
         return self._offset_requests.next_poll_ms() if self._core.is_taking_part else None
