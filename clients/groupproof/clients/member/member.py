@@ -24,7 +24,7 @@ from groupproof.clients.member.offset_requests import OffsetRequests
 from groupproof.clients.member.pending_requests import RequestInFlight, earliest
 from groupproof.clients.member.policy import REFERENCE, Policy
 from groupproof.clients.member.rebalance import Joining
-from groupproof.clients.outputs import Output, Send
+from groupproof.clients.outputs import Output, is_more_than_sent
 from groupproof.protocol.rules.classic.member_reactions import UNREACHABLE, Answer, Lapse, Phase, Reaction
 from groupproof.protocol.vocabulary import Api, ErrorCode, MemberState, TopicPartition
 from groupproof.protocol.wire.messages import GroupResponse
@@ -169,7 +169,7 @@ class Member(AnyMember):
         """Let the parts go on after an input, and return what is to be done; a second time where one part has done more than to send."""
         core = self._core
         self._step(now_ms)
-        if core.policy.joins_from == "background" or (core.out and _is_more_than_sent(core.out)):
+        if core.policy.joins_from == "background" or (core.out and is_more_than_sent(core.out)):
             self._step(now_ms)
         out, core.out = core.out, []
         return out
@@ -194,10 +194,3 @@ class Member(AnyMember):
         if core.lookups or not policy.looks_up:
             return False
         return core.is_taking_part or (policy.looks_up_outside_groups and not self._offset_requests.is_idle)
-
-
-def _is_more_than_sent(outputs: list[Output]) -> bool:
-    for output in outputs:  # noqa: SIM110  # the hottest loop of a member: `any` costs more than it looks at
-        if type(output) is not Send:
-            return True
-    return False

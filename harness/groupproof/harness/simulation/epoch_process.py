@@ -157,8 +157,13 @@ class EpochProcess(Process):
         outputs = self.member.response(request_id, cast(Any, answer), now_ms)
         if answer.error_code or answer.assignment is not None or outputs:
             self._input(outputs)
-        elif self.is_up:
+        elif self.is_up and self._is_alarm_late():
             self._look_at_timers()
+
+    def _is_alarm_late(self) -> bool:
+        """Tell whether the next heartbeat is due before the timers are looked at next: its answer may ask for a shorter interval."""
+        next_ms = self.member.next_beat_ms if isinstance(self.member, EpochMember) else None
+        return self._alarm_ms is None or next_ms is None or next_ms < self._alarm_ms
 
     def _beats_again_ms(self, output: Output) -> int | None:
         message: Any = output.message if type(output) is Send else None

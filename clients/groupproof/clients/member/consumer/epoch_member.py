@@ -24,7 +24,7 @@ from groupproof.clients.member.coordinator_lookup import Finder
 from groupproof.clients.member.member_core import NO_GENERATION
 from groupproof.clients.member.pending_requests import RequestInFlight, earliest
 from groupproof.clients.member.policy import REFERENCE, Policy
-from groupproof.clients.outputs import CallbackKind, Output
+from groupproof.clients.outputs import CallbackKind, Output, is_more_than_sent
 from groupproof.protocol.rules.classic.member_reactions import Answer, Effect, Lapse, Phase, Reaction
 from groupproof.protocol.vocabulary import Api, TopicPartition
 from groupproof.protocol.wire.consumer_messages import ConsumerGroupHeartbeatResponse
@@ -255,7 +255,7 @@ class EpochMember(AnyMember):
         for _ in range(_STEPS_MAX):
             before = len(core.out)
             self._step(now_ms)
-            if len(core.out) == before:
+            if len(core.out) == before or not is_more_than_sent(core.out):
                 break
         out, core.out = core.out, []
         return out
