@@ -23,6 +23,9 @@ _REGEXES: Final[Mapping[str, Mapping[str, str]]] = {"null": {}, "empty": {"regex
 """What goes with names in the place of a regular expression, by the member's choice."""
 
 
+_Said = tuple[bool, tuple[str, ...], tuple[int, frozenset[TopicIdPartition]]]
+
+
 def listed(partitions: Iterable[TopicIdPartition]) -> tuple[TopicPartitions, ...]:
     """Return the partitions by topic."""
     by_topic = groupby(sorted(partitions), key=lambda partition: partition[0])
@@ -38,6 +41,8 @@ class EpochHeartbeats:
         self._confirmed: dict[str, Any] = {}
         self._interval_ms: int | None = None
         self._next_ms: int | None = None
+        self._said: _Said | None = None
+        self._bare: Any = None
         self._awaits_coordinator = False
         self._always = frozenset(name for name in ("names", "owned", "rack", "assignor") if getattr(core.choices, name) == "always")
 
@@ -49,7 +54,7 @@ class EpochHeartbeats:
     def join(self, now_ms: int) -> None:
         """Be due with a first heartbeat, which carries everything."""
         self._in_flight.clear()
-        self._confirmed.clear()
+        self._unsay()
         self._awaits_coordinator = False
         self._next_ms = now_ms + (self._core.backoff_ms() if self._core.choices.join_backoff else 0)
 
@@ -59,8 +64,17 @@ class EpochHeartbeats:
     def forget(self) -> None:
         """Have nothing due: the member is none any more."""
         self._in_flight.clear()
-        self._confirmed.clear()
+        self._unsay()
         self._next_ms = None
+
+    def _confirm(self, carried: Mapping[str, Any]) -> None:
+        if carried:
+            self._confirmed.update(carried)
+            self._said = None
+
+    def _unsay(self) -> None:
+        self._confirmed.clear()
+        self._said = None
 
     # When
 
@@ -93,7 +107,7 @@ class EpochHeartbeats:
         self._in_flight[request_id] = carried
         core.has_joined = True
         if core.choices.fields_confirmed == "sent":
-            self._confirmed.update(carried)
+            self._confirm(carried)
         self._next_ms = now_ms + self._pause_ms()
 
     def _pause_ms(self) -> int:
@@ -114,9 +128,20 @@ class EpochHeartbeats:
 
     def _carried(self) -> dict[str, Any]:
         """Return what this heartbeat has to say, by field; `owned` with the number of the assignment that it belongs to."""
+        says = self._says()
+        if says == self._said:
+            return {}  # as nearly always: what there is to say was confirmed before, and is the same
         confirmed = {} if self._core.choices.full == "always" else self._confirmed
         always = self._always
-        return {name: value for name, value in self._all().items() if name in always or name not in confirmed or confirmed[name] != value}
+        carried = {name: value for name, value in self._all().items() if name in always or name not in confirmed or confirmed[name] != value}
+        if not carried:
+            self._said = says
+        return carried
+
+    def _says(self) -> _Said:
+        """Return what all that a heartbeat can carry is made of, but for what never changes."""
+        core = self._core
+        return core.epoch == JOIN_EPOCH, core.topics, self._reported()
 
     def _all(self) -> dict[str, Any]:
         core, settings, choices = self._core, self._core.settings, self._core.choices
@@ -147,12 +172,17 @@ class EpochHeartbeats:
         return (core.target_number, core.target or frozenset()) if core.choices.owned == "target" else (core.held_number, core.held)
 
     def _request(self, epoch: int, carried: dict[str, Any]) -> Any:
-        core = self._core
-        return ConsumerGroupHeartbeatRequest(
+        core, bare = self._core, self._bare
+        if not carried and bare is not None and bare.member_epoch == epoch and bare.member_id == core.member_id:
+            return bare
+        request = ConsumerGroupHeartbeatRequest(
             group_id=core.settings.group, member_id=core.member_id, member_epoch=epoch, instance_id=self._instance_id(epoch),
             rack_id=carried.get("rack"), rebalance_timeout_ms=carried.get("timeout", -1), subscribed_topic_names=carried.get("names"),
             subscribed_topic_regex=carried.get("regex"), server_assignor=carried.get("assignor"), topic_partitions=self._owned(epoch, carried),
         )  # fmt: skip
+        if not carried:
+            self._bare = request
+        return request
 
     def _instance_id(self, epoch: int) -> str | None:
         """Return the instance id to send; who sends it with join and leave alone is known by its member id in between (CGC-03)."""
@@ -176,15 +206,16 @@ class EpochHeartbeats:
         carried = self._in_flight.pop(pending.request_id, None)
         if phase is Phase.STALE or carried is None:
             return
-        if Effect.ACCEPT in reaction and isinstance(response, ConsumerGroupHeartbeatResponse):
-            self._confirmed.update(carried)
+        effects = reaction.effects
+        if Effect.ACCEPT in effects and isinstance(response, ConsumerGroupHeartbeatResponse):
+            self._confirm(carried)
             self._accept(response, now_ms)
             return
-        if Effect.SAY_ALL in reaction:
-            self._confirmed.clear()
-        if Effect.REDISCOVER in reaction:
+        if Effect.SAY_ALL in effects:
+            self._unsay()
+        if Effect.REDISCOVER in effects:
             self._awaits_coordinator = True
-        if Effect.BACK_OFF in reaction:
+        if Effect.BACK_OFF in effects:
             self._next_ms = now_ms + self._core.backoff_ms()
 
     def _accept(self, response: ConsumerGroupHeartbeatResponse, now_ms: int) -> None:

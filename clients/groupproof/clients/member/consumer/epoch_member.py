@@ -240,7 +240,7 @@ class EpochMember(AnyMember):
 
     def _heartbeat_settled(self, pending: RequestInFlight, answer: Answer, response: Any, reaction: Reaction, phase: Phase, now_ms: int) -> None:
         self._heartbeats.settled(pending, answer, response, reaction, phase, now_ms)
-        if Effect.ACCEPT in reaction and phase is not Phase.STALE and isinstance(response, ConsumerGroupHeartbeatResponse):
+        if Effect.ACCEPT in reaction.effects and phase is not Phase.STALE and isinstance(response, ConsumerGroupHeartbeatResponse):
             self._local.take(response.assignment)
             self._local.acknowledged()
         elif Effect.LOSE in reaction and self._core.epoch != NO_GENERATION:

@@ -97,7 +97,10 @@ class EpochGroupInvariants(SimulatedInvariants):
         if asked.member_epoch < 0:
             self._leaves(asked.member_id, asked.member_epoch)
             return
-        seat = self._seats.setdefault(answer.member_id or asked.member_id, _Seat())
+        member_id = answer.member_id or asked.member_id
+        seat = self._seats.get(member_id)
+        if seat is None:
+            seat = self._seats[member_id] = _Seat()
         if asked.member_epoch == 0:
             seat.epoch, seat.held, seat.share = 0, set(), set()
         if answer.member_epoch < seat.epoch:
@@ -105,7 +108,7 @@ class EpochGroupInvariants(SimulatedInvariants):
         self._is_moved |= answer.member_epoch != seat.epoch or answer.assignment is not None
         seat.epoch = answer.member_epoch
         if answer.assignment is not None:
-            self._hand_over(answer.member_id or asked.member_id, seat, _listed(answer.assignment.topic_partitions))
+            self._hand_over(member_id, seat, _listed(answer.assignment.topic_partitions))
         if asked.topic_partitions is not None:  # what is neither reported nor assigned any more is free (CGI-10)
             seat.held &= _listed(asked.topic_partitions) | seat.share
 
