@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, cast
 
 from groupproof.protocol.wire.consumer_messages import ConsumerGroupHeartbeatResponse
 from groupproof.protocol.wire.messages import (
@@ -18,13 +18,13 @@ from groupproof.protocol.wire.messages import (
 
 __all__ = ["error_of"]
 
-_ONE_CODE: Final = (HeartbeatResponse, JoinGroupResponse, SyncGroupResponse, ConsumerGroupHeartbeatResponse)
+_ONE_CODE: Final = frozenset({HeartbeatResponse, JoinGroupResponse, SyncGroupResponse, ConsumerGroupHeartbeatResponse})
 
 
 def error_of(message: GroupResponse | ConsumerGroupHeartbeatResponse) -> int:
     """Return the code that decides: of several, the first that is not 0."""
-    if isinstance(message, _ONE_CODE):
-        return message.error_code
+    if type(message) in _ONE_CODE:
+        return cast(HeartbeatResponse, message).error_code
     return next(filter(None, _codes(message)), 0)
 
 

@@ -78,8 +78,10 @@ class AnyMember(ABC):
 
     def tick(self, now_ms: int) -> list[Output]:
         """Give up what is overdue, and do what the timers ask for."""
-        for pending in self._core.requests.overdue(now_ms):
-            self._react(pending, Lapse.TIMED_OUT, None, now_ms)
+        requests = self._core.requests
+        if requests.any_in_flight:
+            for pending in requests.overdue(now_ms):
+                self._react(pending, Lapse.TIMED_OUT, None, now_ms)
         return self._outcome(now_ms)
 
     def response(self, request_id: int, message: GroupResponse, now_ms: int) -> list[Output]:

@@ -9,7 +9,7 @@ from typing import Final
 
 from groupproof.clients.member.member_close import leave_group
 from groupproof.clients.member.member_core import NO_GENERATION, Core
-from groupproof.clients.member.pending_requests import RequestInFlight, earliest
+from groupproof.clients.member.pending_requests import RequestInFlight
 from groupproof.protocol.rules.classic.member_reactions import Answer, Effect, Lapse, Reaction
 from groupproof.protocol.vocabulary import MemberState
 from groupproof.protocol.wire.messages import HeartbeatRequest
@@ -71,8 +71,11 @@ class Heartbeats:
         """Return when `step` has something to do."""
         if not self._is_beating():
             return None
-        beat_ms = self._next_ms if self._in_flight is None and self._may_beat() else None
-        return earliest(beat_ms, self._core.session_ms, self._poll_ends_ms)
+        first_ms = self._next_ms if self._in_flight is None and self._may_beat() else None
+        session_ms, poll_ms = self._core.session_ms, self._poll_ends_ms
+        if session_ms is not None and (first_ms is None or session_ms < first_ms):
+            first_ms = session_ms
+        return poll_ms if poll_ms is not None and (first_ms is None or poll_ms < first_ms) else first_ms
 
     def settled(self, pending: RequestInFlight, answer: Answer, response: object, reaction: Reaction, now_ms: int) -> None:
         if pending.request_id != self._in_flight:
@@ -87,9 +90,9 @@ class Heartbeats:
         """Tell whether the timers run: of a member with a generation, whose coordinator is known."""
         core = self._core
         states = _BEATING if core.policy.heartbeats != "synced" else _SYNCED
-        if core.state not in states or core.generation == NO_GENERATION or core.is_halted or not core.is_taking_part:
+        if core.state not in states or core.generation == NO_GENERATION or core.is_halted or not core.is_subscribed or core.failure is not None:
             return False
-        return core.coordinator is not None or core.has_coordinator
+        return core.coordinator is not None or not core.policy.looks_up
 
     def _is_between(self) -> bool:
         """Tell whether the member has just given its generation up, and not its id: its last Heartbeat still named both."""
@@ -100,6 +103,8 @@ class Heartbeats:
 
     def _may_beat(self) -> bool:
         core, kind = self._core, self._core.policy.heartbeats
+        if kind == "joined":
+            return True
         if kind == "prompt" and not core.is_prompt:
             return False
         return kind not in ("never", "polled") and not (kind == "owning" and not core.owned)

@@ -102,22 +102,13 @@ class Core:
             lane = "any"
         elif policy.lanes == "joins" and api in _JOINING_APIS:
             lane = "joins"
+        deadline_ms = now_ms + (self.settings.request_timeout_ms if timeout_ms is None else timeout_ms)
         request_id = self.requests.new_id()
-        pending = RequestInFlight(
-            request_id=request_id,
-            message=message,
-            to=to,
-            lane=lane,
-            member_id=self.member_id,
-            generation=self.generation,
-            deadline_ms=now_ms + (self.settings.request_timeout_ms if timeout_ms is None else timeout_ms),
-            tag=tag,
-            membership=self.memberships,
-        )
+        pending = RequestInFlight(request_id, message, to, lane, self.member_id, self.generation, deadline_ms, tag, self.memberships)
         if policy.connects_anew and api is Api.JOIN_GROUP and to is not None and not self.requests.any_to(to):
             self.out.append(Drop(to=to))
         self.requests.add(pending)
-        self.out.append(Send(request_id=request_id, message=message, to=to, lane=lane))
+        self.out.append(Send(request_id, message, to, lane))
         return request_id
 
     def phase(self, pending: RequestInFlight) -> Phase:

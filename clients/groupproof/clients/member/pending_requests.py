@@ -11,7 +11,7 @@ from groupproof.protocol.wire.messages import GroupRequest
 __all__ = ["RequestInFlight", "Requests", "earliest"]
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(slots=True, eq=False)
 class RequestInFlight:
     """One request without its answer; `member_id`, `generation` and `membership` are the member's when it was sent."""
 
@@ -39,6 +39,10 @@ class Requests:
 
     def add(self, pending: RequestInFlight) -> None:
         self._pending[pending.request_id] = pending
+
+    @property
+    def any_in_flight(self) -> bool:
+        return bool(self._pending)
 
     def take(self, request_id: int) -> RequestInFlight | None:
         """Return and forget the request; None for one that is not in flight (any more)."""
