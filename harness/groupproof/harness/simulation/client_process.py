@@ -132,7 +132,7 @@ class Process(SimulatedProcess):
             return
         if type(answer) is SyncGroupResponse and self.member.state is MemberState.STABLE:
             self._ownership.synced(self.name, self.member.generation)
-        self._input(outputs)
+        self._input(outputs, polls=self._has_a_poll_to_do(outputs))
 
     def lost(self, connection: Connection, unanswered: list[int]) -> None:
         """Take it that a connection ended."""
@@ -147,7 +147,8 @@ class Process(SimulatedProcess):
         if connection.lane == ANY:
             self._node = (self._node + 1) % self._brokers
         else:
-            self._input(self.member.disconnected(_broker(connection.node), self._heap.now_ms))
+            outputs = self.member.disconnected(_broker(connection.node), self._heap.now_ms)
+            self._input(outputs, polls=self._has_a_poll_to_do(outputs))
 
     def _unanswered(self, request_id: int) -> None:
         self._input(self.member.unanswered(request_id, self._heap.now_ms), polls=False)
@@ -165,7 +166,11 @@ class Process(SimulatedProcess):
             self._perform(outputs)  # which is most of what happens: the next one is due an interval later, answered or not
             self._look_at_timers(next_ms)
         else:
-            self._input(outputs)
+            self._input(outputs, polls=self._has_a_poll_to_do(outputs))
+
+    def _has_a_poll_to_do(self, outputs: list[Output]) -> bool:
+        """Tell whether the application's poll goes on behind what came in, of which this came; a classic one's does always."""
+        return True
 
     def _beats_again_ms(self, output: Output) -> int | None:
         """Return when the next heartbeat is due, if this sends one that tells nothing but that the member lives; None for all else."""

@@ -10,7 +10,7 @@ from groupproof.clients.member.consumer.epoch_member import EpochMember
 from groupproof.clients.member.consumer_settings import MemberSettings
 from groupproof.clients.member.member import Member
 from groupproof.clients.member.policy import Policy
-from groupproof.clients.outputs import Callback, CloseResult, Drop, Fail, Output, Send
+from groupproof.clients.outputs import Callback, CloseResult, Drop, Fail, Output, Send, is_more_than_sent
 from groupproof.coordinator.broker.topics import topic_id_of
 from groupproof.harness.simulation.client_process import AnyClientMember, Process
 from groupproof.harness.simulation.dialect_simulation import SimulationGround
@@ -156,7 +156,7 @@ class EpochProcess(Process):
             return
         outputs = self.member.response(request_id, cast(Any, answer), now_ms)
         if answer.error_code or answer.assignment is not None or outputs:
-            self._input(outputs)
+            self._input(outputs, polls=self._has_a_poll_to_do(outputs))
         elif self.is_up and self._is_alarm_late():
             self._look_at_timers()
 
@@ -164,6 +164,10 @@ class EpochProcess(Process):
         """Tell whether the next heartbeat is due before the timers are looked at next: its answer may ask for a shorter interval."""
         next_ms = self.member.next_beat_ms if isinstance(self.member, EpochMember) else None
         return self._alarm_ms is None or next_ms is None or next_ms < self._alarm_ms
+
+    def _has_a_poll_to_do(self, outputs: list[Output]) -> bool:
+        member = self.member
+        return not isinstance(member, EpochMember) or member.awaits_poll or is_more_than_sent(outputs)
 
     def _beats_again_ms(self, output: Output) -> int | None:
         message: Any = output.message if type(output) is Send else None

@@ -33,6 +33,7 @@ __all__ = ["EpochMember"]
 
 _STEPS_MAX: Final = 10
 _LOSING: Final = (EpochState.FENCED, EpochState.STALE, EpochState.FATAL)
+_QUIET: Final = (EpochState.JOINING, EpochState.ACKNOWLEDGING, EpochState.STABLE)
 
 
 class EpochMember(AnyMember):
@@ -132,6 +133,13 @@ class EpochMember(AnyMember):
         if core.coordinator is None and self._needs_coordinator():
             due_ms = earliest(due_ms, self._finder.next_ms())
         return due_ms
+
+    @property
+    def awaits_poll(self) -> bool:
+        """Tell whether a poll has something to do beside what falls due: to join, to lose or to reconcile, or to tell of a failure."""
+        core = self._core
+        is_quiet = core.epoch_state in _QUIET and core.failure is None and not core.is_unpolled
+        return not is_quiet or not (core.target is None or self._local.is_at_rest)
 
     @property
     def next_beat_ms(self) -> int | None:
