@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import typing
 
-from groupproof.clients.outputs import CommitResult, OffsetFetchResult, Output
+from groupproof.clients.outputs import CommitResult, Drop, OffsetFetchResult, Output, Send, is_more_than_sent
+from groupproof.protocol.wire.messages import HeartbeatRequest
 
 
 def test_every_output_is_frozen_data_with_its_meaning_beside_it() -> None:
@@ -16,3 +17,11 @@ def test_every_output_is_frozen_data_with_its_meaning_beside_it() -> None:
 def test_success_is_the_absence_of_an_error() -> None:
     assert CommitResult(token=1, mode="sync", offsets={}).error is None
     assert OffsetFetchResult(token=1).offsets == {}
+
+
+def test_a_request_alone_moves_no_part_of_a_member() -> None:
+    beat = Send(1, HeartbeatRequest(group_id="g", generation_id=1, member_id="m"), None, "group")
+
+    assert not is_more_than_sent([])
+    assert not is_more_than_sent([beat, beat])
+    assert is_more_than_sent([beat, Drop(to=None)])

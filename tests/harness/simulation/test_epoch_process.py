@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
-from tests.harness.simulation.runs import calm, ran
+import pytest
+from tests.harness.simulation.runs import calm, ran, short
 
 from groupproof.clients.member.consumer.epoch_member import EpochMember
 from groupproof.clients.member.member import Member
+from groupproof.clients.outputs import Output
 from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
-from groupproof.harness.simulation.run import Run
+from groupproof.harness.simulation.epoch_process import EpochProcess
+from groupproof.harness.simulation.run import Run, run
 from groupproof.harness.simulation.settings import OTHER_TOPIC, TOPIC
+from groupproof.protocol.wire.consumer_messages import ConsumerGroupHeartbeatRequest
 
 SETTLED_MS = 12_000
 
@@ -72,3 +77,50 @@ def test_a_switched_program_comes_back_with_the_other_protocol_in_the_same_group
     assert _advance(run, 30_000) == [2, 2, 2, 2]
     assert {type(process.member) for process in run.world.processes.values()} == {Member}
     assert run.invariants.group() is None, "a group of classic members alone is a classic one"
+
+
+def _left_out(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, str, list[Output]]]:
+    """Poll a copy of the member wherever a simulation leaves the poll out, and keep what came of it."""
+    polls, looks = [], EpochProcess._has_a_poll_to_do
+
+    def look(process: EpochProcess, outputs: list[Output]) -> bool:
+        if looks(process, outputs):
+            return True
+        kept = (process.member.policy, process.member.settings)
+        member, now_ms = deepcopy(process.member, {id(part): part for part in kept}), process._heap.now_ms
+        due_ms = member.next_poll_ms()
+        came = [] if due_ms is not None and due_ms <= now_ms else member.poll(now_ms, process._positions)
+        polls.append((now_ms, process.name, came))
+        return False
+
+    monkeypatch.setattr(EpochProcess, "_has_a_poll_to_do", look)
+    return polls
+
+
+def test_a_poll_that_is_left_out_would_have_done_nothing_but_commit_what_is_due_anyway(monkeypatch: pytest.MonkeyPatch) -> None:
+    polls = _left_out(monkeypatch)
+    outcomes = [run(short(seed, dialect="consumer", profile="kafka-4.4", classic_members=0)) for seed in (1, 2, 3)]
+
+    assert [outcome.violations for outcome in outcomes] == [(), (), ()]
+    assert len(polls) > 60
+    assert [poll for poll in polls if poll[2]] == []
+
+
+def test_it_is_seen_if_a_poll_is_left_out_that_had_something_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(EpochMember, "awaits_poll", property(lambda _: False))
+    polls = _left_out(monkeypatch)
+    run(short(1, dialect="consumer", profile="kafka-4.4", classic_members=0))
+
+    assert [poll for poll in polls if poll[2]]
+
+
+def test_a_heartbeat_that_says_nothing_is_followed_by_the_next_and_by_no_poll() -> None:
+    run = _ran(max_poll_interval_ms=100_000)
+    process = run.world.processes["m0"]
+    polled_ms, asked = process._polled_ms, run.record.requests.copy()
+    _on(run, 7_000)
+
+    beats = run.record.requests - asked
+    assert beats[ConsumerGroupHeartbeatRequest] >= 3 * len(run.world.processes)
+    assert process._polled_ms == polled_ms
+    assert process.member.next_beat_ms > run.heap.now_ms

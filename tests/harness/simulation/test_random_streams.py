@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from groupproof.harness.simulation.random_streams import Streams
 
 
@@ -23,3 +25,13 @@ def test_what_one_stream_draws_moves_no_other() -> None:
 
 def test_a_seed_means_the_same_in_every_release() -> None:
     assert Streams(7).named("faults").getrandbits(32) == 2_903_613_335
+
+
+def test_who_draws_later_draws_the_same_and_who_never_draws_makes_no_generator(monkeypatch: pytest.MonkeyPatch) -> None:
+    streams = Streams(1)
+    at_once = streams.named("member", "m1")
+    draw = streams.drawing("member", "m1")
+
+    assert [draw() for _ in range(3)] == [at_once.random() for _ in range(3)]
+    monkeypatch.setattr(streams, "named", lambda *_: pytest.fail("a generator was made"))
+    streams.drawing("member", "m2")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, cast
+from typing import Any, Final
 
 from groupproof.protocol.wire.consumer_messages import ConsumerGroupHeartbeatResponse
 from groupproof.protocol.wire.messages import (
@@ -23,9 +23,11 @@ _ONE_CODE: Final = frozenset({HeartbeatResponse, JoinGroupResponse, SyncGroupRes
 
 def error_of(message: GroupResponse | ConsumerGroupHeartbeatResponse) -> int:
     """Return the code that decides: of several, the first that is not 0."""
-    if type(message) in _ONE_CODE:
-        return cast(HeartbeatResponse, message).error_code
-    return next(filter(None, _codes(message)), 0)
+    answer: Any = message
+    if type(answer) in _ONE_CODE:
+        code: int = answer.error_code
+        return code
+    return next(filter(None, _codes(answer)), 0)
 
 
 def _codes(message: GroupResponse) -> list[int]:
