@@ -92,6 +92,18 @@ def test_who_has_reached_the_target_s_epoch_has_nothing_of_others_from_4_2_on() 
         run.invariants._look_at(group)
 
 
+@pytest.mark.requirement("CGI-08", "CGR-23")
+def test_who_gives_up_what_it_subscribes_to_no_more_may_have_reached_the_epoch_of_a_target_with_it() -> None:
+    run, group, members = _run()
+    _ahead_of_its_target(group, members)
+    members[0].names = frozenset()
+    group.generation += 1  # the target without it is awaited
+    group.state = group.inferred_state()
+    run.invariants._ends_with_the_target = True
+
+    run.invariants._look_at(group)
+
+
 def _beat(run: Run, member_id: str, epoch: int, *partitions: int, reports: tuple[int, ...] | None = None, answered: int = 9) -> None:
     def listed(indexes: tuple[int, ...]) -> tuple[TopicPartitions, ...]:
         return (TopicPartitions(topic_id="id", partitions=indexes),)

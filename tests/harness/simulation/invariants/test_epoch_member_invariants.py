@@ -114,6 +114,15 @@ def test_what_was_read_is_committed_before_it_is_revoked_unless_the_commit_was_r
         assert [requirement for requirement, _ in member.broken] == broken, code
 
 
+def test_an_answer_to_a_commit_from_before_a_partition_came_back_takes_nothing_back() -> None:
+    for offsets in ((505, 526), (526, 505)):
+        member = _joined(0)
+        for offset in offsets:
+            member.settled(*_commit(offset, 0), 20, NAMES)
+        member.calls(_callback(CallbackKind.REVOKED), {("t", 0): 526})
+        assert (member.broken, member.committed) == ([], {("t", 0): 526})
+
+
 def test_a_fenced_member_loses_and_joins_again_and_only_then() -> None:
     member = _joined(0)
     _answer(member, BEAT, 0, code=110)

@@ -282,7 +282,7 @@ class EpochMemberInvariants:
         for group in answer.groups:
             for topic in group.topics:
                 for partition in topic.partitions:
-                    self.committed.setdefault((topic.name, partition.partition_index), max(partition.committed_offset, 0))
+                    self._reaches((topic.name, partition.partition_index), max(partition.committed_offset, 0))
 
     def _committed_to(self, asked: OffsetCommitRequest, answer: Any) -> None:
         """Take note how far a commit got; one that failed for another reason than a stale epoch may leave what is given up uncommitted."""
@@ -294,7 +294,11 @@ class EpochMemberInvariants:
         for topic in asked.topics:
             for partition in topic.partitions:
                 if not codes[topic.name, partition.partition_index]:
-                    self.committed[topic.name, partition.partition_index] = partition.committed_offset
+                    self._reaches((topic.name, partition.partition_index), partition.committed_offset)
+
+    def _reaches(self, partition: TopicPartition, offset: int) -> None:
+        """Take note that so much is committed; an answer may come late, from before the partition was given up and came back."""
+        self.committed[partition] = max(offset, self.committed.get(partition, 0))
 
     def fetches(self, group: Any) -> None:
         self.check("CGP-02", "fetches with another epoch", holds=group.member_id is None or group.member_epoch == self.epoch)
