@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from groupproof.clients.assignors.assignment import Cluster
@@ -195,7 +195,7 @@ class _History:
         assert all(send.to is not None for send in b.waiting if send.message.api is not FIND), "CLIENT-01"
         for message in sent:
             if message.api in (HEARTBEAT, SYNC):
-                assert message.generation_id >= 0
+                assert message.generation_id >= 0 or (message.api is HEARTBEAT and b.member.policy.heartbeats_between)
                 assert message.member_id
         deadline = b.member.next_deadline_ms()
         assert deadline is None or deadline > b.now - 1
@@ -212,6 +212,9 @@ class _History:
     auto_commit=st.booleans(),
     is_stable=st.booleans(),
 )
+@example(
+    steps=[("advance", 950, 0), ("answer", 0, 22)], variant="heartbeats-between-generations", cooperative=False, instance=None, auto_commit=False, is_stable=True
+)  # fmt: skip
 @settings(max_examples=300)
 def test_whatever_comes_the_member_keeps_its_manners_and_can_say_goodbye(
     bench: type[Bench], steps: list[tuple[str, int, int]], variant: str, cooperative: bool, instance: str | None, auto_commit: bool, is_stable: bool
