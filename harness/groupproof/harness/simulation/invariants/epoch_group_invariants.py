@@ -6,13 +6,14 @@ The model is Vanlightly/kafka-tlaplus, consumer_group_protocol_kip_848_v2. Its `
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from groupproof.clients.member.consumer.epoch_core import TopicIdPartition
 from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
-from groupproof.coordinator.machine.consumer.consumer_members import AWAY, LEFT, MemberProgress, partitions_of
+from groupproof.coordinator.machine.consumer.consumer_members import AWAY, LEFT, ConsumerMember, MemberProgress, partitions_of
 from groupproof.harness.simulation.invariants.epoch_owners import EpochOwners
+from groupproof.harness.simulation.invariants.seen_members import SeenMembers
 from groupproof.harness.simulation.invariants.simulated_invariants import SimulatedInvariants
 from groupproof.harness.simulation.settings import GROUP, InvariantBroken
 from groupproof.protocol.rules.consumer.consumer_terms import ConsumerState
@@ -51,6 +52,7 @@ class EpochGroupInvariants(SimulatedInvariants):
         self._epoch = 0
         self._target_epoch = -1
         self._is_moved = False
+        self._seen = SeenMembers()
 
     # What is looked at
 
@@ -147,9 +149,10 @@ class EpochGroupInvariants(SimulatedInvariants):
         if self._target_epoch != group.assignment_epoch == group.generation:  # who leaves takes its share with it until the next target
             self._target_epoch = group.assignment_epoch
             yield from self._illegal_target(group)
-        yield from self._invalid_members(group)
+        changed = self._seen.changed(group)
+        yield from self._invalid_members(group, changed)
         if group.state is ConsumerState.STABLE:
-            yield from self._unstable(group)
+            yield from self._unstable(group, changed if self._seen.was_stable else group.members.values())
 
     @staticmethod
     def _illegal_target(group: ConsumerGroup) -> Iterator[tuple[str, str, str]]:
@@ -164,22 +167,19 @@ class EpochGroupInvariants(SimulatedInvariants):
         if group.assigned_ms is not None and (missing := wanted - owners.keys()):  # what a classic group had may lack some
             yield "CGI-11", "LegalTargetAssignment", f"nobody is to have {_partitions_text(missing)}"
 
-    def _invalid_members(self, group: ConsumerGroup) -> Iterator[tuple[str, str, str]]:
-        owners: dict[TopicIdPartition, str] = {}
-        for member in group.members.values():
+    def _invalid_members(self, group: ConsumerGroup, members: Iterable[ConsumerMember]) -> Iterator[tuple[str, str, str]]:
+        for member in members:
             if member.epoch > group.assignment_epoch:
                 yield "CGI-06", "no member is ahead of the target", f"{member.member_id} is at {member.epoch}, the target at {group.assignment_epoch}"
             if any(epoch <= 0 for assigned in (member.assigned, member.pending) for indexes in assigned.values() for epoch in indexes.values()):
                 yield "CGI-02", "ValidPartitionEpoch", f"{member.member_id} has a partition since no epoch"
-            for partition in partitions_of(member.assigned) | partitions_of(member.pending):
-                other = owners.setdefault(partition, member.member_id)
-                if other != member.member_id:
-                    yield "CGI-02", "one owner of a partition at an epoch", f"{member.member_id} and {other} have {_partitions_text({partition})}"
+            for partition, other in self._seen.take(member):
+                yield "CGI-02", "one owner of a partition at an epoch", f"{member.member_id} and {other} have {_partitions_text({partition})}"
             if member.epoch == group.assignment_epoch and self._ends_with_the_target and not self._is_within(group, member):
                 yield "CGI-08", "ValidMemberEpoch", f"{member.member_id} has reached epoch {member.epoch} with partitions that are another's"
 
     @staticmethod
-    def _is_within(group: ConsumerGroup, member: Any) -> bool:
+    def _is_within(group: ConsumerGroup, member: ConsumerMember) -> bool:
         """Tell whether a member has no more than its share; a topic that it has dropped is taken from it ahead of a target without that (CGR-23)."""
         share = group.target.get(member.member_id, {})
         subscribed = {group.topics[name].topic_id for name in member.names if name in group.topics}
@@ -187,8 +187,8 @@ class EpochGroupInvariants(SimulatedInvariants):
         return not is_more and subscribed.isdisjoint(member.pending)
 
     @staticmethod
-    def _unstable(group: ConsumerGroup) -> Iterator[tuple[str, str, str]]:
-        for member in group.members.values():
+    def _unstable(group: ConsumerGroup, members: Iterable[ConsumerMember]) -> Iterator[tuple[str, str, str]]:
+        for member in members:
             is_stable = member.progress is MemberProgress.STABLE and member.epoch == group.assignment_epoch == group.generation
             share = {(topic_id, index) for topic_id, indexes in group.target.get(member.member_id, {}).items() for index in indexes}
             if not is_stable or member.pending or partitions_of(member.assigned) != share:

@@ -1,0 +1,87 @@
+"""Members are looked at again where something has changed, and every law finds then what it would find by looking at all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from copy import copy
+from typing import Any
+
+import pytest
+from tests.harness.simulation.runs import calm, ran, short
+from tests.harness.simulation.test_consumer_simulation import COORDINATORS
+
+from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
+from groupproof.coordinator.machine.consumer.consumer_members import MemberProgress
+from groupproof.harness.simulation.invariants.epoch_group_invariants import EpochGroupInvariants
+from groupproof.harness.simulation.invariants.seen_members import SeenMembers
+from groupproof.harness.simulation.run import run
+
+Broken = tuple[str, str, str]
+
+
+def _group() -> ConsumerGroup:
+    group = ran(calm(dialect="consumer"), 12_000).invariants.group()
+    assert isinstance(group, ConsumerGroup)
+    return group
+
+
+def _look(seen: SeenMembers, group: ConsumerGroup) -> tuple[list[str], list[str]]:
+    """Return the ids of the members that are looked at, and of those that have what another has."""
+    changed = seen.changed(group)
+    return [member.member_id for member in changed], [member.member_id for member in changed if list(seen.take(member))]
+
+
+def test_a_member_is_looked_at_once_and_again_when_it_has_changed() -> None:
+    group, seen = _group(), SeenMembers()
+    ids = list(group.members)
+    assert _look(seen, group) == (ids, [])
+    assert _look(seen, group) == ([], [])
+    assert seen.was_stable
+
+    group.members[ids[1]].progress = MemberProgress.UNRELEASED_PARTITIONS
+    assert _look(seen, group) == ([ids[1]], [])
+    group.target[ids[2]] = {}
+    assert _look(seen, group) == ([ids[2]], [])
+    group.generation += 1
+    assert _look(seen, group) == (ids, [])
+    assert not seen.was_stable
+
+
+def test_what_two_have_is_found_whichever_of_them_has_changed_and_no_more_when_one_has_gone() -> None:
+    group, seen = _group(), SeenMembers()
+    ids = list(group.members)
+    _look(seen, group)
+    first, second = (group.members[member_id] for member_id in ids[:2])
+
+    first.assigned, second.assigned = second.assigned, first.assigned
+    assert _look(seen, group) == (ids[:2], []), "each has what the other had"
+    second.assigned = first.assigned
+    assert _look(seen, group) == ([ids[1]], [ids[1]])
+    del group.members[ids[0]]
+    second.assigned = dict(first.assigned)
+    second.progress = MemberProgress.UNRELEASED_PARTITIONS
+    assert _look(seen, group) == ([ids[1]], [])
+
+
+def _compared(monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[Broken], list[Broken]]]:
+    """Let each look be made a second time, with nothing seen before."""
+    looks, broken = [], EpochGroupInvariants._broken
+
+    def both(invariants: EpochGroupInvariants, group: ConsumerGroup) -> Iterator[Broken]:
+        whole: Any = copy(invariants)
+        whole._seen = SeenMembers()
+        looks.append((list(broken(whole, group)), list(broken(invariants, group))))
+        yield from looks[-1][1]
+
+    monkeypatch.setattr(EpochGroupInvariants, "_broken", both)
+    return looks
+
+
+@pytest.mark.parametrize(("name", "seed"), [(None, 1), *((name, seed) for name, (seed, _) in COORDINATORS.items())])
+def test_laws_find_with_what_was_seen_what_they_find_by_looking_at_everyone(name: str | None, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = _compared(monkeypatch)
+    run(short(seed, dialect="consumer", members=3, classic_members=0, duration_ms=90_000, coordinator_variant=name))
+
+    assert looks
+    for whole, seen in looks:
+        assert [requirement for requirement, *_ in seen[:1]] == [requirement for requirement, *_ in whole[:1]]
