@@ -118,7 +118,7 @@ def test_a_heartbeat_that_says_nothing_is_followed_by_the_next_and_by_no_poll() 
     run = _ran(max_poll_interval_ms=100_000)
     process = run.world.processes["m0"]
     polled_ms, asked = process._polled_ms, run.record.requests.copy()
-    _on(run, 7_000)
+    _advance(run, 7_000)
 
     beats = run.record.requests - asked
     assert beats[ConsumerGroupHeartbeatRequest] >= 3 * len(run.world.processes)
