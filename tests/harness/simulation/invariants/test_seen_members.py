@@ -69,7 +69,7 @@ def _compared(monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[Broken], list[
 
     def both(invariants: EpochGroupInvariants, group: ConsumerGroup) -> Iterator[Broken]:
         whole: Any = copy(invariants)
-        whole._seen = SeenMembers()
+        whole._seen_members = SeenMembers()
         looks.append((list(broken(whole, group)), list(broken(invariants, group))))
         yield from looks[-1][1]
 

@@ -52,7 +52,7 @@ class EpochGroupInvariants(SimulatedInvariants):
         self._epoch = 0
         self._target_epoch = -1
         self._is_moved = False
-        self._seen = SeenMembers()
+        self._seen_members = SeenMembers()
 
     # What is looked at
 
@@ -149,10 +149,10 @@ class EpochGroupInvariants(SimulatedInvariants):
         if self._target_epoch != group.assignment_epoch == group.generation:  # who leaves takes its share with it until the next target
             self._target_epoch = group.assignment_epoch
             yield from self._illegal_target(group)
-        changed = self._seen.changed(group)
+        changed = self._seen_members.changed(group)
         yield from self._invalid_members(group, changed)
         if group.state is ConsumerState.STABLE:
-            yield from self._unstable(group, changed if self._seen.was_stable else group.members.values())
+            yield from self._unstable(group, changed if self._seen_members.was_stable else group.members.values())
 
     @staticmethod
     def _illegal_target(group: ConsumerGroup) -> Iterator[tuple[str, str, str]]:
@@ -173,7 +173,7 @@ class EpochGroupInvariants(SimulatedInvariants):
                 yield "CGI-06", "no member is ahead of the target", f"{member.member_id} is at {member.epoch}, the target at {group.assignment_epoch}"
             if any(epoch <= 0 for assigned in (member.assigned, member.pending) for indexes in assigned.values() for epoch in indexes.values()):
                 yield "CGI-02", "ValidPartitionEpoch", f"{member.member_id} has a partition since no epoch"
-            for partition, other in self._seen.take(member):
+            for partition, other in self._seen_members.take(member):
                 yield "CGI-02", "one owner of a partition at an epoch", f"{member.member_id} and {other} have {_partitions_text({partition})}"
             if member.epoch == group.assignment_epoch and self._ends_with_the_target and not self._is_within(group, member):
                 yield "CGI-08", "ValidMemberEpoch", f"{member.member_id} has reached epoch {member.epoch} with partitions that are another's"

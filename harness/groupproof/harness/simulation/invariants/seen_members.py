@@ -39,15 +39,15 @@ class SeenMembers:
             self._is_stable = False
         self._group, self._whole = group, whole
         self.was_stable, self._is_stable = self._is_stable, group.state is ConsumerState.STABLE
-        seen, targets, changed = self._members, group.target, []
+        members, targets, changed = self._members, group.target, []
         for member_id, member in group.members.items():
             now = (member.epoch, member.progress, member.assigned, member.pending, member.names, targets.get(member_id))
-            if seen.get(member_id) != now:
-                seen[member_id] = now
+            if members.get(member_id) != now:
+                members[member_id] = now
                 changed.append(member)
         for member_id in [name for name in self._owned if name not in group.members]:
             self._let_go(member_id)
-            seen.pop(member_id, None)
+            members.pop(member_id, None)
         for member in changed:
             self._let_go(member.member_id)
         return changed
