@@ -25,42 +25,42 @@ def _group() -> ConsumerGroup:
     return group
 
 
-def _look(seen: SeenMembers, group: ConsumerGroup) -> tuple[list[str], list[str]]:
+def _look(members: SeenMembers, group: ConsumerGroup) -> tuple[list[str], list[str]]:
     """Return the ids of the members that are looked at, and of those that have what another has."""
-    changed = seen.changed(group)
-    return [member.member_id for member in changed], [member.member_id for member in changed if list(seen.take(member))]
+    changed = members.changed(group)
+    return [member.member_id for member in changed], [member.member_id for member in changed if list(members.take(member))]
 
 
 def test_a_member_is_looked_at_once_and_again_when_it_has_changed() -> None:
-    group, seen = _group(), SeenMembers()
+    group, members = _group(), SeenMembers()
     ids = list(group.members)
-    assert _look(seen, group) == (ids, [])
-    assert _look(seen, group) == ([], [])
-    assert seen.was_stable
+    assert _look(members, group) == (ids, [])
+    assert _look(members, group) == ([], [])
+    assert members.was_stable
 
     group.members[ids[1]].progress = MemberProgress.UNRELEASED_PARTITIONS
-    assert _look(seen, group) == ([ids[1]], [])
+    assert _look(members, group) == ([ids[1]], [])
     group.target[ids[2]] = {}
-    assert _look(seen, group) == ([ids[2]], [])
+    assert _look(members, group) == ([ids[2]], [])
     group.generation += 1
-    assert _look(seen, group) == (ids, [])
-    assert not seen.was_stable
+    assert _look(members, group) == (ids, [])
+    assert not members.was_stable
 
 
 def test_what_two_have_is_found_whichever_of_them_has_changed_and_no_more_when_one_has_gone() -> None:
-    group, seen = _group(), SeenMembers()
+    group, members = _group(), SeenMembers()
     ids = list(group.members)
-    _look(seen, group)
+    _look(members, group)
     first, second = (group.members[member_id] for member_id in ids[:2])
 
     first.assigned, second.assigned = second.assigned, first.assigned
-    assert _look(seen, group) == (ids[:2], []), "each has what the other had"
+    assert _look(members, group) == (ids[:2], []), "each has what the other had"
     second.assigned = first.assigned
-    assert _look(seen, group) == ([ids[1]], [ids[1]])
+    assert _look(members, group) == ([ids[1]], [ids[1]])
     del group.members[ids[0]]
     second.assigned = dict(first.assigned)
     second.progress = MemberProgress.UNRELEASED_PARTITIONS
-    assert _look(seen, group) == ([ids[1]], [])
+    assert _look(members, group) == ([ids[1]], [])
 
 
 def _compared(monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[Broken], list[Broken]]]:
@@ -83,5 +83,5 @@ def test_laws_find_with_what_was_seen_what_they_find_by_looking_at_everyone(name
     run(short(seed, dialect="consumer", members=3, classic_members=0, duration_ms=90_000, coordinator_variant=name))
 
     assert looks
-    for whole, seen in looks:
-        assert [requirement for requirement, *_ in seen[:1]] == [requirement for requirement, *_ in whole[:1]]
+    for whole, part in looks:
+        assert [requirement for requirement, *_ in part[:1]] == [requirement for requirement, *_ in whole[:1]]

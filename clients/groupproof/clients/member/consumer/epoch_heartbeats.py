@@ -23,7 +23,7 @@ _REGEXES: Final[Mapping[str, Mapping[str, str]]] = {"null": {}, "empty": {"regex
 """What goes with names in the place of a regular expression, by the member's choice."""
 
 
-_Said = tuple[bool, tuple[str, ...], tuple[int, frozenset[TopicIdPartition]]]
+_Words = tuple[bool, tuple[str, ...], tuple[int, frozenset[TopicIdPartition]]]
 
 
 def listed(partitions: Iterable[TopicIdPartition]) -> tuple[TopicPartitions, ...]:
@@ -41,7 +41,7 @@ class EpochHeartbeats:
         self._confirmed: dict[str, Any] = {}
         self._interval_ms: int | None = None
         self._next_ms: int | None = None
-        self._said: _Said | None = None
+        self._confirmed_words: _Words | None = None
         self._bare: Any = None
         self._awaits_coordinator = False
         self._always = frozenset(name for name in ("names", "owned", "rack", "assignor") if getattr(core.choices, name) == "always")
@@ -70,11 +70,11 @@ class EpochHeartbeats:
     def _confirm(self, carried: Mapping[str, Any]) -> None:
         if carried:
             self._confirmed.update(carried)
-            self._said = None
+            self._confirmed_words = None
 
     def _unsay(self) -> None:
         self._confirmed.clear()
-        self._said = None
+        self._confirmed_words = None
 
     # When
 
@@ -128,17 +128,17 @@ class EpochHeartbeats:
 
     def _carried(self) -> dict[str, Any]:
         """Return what this heartbeat has to say, by field; `owned` with the number of the assignment that it belongs to."""
-        says = self._says()
-        if says == self._said:
+        words = self._words()
+        if words == self._confirmed_words:
             return {}  # as nearly always: what there is to say was confirmed before, and is the same
         confirmed = {} if self._core.choices.full == "always" else self._confirmed
         always = self._always
         carried = {name: value for name, value in self._all().items() if name in always or name not in confirmed or confirmed[name] != value}
         if not carried:
-            self._said = says
+            self._confirmed_words = words
         return carried
 
-    def _says(self) -> _Said:
+    def _words(self) -> _Words:
         """Return what all that a heartbeat can carry is made of, but for what never changes."""
         core = self._core
         return core.epoch == JOIN_EPOCH, core.topics, self._reported()
