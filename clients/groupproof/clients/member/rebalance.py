@@ -47,7 +47,6 @@ class _Stage(Enum):
 
 
 _AWAITS_AN_ANSWER: Final = (_Stage.JOINING, _Stage.LEADING, _Stage.SYNCING)
-_WAITS_FOR_TIME: Final = (_Stage.IDLE, _Stage.READY, _Stage.AGAIN)
 
 
 class Joining:
@@ -116,8 +115,6 @@ class Joining:
 
     def next_ms(self) -> int | None:
         """Return when `step` has something to do, if it waits for nothing but time."""
-        if self._stage not in _WAITS_FOR_TIME:
-            return None
         if self._embedded is not None and self._stage is _Stage.IDLE and self._core.is_taking_part:
             return self._embedded.next_ms()
         is_waiting = self._stage in (_Stage.READY, _Stage.AGAIN) and not self._core.is_calling() and self._core.has_coordinator
