@@ -11,6 +11,6 @@ from groupproof.harness.simulation.settings import Simulation
 
 
 def test_the_trace_of_the_readme_s_seed_is_the_one_it_names() -> None:
-    (shown,) = re.findall(r"trace ([0-9a-f]{32})$", (ROOT / "README.md").read_text(), re.MULTILINE)
+    (in_readme,) = re.findall(r"trace ([0-9a-f]{32})$", (ROOT / "README.md").read_text(), re.MULTILINE)
 
-    assert Run(Simulation(seed=7, members=5, duration_ms=600_000)).go().trace_hash == shown
+    assert Run(Simulation(seed=7, members=5, duration_ms=600_000)).go().trace_hash == in_readme
