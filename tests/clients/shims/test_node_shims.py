@@ -78,7 +78,7 @@ def test_what_is_known_of_a_client_has_the_contracts_form_a_page_and_its_release
     validate("expectations", expectations)
 
     assert [item["findings"] for item in expectations["known"] if "findings" in item and not (ROOT / item["findings"]).is_file()] == []
-    assert {failure.case for failure in load(client.expectations).failures} <= {case.id for case in client_side()}
+    assert [failure.case for failure in load(client.expectations).failures if not any(failure.covers(case.id) for case in client_side())] == []
     assert any(SpecifierSet(item["subject"]).contains(client.release) for item in expectations["known"])
 
 
