@@ -15,6 +15,8 @@ from groupproof.chaos.spark.members.load_order import ClientChoice, MemberOrder,
 from groupproof.chaos.spark.members.reference_host import ReferenceHost
 from groupproof.chaos.spark.members.task_recorder import TaskRecorder
 from groupproof.chaos.spark.traces.trace_segments import Sealer, Stamp
+from groupproof.clients.consumer.consumer import Consumer
+from groupproof.clients.consumer.fetch_positions import Delivery
 from groupproof.harness.subjects.brokers.reference_brokers import ReferenceBrokers
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.trace_columns import read_parquet
@@ -36,7 +38,9 @@ class Played:
         return [obs.error for obs in self.trace if obs.kind == "response" and obs.client == client and obs.api == api and obs.error]
 
 
-def play(folder: Path, *lives: tuple[MemberAction, ...], duration_s: float = 60.0, skip_s: float = 0.0, stops_after: int = 10_000) -> Played:
+def play(
+    folder: Path, *lives: tuple[MemberAction, ...], duration_s: float = 60.0, skip_s: float = 0.0, stops_after: int = 10_000, rate: float = 1.0
+) -> Played:
     entries: list[dict[str, Any]] = []
 
     async def main() -> None:
@@ -45,7 +49,7 @@ def play(folder: Path, *lives: tuple[MemberAction, ...], duration_s: float = 60.
             order = TaskOrder(
                 task=0, slot=1, run="r", output=str(folder), topics=("t",), bootstrap=tuple(cluster.addresses), client=ClientChoice(kind="reference"),
                 members=tuple(MemberOrder(client=f"m{number}", group="g", deeds=life) for number, life in enumerate(lives)),
-                rate=1.0, duration_s=duration_s, seed=1, settings=SETTINGS, channel=("", 0), secret="", skip_s=skip_s,
+                rate=rate, duration_s=duration_s, seed=1, settings=SETTINGS, channel=("", 0), secret="", skip_s=skip_s,
             )  # fmt: skip
             began = trio.current_time()
             recorder = TaskRecorder(
@@ -76,6 +80,24 @@ def test_members_join_commit_and_leave_when_the_plan_is_over(tmp_path: Path) -> 
     assert played.entries[10]["groups"] == {"g": [1, 2, 2]}
     assert played.entries[-1]["groups"] == {"g": [1, 0, 0]}
     assert played.entries[-1]["rows"] == len(played.trace)
+
+
+def test_a_member_polls_for_its_commits_and_its_interval_and_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A poll costs as much as a heartbeat; by thousands of members that is what a machine does."""
+    timeouts_ms: list[int] = []
+    poll = Consumer.poll
+
+    async def counted(consumer: Consumer, timeout_ms: int) -> list[Delivery]:
+        timeouts_ms.append(timeout_ms)
+        return await poll(consumer, timeout_ms)
+
+    monkeypatch.setattr(Consumer, "poll", counted)
+    played = play(tmp_path, (START,), duration_s=60.0, rate=0.1)
+
+    assert played.requests("m0")["OffsetCommit"] in (5, 6, 7)
+    assert played.requests("m0")["LeaveGroup"] == 1, "it polled in time"
+    assert max(timeouts_ms) == SETTINGS["max_poll_interval_ms"] / 4
+    assert len(timeouts_ms) < 60 / 2.5 + 15
 
 
 def test_who_dies_says_no_goodbye_and_is_waited_for_until_its_session_ends(tmp_path: Path) -> None:

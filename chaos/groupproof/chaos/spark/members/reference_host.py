@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
@@ -19,7 +20,9 @@ from groupproof.clients.outputs import Callback, CommitResult, Fail
 __all__ = ["Gate", "ReferenceHost", "ReferenceMember"]
 
 _GOODBYE_S: Final = 10.0
-_POLL_MS: Final = 1_000
+_POLL_MS_MAX: Final = 10_000
+_POLLS_IN_TIME: Final = 4
+"""How often a member polls at least before its max.poll.interval would be over: the protocol goes on beside a poll, and each costs a thousand members dear."""
 _DEFAULTS: Final[Mapping[str, Any]] = {"auto_commit": False, "auto_offset_reset": "earliest", "fetch_max_wait_ms": 10_000}
 """Commits are the load's own. Who waits for records waits long: fetching is not what is tried."""
 
@@ -80,6 +83,7 @@ class _Life:
         self._gone = trio.Event()
         self.gate = gate
         settings = MemberSettings(group=member.group, topics=order.topics, **{**_DEFAULTS, **order.settings})
+        self._poll_ms = min(_POLL_MS_MAX, settings.max_poll_interval_ms // _POLLS_IN_TIME)
         self.consumer = Consumer(
             settings, connect, order.bootstrap, client_id=member.client, listener=self._called, report=self._on_report, seed=self._draw.getrandbits(32),
             observer=recorder.watch(member),
@@ -101,16 +105,20 @@ class _Life:
         while not self._is_leaving:
             await self._awake.wait()
             try:
-                await self.consumer.poll(_POLL_MS)
+                await self.consumer.poll(self._until(due))
             except ConsumerError as error:
                 self._desk.erred(error.error)
                 self._desk.event(self._member, "failed", standing=False, detail=str(error))
                 return
             if trio.current_time() >= due and not self._is_leaving:
-                due += period_s
+                due = max(due, trio.current_time() - period_s) + period_s  # who stood still makes up for one commit, not for all
                 self.consumer.commit_async()
         with trio.move_on_after(_GOODBYE_S):
             await self.consumer.close()
+
+    def _until(self, due: float) -> int:
+        """Return how many milliseconds a poll may last: to the next commit, and no longer than leaves the member time."""
+        return min(self._poll_ms, max(0, math.ceil((due - trio.current_time()) * 1000)))
 
     async def _called(self, callback: Callback) -> None:
         self._desk.event(
