@@ -61,6 +61,38 @@ def test_meanwhile_either_may_be_and_what_the_brokers_tell_is_tried_first(ready_
     assert bool(list(topics.changes_until(ready_ms, 9, lambda *_: way))) is is_known
 
 
+def test_who_knew_nothing_of_a_change_is_likely_to_know_as_little_at_the_next_request() -> None:
+    topics = _topics_seen()
+
+    assert list(topics.changes_until(DONE_MS + 1, 9, lambda *_: 1)) == []
+    assert list(topics.changes_until(DONE_MS + 2, 9, lambda *_: 0)) == []
+    assert list(topics.changes_until(DONE_MS + 3, 9, lambda *_: 1)) == [DONE_MS]
+
+
+def test_a_change_that_was_put_off_says_nothing_of_the_next_one() -> None:
+    topics = _topics_seen()
+    list(topics.changes_until(DONE_MS + 1, 9, lambda *_: 1))
+
+    assert list(topics.changes_until(5_101, 9, lambda *_: 0)) == [DONE_MS, 5_100]
+
+
+def test_a_timer_between_finds_the_topics_of_before_or_of_after() -> None:
+    asked: list[int] = []
+
+    def way(ways: int, _: int) -> int:
+        asked.append(ways)
+        return ways - 1
+
+    assert list(_topics_seen().changes_until(DONE_MS + SPREAD_MS, 9, way, lambda: int(DONE_MS))) == [BEGUN_MS]
+    assert list(_topics_seen().changes_until(DONE_MS + 1, 9, way, lambda: int(DONE_MS))) == [BEGUN_MS]
+    assert asked == [2, 3]
+
+
+@pytest.mark.parametrize("due_ms", [BEGUN_MS, DONE_MS + 1])
+def test_a_timer_before_or_after_a_change_opens_no_other_way(due_ms: float) -> None:
+    assert list(_topics_seen().changes_until(DONE_MS + SPREAD_MS, 9, _never, lambda: int(due_ms))) == [DONE_MS]
+
+
 def test_one_of_two_changes_may_be_known_without_the_other() -> None:
     topics = _topics_seen()
 

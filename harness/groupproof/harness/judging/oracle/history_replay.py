@@ -1,5 +1,4 @@
-"""One way to go through a group's history: the machine of a profile is stepped with the recorded requests, and every answer it gives is held
-against the one that came. Pure.
+"""One way through a group's history: the machine of a profile is stepped with the recorded requests, its answers held against those that came. Pure.
 
 A trace does not tell everything: which of two requests under way at once was taken up first, whether a timer went off before a request
 that came near its deadline, whether a request was taken up whose sender hung up. Each such question is a `Branch`; a walk takes the first
@@ -177,7 +176,8 @@ class HistoryReplay:
 
     def _hear_of_metadata(self, exchange: Exchange) -> None:
         """Let the machine know the topics, and the group's own settings, as its broker does by now."""
-        for known_ms in self._topics.changes_until(exchange.ready_ms, exchange.seq, partial(self._way, "topics", exchange.number)):
+        way = partial(self._way, "topics", exchange.number)
+        for known_ms in self._topics.changes_until(exchange.ready_ms, exchange.seq, way, self._machine.next_deadline_ms):
             self._pass_timers(known_ms)
             self._machine.change_topics(self._topics.images)
         for change in heard_by(exchange.ready_ms, exchange.seq, self._configs):

@@ -13,7 +13,7 @@ from groupproof.coordinator.broker.unknown_partitions import OFFSET_REQUESTS, Of
 from groupproof.coordinator.machine.topics_image import TopicImage
 
 if TYPE_CHECKING:
-    from groupproof.harness.judging.oracle.exchanges import History
+    from groupproof.harness.judging.oracle.exchanges import History, TopicChange
     from groupproof.protocol.rules import Profile
     from groupproof.protocol.wire.messages import GroupRequest, GroupResponse
 
@@ -30,23 +30,42 @@ class TopicsSeen:
         self._topics = None if history.topics is None else _topics_with(history.topics)
         self._changes = list(history.topic_changes)
         self._fields = profile.fields
+        self._is_put_off = False
         self.images: Mapping[str, TopicImage] = history.topic_images
 
-    def changes_until(self, ready_ms: float, seq: int, way: Callable[[int, int], int]) -> Iterator[int]:
+    def changes_until(
+        self, ready_ms: float, seq: int, way: Callable[[int, int], int], next_due_ms: Callable[[], int | None] = lambda: None
+    ) -> Iterator[int]:
         """Take up, one after the other, the changes that the coordinator knows of at `ready_ms`, for a request that was answered as `seq`, and yield when each can have come.
 
-        Where that is open, `way` decides, for each change anew: it is asked with two ways and the number of changes that are still to come.
+        Where that is open, `way` decides, for each change anew: it is asked with the number of ways and that of changes that are still to come.
+        `next_due_ms` says when the group's next timer goes off: it finds the topics as they are by then.
         """
         while self._changes and self._changes[0].begun_ms <= ready_ms and self._changes[0].begun_seq <= seq:
             change = self._changes[0]
-            is_known = ready_ms >= change.done_ms + SPREAD_MS or way(2, len(self._changes)) == (0 if ready_ms >= change.done_ms else 1)
-            if not is_known:
+            moments = self._moments(change, ready_ms, next_due_ms())
+            known_ms = moments[way(len(moments), len(self._changes)) if len(moments) > 1 else 0]
+            self._is_put_off = known_ms is None and ready_ms >= change.done_ms
+            if known_ms is None:
                 return
             self._changes.pop(0)
             self.images = {name: image for name, image in {**self.images, **change.images}.items() if image.partitions}
             if self._topics is not None:
                 _change(self._topics, change.images)
-            yield int(min(change.done_ms, ready_ms))
+            yield known_ms
+
+    def _moments(self, change: TopicChange, ready_ms: float, due_ms: int | None) -> list[int | None]:
+        """Return when a request's coordinator can have heard of the change, the likeliest first; None is later than the request.
+
+        Who knew nothing of it at one request is likely to know as little at the next.
+        """
+        known_ms = int(min(change.done_ms, ready_ms))
+        moments: list[int | None] = [known_ms]
+        if ready_ms < change.done_ms + SPREAD_MS:
+            moments.insert(0 if self._is_put_off or ready_ms < change.done_ms else 1, None)
+        if due_ms is not None and change.begun_ms < due_ms <= known_ms:
+            moments.append(int(change.begun_ms))  # before the timer: who is fenced has the topics counted anew (`consumerGroupFenceMembers`)
+        return moments
 
     def asked_of_group(self, message: GroupRequest) -> tuple[GroupRequest, GroupResponse | None]:
         """Return what of a request its group is asked, and the whole answer where it is asked nothing."""
