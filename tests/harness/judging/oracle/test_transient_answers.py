@@ -3,6 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from tests.harness.judging.oracle.recording import SETTINGS, Recording, bodied, changed
 
 from groupproof.coordinator.machine.coordinator import StoredGroups, Transition
@@ -137,6 +138,11 @@ def _beats(member_id: str, epoch: int) -> Any:
 def test_an_empty_consumer_group_that_a_refused_join_forgot_is_shown_still() -> None:
     """`classicGroupJoinToClassicGroup` takes the group from memory, and returns none of the records that would delete it."""
     assert findings_of(forgotten(), profile="kafka-4.2", settings=SETTINGS) == []
+
+
+@pytest.mark.parametrize("unsaid", [("group_state", "group_type"), ("group_type",)])
+def test_an_older_list_that_says_neither_state_nor_type_shows_it_still(unsaid: tuple[str, ...]) -> None:
+    assert findings_of(forgotten(**dict.fromkeys(unsaid, "")), profile="kafka-4.2", settings=SETTINGS) == []
 
 
 def test_it_is_shown_as_it_was_and_only_where_the_join_was_refused() -> None:

@@ -88,8 +88,9 @@ def shows_empty_consumer_group(api: Api, answer: Mapping[str, Any]) -> bool:
     """Tell whether an answer is of one group, which is of consumers and Empty, or says that a member is not among its own."""
     if api is Api.OFFSET_FETCH:
         return error_of(api, answer) == ErrorCode.UNKNOWN_MEMBER_ID
-    states = [group.get("group_state") for group in answer.get("groups", [])]
-    kinds = {group.get("group_type", CONSUMER.name) for group in answer.get("groups", [])}
+    # ListGroups has the state since v4, the type since v5: what an older one does not say may be so.
+    states = [group.get("group_state") or ConsumerState.EMPTY.value for group in answer.get("groups", [])]
+    kinds = {group.get("group_type") or CONSUMER.name for group in answer.get("groups", [])}
     return api in _LISTINGS and states == [ConsumerState.EMPTY.value] and kinds == {CONSUMER.name}
 
 
