@@ -92,33 +92,29 @@ def test_a_request_whose_sender_hung_up_may_not_have_been_seen() -> None:
     assert divergence(trace, {branch.key: 1}) == "other"  # then the heartbeat would have been answered 0
 
 
-@pytest.mark.parametrize(("quiet_ms", "is_open"), [(100, True), (1_900, True), (2_100, False)])
-def test_a_request_that_lay_long_before_a_quiet_broker_was_seen_though_the_coordinator_moves_later(quiet_ms: int, is_open: bool) -> None:
+def unanswered_before_a_move(quiet_ms: int, *, cut_after_ms: int) -> Trace:
+    """Record a Heartbeat that gets no answer for `quiet_ms`; then the group moves, and its connection is cut some time after that."""
     recording = Recording()
     recording.stable("a")
     recording.beat("a", label="beat", settles=False)
     recording.wait(quiet_ms)
     recording.event("step", step="move_group")
-    recording.wait(3_000)
+    recording.wait(cut_after_ms)
     recording.close("a", by="broker")
     recording.event("moved", group="g", was=0, to=0)
     recording.wait(10)
-    trace = [obs for obs in recording.end() if not (obs.kind == "response" and obs.detail == "beat")]
+    return [obs for obs in recording.end() if not (obs.kind == "response" and obs.detail == "beat")]
+
+
+@pytest.mark.parametrize(("quiet_ms", "is_open"), [(100, True), (1_900, True), (2_100, False)])
+def test_a_request_that_lay_long_before_a_quiet_broker_was_seen_though_the_coordinator_moves_later(quiet_ms: int, is_open: bool) -> None:
+    trace = unanswered_before_a_move(quiet_ms, cut_after_ms=3_000)
 
     assert ("hung-up" in forks(trace)) is is_open
 
 
 def test_a_move_excuses_no_request_that_was_never_answered_long_before() -> None:
-    recording = Recording()
-    recording.stable("a")
-    recording.beat("a", label="beat", settles=False)
-    recording.wait(4_000)
-    recording.event("step", step="move_group")
-    recording.wait(50)
-    recording.close("a", by="broker")
-    recording.event("moved", group="g", was=0, to=0)
-    recording.wait(10)
-    trace = [obs for obs in recording.end() if not (obs.kind == "response" and obs.detail == "beat")]
+    trace = unanswered_before_a_move(4_000, cut_after_ms=50)
 
     assert divergence(trace) == "missing"
     assert all(branch.key[0] != "hung-up" for branch in walked(trace).forks)
