@@ -32,9 +32,9 @@ FROZEN = f"""{HEAD}[[phase]]
 name = "frozen"
 faults = [{{ name = "slow", kind = "slow", latency = 50, who = "half" }}]
 actions = [{{ do = "freeze", who = "one" }}]
-for = 60_000
+for = 3_600_000
 {HEALED}"""
-"""A client's process stands still, and a Toxiproxy impairs its ways."""
+"""A client's process stands still for an hour, and a Toxiproxy impairs its ways."""
 
 of_kafka = [
     pytest.mark.soak, pytest.mark.java, pytest.mark.network,

@@ -208,8 +208,8 @@ async def _stdio(seed: int, variant: str | None) -> None:
 
     commands, to_obey = trio.open_memory_channel[str](0)
     async with trio.open_nursery() as nursery:
+        await nursery.start(_await_term, commands)  # before hello, after which anybody may send one
         nursery.start_soon(_read_stdin, commands)
-        nursery.start_soon(_await_term, commands)
         await run_shim(aiter(to_obey), emit, _connect_tcp, seed=seed, variant=variant)
         nursery.cancel_scope.cancel()
 
@@ -224,8 +224,9 @@ async def _read_stdin(commands: trio.MemorySendChannel[str]) -> None:
     await commands.send(_EXIT)
 
 
-async def _await_term(commands: trio.MemorySendChannel[str]) -> None:
+async def _await_term(commands: trio.MemorySendChannel[str], task_status: trio.TaskStatus[None]) -> None:
     with trio.open_signal_receiver(signal.SIGTERM) as signals:
+        task_status.started()
         async for _ in signals:
             await commands.send(_EXIT)
 

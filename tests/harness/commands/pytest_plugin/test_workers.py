@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -9,11 +10,19 @@ import uuid
 from pathlib import Path
 
 import pytest
+from tests.harness.commands.pytest_plugin import held_run
 from tests.harness.commands.pytest_plugin.clients_at_hand import pytest_in
 from tests.harness.commands.pytest_plugin.made import CASE, OTHER
 from tests.harness.subjects.shims.leaving import MARK, marked, wait_until_gone
 
 pytestmark = pytest.mark.slow
+
+PYTEST = (sys.executable, "-m", "pytest", "-p", "no:randomly", "-p", "no:cacheprovider")
+TWO_CASES = (
+    "--groupproof-client", "python -m groupproof.clients.shims.reference", "--groupproof-only", CASE.id, "--groupproof-only", OTHER.id,
+    "--groupproof-output", "out", "--groupproof-jobs", "1", "--groupproof-timeout", "3600",
+)  # fmt: skip
+"""One at a time, with an hour for either."""
 
 CONFIGURED = f"[pytest]\ngroupproof_only =\n  {CASE.id}\n  {OTHER.id}\n  find\n  poll\n"
 
@@ -35,36 +44,27 @@ def test_workers_run_each_case_once_and_leave_one_report(tmp_path: Path) -> None
 
 def test_an_interruption_ends_every_process_and_writes_what_was_reached(tmp_path: Path) -> None:
     mark = uuid.uuid4().hex
-    argv = [sys.executable, "-m", "pytest", "-p", "no:randomly", "-p", "no:cacheprovider", "-v"]
-    argv += [
-        "--groupproof-client",
-        "python -m groupproof.clients.shims.reference",
-        "--groupproof-only",
-        "sync",
-        "--groupproof-output",
-        "out",
-        "--groupproof-jobs",
-        "2",
-    ]
-    env = {**os.environ, MARK: mark, "PYTHONUNBUFFERED": "1"}
-    running = subprocess.Popen(argv, cwd=tmp_path, env=env, stdout=subprocess.PIPE, text=True)
-    assert running.stdout is not None
-    for line in running.stdout:
-        if "PASSED" in line or "FAILED" in line:
-            break
+    shutil.copy(held_run.__file__, tmp_path / "conftest.py")
+    reading, writing = os.pipe()
+    env = {**os.environ, MARK: mark, held_run.HELD: str(writing)}
+    running = subprocess.Popen([*PYTEST, *TWO_CASES], cwd=tmp_path, env=env, stdout=subprocess.PIPE, text=True, pass_fds=(writing,))
+    os.close(writing)
+    with os.fdopen(reading, "rb") as pipe:
+        word = pipe.read(len("held"))  # nothing where pytest has ended before
 
     had = marked(mark)
     running.send_signal(signal.SIGINT)
-    printed = running.stdout.read()
-    running.wait()
-    running.stdout.close()
+    printed, _ = running.communicate()
     for process in had:
         wait_until_gone(process)
 
+    assert word == b"held", printed
     assert running.returncode == 2, printed
     assert len(had) > 1
     assert marked(mark) == []
-    assert json.loads((tmp_path / "out" / "report.json").read_text())["run"]["interrupted"]
+    report = json.loads((tmp_path / "out" / "report.json").read_text())
+    assert report["run"]["interrupted"]
+    assert len(report["cases"]) == 1
 
 
 def test_the_first_failure_can_stop_the_rest(tmp_path: Path) -> None:
