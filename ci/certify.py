@@ -1,7 +1,7 @@
 """Certify the registered clients against the reference coordinator, one after the other, and end with the gravest exit code.
 
 `make certify` runs those of `CLIENTS`; `make certify CLIENTS="franz-go kafka-python@2.2.3"` those named, `make certify CLIENTS=all` every
-registered one. Each report lands in `reports/NAME`. A client whose toolchain is absent ends with 4, and its line says how to get it.
+registered one. The last lines say what a client lacks whose verdict is not whole (exit code 2). Each report lands in `reports/NAME`. A client whose toolchain is absent ends with 4, and its line says how to get it.
 `RESUME=1` goes on with the last run of the same kit: what has a verdict is not run again (`reports/certified.json` keeps the exit codes).
 A client whose run is spent waiting (`waits`: sessions of half a minute, whatever it is told) runs beside the others from the beginning; its lines come last.
 """
@@ -13,17 +13,18 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Any, Final
 
 from groupproof.clients.registry.registered_clients import UnknownClient, names, resolve
 from groupproof.clients.registry.toolchains.by_language import tools_of
+from groupproof.harness.reports.texts.undecided_cases import undecided_in, undecided_lines
 from groupproof.protocol.kit_release import release
 from groupproof.protocol.rules.requirements import catalogue_sha256
 
-__all__ = ["CLIENTS", "Certification", "absent_programs", "certify", "gravest", "main", "summary"]
+__all__ = ["CLIENTS", "Certification", "absent_programs", "certify", "ending", "gravest", "main", "summary"]
 
 CLIENTS: Final = ("kafka-python", "aiokafka", "confluent-kafka", "java")
 ALL: Final = "all"
@@ -32,6 +33,7 @@ CERTIFIED: Final = "certified.json"
 JUDGED: Final = frozenset({0, 1, 2})
 """The exit codes of a run that judged its subject."""
 REPORTS: Final = Path("reports")
+NO_FULL_VERDICT: Final = 2
 BROKEN: Final = 4
 INTERRUPTED: Final = 130
 
@@ -39,7 +41,7 @@ _PRECEDENCE: Final = (INTERRUPTED, 5, 3, 1, 4, 2, 0)  # contract, "Exit codes"
 _MEANINGS: Final[Mapping[int, str]] = {
     0: "passed",
     1: "breaks the protocol, or an expectation is stale",
-    2: "no full verdict",
+    NO_FULL_VERDICT: "no full verdict",
     3: "wrong usage",
     4: "the shim or the environment is broken",
     5: "groupproof itself failed",
@@ -168,12 +170,35 @@ def _exit_code(child: subprocess.Popen[bytes]) -> int:
 
 
 def summary(done: Iterable[Certification]) -> Iterable[str]:
-    """Yield a line for each client."""
+    """Yield a line for each client, and below one without a full verdict what its verdict lacks."""
     for certification in done:
         if certification.absent:
             yield f"  {certification.name:20} {certification.code}: absent: {'; '.join(certification.absent)}"
-        else:
-            yield f"  {certification.name:20} {certification.code}: {_MEANINGS.get(certification.code, 'unknown exit code')}{', kept' * certification.is_kept}; {REPORTS / certification.name / 'report.html'}"
+            continue
+        report = _report(certification.name) if certification.code == NO_FULL_VERDICT else None
+        grade = "" if report is None else f" ({report['grade']})"
+        yield f"  {certification.name:20} {certification.code}: {_meaning(certification.code)}{grade}{', kept' * certification.is_kept}; {REPORTS / certification.name / 'report.html'}"
+        if report is not None:
+            yield from (f"  {'':23} {line}" for line in undecided_lines(undecided_in(report)))
+
+
+def ending(done: Sequence[Certification]) -> Iterator[str]:
+    """Yield how many clients came to what, the gravest last, and what the exit code says where it is that of a verdict that is not whole."""
+    code = gravest(certification.code for certification in done)
+    for meant in sorted({certification.code for certification in done}, key=lambda number: _PRECEDENCE.index(gravest([number])), reverse=True):
+        names = [certification.name for certification in done if certification.code == meant]
+        yield f"{len(names)} of {len(done)} {_meaning(meant)}{'' if meant == 0 else ': ' + ', '.join(names)}"
+    if code == NO_FULL_VERDICT:
+        yield "Nothing FAILED but what is known (EXCUSED). The exit code 2 says that these verdicts are not whole; what is missing stands below each name"
+
+
+def _meaning(code: int) -> str:
+    return _MEANINGS.get(code, "unknown exit code")
+
+
+def _report(name: str) -> Mapping[str, Any] | None:
+    path = REPORTS / name / "report.json"
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
 
 
 def _merge(done: Iterable[Certification], command: Sequence[str]) -> None:
@@ -188,7 +213,7 @@ def main(arguments: Sequence[str], command: Sequence[str]) -> int:
     subjects = [argument for argument in arguments if argument != RESUME]
     done = certify(names() if subjects == [ALL] else subjects or CLIENTS, command, resume=RESUME in arguments)
     _merge(done, command)
-    print("\nCertified:", *summary(done), sep="\n", flush=True)
+    print("\nCertified:", *summary(done), "", *ending(done), sep="\n", flush=True)
     return gravest(certification.code for certification in done)
 
 

@@ -18,13 +18,15 @@ from groupproof.harness.model.verdicts import Verdict
 from groupproof.harness.reports.matrix_file import MATRIX_JSON, latest_of_a_release, matrix_json, newest_of_a_subject, read_runs
 from groupproof.harness.reports.output_folder import write_text
 from groupproof.harness.reports.pictures.matrix_picture import matrix_picture
+from groupproof.harness.reports.texts.undecided_cases import undecided_in, undecided_lines
 
-__all__ = ["FOLDER", "documents", "main", "published", "summary_table"]
+__all__ = ["FOLDER", "documents", "main", "partial_grades", "published", "summary_table"]
 
 ROOT: Final = Path(__file__).parents[1]
 FOLDER: Final = ROOT / "docs/matrix"
 PAGE, PICTURE = "README.md", "matrix.svg"
 _TABLE: Final = re.compile(r"(<!-- printed by make docs -->\n\n).*?(\n<!-- end -->)", re.DOTALL)
+_PARTIAL: Final = re.compile(r"(<!-- partial grades, printed by make docs -->\n\n).*?(\n<!-- end -->)", re.DOTALL)
 HIDDEN: Final = frozenset({"groupproof"})
 """The reference is no client that anybody runs."""
 UNDECIDED: Final = (Verdict.INCONCLUSIVE, Verdict.BROKEN)
@@ -52,11 +54,18 @@ def _lines(reports: Sequence[Mapping[str, Any]], verdicts: Sequence[str]) -> Ite
             yield [*about, *(str(part["totals"][name] or "") for name in verdicts), report["run"]["started"][:10]]
 
 
+def partial_grades(reports: Sequence[Mapping[str, Any]]) -> str:
+    """Return a Markdown list of the subjects whose grade is PARTIAL, with the required cases that they lack; empty where there are none."""
+    lacking = {report["subject"]["name"]: list(undecided_lines(undecided_in(report))) for report in reports if report["grade"].startswith("PARTIAL")}
+    return "".join(f"- {name}: {'; '.join(lines)}\n" for name, lines in lacking.items())
+
+
 def documents(reports: Sequence[Mapping[str, Any]], page: str) -> Mapping[str, str]:
     """Return the texts that are printed from the published runs, by file name; `page` is the page as it is."""
     newest = sorted(newest_of_a_subject(reports), key=lambda report: (report["subject"]["language"] or "", report["subject"]["name"]))
+    text = _PARTIAL.sub(lambda found: f"{found[1]}{partial_grades(newest)}{found[2]}", page)
     table = summary_table(newest)
-    return {PAGE: _TABLE.sub(lambda found: f"{found[1]}{table}{found[2]}", page), PICTURE: matrix_picture(newest)} if newest else {}
+    return {PAGE: _TABLE.sub(lambda found: f"{found[1]}{table}{found[2]}", text), PICTURE: matrix_picture(newest)} if newest else {}
 
 
 def _stale(folder: Path) -> list[str]:

@@ -11,7 +11,7 @@ from groupproof.clients.registry.registered_clients import names
 
 # Stands for `groupproof`: notes what it was asked, and exits with the code that stands after the client's @.
 FAKE = """
-import os, pathlib, select, sys
+import json, os, pathlib, select, sys
 verb, *rest = sys.argv[1:]
 pathlib.Path("asked").open("a").write(" ".join(sys.argv[1:]) + "\\n")
 if verb == "certify":
@@ -24,7 +24,8 @@ if verb == "certify":
         os.write(os.open("gate", os.O_WRONLY), b"!")
     folder = pathlib.Path(rest[rest.index("--output") + 1])
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "report.json").write_text("{}")
+    cases = [{"id": "static/classic/fenced-heartbeat", "verdict": "INCONCLUSIVE", "observed": "It came in 1 of 3 runs."}]
+    (folder / "report.json").write_text(json.dumps({"subject": {"side": "client"}, "grade": "PASSED", "cases": cases}))
     sys.exit(int(rest[1].partition("@")[2] or 0))
 """
 
@@ -54,6 +55,40 @@ def test_each_client_gets_its_own_folder_and_the_run_ends_with_the_gravest_code(
     assert asked[3] == "report reports/a@2 reports/b@1 reports/c --output reports"
     printed = capfd.readouterr().out
     assert "b@1                  1: breaks the protocol, or an expectation is stale; reports/b@1/report.html" in printed
+
+
+def test_a_client_without_a_full_verdict_is_told_with_what_is_missing(fake: list[str], capfd: pytest.CaptureFixture[str]) -> None:
+    assert certify.main(["a@2", "b"], fake) == 2
+
+    lines = capfd.readouterr().out.splitlines()
+    assert lines[-7:-1] == [
+        "  a@2                  2: no full verdict (PASSED); reports/a@2/report.html",
+        "                          1 case is INCONCLUSIVE (It came in 1 of 3 runs): static/classic/fenced-heartbeat",
+        "  b                    0: passed; reports/b/report.html",
+        "",
+        "1 of 2 passed",
+        "1 of 2 no full verdict: a@2",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("codes", "lines"),
+    [
+        ([0, 0], ["2 of 2 passed"]),
+        ([2, 0, 1], ["1 of 3 passed", "1 of 3 no full verdict: c0", "1 of 3 breaks the protocol, or an expectation is stale: c2"]),
+        ([77], ["1 of 1 unknown exit code: c0"]),
+    ],
+)
+def test_the_end_says_how_many_came_to_what_with_the_gravest_last(codes: list[int], lines: list[str]) -> None:
+    done = [certify.Certification(name=f"c{number}", code=code) for number, code in enumerate(codes)]
+
+    assert list(certify.ending(done)) == lines
+
+
+def test_the_end_says_what_2_means_where_nothing_is_worse() -> None:
+    done = [certify.Certification(name="a", code=2), certify.Certification(name="b", code=0)]
+
+    assert list(certify.ending(done))[-1].startswith("Nothing FAILED but what is known (EXCUSED). The exit code 2 says")
 
 
 def test_an_interrupted_client_ends_the_run(fake: list[str], tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from tests.harness.reports.report_of import report
 
 CASE = "leave/classic/close"
-PAGE = "# Clients\n\n<!-- printed by make docs -->\n\nold\n<!-- end -->\n\nafter\n"
+PAGE = "# Clients\n\n<!-- printed by make docs -->\n\nold\n<!-- end -->\n\n<!-- partial grades, printed by make docs -->\n\n<!-- end -->\n\nafter\n"
 
 
 @pytest.fixture
@@ -51,6 +51,19 @@ def test_a_client_of_two_dialects_has_a_line_for_each(tmp_path: Path, folder: Pa
     lines = (folder / "README.md").read_text().splitlines()
     assert [line.split(" | ")[3:5] for line in lines if line.startswith("| a ")] == [["classic", "PASSED"], ["consumer", "FAILED"]]
     assert [line.split(" | ")[3] for line in lines if line.startswith("| b ")] == ["classic"]
+
+
+def test_a_partial_grade_is_told_with_what_it_lacks(tmp_path: Path, folder: Path) -> None:
+    partial = a_report(tmp_path, "a", "UNIMPLEMENTED")
+    made = json.loads(Path(partial, "report.json").read_text())
+    Path(partial, "report.json").write_text(json.dumps(made | {"grade": "PARTIAL 0/1"}))
+
+    matrix.main([partial, a_report(tmp_path, "b")], folder)
+
+    page = (folder / "README.md").read_text()
+    assert f"<!-- partial grades, printed by make docs -->\n\n- a: 1 case is UNIMPLEMENTED (It did something): {CASE}\n\n<!-- end -->" in page
+    matrix.main([a_report(tmp_path, "a")], folder)
+    assert "UNIMPLEMENTED (" not in (folder / "README.md").read_text()
 
 
 def test_the_reference_and_what_was_interrupted_are_not_published(tmp_path: Path, folder: Path) -> None:

@@ -49,6 +49,13 @@ def test_an_interrupted_run_says_how_far_it_came() -> None:
     assert "**Interrupted:** 1 of 2 cases were reached." in text
 
 
+def test_required_cases_without_a_verdict_are_told_by_their_reason() -> None:
+    run = summary_of(a_result(), a_result(Verdict.UNIMPLEMENTED, FAILED, observed="Its shim declares no pause."))
+
+    assert f"- 1 case is UNIMPLEMENTED (Its shim declares no pause): {FAILED.id}\n" in summary(replace(run, unjudged=(FAILED.id,)), "out")
+    assert "Its shim declares no pause" not in summary(run, "out")
+
+
 def test_excuses_stale_expectations_and_goodbyes_are_told() -> None:
     results = [a_result(Verdict.FAILED, FAILED), a_result(goodbye=Goodbye.UNCLEAN)]
 

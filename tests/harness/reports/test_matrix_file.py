@@ -48,6 +48,12 @@ def test_what_is_excused_and_an_unclean_goodbye_stay() -> None:
     assert (kept["goodbye"], kept["excused"]["verdict"]) == ("UNCLEAN", "FAILED")
 
 
+def test_the_reason_of_an_unimplemented_case_stays() -> None:
+    kept = matrix_json([a_run(verdict="UNIMPLEMENTED")])["runs"][0]["verdicts"][CASE]
+
+    assert kept == {"verdict": "UNIMPLEMENTED", "observed": "It did something."}
+
+
 def test_a_matrix_of_another_version_is_wrong_usage(tmp_path: Path) -> None:
     (tmp_path / "matrix.json").write_text('{"schema": "groupproof.matrix/9"}')
 

@@ -11,6 +11,7 @@ from groupproof.harness.model.report_paths import replay_line
 from groupproof.harness.model.verdicts import Goodbye, Verdict
 from groupproof.harness.reports.failure_groups import and_more, cause_of, folded
 from groupproof.harness.reports.meanings import GRADES, grade_word
+from groupproof.harness.reports.texts.undecided_cases import UndecidedCase, undecided_lines
 
 __all__ = ["LISTED_MAX", "plain", "summary"]
 
@@ -25,7 +26,7 @@ _SPECIAL: Final = re.compile(r"([\\`*_{}\[\]<>#|~@])")
 
 def summary(run: RunSummary, output: str) -> str:
     """Return the summary; `output` is the report's folder as the user wrote it."""
-    text = "\n".join([*_head(run), *_totals(run), *_stale(run), *_ended(run), *_difference(run), *_found(run, output), *_foot(run)]) + "\n"
+    text = "\n".join([*_head(run), *_totals(run), *_unjudged(run), *_stale(run), *_ended(run), *_difference(run), *_found(run, output), *_foot(run)]) + "\n"
     return text if len(text) <= CHARS_MAX else text[:CHARS_MAX].rsplit("\n", 1)[0] + "\n\n… (cut; the whole of it is in report.html)\n"
 
 
@@ -53,6 +54,14 @@ def _totals(run: RunSummary) -> Iterator[str]:
         yield f"| {' | '.join(counted)} |"
         yield f"|{' ---: |' * len(counted)}"
         yield f"| {' | '.join(str(count) for count in counted.values())} |"
+        yield ""
+
+
+def _unjudged(run: RunSummary) -> Iterator[str]:
+    lacking = [case for case in run.cases if case.case.id in run.unjudged and case.verdict is Verdict.UNIMPLEMENTED]
+    if lacking and run.run.shard is None:
+        yield "**Required cases without a verdict** (the subject lacks what they ask for):"
+        yield from (f"- {plain(line)}" for line in undecided_lines(map(UndecidedCase.of, lacking)))
         yield ""
 
 

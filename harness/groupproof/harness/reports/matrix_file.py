@@ -1,6 +1,6 @@
 """`matrix.json`: what many runs said of each case, small enough to be published, and read again as the reports that it was made of.
 
-A run keeps its subject, profile, seed, start and grade; of a case the verdict, the goodbye and, unless it is OK or UNIMPLEMENTED, the sentence. Titles, levels and
+A run keeps its subject, profile, seed, start and grade; of a case the verdict, the goodbye and, unless it is OK, the sentence. Titles, levels and
 requirements stand once. Frames, traces and pictures stay in the reports.
 """
 
@@ -23,7 +23,6 @@ __all__ = ["MATRIX_JSON", "SCHEMA", "age_of", "latest_of_a_release", "matrix_jso
 MATRIX_JSON: Final = "matrix.json"
 SCHEMA: Final = "groupproof.matrix/1"
 
-_PLAIN: Final = frozenset({"OK", "UNIMPLEMENTED"})
 _OF_A_CASE: Final = ("title", "level", "requirements")
 _OF_A_SUBJECT: Final = ("side", "name", "version", "language")
 _OF_A_RUN: Final = ("seed", "started", "duration_s", "interrupted")
@@ -52,7 +51,7 @@ def _verdict(case: Mapping[str, Any]) -> dict[str, Any]:
     kept: dict[str, Any] = {"verdict": case["verdict"]}
     if case["goodbye"] not in {"CLEAN", "NONE"}:
         kept["goodbye"] = case["goodbye"]
-    if case["verdict"] not in _PLAIN:
+    if case["verdict"] != "OK" and case["observed"]:
         kept["observed"] = case["observed"]
     if "excused" in case:
         kept["excused"] = dict(case["excused"])

@@ -41,9 +41,9 @@ def run(*results: CaseResult) -> RunSummary:
     )
 
 
-def printed(summary: RunSummary, *, gave_up: str | None = None, left_out: int = 0) -> list[str]:
+def printed(summary: RunSummary, *, gave_up: str | None = None, left_out: int = 0, code: int = 1) -> list[str]:
     out = io.StringIO()
-    outcome = RunOutcome(summary=summary, exit_code=1, gave_up=gave_up, left_out=left_out)
+    outcome = RunOutcome(summary=summary, exit_code=code, gave_up=gave_up, left_out=left_out)
     print_summary(Console(file=out, width=60, color_system=None), outcome, Path("out"))
     return out.getvalue().splitlines()
 
@@ -122,6 +122,17 @@ def test_a_selection_says_why_it_makes_no_grade() -> None:
 
     assert any(line.startswith("a selection makes no grade: 149 cases") for line in printed(summary, left_out=149))
     assert not any("no grade" in line for line in printed(summary))
+
+
+def test_a_partial_grade_says_which_cases_it_lacks_and_what_its_exit_code_means() -> None:
+    lacking = [result(case, Verdict.UNIMPLEMENTED, observed="Its shim declares no pause.") for case in (SECOND, THIRD)]
+    summary = replace(run(result(FIRST, Verdict.OK), *lacking), grade="PARTIAL 1/3", unjudged=(SECOND.id, THIRD.id))
+
+    assert printed(summary, code=2)[-3:-1] == [
+        f"  2 cases are UNIMPLEMENTED (Its shim declares no pause): {SECOND.id} and 1 more: {THIRD.id}",
+        "nothing FAILED; every client should show these cases, so that the grade is PARTIAL and the exit code 2",
+    ]
+    assert not any("nothing FAILED" in line for line in [*printed(summary), *printed(replace(summary, unjudged=()), code=2)])
 
 
 def test_the_difference_to_a_baseline_is_told_at_length_where_it_is_grave() -> None:

@@ -9,7 +9,7 @@ from tests.harness.reports.report_of import report
 
 from groupproof.harness.judging.case_result import CaseResult
 from groupproof.harness.judging.summary.baseline import Baseline, RunScope
-from groupproof.harness.judging.summary.exit_codes import ending_of, held_against
+from groupproof.harness.judging.summary.exit_codes import ending_of, graded, held_against
 from groupproof.harness.judging.summary.grade import grade_of
 from groupproof.harness.judging.summary.run_summary import RunSummary
 from groupproof.harness.judging.summary.shards import Share
@@ -55,6 +55,12 @@ def test_a_share_of_which_nothing_is_required_may_be_unimplemented() -> None:
     run = run_of(a_result(Verdict.UNIMPLEMENTED, OPTION), shard=Share(number=2, of=2), selected=[CATALOGUE[2]])
 
     assert (run.grade, ending_of(run, CATALOGUE)) == ("NO_VERDICT", 0)
+
+
+def test_a_graded_run_says_which_required_cases_it_lacks() -> None:
+    run = graded(run_of(a_result(case=A), a_result(Verdict.UNIMPLEMENTED, B), a_result(Verdict.UNIMPLEMENTED, OPTION)), CATALOGUE)
+
+    assert (run.grade, run.unjudged) == ("PARTIAL 1/2", (B.id,))
 
 
 def test_what_a_baseline_has_already_fails_nothing() -> None:

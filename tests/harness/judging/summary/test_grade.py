@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from groupproof.harness.cases.client import CASES
-from groupproof.harness.judging.summary.grade import CaseCount, dialects_of, exit_code, grade_of, required_of, totals_of
+from groupproof.harness.judging.summary.grade import CaseCount, dialects_of, exit_code, grade_of, required_of, totals_of, unjudged_of
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.errors import BrokenEnvironment, KitFailure, RunError
 from groupproof.harness.model.plan import Plan
@@ -38,6 +38,14 @@ def test_totals_name_every_verdict_and_leave_previews_out() -> None:
 def test_features_that_a_client_may_lack_are_not_on_the_required_list() -> None:
     assert required_of(CATALOGUE, "info") == [A, B]
     assert required_of([*CATALOGUE, case("i/classic/i", level=Level.INFO)], "must") == [A, B]
+
+
+def test_a_grade_lacks_the_required_cases_that_came_to_no_verdict() -> None:
+    verdicts = {A.id: Verdict.EXCUSED, B.id: Verdict.UNIMPLEMENTED, STATIC.id: Verdict.UNIMPLEMENTED}
+
+    assert unjudged_of(verdicts, CATALOGUE, "info") == [B]
+    assert unjudged_of({A.id: Verdict.OK, B.id: Verdict.FAILED}, CATALOGUE, "info") == []
+    assert unjudged_of({}, CATALOGUE, "info") == [A, B]
 
 
 def test_a_dialect_that_a_client_declares_is_required_of_it() -> None:

@@ -17,12 +17,14 @@ from groupproof.harness.model.report_paths import replay_line
 from groupproof.harness.model.verdicts import Goodbye, Verdict
 from groupproof.harness.reports.failure_groups import and_more, cause_of, folded
 from groupproof.harness.reports.texts.group_cost import is_story
+from groupproof.harness.reports.texts.undecided_cases import UndecidedCase, undecided_lines
 from groupproof.harness.running.runs.whole_run import RunOutcome
 
 __all__ = ["print_summary"]
 
 _LISTED = (Verdict.EXCUSED, Verdict.NON_STRICT, Verdict.INCONCLUSIVE, Verdict.BROKEN, Verdict.FAILED)
 _CHANGES_MAX = 10
+_NO_FULL_VERDICT = 2  # contract, "Exit codes"
 
 
 def print_summary(console: Console, outcome: RunOutcome, output: Path) -> None:
@@ -86,6 +88,16 @@ def _difference(delta: Delta, output: Path) -> Iterator[Text]:
         yield Text(f"as in {delta.name}")
 
 
+def _unjudged(outcome: RunOutcome) -> Iterator[Text]:
+    """Yield what the subject lacks for a whole verdict. What is INCONCLUSIVE or BROKEN stands above at length."""
+    run = outcome.summary
+    lacking = [case for case in run.cases if case.case.id in run.unjudged and case.verdict is Verdict.UNIMPLEMENTED]
+    for line in undecided_lines(map(UndecidedCase.of, lacking)):
+        yield Text(f"  {line}")
+    if lacking and outcome.exit_code == _NO_FULL_VERDICT:
+        yield Text("nothing FAILED; every client should show these cases, so that the grade is PARTIAL and the exit code 2")
+
+
 def _closing_lines(outcome: RunOutcome, output: Path) -> Iterator[Text]:
     run = outcome.summary
     for stale in run.settled.stale:
@@ -105,6 +117,7 @@ def _closing_lines(outcome: RunOutcome, output: Path) -> Iterator[Text]:
     )
     for dialect, (grade, totals) in run.dialects.items():
         yield Text(f"  {dialect}: {grade}, {', '.join(f'{count} {verdict}' for verdict, count in totals.items() if count) or 'no case counted'}")
+    yield from _unjudged(outcome)
     if run.run.shard is not None:
         yield Text(f"shard {run.run.shard}, {len(run.selected)} cases; the grade is that of all of them together: groupproof report DIR...")
     if outcome.left_out:

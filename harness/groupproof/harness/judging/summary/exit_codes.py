@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from groupproof.harness.judging.summary.baseline import Baseline, RunScope
-from groupproof.harness.judging.summary.grade import dialects_of, exit_code, grade_of, required_of
+from groupproof.harness.judging.summary.grade import dialects_of, exit_code, grade_of, required_of, unjudged_of
 from groupproof.harness.judging.summary.run_summary import RunSummary
 from groupproof.harness.model.case import Case
 
@@ -29,9 +29,15 @@ def ending_of(run: RunSummary, catalogue: Sequence[Case]) -> int:
 
 
 def graded(run: RunSummary, catalogue: Sequence[Case]) -> RunSummary:
-    """Return the run with its grade among these cases, and with that of each dialect where it has cases of several."""
+    """Return the run with its grade among these cases, with that of each dialect where it has cases of several, and with what the grade lacks."""
     counted, level = run.counted, run.run.level
-    return replace(run, grade=grade_of(counted, catalogue, level), dialects=dialects_of(counted, catalogue, level))
+    unjudged = unjudged_of({count.case.id: count.verdict for count in counted}, catalogue, level)
+    return replace(
+        run,
+        grade=grade_of(counted, catalogue, level),
+        dialects=dialects_of(counted, catalogue, level),
+        unjudged=tuple(case.id for case in unjudged),
+    )
 
 
 def held_against(run: RunSummary, baseline: Baseline, wanted: RunScope, catalogue: Sequence[Case]) -> RunSummary:

@@ -20,7 +20,7 @@ from groupproof.harness.model.selection import at_level
 from groupproof.harness.model.verdicts import Goodbye, Verdict
 from groupproof.protocol.rules.classic.releases import RELEASES
 
-__all__ = ["CORE_CAPABILITIES", "CaseCount", "dialects_of", "exit_code", "grade_of", "required_of", "totals_of"]
+__all__ = ["CORE_CAPABILITIES", "CaseCount", "dialects_of", "exit_code", "grade_of", "required_of", "totals_of", "unjudged_of"]
 
 CORE_CAPABILITIES = frozenset({CLASSIC_CAPABILITY, "commit", "pause"})
 """What every consumer of the classic protocol can do; a case that needs no more can be on its level's required list.
@@ -68,6 +68,11 @@ def _is_for_all(case: Case, oldest: Callable[[str], str]) -> bool:
 
 def _oldest_that_speaks(dialect: str) -> str:
     return min((name for name in RELEASES if is_spoken(dialect, name)), key=RELEASES.__getitem__, default=_OLDEST)
+
+
+def unjudged_of(verdicts: Mapping[str, Verdict], catalogue: Iterable[Case], level: str) -> list[Case]:
+    """Return the required cases of a level that came to no verdict on the subject; `verdicts` are a run's, by case."""
+    return [case for case in required_of(catalogue, level) if verdicts.get(case.id) not in _JUDGED]
 
 
 def grade_of(counted: Sequence[CaseCount], catalogue: Iterable[Case], level: str) -> str:

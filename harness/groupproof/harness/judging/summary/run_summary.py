@@ -135,7 +135,8 @@ class RunSummary:
     """A run, whole or interrupted.
 
     `selected` are the cases that were to run, in the order in which reports list them; those without a result were not reached. `grade` is
-    what `grade.grade_of` says of `counted`, `dialects` what `grade.dialects_of` does; `delta` how it differs from the baseline, where there is one.
+    what `grade.grade_of` says of `counted`, `dialects` what `grade.dialects_of` does, `unjudged` the cases of
+    `grade.unjudged_of`; `delta` how it differs from the baseline, where there is one.
     """
 
     suite: SuiteInfo
@@ -147,6 +148,7 @@ class RunSummary:
     settled: MatchedExpectations = field(default_factory=lambda: MatchedExpectations(excused={}, stale=()))
     delta: Delta | None = None
     dialects: Mapping[str, tuple[str, Mapping[str, int]]] = field(default_factory=dict)
+    unjudged: Sequence[str] = ()
 
     @property
     def cases(self) -> list[CaseReport]:
