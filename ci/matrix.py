@@ -26,7 +26,7 @@ ROOT: Final = Path(__file__).parents[1]
 FOLDER: Final = ROOT / "docs/matrix"
 PAGE, PICTURE = "README.md", "matrix.svg"
 _TABLE: Final = re.compile(r"(<!-- printed by make docs -->\n\n).*?(\n<!-- end -->)", re.DOTALL)
-_PARTIAL: Final = re.compile(r"(<!-- partial grades, printed by make docs -->\n\n).*?(\n<!-- end -->)", re.DOTALL)
+_PARTIAL: Final = re.compile(r"(<!-- partial grades, printed by make docs -->\n).*?(\n<!-- end -->)", re.DOTALL)
 HIDDEN: Final = frozenset({"groupproof"})
 """The reference is no client that anybody runs."""
 UNDECIDED: Final = (Verdict.INCONCLUSIVE, Verdict.BROKEN)
@@ -57,7 +57,7 @@ def _lines(reports: Sequence[Mapping[str, Any]], verdicts: Sequence[str]) -> Ite
 def partial_grades(reports: Sequence[Mapping[str, Any]]) -> str:
     """Return a Markdown list of the subjects whose grade is PARTIAL, with the required cases that they lack; empty where there are none."""
     lacking = {report["subject"]["name"]: list(undecided_lines(undecided_in(report))) for report in reports if report["grade"].startswith("PARTIAL")}
-    return "".join(f"- {name}: {'; '.join(lines)}\n" for name, lines in lacking.items())
+    return "".join(f"\n- {name}: {'; '.join(lines)}" for name, lines in lacking.items()) + "\n" * bool(lacking)
 
 
 def documents(reports: Sequence[Mapping[str, Any]], page: str) -> Mapping[str, str]:

@@ -26,7 +26,10 @@ _SPECIAL: Final = re.compile(r"([\\`*_{}\[\]<>#|~@])")
 
 def summary(run: RunSummary, output: str) -> str:
     """Return the summary; `output` is the report's folder as the user wrote it."""
-    text = "\n".join([*_head(run), *_totals(run), *_unjudged(run), *_stale(run), *_ended(run), *_difference(run), *_found(run, output), *_foot(run)]) + "\n"
+    text = (
+        "\n".join([*_head(run), *_totals(run), *_unjudged(run), *_stale(run), *_ended(run), *_difference(run), *_found(run, output), *_foot(run)])
+        + "\n"
+    )
     return text if len(text) <= CHARS_MAX else text[:CHARS_MAX].rsplit("\n", 1)[0] + "\n\n… (cut; the whole of it is in report.html)\n"
 
 
