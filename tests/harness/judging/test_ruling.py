@@ -7,7 +7,7 @@ from tests.harness.judging.judged import FAILED, OK, case, finding, says
 
 from groupproof.harness.judging.case_judgement import judge_run
 from groupproof.harness.judging.ruling import RUNS, Judgement, rule_on
-from groupproof.harness.model.verdicts import Finding, Goodbye, Proof, Verdict
+from groupproof.harness.model.verdicts import Finding, Goodbye, Proof, Verdict, fingerprint
 
 
 def judgement(*findings: Finding, reason: str = "", verdict: Verdict | None = None) -> Judgement:
@@ -41,7 +41,21 @@ def test_absence_in_some_runs_is_unstable_and_no_verdict() -> None:
     ruling = rule_on(case(), [judgement(SILENT), judgement(OK), judgement(SILENT)])
 
     assert (ruling.verdict, ruling.stability) == (Verdict.INCONCLUSIVE, "unstable 2/3")
-    assert ruling.observed == "in 2 of 3 runs: nothing came"
+    assert ruling.observed == f"in 2 of 3 runs: nothing came (FAILED, fingerprint {fingerprint([SILENT])})"
+    assert ruling.is_unstable
+    assert not rule_on(case(), [judgement(reason="the kit lagged", verdict=Verdict.INCONCLUSIVE)]).is_unstable
+
+
+def test_the_findings_of_an_unstable_ruling_are_all_that_some_run_shows() -> None:
+    late = finding(Verdict.NON_STRICT, "it came late", proof=Proof.TIMING)
+    ruling = rule_on(case(), [judgement(OK, late), judgement(late, SILENT), judgement(late)])
+
+    assert [(item.observed, item.grounds and item.grounds.run) for item in ruling.findings] == [
+        (OK.observed, None),
+        ("it came late", 1),
+        ("nothing came", 2),
+    ]
+    assert ruling.verdict is Verdict.INCONCLUSIVE
 
 
 def test_runs_that_fail_each_in_another_way_are_unstable() -> None:

@@ -18,6 +18,8 @@ __all__ = ["RUNS", "Judgement", "Ruling", "rule_on"]
 RUNS = 3
 """How often absence and lateness must be seen, under the same schedule."""
 
+_UNSTABLE = "unstable"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
@@ -62,6 +64,11 @@ class Ruling:
     blurs: tuple[str, ...] = ()
     shared_ends: tuple[str, ...] = ()
 
+    @property
+    def is_unstable(self) -> bool:
+        """Whether it is no verdict because only some runs show what is wrong."""
+        return self.verdict is Verdict.INCONCLUSIVE and self.stability.startswith(_UNSTABLE)
+
 
 def rule_on(case: Case, judgements: Sequence[Judgement]) -> Ruling:
     """Combine the judgements of one run, or of `RUNS` under the same schedule; raise `ValueError` for none."""
@@ -91,7 +98,10 @@ def _of_run(judgement: Judgement, number: int) -> Judgement:
 
 
 def _ruling_on_repetition(judgements: Sequence[Judgement]) -> Ruling:
-    """Keep what every run shows, and what one run proves on the wire; what only some show is unstable, and no verdict."""
+    """Keep what every run shows, and what one run proves on the wire; what only some show is unstable, and no verdict.
+
+    The findings of an unstable ruling are those that decide nothing too: an entry `by_chance` may know them.
+    """
     runs, first = len(judgements), judgements[0]
     by_name: dict[_Key, list[Finding]] = {}
     for judgement in judgements:
@@ -102,7 +112,7 @@ def _ruling_on_repetition(judgements: Sequence[Judgement]) -> Ruling:
         for key, finding in adverse.items():
             by_name.setdefault(key, []).append(finding)
     confirmed = {key: found for key, found in by_name.items() if len(found) == runs or any(finding.proof is Proof.SAFETY for finding in found)}
-    unstable = {found[0].observed: len(found) for key, found in by_name.items() if key not in confirmed}
+    unstable = [found for key, found in by_name.items() if key not in confirmed]
     findings = (*(finding for finding in first.findings if finding.verdict not in ADVERSE), *(_representative(found) for found in confirmed.values()))
     verdict = worst(finding.verdict for finding in findings)
     if verdict is Verdict.FAILED or not unstable:
@@ -112,8 +122,18 @@ def _ruling_on_repetition(judgements: Sequence[Judgement]) -> Ruling:
         whole = judgements[run - 1]
         kept = replace(first, verdict=verdict, findings=findings, receipts=whole.receipts, lag_ms=max(judgement.lag_ms for judgement in judgements))
         return _ruling(kept, f"{most}/{runs}", run=run)
-    reason = "; ".join(f"in {count} of {runs} runs: {observed}" for observed, count in unstable.items())
-    return _ruling(replace(first, verdict=Verdict.INCONCLUSIVE, reason=reason), f"unstable {max(unstable.values())}/{runs}")
+    by_chance = replace(
+        first,
+        verdict=Verdict.INCONCLUSIVE,
+        reason="; ".join(f"in {len(found)} of {runs} runs: {_named(found[0])}" for found in unstable),
+        findings=(*findings, *(found[0] for found in unstable)),
+    )
+    return _ruling(by_chance, f"{_UNSTABLE} {max(map(len, unstable))}/{runs}")
+
+
+def _named(finding: Finding) -> str:
+    """Return the finding with what an entry names it by that knows it to come by chance."""
+    return f"{finding.observed} ({finding.verdict.value}, fingerprint {fingerprint([finding])})"
 
 
 def _representative(found: Sequence[Finding]) -> Finding:
@@ -156,7 +176,7 @@ def _ruling(judgement: Judgement, stability: str, *, run: int = 1) -> Ruling:
 def _fingerprint(verdict: Verdict, decisive: Sequence[Finding], reason: str) -> str:
     """Return what an expectation recognises the failure by; empty where there is nothing to expect. Counts and times don't matter."""
     if verdict in ADVERSE:
-        return fingerprint(replace(finding, verdict=Verdict.FAILED) for finding in decisive)
+        return fingerprint(decisive)
     if verdict not in UNDECIDED:
         return ""
     why = Finding(verdict=Verdict.FAILED, requirement=verdict.value, expected="", observed=re.sub(r"[\d.]+", "#", reason))

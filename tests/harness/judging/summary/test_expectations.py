@@ -11,7 +11,7 @@ from groupproof.harness.judging.case_judgement import judge_run
 from groupproof.harness.judging.ruling import rule_on
 from groupproof.harness.judging.summary.expectations import CaseVerdict, KnownFailure, load, settle, verdict_of, without_races
 from groupproof.harness.model.errors import WrongUsage
-from groupproof.harness.model.verdicts import Finding, Verdict, fingerprint
+from groupproof.harness.model.verdicts import Finding, Proof, Verdict, fingerprint
 
 TODAY = date(2026, 11, 21)
 ENTRY = """
@@ -160,6 +160,51 @@ def test_a_race_of_another_verdict_or_one_that_is_over_excuses_nothing(tmp_path:
     assert settle(failures_in(tmp_path, RACE.replace("FAILED", "NON_STRICT")), [wrong("race")], TODAY).excused == {}
     over = settle(failures_in(tmp_path, RACE + "expires = 2026-11-20\n"), [wrong("race")], TODAY)
     assert (over.excused, len(over.stale)) == ({}, 1)
+
+
+def unstable(*findings: Finding) -> CaseVerdict:
+    """Return a case of which one run in three shows these findings."""
+    runs = [judge_run(case(says(*shown)), [], ()) for shown in (findings, [finding(Verdict.OK)], [finding(Verdict.OK)])]
+    return verdict_of("join/classic/unknown-member-id", rule_on(case(), runs))
+
+
+SILENT = finding(Verdict.FAILED, "nothing came", proof=Proof.LIVENESS)
+LATE = finding(Verdict.NON_STRICT, "it came late", proof=Proof.TIMING)
+
+
+@pytest.mark.parametrize("pattern", ["*/classic/*", "join/classic/unknown-member-id"])
+@pytest.mark.parametrize(
+    ("findings", "verdict", "is_excused"),
+    [((SILENT,), "FAILED", True), ((SILENT,), "NON_STRICT", False), ((LATE,), "FAILED", False), ((SILENT, LATE), "FAILED", False)],
+)
+def test_what_only_some_runs_show_is_excused_where_it_is_known_to_come_by_chance(
+    tmp_path: Path, pattern: str, findings: tuple[Finding, ...], verdict: str, is_excused: bool
+) -> None:
+    text = RACE.replace("*/classic/*", pattern).replace("race", fingerprint([SILENT])).replace("FAILED", verdict)
+    settled = settle(failures_in(tmp_path, text), [unstable(*findings)], TODAY)
+
+    assert (bool(settled.excused), settled.stale) == (is_excused, ())
+
+
+def test_what_only_some_runs_show_is_not_excused_as_a_failure_that_comes_in_all(tmp_path: Path) -> None:
+    always = RACE.replace("race", fingerprint([SILENT])).replace("by_chance = true", "").replace("*/classic/*", "join/classic/unknown-member-id")
+    settled = settle(failures_in(tmp_path, always), [unstable(SILENT)], TODAY)
+
+    assert (settled.excused, settled.stale) == ({}, ())
+
+
+def test_two_races_that_only_some_runs_show_are_both_known(tmp_path: Path) -> None:
+    silent, late = RACE.replace("race", fingerprint([SILENT])), RACE.replace("race", fingerprint([LATE])).replace("FAILED", "NON_STRICT")
+
+    assert settle(failures_in(tmp_path, silent + late), [unstable(SILENT, LATE)], TODAY).excused
+    assert settle(failures_in(tmp_path, late), [unstable(SILENT, LATE)], TODAY).excused == {}
+
+
+def test_a_case_without_a_verdict_for_another_reason_is_never_excused_by_chance(tmp_path: Path) -> None:
+    lagged = replace(judge_run(case(says(SILENT)), [], ()), verdict=Verdict.INCONCLUSIVE, reason="the kit lagged")
+    observed = verdict_of("join/classic/unknown-member-id", rule_on(case(), [lagged]))
+
+    assert settle(failures_in(tmp_path, RACE.replace("race", fingerprint([SILENT]))), [observed], TODAY).excused == {}
 
 
 def test_what_a_race_leaves_of_a_verdict_is_what_other_entries_are_held_against(tmp_path: Path) -> None:

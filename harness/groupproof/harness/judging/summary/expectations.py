@@ -5,7 +5,8 @@ cases excuses them only while each of them that came to a verdict fails as it sa
 can be excused; what came to no verdict has shown nothing that could be known.
 
 A race of the subject with itself may come in any case of a class. Its entry, `by_chance` over many cases, names findings, not the failures of cases: what
-else is wrong with a case is matched with the other entries as if the race had stayed away.
+else is wrong with a case is matched with the other entries as if the race had stayed away. What only some runs of a case show makes the case INCONCLUSIVE;
+where entries `by_chance` name all of it, the case is excused: that it comes and goes is what they say.
 """
 
 from __future__ import annotations
@@ -58,6 +59,11 @@ class KnownFailure:
         return case == self.case or case.startswith(f"{self.case.rstrip('/')}/") or fnmatchcase(case, self.case)
 
     @property
+    def ways(self) -> frozenset[str]:
+        """The fingerprints that it is known by."""
+        return frozenset({self.fingerprint, *self.others})
+
+    @property
     def is_race(self) -> bool:
         """Whether it is known of a class of cases that the subject's race may come in any of them."""
         return self.by_chance and (self.case.count("/") < _SLASHES_OF_IDS or any(sign in self.case for sign in "*?["))
@@ -66,13 +72,16 @@ class KnownFailure:
         return fnmatchcase(profile, self.profile) and _holds(self.subject, release)
 
     def excuses(self, observed: CaseVerdict) -> bool:
-        """Tell whether the case fails as this entry says it does."""
-        return self.covers(observed.case) and observed.verdict is self.verdict and self.fails_as(observed.fingerprint, observed.parts)
+        """Tell whether the case fails as this entry says it does, in all its runs or, by chance, in some."""
+        if not self.covers(observed.case):
+            return False
+        if observed.is_unstable:
+            return self.by_chance and not observed.without(self)
+        return observed.verdict is self.verdict and self.fails_as(observed.fingerprint, observed.parts)
 
     def fails_as(self, whole: str, parts: Collection[str] = ()) -> bool:
         """Tell whether the failure as a whole is named; of one in several ways it does that each finding is."""
-        ways = {self.fingerprint, *self.others}
-        return whole in ways or (bool(self.others) and bool(parts) and ways.issuperset(parts))
+        return whole in self.ways or (bool(self.others) and bool(parts) and self.ways.issuperset(parts))
 
     def is_spared(self, observed: CaseVerdict) -> bool:
         """Tell whether the failure is one of chance, which did not come this time."""
@@ -81,31 +90,31 @@ class KnownFailure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseVerdict:
-    """What a run found of one case; `parts` are the fingerprints of its findings, each by itself."""
+    """What a run found of one case; `parts` are its findings by their fingerprints. One that is unstable has no verdict: only some of its runs show them."""
 
     case: str
     verdict: Verdict
     fingerprint: str
     parts: Mapping[str, Finding] = field(default_factory=dict)
+    is_unstable: bool = False
 
     def without(self, race: KnownFailure) -> CaseVerdict | None:
         """Return what is wrong with the case beside the race: None where that is nothing."""
-        if self.verdict is not race.verdict or not race.covers(self.case):
+        if not race.covers(self.case):
             return self
-        ways = {race.fingerprint, *race.others}
-        left = {print: finding for print, finding in self.parts.items() if print not in ways}
-        if self.fingerprint in ways or (self.parts and not left):
+        if self.verdict is race.verdict and self.fingerprint in race.ways:
             return None
-        return self if len(left) == len(self.parts) else replace(self, fingerprint=fingerprint(left.values()), parts=left)
+        left = {print: finding for print, finding in self.parts.items() if print not in race.ways or finding.verdict is not race.verdict}
+        if len(left) == len(self.parts):
+            return self
+        return replace(self, fingerprint=fingerprint(left.values()), parts=left) if left else None
 
 
 def verdict_of(case: str, ruling: Ruling) -> CaseVerdict:
     """Return what is matched of a ruling."""
-    decisive = [
-        replace(finding, verdict=Verdict.FAILED) for finding in ruling.findings if finding.verdict is ruling.verdict and ruling.verdict in ADVERSE
-    ]
-    parts = {fingerprint([finding]): finding for finding in decisive}
-    return CaseVerdict(case=case, verdict=ruling.verdict, fingerprint=ruling.fingerprint, parts=parts)
+    decisive = {ruling.verdict} & ADVERSE if not ruling.is_unstable else ADVERSE
+    parts = {fingerprint([finding]): finding for finding in ruling.findings if finding.verdict in decisive}
+    return CaseVerdict(case=case, verdict=ruling.verdict, fingerprint=ruling.fingerprint, parts=parts, is_unstable=ruling.is_unstable)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,13 +213,13 @@ def settle(failures: Iterable[KnownFailure], observed: Sequence[CaseVerdict], to
     for entry in standing:
         if entry.is_race:
             continue
-        decided = [verdict for verdict in left if entry.covers(verdict.case) and verdict.verdict not in _NO_VERDICT]
-        covered = [verdict for verdict in decided if not entry.is_spared(verdict)]
-        otherwise = [verdict for verdict in covered if not entry.excuses(verdict)]
+        decided = [verdict for verdict in left if entry.excuses(verdict) or (entry.covers(verdict.case) and verdict.verdict not in _NO_VERDICT)]
+        failing = [verdict for verdict in decided if entry.excuses(verdict)]
+        otherwise = [verdict for verdict in decided if verdict not in failing and not entry.is_spared(verdict)]
         if otherwise:
             stale.append(f"{entry.where} ({entry.case}): {_instead(entry, otherwise)}")
         else:
-            excused.update({verdict.case: entry for verdict in covered})
+            excused.update({verdict.case: entry for verdict in failing})
     return MatchedExpectations(excused=excused, stale=tuple(stale))
 
 
