@@ -269,7 +269,11 @@ class RunSummary:
             "lag_ms": ruling.lag_ms,
             **({"shared_ends": list(ruling.shared_ends)} if ruling.shared_ends else {}),
             "replay": replay_line(output, case.id),
-            **({} if item.excuse is None else {"excused": _excused_to_json(item.excuse, item.excuse.verdict if ruling.is_unstable else ruling.verdict)}),
+            **(
+                {}
+                if item.excuse is None
+                else {"excused": _excused_to_json(item.excuse, item.excuse.verdict if ruling.is_unstable else ruling.verdict)}
+            ),
         }
 
 
