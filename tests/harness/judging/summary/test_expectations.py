@@ -164,7 +164,7 @@ def test_a_race_of_another_verdict_or_one_that_is_over_excuses_nothing(tmp_path:
 
 def unstable(*findings: Finding) -> CaseVerdict:
     """Return a case of which one run in three shows these findings."""
-    runs = [judge_run(case(says(*shown)), [], ()) for shown in (findings, [finding(Verdict.OK)], [finding(Verdict.OK)])]
+    runs = [judge_run(case(says(*run)), [], ()) for run in (findings, [finding(Verdict.OK)], [finding(Verdict.OK)])]
     return verdict_of("join/classic/unknown-member-id", rule_on(case(), runs))
 
 
