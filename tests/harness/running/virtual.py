@@ -26,8 +26,8 @@ TASK_STEPS_MAX = 400_000
 
 @cache
 def rhythm(variant: str) -> Rhythm:
-    """Return the rhythm of a variant as it is measured before a run."""
-    return rhythm_of(played(MEASURING, variant=variant, limits=Limits(steps_s=300.0)).trace)
+    """Return the rhythm of a variant as it is measured before the cases."""
+    return rhythm_of([played(case, variant=variant, limits=Limits(steps_s=300.0)).trace for case in MEASURING])
 
 
 def played(

@@ -1,15 +1,16 @@
 """Runs cases side by side and rules on each; repetition, blame and interruption are settled here.
 
 A case of which a process shared with others died is run again with processes of its own, for the death may not be its doing; so is one that was
-late while the kit itself was. Absence and lateness are looked for again, in parallel and under the same schedule. Nothing is retried until it is green.
+late while the kit itself was. Absence and lateness are looked for again, in parallel and under the same schedule; in a long case that is known to
+fail from the start. Nothing is retried until it is green.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
@@ -22,6 +23,7 @@ from groupproof.harness.model.case import Case
 from groupproof.harness.model.case_length import length_ms
 from groupproof.harness.model.errors import RunError
 from groupproof.harness.running.canary import Canary
+from groupproof.harness.running.case_turns import Turn, turns_of
 from groupproof.harness.running.error_search import trouble_in
 from groupproof.harness.running.pace import Pace
 from groupproof.harness.running.runs.case_durations import expected_ms
@@ -62,16 +64,34 @@ class CaseStage(Protocol):
     def judge(self, case: Case, trace: Trace) -> Judgement: ...
 
 
+@dataclass(slots=True)
+class _Run:
+    """One of the runs of a case: its judgement or the error that kept it from one, and what it left behind."""
+
+    plays: list[Play] = field(default_factory=list)
+    judgement: Judgement | None = None
+    error: Exception | None = None
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether it was judged and no other run is needed."""
+        return self.judgement is not None and not self.judgement.wants_repetition
+
+
 class Runner:
     """One run over one stage. `results` fills as cases end, so that an interrupted run keeps what it reached.
 
     With `is_eager` as many cases as `jobs` allows begin at once, where each costs little but its waits. With a `trial` the shim's word is tried before
-    it decides a verdict against the client.
+    it decides a verdict against the client. `failing` are the cases that are known to fail.
     """
 
-    def __init__(self, stage: CaseStage, *, jobs: int, say: Say, is_eager: bool = False, trial: WordTrial | None = None) -> None:
+    def __init__(
+        self, stage: CaseStage, *, jobs: int, say: Say, is_eager: bool = False, trial: WordTrial | None = None, failing: Collection[str] = ()
+    ) -> None:
         self.results: list[CaseResult] = []
         self._stage = stage
+        self._jobs = jobs
+        self._failing = failing
         self._pace = Pace(jobs, stage.canary, is_eager=is_eager)
         self._say = say
         self._trial = trial
@@ -96,10 +116,11 @@ class Runner:
 
     async def rule(self, cases: Sequence[Case]) -> None:
         """Run the cases, the longest first, and return when they are ruled on."""
+        length = length_ms if self._stage.is_virtual else expected_ms
         async with trio.open_nursery() as nursery:
-            for case in sorted(cases, key=length_ms if self._stage.is_virtual else expected_ms, reverse=True):
+            for turn in turns_of(cases, length, failing=self._failing, jobs=self._jobs):
                 await self._pace.enter()
-                nursery.start_soon(self._rule, case)
+                nursery.start_soon(self._rule, turn)
 
     def give_up(self, cases: Sequence[Case], error: RunError) -> None:
         """Take down that the cases cannot be run at all."""
@@ -107,12 +128,13 @@ class Runner:
             self.results.append(unfinished(case, [], error))
             self._say(Progress.DONE, case, self.results[-1])
 
-    async def _rule(self, case: Case) -> None:
+    async def _rule(self, turn: Turn) -> None:
+        case = turn.case
         self._say(Progress.STARTED, case, None)
         began = trio.current_time()
         plays: list[Play] = []
         try:
-            judgements = await self._judged(case, plays)
+            judgements = await (self._judged_at_once if turn.is_repeated_at_once else self._judged)(case, plays)
             result = CaseResult(case=case, ruling=rule_on(case, judgements), plays=plays)
         except Exception as error:
             result = unfinished(case, plays, trouble_in(error, case))
@@ -139,6 +161,36 @@ class Runner:
             for _ in range(RUNS - 1):
                 nursery.start_soon(again)
         return judgements
+
+    async def _judged_at_once(self, case: Case, plays: list[Play]) -> list[Judgement]:
+        """Run the case as often as a failure needs, side by side. Where the first run is enough the others decide nothing, as if they had not been."""
+        first, *others = runs = [_Run() for _ in range(RUNS)]
+        async with trio.open_nursery() as nursery:
+            for run in others:
+                nursery.start_soon(self._judge_beside, case, run, first)
+            try:
+                await self._judge_run(case, first)
+            finally:
+                self._pace.leave()
+            if first.judgement is not None and first.judgement.wants_repetition:
+                self._say(Progress.REPEATED, case, None)
+        counted = [first] if first.is_enough else runs
+        plays.extend(play for run in counted for play in run.plays)
+        for run in counted:
+            if run.error is not None:
+                raise run.error
+        return [run.judgement for run in counted if run.judgement is not None]
+
+    async def _judge_beside(self, case: Case, run: _Run, first: _Run) -> None:
+        async with self._pace.slot():
+            if not first.is_enough:
+                await self._judge_run(case, run)
+
+    async def _judge_run(self, case: Case, run: _Run) -> None:
+        try:
+            run.judgement = await self._once(case, run.plays)
+        except Exception as error:
+            run.error = error
 
     async def _once(self, case: Case, plays: list[Play]) -> Judgement:
         play, judgement = await self._played(case, alone=False)

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import trio
 import trio.testing
+from tests.traces import Story
 
 from groupproof.clients.shims.reference import run_shim
 from groupproof.harness.judging.case_result import Play
@@ -15,10 +16,11 @@ from groupproof.harness.model.plan import Await, Member, Pass, Plan, Stable, Sta
 from groupproof.harness.model.verdicts import Level
 from groupproof.harness.running.canary import Canary
 from groupproof.harness.running.plans.client_stage import FLOOD, Stage
-from groupproof.harness.running.plans.retry_rhythm import MEASURING, rhythm_of
+from groupproof.harness.running.plans.retry_rhythm import MEASURING, Rhythm
 from groupproof.harness.subjects.networks.network import LoopbackNetwork, MemoryNetwork
 from groupproof.harness.subjects.subject import ReferenceSubject
 from groupproof.protocol.trace import Recorder
+from groupproof.protocol.vocabulary import Api
 
 PLAN = Plan(members=(Member(name="m0"),), steps=(Start(member="m0"), Await(until=Stable(members=("m0",))), Pass(ms=500)))
 CASE = Case(id="a/classic/a", title="a", requirements=("HB-01",), level=Level.MUST, plan=PLAN, judges=())
@@ -111,34 +113,56 @@ def test_a_cases_seed_depends_on_the_runs_and_on_the_case_alone() -> None:
     assert len({seed_of(7, "a"), seed_of(8, "a"), seed_of(7, "b")}) == 3
 
 
-class Measured(Stage):
-    """Plays nothing, and remembers what it was to play."""
+RUN_S = 10.0
 
-    played: ClassVar[list[str]] = []
+
+class Measured(Stage):
+    """Lets time pass instead of a plan, and remembers which was to be played, and whether alone; a client that `is_unnamed` shares no process then."""
+
+    played: ClassVar[list[tuple[str, bool]]] = []
+    is_unnamed: ClassVar[bool] = False
 
     async def play(self, case: Case, *, key: str, alone: bool = False) -> Play:
-        Measured.played.append(case.id)
-        return Play(trace=[], stderr={}, duration_s=0.0)
+        Measured.played.append((case.id, alone))
+        await trio.sleep(RUN_S)
+        story = Story()
+        if self.is_unnamed:
+            story.kit("command", client="m0", command="subscribe", fields={"group": "g"})
+            story.tell("answer", ok=True, ignored=["client_id"])
+        story.fault("rebalance").at(4_000).request(Api.JOIN_GROUP, "m0" if alone or not self.is_unnamed else "its own")
+        return Play(trace=story.end().trace, stderr={}, duration_s=RUN_S)
 
 
-def in_rhythm(*, is_virtual: bool) -> tuple[Stage, list[str]]:
+def in_rhythm(*, is_virtual: bool, is_unnamed: bool = False) -> tuple[Stage, float]:
     made = stage(is_virtual=is_virtual)
     measured = Measured(**{field.name: getattr(made, field.name) for field in fields(made)})
     Measured.played.clear()
+    Measured.is_unnamed = is_unnamed
 
-    async def main() -> Stage:
+    async def main() -> tuple[Stage, float]:
         async with made.subject.opened():
-            return await measured.in_rhythm()
+            began = trio.current_time()
+            return await measured.in_rhythm(), trio.current_time() - began
 
-    return trio.run(main), list(Measured.played)
+    return trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0))
 
 
-def test_a_rhythm_is_measured_by_a_run_of_its_own_where_time_is_real() -> None:
-    rhythm, played = in_rhythm(is_virtual=False)
+def test_a_rhythm_is_measured_by_runs_beside_one_another_where_time_is_real() -> None:
+    rhythm, took_s = in_rhythm(is_virtual=False)
 
-    assert played == [MEASURING.id]
-    assert rhythm.rhythm == rhythm_of([])
+    assert sorted(Measured.played) == sorted((case.id, False) for case in MEASURING)
+    assert rhythm.rhythm == Rhythm(slowest_ms=4_000.0, after="rebalance")
+    assert took_s == RUN_S
+
+
+def test_the_rhythm_of_a_client_that_takes_no_id_is_measured_in_processes_of_its_own() -> None:
+    rhythm, _ = in_rhythm(is_virtual=False, is_unnamed=True)
+
+    assert sorted(Measured.played) == sorted((case.id, alone) for case in MEASURING for alone in (False, True))
+    assert rhythm.rhythm == Rhythm(slowest_ms=4_000.0, after="rebalance")
 
 
 def test_in_virtual_time_the_rhythm_is_known() -> None:
-    assert in_rhythm(is_virtual=True)[1] == []
+    in_rhythm(is_virtual=True)
+
+    assert Measured.played == []

@@ -1,18 +1,19 @@
-"""A client's own rhythm, measured in a run before all others: how long it takes from something that went wrong to its next try.
+"""A client's own rhythm, measured before all cases: how long it takes from something that went wrong to its next try.
 
 Backoffs and rejoin pauses are the client's choice (CLIENT-06, CLIENT-14, CLIENT-75). The slowest of four reactions says how much longer than others
-this client may take, in every plan's waits and in every judge's deadlines.
+this client may take, in every plan's waits and in every judge's deadlines. No case can begin before that, so the plans go beside one another.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.case_dialect import case_id
 from groupproof.harness.model.client_timeouts import REACT_MS
-from groupproof.harness.model.plan import Plan
+from groupproof.harness.model.plan import Step
 from groupproof.harness.model.plan_builders import answers, cuts, delivered, passing, plan, requested, stable, start, subject
 from groupproof.harness.model.verdicts import Level
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
@@ -49,43 +50,55 @@ class Rhythm:
         return max(REACT_MS, _MARGIN * self.slowest_ms)
 
 
-def _measuring() -> Plan:
-    find, join, beat = Api.FIND_COORDINATOR, Api.JOIN_GROUP, Api.HEARTBEAT
-    return plan(
-        subject(),
-        steps=[
-            answers("lookup", find, ErrorCode.COORDINATOR_NOT_AVAILABLE),
-            answers("join", join, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS),
-            *start("m0"),
-            delivered("lookup", within_ms=_WAIT_MS),
-            delivered("join", within_ms=_WAIT_MS),
-            stable("m0", after="join", within_ms=2 * _WAIT_MS),
-            passing(500),
-            answers("rebalance", beat, ErrorCode.REBALANCE_IN_PROGRESS),
-            delivered("rebalance", within_ms=_WAIT_MS),
-            requested("m0", join, after="rebalance", within_ms=_WAIT_MS, go_on=True),
-            stable("m0", after="rebalance", within_ms=_WAIT_MS, go_on=True),
-            cuts("connection", beat, reset=True, direction="request"),
-            delivered("connection", within_ms=_WAIT_MS),
-            requested("m0", beat, after="connection", within_ms=_WAIT_MS, go_on=True),
-        ],
+def _measuring(name: str, title: str, *steps: Step | list[Step]) -> Case:
+    return Case(
+        id=case_id("rhythm", CLASSIC, name),
+        title=title,
+        requirements=("CLIENT-06",),
+        level=Level.INFO,
+        plan=plan(subject(), steps=steps),
+        judges=(),
+        required=False,
     )
 
 
-MEASURING: Final = Case(
-    id=case_id("rhythm", CLASSIC, "measured"),
-    title="How long the client takes to its next try.",
-    requirements=("CLIENT-06",),
-    level=Level.INFO,
-    plan=_measuring(),
-    judges=(),
-    required=False,
+_FIND, _JOIN, _BEAT = Api.FIND_COORDINATOR, Api.JOIN_GROUP, Api.HEARTBEAT
+_STEADY: Final = (*start("m0"), stable("m0", within_ms=2 * _WAIT_MS), passing(500))
+
+MEASURING: Final = (
+    _measuring(
+        "joining",
+        "How long the client takes to its next try while it joins.",
+        answers("lookup", _FIND, ErrorCode.COORDINATOR_NOT_AVAILABLE),
+        answers("join", _JOIN, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS),
+        *start("m0"),
+        delivered("lookup", within_ms=_WAIT_MS),
+        delivered("join", within_ms=_WAIT_MS),
+        stable("m0", after="join", within_ms=2 * _WAIT_MS),
+    ),
+    _measuring(
+        "rebalance",
+        "How long the client takes to join again.",
+        *_STEADY,
+        answers("rebalance", _BEAT, ErrorCode.REBALANCE_IN_PROGRESS),
+        delivered("rebalance", within_ms=_WAIT_MS),
+        requested("m0", _JOIN, after="rebalance", within_ms=_WAIT_MS, go_on=True),
+        stable("m0", after="rebalance", within_ms=_WAIT_MS, go_on=True),
+    ),
+    _measuring(
+        "connection",
+        "How long the client takes to its next try on a new connection.",
+        *_STEADY,
+        cuts("connection", _BEAT, reset=True, direction="request"),
+        delivered("connection", within_ms=_WAIT_MS),
+        requested("m0", _BEAT, after="connection", within_ms=_WAIT_MS, go_on=True),
+    ),
 )
 
 
-def rhythm_of(trace: Trace) -> Rhythm:
-    """Return what the trace of `MEASURING` shows; a reaction that never came shows nothing."""
-    reactions = {name: ms for name in _AFTER if (ms := _reaction_ms(trace, name)) is not None}
+def rhythm_of(traces: Sequence[Trace]) -> Rhythm:
+    """Return what the traces of `MEASURING` show; a reaction that never came shows nothing."""
+    reactions = {name: ms for name in _AFTER for trace in traces if (ms := _reaction_ms(trace, name)) is not None}
     slowest = max(reactions, key=reactions.__getitem__, default="")
     return Rhythm(slowest_ms=reactions.get(slowest, 0.0), after=slowest)
 

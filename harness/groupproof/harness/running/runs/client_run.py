@@ -91,7 +91,7 @@ class ClientRun(CertifyRun):
 
     async def rule(self, stage: CaseStage) -> None:
         """Run the cases that the subject can be put through."""
-        runner = Runner(stage, jobs=self._jobs(), say=self.report, trial=self._trial())
+        runner = Runner(stage, jobs=self._jobs(), say=self.report, trial=self._trial(), failing=self.failing())
         self.results = runner.results
         for case in self.order.cases:
             if lack := self.lack(case):

@@ -169,6 +169,14 @@ class CertifyRun(ABC):
     def _known_failures(self) -> tuple[KnownFailure, ...]:
         return self.order.expectations.about(self.release, self.order.profile)
 
+    def failing(self) -> frozenset[str]:
+        """Return the cases that are known to fail each time: a verdict on them needs more than one run. A person at a debugger has one at a time, and virtual
+        time needs no haste."""
+        if self.order.hold is not None or self.is_virtual:
+            return frozenset()
+        entries = [entry for entry in self._known_failures() if not entry.by_chance]
+        return frozenset(case.id for case in self.order.cases if any(entry.covers(case.id) for entry in entries))
+
     def _excuse(self, result: CaseResult) -> KnownFailure | None:
         # Whether an entry over several cases stands is known at the end alone.
         failures = [entry for entry in self._known_failures() if entry.case == result.case.id or entry.is_race]
