@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import subprocess
 import sys
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from tests.clients.registry.toolchains.fake_programs import fake_program
 
 from groupproof.clients.registry.install_cache import ProvisionError
+from groupproof.clients.registry.registered_clients import resolve
 from groupproof.clients.registry.toolchains.programs import NoSuchRelease
 from groupproof.clients.registry.toolchains.python_wheels import PythonWheels, install_wheels
 
@@ -83,3 +85,13 @@ def test_what_installs_python_clients_is_pip_or_else_uv(tmp_path: Path, monkeypa
     assert installer.path() is None
     fake_program(tmp_path / "uv", "exit 0")
     assert installer.path() == str(tmp_path / "uv")
+
+
+def test_a_client_keeps_its_bytecode_also_where_the_environment_lets_nobody_write_any(tmp_path: Path) -> None:
+    (tmp_path / "made_up.py").write_text("")
+    start = PythonWheels().start(resolve("kafka-python"), tmp_path, tmp_path)
+    env = {"PYTHONDONTWRITEBYTECODE": "1", **start.env}
+
+    subprocess.run([start.argv[0], "-S", "-c", "import made_up"], env=env, check=True)
+
+    assert [file.name for file in (tmp_path / "__pycache__").iterdir()] == [f"made_up.{sys.implementation.cache_tag}.pyc"]

@@ -5,9 +5,11 @@ import signal
 
 import pytest
 import trio
+from packaging.specifiers import SpecifierSet
 
 from groupproof.harness.judging.case_result import CaseResult
 from groupproof.harness.judging.ruling import Ruling
+from groupproof.harness.judging.summary.expectations import Expectations, KnownFailure
 from groupproof.harness.judging.summary.run_summary import SubjectInfo
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.errors import BrokenEnvironment, RunError
@@ -53,8 +55,16 @@ def ruling(verdict: Verdict) -> Ruling:
     )  # fmt: skip
 
 
-def made(cases: list[Case], *, is_virtual: bool = True) -> Made:
-    config = RunConfig(cases=cases, profile="kafka-4.1", level="must", seed=1, jobs=2, command=["groupproof"])
+def known(case: str, *, subject: SpecifierSet | None = None, by_chance: bool = False) -> KnownFailure:
+    return KnownFailure(
+        case=case, verdict=Verdict.FAILED, reason="", source="docs", subject=subject or SpecifierSet(), fingerprint="", by_chance=by_chance
+    )
+
+
+def made(cases: list[Case], *, is_virtual: bool = True, expectations: Expectations | None = None) -> Made:
+    config = RunConfig(
+        cases=cases, profile="kafka-4.1", level="must", seed=1, jobs=2, command=["groupproof"], expectations=expectations or Expectations()
+    )
     return Made(config, CASES, say=lambda *_: None, is_virtual=is_virtual)
 
 
@@ -87,6 +97,16 @@ def test_a_run_that_fails_by_the_environment_from_the_first_case_on_is_given_up(
     assert outcome.exit_code == 4
     assert outcome.gave_up == f"none of the first {BROKEN_MAX} cases could be carried through: the broker is gone"
     assert len(outcome.summary.results) == BROKEN_MAX
+
+
+def test_a_failure_that_is_known_to_come_each_time_is_failing_and_one_of_chance_is_not() -> None:
+    entries = (known("a/classic/1"), known("a/classic/2", by_chance=True), known("a/classic/3", subject=SpecifierSet(">=2")))
+    expectations = Expectations(failures=entries)
+
+    real, virtual = (made(CASES, is_virtual=is_virtual, expectations=expectations) for is_virtual in (False, True))
+
+    assert real.failing() == {"a/classic/1"}
+    assert virtual.failing() == frozenset()
 
 
 def test_an_interruption_keeps_what_was_reached() -> None:

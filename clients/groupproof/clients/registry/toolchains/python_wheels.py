@@ -10,6 +10,7 @@ import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
 from groupproof.clients.registry.install_cache import ProvisionError, Say, entry
 from groupproof.clients.registry.registered_clients import RegisteredClient
@@ -17,6 +18,9 @@ from groupproof.clients.registry.toolchains.programs import NoSuchRelease, Tool,
 from groupproof.clients.registry.toolchains.toolchain import SHIMS, StartCommand, digest, refuse_other_runtimes
 
 __all__ = ["PythonWheels", "install_wheels"]
+
+# The first process of a release keeps its bytecode in the cache: a run starts a dozen, and kafka-python's 1.5 MB of source take a second to compile.
+_ENV: Final = {"PYTHONNOUSERSITE": "1", "PYTHONUNBUFFERED": "1", "PYTHONDONTWRITEBYTECODE": ""}
 
 
 class PythonWheels:
@@ -54,7 +58,7 @@ class PythonWheels:
     def start(self, client: RegisteredClient, installed: Path, built: Path) -> StartCommand:
         # -S keeps the kit's own packages out: the client sees its release, the pins beside it, and nothing else.
         argv = (sys.executable, "-S", str(built / str(client.shim)))
-        return StartCommand(argv=argv, env={"PYTHONPATH": str(installed), "PYTHONNOUSERSITE": "1", "PYTHONUNBUFFERED": "1"})
+        return StartCommand(argv=argv, env={"PYTHONPATH": str(installed), **_ENV})
 
 
 def install_wheels(requires: Sequence[str], folder: Path, *, sources: Sequence[str] = ()) -> None:
