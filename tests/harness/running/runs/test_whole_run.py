@@ -55,7 +55,7 @@ def ruling(verdict: Verdict) -> Ruling:
     )  # fmt: skip
 
 
-def known(case: str, *, subject: SpecifierSet | None = None, by_chance: bool = False) -> KnownFailure:
+def entry_of(case: str, *, subject: SpecifierSet | None = None, by_chance: bool = False) -> KnownFailure:
     return KnownFailure(
         case=case, verdict=Verdict.FAILED, reason="", source="docs", subject=subject or SpecifierSet(), fingerprint="", by_chance=by_chance
     )
@@ -100,7 +100,7 @@ def test_a_run_that_fails_by_the_environment_from_the_first_case_on_is_given_up(
 
 
 def test_a_failure_that_is_known_to_come_each_time_is_failing_and_one_of_chance_is_not() -> None:
-    entries = (known("a/classic/1"), known("a/classic/2", by_chance=True), known("a/classic/3", subject=SpecifierSet(">=2")))
+    entries = (entry_of("a/classic/1"), entry_of("a/classic/2", by_chance=True), entry_of("a/classic/3", subject=SpecifierSet(">=2")))
     expectations = Expectations(failures=entries)
 
     real, virtual = (made(CASES, is_virtual=is_virtual, expectations=expectations) for is_virtual in (False, True))
