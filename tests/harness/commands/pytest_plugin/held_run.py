@@ -26,7 +26,7 @@ _first: list[str] = []
 
 
 async def _hold(case: Case, actor: Actor) -> None:
-    if case.id in (MEASURING.id, *_first):
+    if case.id in (*(measured.id for measured in MEASURING), *_first):
         return
     if not _first:
         _first.append(case.id)
