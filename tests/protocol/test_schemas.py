@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from groupproof.protocol import schemas
 from groupproof.protocol.faults import Answer, Cut, Duplicate, Fault, Hold, Move, Selector, Silence, fault_to_json
 from groupproof.protocol.schemas import NAMES, SchemaError, schema, validate
 from groupproof.protocol.trace import Observation
@@ -222,3 +223,29 @@ def test_every_schema_file_has_a_name() -> None:
 def test_a_schema_is_json_that_a_person_can_read() -> None:
     for name in NAMES:
         assert json.loads(json.dumps(schema(name))) == schema(name)
+
+
+@pytest.mark.parametrize(
+    ("good", "bad", "place"),
+    [
+        ({"step": "pass", "ms": 1}, {"step": "pass", "ms": True}, "plan/steps/1/ms: True is not of type"),
+        ({"step": "pass", "ms": 1}, {"step": "pass", "ms": -1}, "plan/steps/1/ms: -1 is less than"),
+        ({"step": "mark", "name": "1"}, {"step": "mark", "name": 1}, "plan/steps/1/name: 1 is not of type"),
+    ],
+)
+def test_a_part_that_was_sound_says_nothing_for_one_that_is_almost_the_same(good: object, bad: object, place: str) -> None:
+    validate("schedule", changed(SCHEDULE, "plan/steps", [good, good]))
+    for _ in range(2):  # nor is one that was not sound taken for sound the next time
+        with pytest.raises(SchemaError, match=f"schedule: at {place}"):
+            validate("schedule", changed(SCHEDULE, "plan/steps", [good, bad]))
+
+
+def test_as_many_parts_as_ever_come_are_looked_at_and_not_all_of_them_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schemas, "_SOUND_MAX", 0)
+    schemas._validator.cache_clear()
+    steps = [{"step": "pass", "ms": ms} for ms in range(5)]
+
+    validate("schedule", changed(SCHEDULE, "plan/steps", steps))
+    with pytest.raises(SchemaError, match="plan/steps/5/ms"):
+        validate("schedule", changed(SCHEDULE, "plan/steps", [*steps, {"step": "pass", "ms": -1}]))
+    schemas._validator.cache_clear()
