@@ -20,22 +20,20 @@ CASE = case(
     "heartbeat/generation-has-passed",
     "A member told that its generation has passed joins again with its id.",
     ("CLIENT-76", "CLIENT-47"),
-    MUST,
     # What is done: as data.
     plan(
         subject("m0", session_timeout_ms=3_000),
-        steps=[
-            *joined("m0"),
-            answers("error", Api.HEARTBEAT, ErrorCode.ILLEGAL_GENERATION),
-            delivered("error"),
-            stable("m0", after="error", within_ms=12_000),
-            passing(200),
-        ],
+        *joined("m0"),
+        answers("error", Api.HEARTBEAT, ErrorCode.ILLEGAL_GENERATION),
+        delivered("error"),
+        stable("m0", after="error", within_ms=12_000),
+        passing(200),
     ),
     # What must be seen: judges, pure functions of the trace, each with its requirement.
     is_struck("error", "m0", Api.HEARTBEAT, requirement="CLIENT-30"),
     rejoins("m0", after="error", requirement="CLIENT-76", identity=Identity.KEPT),
     recovers("m0", after="error", requirement="CLIENT-47"),
+    level=MUST,
 )
 
 

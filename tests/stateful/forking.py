@@ -11,13 +11,14 @@ from groupproof.coordinator.machine.engine import Engine
 from groupproof.coordinator.machine.group import Group
 from groupproof.coordinator.machine.members import Member, Members
 from groupproof.coordinator.machine.offsets import Offsets
+from groupproof.coordinator.machine.repeated_heartbeats import RepeatedHeartbeats
 from groupproof.coordinator.machine.storage import PartitionState
 from groupproof.coordinator.machine.timers import Timers
 from groupproof.coordinator.machine.variant import BentTimers
 
 __all__ = ["forked"]
 
-_TABLES: Final = frozenset({"_cells", "_none", "_before", "_before_open", "_of_class", "_before_of_class", "fields"})
+_TABLES: Final = frozenset({"_cells", "_none", "_before", "_before_open", "_of_class", "_before_of_class", "_only", "_requests", "fields"})
 """What machines of one profile share, and none changes."""
 
 
@@ -49,13 +50,20 @@ def _plain(value: Any) -> Any:
     return fresh
 
 
+def _machine(value: Coordinator) -> Coordinator:
+    fresh: Coordinator = _plain(value)
+    if value._repeats is not None:  # it looks at the groups of its own machine
+        fresh._repeats = RepeatedHeartbeats(fresh._engine, fresh._gate)
+    return fresh
+
+
 def _mapping(value: dict[Any, Any]) -> dict[Any, Any]:
     return {key: _copied(item) for key, item in value.items()}
 
 
 _COPIES: Final[dict[type, Callable[[Any], Any]]] = {
     **{kind: _slotted(kind) for kind in (Group, Members, Member, Timers, BentTimers, Offsets, PartitionState)},
-    Coordinator: _plain,
+    Coordinator: _machine,
     Engine: _plain,
     dict: _mapping,
     list: list,

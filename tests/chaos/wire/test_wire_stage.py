@@ -35,7 +35,7 @@ def case(of: Plan, name: str = "a") -> Case:
 
 def planned(*steps: Step, records: int = 5) -> Plan:
     members = (subject(name, metadata_max_age_ms=1_000, session_timeout_ms=2_000) for name in ("m0", "m1"))
-    return plan(*members, topics={"t": 2}, records=records, steps=[start("m0", "m1"), settled("m0", "m1"), *steps])
+    return plan(*members, start("m0", "m1"), settled("m0", "m1"), *steps, topics={"t": 2}, records=records)
 
 
 def played(story: Callable[[ChaosStage], Awaitable[None]], tmp_path: Path) -> None:

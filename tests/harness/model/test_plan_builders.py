@@ -14,7 +14,7 @@ def armed(step: Arm) -> tuple[object, str, str]:
 
 def test_groups_of_steps_are_flattened_and_the_defaults_filled_in() -> None:
     made = plan_builders.plan(
-        plan_builders.subject(), steps=[plan_builders.start("m0"), plan_builders.passing(5), [plan_builders.mark("a"), plan_builders.mark("b")]]
+        plan_builders.subject(), [plan_builders.start("m0"), plan_builders.passing(5), [plan_builders.mark("a"), plan_builders.mark("b")]]
     )
 
     assert [type(step) for step in made.steps] == [Start, Pass, Mark, Mark]
@@ -23,7 +23,7 @@ def test_groups_of_steps_are_flattened_and_the_defaults_filled_in() -> None:
 
 
 def test_a_plan_may_say_otherwise_of_the_coordinator() -> None:
-    made = plan_builders.plan(plan_builders.subject(), steps=[], coordinator={"group.initial.rebalance.delay.ms": 0, "group.max.size": 1})
+    made = plan_builders.plan(plan_builders.subject(), coordinator={"group.initial.rebalance.delay.ms": 0, "group.max.size": 1})
 
     assert made.coordinator == {"group.initial.rebalance.delay.ms": 0, "group.max.size": 1}
 
@@ -98,6 +98,6 @@ def test_commands_carry_their_fields() -> None:
     ],
 )
 def test_what_is_done_to_members_and_coordinators_survives_a_schedule_file(step: Step) -> None:
-    made = plan_builders.plan(plan_builders.subject(), steps=[step])
+    made = plan_builders.plan(plan_builders.subject(), step)
 
     assert plan_from_json(plan_to_json(made)) == made

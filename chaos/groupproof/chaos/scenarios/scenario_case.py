@@ -13,8 +13,7 @@ from groupproof.harness.judging.case_checkers.convergence import settles
 from groupproof.harness.model.case import Case, Judge
 from groupproof.harness.model.case_dialect import dialect_asked
 from groupproof.harness.model.plan import Command, Freeze, Kill, Plan
-from groupproof.harness.model.verdicts import Level
-from groupproof.protocol.rules.requirements import by_id
+from groupproof.harness.model.requirement_levels import gravest_level
 from groupproof.protocol.vocabulary import COOPERATIVE
 
 __all__ = ["compile_scenario", "expectations_of"]
@@ -30,7 +29,7 @@ def compile_scenario(scenario: Scenario, *, mode: RunMode, members: int | None =
         id=scenario.case_id,
         title=scenario.title,
         requirements=scenario.requirements,
-        level=_gravest(scenario),
+        level=gravest_level(scenario.requirements),
         plan=plan,
         judges=(*expectations_of(terms), faults_left_receipts(plan, frozenset(_optional(terms))), _settles(terms)),
         needs=frozenset(_needs(plan)),
@@ -73,8 +72,3 @@ def _needs(plan: Plan) -> Iterator[str]:
             yield "cooperative"
         if "on_revoked" in member.settings:
             yield "on-revoked"
-
-
-def _gravest(scenario: Scenario) -> Level:
-    order = list(Level)
-    return min((by_id(requirement).level for requirement in scenario.requirements), key=order.index)

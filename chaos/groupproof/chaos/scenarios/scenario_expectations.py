@@ -16,14 +16,13 @@ from groupproof.harness.judging.checkers.frame_facts import partitions_of
 from groupproof.harness.model.case import Judge
 from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.plan import Arm, BreakBroker, Impair, Plan
-from groupproof.harness.model.verdicts import Finding, Level, Proof, Verdict
+from groupproof.harness.model.requirement_levels import GRAVEST
+from groupproof.harness.model.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.rules.requirements import by_id
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api, api_named
 
 __all__ = ["SIGHTS", "faults_left_receipts", "is_met", "meets"]
-
-_GRAVITY: Final = {Level.MUST: Verdict.FAILED, Level.SHOULD: Verdict.NON_STRICT, Level.INFO: Verdict.INFORMATIONAL}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +135,7 @@ def meets(expectation: Expectation, clients: tuple[str, ...], marks: tuple[str, 
         elif expectation.requirement is None:
             raise NotReached(f"what the scenario brings about was not seen: {expectation.says} ({_describe_counts(clients, counted)})")
         else:
-            verdict = _GRAVITY[by_id(expectation.requirement).level]
+            verdict = GRAVEST[by_id(expectation.requirement).level]
             yield _finding(expectation, expectation.requirement, verdict, "It was not seen.", _describe_counts(clients, counted))
 
     return judge

@@ -69,18 +69,16 @@ def company(name: str = "a0", **settings: Any) -> Member:
 
 
 def plan(
-    *members: Member,
-    steps: Iterable[Step | Steps],
-    topics: Mapping[str, int] | None = None,
-    coordinator: Mapping[str, Any] | None = None,
-    records: int = 20,
+    *parts: Member | Step | Steps, topics: Mapping[str, int] | None = None, coordinator: Mapping[str, Any] | None = None, records: int = 20
 ) -> Plan:
-    """Return a plan of these members; groups of steps are flattened."""
-    flat: list[Step] = []
-    for step in steps:
-        flat.extend([step] if isinstance(step, Step) else step)
+    """Return a plan of these members and steps; groups of steps are flattened."""
+    members = tuple(part for part in parts if isinstance(part, Member))
+    steps: list[Step] = []
+    for part in parts:
+        if not isinstance(part, Member):
+            steps.extend([part] if isinstance(part, Step) else part)
     settings = {"group.initial.rebalance.delay.ms": INITIAL_DELAY_MS, **(coordinator or {})}
-    return Plan(members=members, steps=tuple(flat), topics=dict(topics or {"t": 2}), records=records, coordinator=settings)
+    return Plan(members=members, steps=tuple(steps), topics=dict(topics or {"t": 2}), records=records, coordinator=settings)
 
 
 def start(*members: str) -> list[Step]:

@@ -6,14 +6,14 @@ where falling short of a SHOULD goes as far as losing progress, that is another 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
 from groupproof.harness.model.verdicts import ADVERSE, Finding, Level, Verdict, worst
 from groupproof.protocol.rules.requirements import UnknownRequirement, by_id
 
-__all__ = ["GRAVEST", "capped"]
+__all__ = ["GRAVEST", "capped", "gravest_level"]
 
 GRAVEST: Final[Mapping[Level, Verdict]] = {Level.MUST: Verdict.FAILED, Level.SHOULD: Verdict.NON_STRICT, Level.INFO: Verdict.INFORMATIONAL}
 
@@ -28,3 +28,8 @@ def capped(finding: Finding) -> Finding:
         return finding  # a case of somebody's own may cite what no catalogue holds
     is_graver = worst((finding.verdict, gravest)) is not gravest
     return replace(finding, verdict=gravest) if is_graver else finding
+
+
+def gravest_level(requirements: Iterable[str]) -> Level:
+    """Return the level of the gravest of these requirements, which is that of a case about them."""
+    return min((by_id(requirement).level for requirement in requirements), key=list(Level).index)

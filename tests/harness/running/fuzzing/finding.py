@@ -19,18 +19,16 @@ def busy_plan() -> Plan:
     head = plan(
         subject("m0", **settings),
         subject("m1", **settings),
-        steps=[
-            start("m0", "m1"),
-            stable("m0", "m1", go_on=True),
-            holds("f1", Api.JOIN_GROUP, ms=1_600, client="m1"),
-            answers("f2", Api.HEARTBEAT, 27, client="m0", count=3, nth=2),
-            delivered("f1", go_on=True),
-            passing(800),
-            answers("f3", Api.OFFSET_COMMIT, 27, client="m0"),
-            commit("m0", wait=False),
-            delivered("f3", go_on=True),
-            passing(1_500),
-        ],
+        start("m0", "m1"),
+        stable("m0", "m1", go_on=True),
+        holds("f1", Api.JOIN_GROUP, ms=1_600, client="m1"),
+        answers("f2", Api.HEARTBEAT, 27, client="m0", count=3, nth=2),
+        delivered("f1", go_on=True),
+        passing(800),
+        answers("f3", Api.OFFSET_COMMIT, 27, client="m0"),
+        commit("m0", wait=False),
+        delivered("f3", go_on=True),
+        passing(1_500),
         topics={"t": 3, "u": 2},
     )
     return with_healing(head)

@@ -9,6 +9,7 @@ from groupproof.harness.judging.case_checkers.required_settings import SCALED, i
 from groupproof.harness.model.case import Case, Judge
 from groupproof.harness.model.case_dialect import case_id
 from groupproof.harness.model.plan import Member, Plan
+from groupproof.harness.model.requirement_levels import gravest_level
 from groupproof.harness.model.verdicts import Level
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
 from groupproof.protocol.rules.dialect import Dialect
@@ -39,9 +40,9 @@ def case(
     id: str,
     title: str,
     requirements: Iterable[str],
-    level: Level,
     plan: Plan,
     *judges: Judge,
+    level: Level | None = None,
     needs: Iterable[str] = (),
     isolated: bool = False,
     required: bool = True,
@@ -49,12 +50,13 @@ def case(
     spares: Collection[str] = (),
     dialect: Dialect = CLASSIC,
 ) -> Case:
-    """Return a client case of a dialect, which the client must declare; `id` is `area/name`, the dialect goes between.
+    """Return a client case of a dialect, which the client must declare; `id` is `area/name`, the dialect goes between. Its level is the gravest of its requirements, unless given.
 
     A client whose shim ignores a setting that the plan names for it is not put through the case, but for the settings by which judges scale: of those
     the case `insists` on some. What it `spares` it can do without.
     """
     area, name = id.split("/")
+    cited = tuple(requirements)
     subjects = [member for member in plan.members if member.kind == "subject"]
     wanted = {subject.name: _insisted(subject, insists, spares) for subject in subjects}
     has_company = len(plan.members) > len(subjects)
@@ -62,8 +64,8 @@ def case(
     return Case(
         id=case_id(area, dialect, name),
         title=title,
-        requirements=tuple(requirements),
-        level=level,
+        requirements=cited,
+        level=level or gravest_level(cited),
         plan=plan,
         judges=(insists_on(wanted, common), *judges) if common or any(wanted.values()) else judges,
         needs=frozenset({dialect.name, *needs}),

@@ -31,10 +31,7 @@ _ALIEN = {
 def _failing(code: int, *more: Step) -> Plan:
     """Return a plan in which a stable member's commit is answered with an error."""
     error = answers("error", _COMMIT, code)
-    return plan(
-        subject(),
-        steps=[*joined("m0"), mark("commit"), error, commit("m0", *_OFFSETS), delivered("error", go_on=True), *more, passing(300)],
-    )
+    return plan(subject(), [*joined("m0"), mark("commit"), error, commit("m0", *_OFFSETS), delivered("error", go_on=True), *more, passing(300)])
 
 
 def _struck(name: str, code: int) -> tuple[Step, ...]:
@@ -52,19 +49,17 @@ def _outdated(code: int) -> Plan:
     """Return a plan in which that error says that the membership has passed, as a coordinator says it: to each commit and Heartbeat until the client joins again."""
     return plan(
         subject(session_timeout_ms=GHOST_SESSION_MS),
-        steps=[
-            *joined("m0"),
-            mark("commit"),
-            answers("error", _COMMIT, code, count=None),
-            commit("m0", *_OFFSETS, wait=False),
-            delivered("error"),
-            answers("told", Api.HEARTBEAT, code, count=None),
-            requested("m0", Api.JOIN_GROUP, after="error", go_on=True),
-            heal("told"),
-            heal("error"),
-            event("m0", "offsets_committed", after="commit", within_ms=11_000, go_on=True),
-            stable("m0", after="error", within_ms=9_000, go_on=True),
-        ],
+        *joined("m0"),
+        mark("commit"),
+        answers("error", _COMMIT, code, count=None),
+        commit("m0", *_OFFSETS, wait=False),
+        delivered("error"),
+        answers("told", Api.HEARTBEAT, code, count=None),
+        requested("m0", Api.JOIN_GROUP, after="error", go_on=True),
+        heal("told"),
+        heal("error"),
+        event("m0", "offsets_committed", after="commit", within_ms=11_000, go_on=True),
+        stable("m0", after="error", within_ms=9_000, go_on=True),
     )
 
 
@@ -73,11 +68,11 @@ def _raised(code: int, title: str, *, requirement: str = "CLIENT-69") -> Case:
         f"commit/{code_name(code)}",
         title,
         (requirement,),
-        MUST,
         _failing(code),
         is_struck("error", "m0", _COMMIT, requirement=requirement),
         commit_fails("m0", after="commit", requirement=requirement),
         needs=["commit"],
+        level=MUST,
     )
 
 
@@ -87,12 +82,12 @@ def _retried(code: int, title: str, *more: str) -> Case:
         f"commit/{code_name(code)}",
         title,
         ("CLIENT-69", *more),
-        MUST,
         _failing(code, _again()),
         is_struck("error", "m0", _COMMIT, requirement="CLIENT-69"),
         commit_succeeds("m0", after="commit", requirement="CLIENT-69"),
         *rediscovery,
         needs=["commit"],
+        level=MUST,
     )
 
 
@@ -102,12 +97,12 @@ def _refused(code: int, title: str, identity: Identity) -> Case:
         f"commit/{code_name(code)}",
         title,
         ("CLIENT-67", "CLIENT-76"),
-        MUST,
         _outdated(code),
         is_struck("error", "m0", _COMMIT, requirement="CLIENT-67"),
         commit_fails("m0", after="commit", requirement="CLIENT-67"),
         rejoins("m0", after="error", requirement="CLIENT-76", identity=identity),
         needs=["commit"],
+        level=MUST,
     )
 
 
@@ -127,72 +122,61 @@ CASES: tuple[Case, ...] = (
         "commit/rebalance-in-progress",
         "A commit refused for a rebalance fails, and its member stays who it is.",
         ("CLIENT-68", "CLIENT-65"),
-        MUST,
         plan(
             subject(session_timeout_ms=GHOST_SESSION_MS),
-            steps=[
-                *joined("m0"),
-                mark("commit"),
-                answers("error", _COMMIT, ErrorCode.REBALANCE_IN_PROGRESS),
-                commit("m0", *_OFFSETS),
-                delivered("error"),
-                requested("m0", Api.JOIN_GROUP, after="error", within_ms=2_500, go_on=True),
-                # A client that does not rejoin for this is told by its Heartbeat, as any coordinator would.
-                answers("rebalance", Api.HEARTBEAT, ErrorCode.REBALANCE_IN_PROGRESS),
-                requested("m0", Api.JOIN_GROUP, after="error", go_on=True),
-                stable("m0", after="error", within_ms=9_000, go_on=True),
-            ],
+            *joined("m0"),
+            mark("commit"),
+            answers("error", _COMMIT, ErrorCode.REBALANCE_IN_PROGRESS),
+            commit("m0", *_OFFSETS),
+            delivered("error"),
+            requested("m0", Api.JOIN_GROUP, after="error", within_ms=2_500, go_on=True),
+            # A client that does not rejoin for this is told by its Heartbeat, as any coordinator would.
+            answers("rebalance", Api.HEARTBEAT, ErrorCode.REBALANCE_IN_PROGRESS),
+            requested("m0", Api.JOIN_GROUP, after="error", go_on=True),
+            stable("m0", after="error", within_ms=9_000, go_on=True),
         ),
         is_struck("error", "m0", _COMMIT, requirement="CLIENT-68"),
         commit_fails("m0", after="commit", requirement="CLIENT-68"),
         rejoins("m0", after="error", requirement="CLIENT-65", within_ms=9_000),
         recovers("m0", after="error", requirement="CLIENT-76"),
         needs=["commit"],
+        level=MUST,
     ),
     case(
         "commit/unknown-topic-or-partition",
         "A commit of a topic that the coordinator does not know is repeated or told to have failed.",
         ("CLIENT-69",),
-        MUST,
         _failing(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, _again()),
         is_struck("error", "m0", _COMMIT, requirement="CLIENT-69"),
         commit_is_reported("m0", after="commit", requirement="CLIENT-69"),
         needs=["commit"],
+        level=MUST,
     ),
     case(
         "commit/codes-of-other-requests",
         "Commits answered with codes that belong to other requests fail for the application, one by one.",
         ("CLIENT-69",),
-        MUST,
-        plan(
-            subject(),
-            steps=[
-                *joined("m0"),
-                *(step for name, code in _ALIEN.items() for step in _struck(name, code)),
-                passing(300),
-            ],
-        ),
+        plan(subject(), *joined("m0"), *(step for name, code in _ALIEN.items() for step in _struck(name, code)), passing(300)),
         *(commit_fails("m0", after=name, requirement="CLIENT-69") for name in _ALIEN),
         needs=["commit"],
+        level=MUST,
     ),
     case(
         "commit/membership",
         "A commit carries the member's id and its newest generation.",
         ("CLIENT-66", "COMMIT-06"),
-        MUST,
         plan(
             subject(),
-            steps=[
-                *joined("m0"),
-                answers("rebalance", Api.HEARTBEAT, ErrorCode.REBALANCE_IN_PROGRESS),
-                stable("m0", after="rebalance"),
-                mark("commit"),
-                commit("m0", *_OFFSETS),
-                passing(200),
-            ],
+            *joined("m0"),
+            answers("rebalance", Api.HEARTBEAT, ErrorCode.REBALANCE_IN_PROGRESS),
+            stable("m0", after="rebalance"),
+            mark("commit"),
+            commit("m0", *_OFFSETS),
+            passing(200),
         ),
         commits_carry_membership("m0", after="commit"),
         commit_succeeds("m0", after="commit", requirement="COMMIT-06", failing=Verdict.FAILED),
         needs=["commit"],
+        level=MUST,
     ),
 )

@@ -45,7 +45,7 @@ COMMITTED = {("t", 0): 10}
 def after_commits(*steps: Step | list[Step], **settings: Any) -> Plan:
     """Return a plan in which the kit's own member commits, leaves, and only then the rest follows; `settings` are the subject's."""
     offsets = [(topic, partition, offset) for (topic, partition), offset in COMMITTED.items()]
-    return plan(company(), subject(**settings), topics={"t": 1}, steps=[*joined("a0"), commit("a0", *offsets), close("a0"), *steps])
+    return plan(company(), subject(**settings), *joined("a0"), commit("a0", *offsets), close("a0"), *steps, topics={"t": 1})
 
 
 def _arm(code: int) -> Arm:
@@ -78,7 +78,7 @@ def _continues(*, or_not: bool = False, means_nothing_once: bool = False) -> Jud
 
 def _case(code: int, title: str, made: Plan, *judges: Judge) -> Case:
     struck = is_struck("error", "m0", _FETCH, requirement="CLIENT-79", within_ms=12_000)
-    return case(f"fetch/{code_name(code)}", title, ("CLIENT-79",), MUST, made, struck, *judges)
+    return case(f"fetch/{code_name(code)}", title, ("CLIENT-79",), made, struck, *judges, level=MUST)
 
 
 def _retried(code: int, title: str, *more: Judge, made: Plan | None = None) -> Case:
@@ -143,17 +143,17 @@ CASES: tuple[Case, ...] = (
         "fetch/committed",
         "A member that takes partitions over goes on where the group had committed.",
         ("CLIENT-79", "FETCH-06"),
-        MUST,
         after_commits(start("m0"), consumed("m0", go_on=True), passing(500)),
         _continues(),
         fetches_only_assigned("m0"),
+        level=MUST,
     ),
     case(
         "fetch/nothing-committed",
         "A member of a group that has committed nothing begins where auto.offset.reset says.",
         ("CLIENT-79",),
-        MUST,
-        plan(subject(), topics={"t": 1}, steps=[*joined("m0"), passing(500)]),
+        plan(subject(), *joined("m0"), passing(500), topics={"t": 1}),
         starts_at("m0", {("t", 0): 0}, requirement="CLIENT-79"),
+        level=MUST,
     ),
 )

@@ -18,8 +18,7 @@ _FIND = Api.FIND_COORDINATOR
 def _failing(code: int, count: int = 1) -> Plan:
     """Return a plan whose first lookups fail; the next one succeeds."""
     return plan(
-        subject(),
-        steps=[answers("error", _FIND, code, count=count), *start("m0"), delivered("error"), stable("m0", after="error", within_ms=11_500)],
+        subject(), [answers("error", _FIND, code, count=count), *start("m0"), delivered("error"), stable("m0", after="error", within_ms=11_500)]
     )
 
 
@@ -28,12 +27,12 @@ def _retried(code: int, title: str) -> Case:
         f"find/{code_name(code)}",
         title,
         ("CLIENT-06",),
-        MUST,
         _failing(code, count=2),
         is_struck("error", "m0", _FIND, requirement="CLIENT-06"),
         retries("m0", _FIND, after="error", requirement="CLIENT-06"),
         recovers("m0", after="error", requirement="CLIENT-06"),
         looks_up_one_at_a_time("m0"),
+        level=MUST,
     )
 
 
@@ -43,13 +42,10 @@ def _error_case(code: int, title: str) -> Case:
         f"find/{code_name(code)}",
         title,
         ("CLIENT-06",),
-        MUST,
-        plan(
-            subject(),
-            steps=[answers("error", _FIND, code, count=2), *start("m0"), delivered("error"), event("m0", "error", after="error", go_on=True)],
-        ),
+        plan(subject(), [answers("error", _FIND, code, count=2), *start("m0"), delivered("error"), event("m0", "error", after="error", go_on=True)]),
         is_struck("error", "m0", _FIND, requirement="CLIENT-06"),
         surfaces("m0", after="error", requirement="CLIENT-06"),
+        level=MUST,
     )
 
 
@@ -62,53 +58,49 @@ CASES: tuple[Case, ...] = (
         "find/unheard-of-error",
         "A lookup answered with an unheard-of error neither stops the client silently nor is hidden.",
         ("CLIENT-06",),
-        MUST,
         plan(
             subject(),
-            steps=[
-                answers("error", _FIND, UNHEARD_OF),
-                *start("m0"),
-                delivered("error"),
-                event("m0", "error", after="error", within_ms=7_000, go_on=True),
-            ],
+            answers("error", _FIND, UNHEARD_OF),
+            *start("m0"),
+            delivered("error"),
+            event("m0", "error", after="error", within_ms=7_000, go_on=True),
         ),
         is_struck("error", "m0", _FIND, requirement="CLIENT-06"),
         survives("m0", after="error", requirement="CLIENT-06"),
+        level=MUST,
     ),
     case(
         "find/waits-between-lookups",
         "A client waits before it repeats a lookup that failed.",
         ("CLIENT-75", "CLIENT-06"),
-        SHOULD,
         _failing(ErrorCode.COORDINATOR_NOT_AVAILABLE, count=4),
         spaces_lookups("m0", after="error"),
         retries("m0", _FIND, after="error", requirement="CLIENT-06"),
+        level=SHOULD,
     ),
     case(
         "find/late-answer",
         "A client takes the late answer to its lookup and joins.",
         ("FIND-01", "CLIENT-02"),
-        MUST,
-        plan(subject(), steps=[holds("late", _FIND, ms=1_500), *start("m0"), delivered("late"), stable("m0", after="late")]),
+        plan(subject(), holds("late", _FIND, ms=1_500), *start("m0"), delivered("late"), stable("m0", after="late")),
         finds_by_its_group("m0", GROUP),
         looks_up_one_at_a_time("m0"),
         recovers("m0", after="late", requirement="FIND-01"),
+        level=MUST,
     ),
     case(
         "find/known-through-a-rebalance",
         "A client that knows its coordinator rejoins it in a rebalance.",
         ("CLIENT-03", "HB-58"),
-        MUST,
         plan(
             subject(),
-            steps=[
-                *joined("m0"),
-                answers("rebalance", Api.HEARTBEAT, ErrorCode.REBALANCE_IN_PROGRESS),
-                stable("m0", after="rebalance"),
-                passing(300),
-            ],
+            *joined("m0"),
+            answers("rebalance", Api.HEARTBEAT, ErrorCode.REBALANCE_IN_PROGRESS),
+            stable("m0", after="rebalance"),
+            passing(300),
         ),
         rejoins("m0", after="rebalance", requirement="HB-58", identity=Identity.KEPT),
         looks_up_once("m0", after="rebalance"),
+        level=MUST,
     ),
 )

@@ -47,15 +47,14 @@ def _failing(code: int) -> Plan:
     """Return a plan that answers a stable member's Heartbeat with an error that ends in a new generation."""
     return plan(
         subject(session_timeout_ms=GHOST_SESSION_MS),
-        steps=[*joined("m0"), answers("error", _BEAT, code), delivered("error"), stable("m0", after="error", within_ms=12_000), passing(200)],
+        [*joined("m0"), answers("error", _BEAT, code), delivered("error"), stable("m0", after="error", within_ms=12_000), passing(200)],
     )
 
 
 def _kept(code: int) -> Plan:
     """Return a plan that answers a stable member's Heartbeat with an error that leaves its membership as it is."""
     return plan(
-        subject(),
-        steps=[*joined("m0"), answers("error", _BEAT, code), delivered("error"), requested("m0", _BEAT, after="error", go_on=True), passing(800)],
+        subject(), [*joined("m0"), answers("error", _BEAT, code), delivered("error"), requested("m0", _BEAT, after="error", go_on=True), passing(800)]
     )
 
 
@@ -64,11 +63,11 @@ def _rejoins(code: int, title: str, *requirements: str, identity: Identity = Ide
         f"heartbeat/{code_name(code)}",
         title,
         requirements,
-        MUST,
         _failing(code),
         is_struck("error", "m0", _BEAT, requirement="CLIENT-30"),
         rejoins("m0", after="error", requirement=requirements[0], identity=identity),
         recovers("m0", after="error", requirement=requirements[-1]),
+        level=MUST,
     )
 
 
@@ -77,11 +76,11 @@ def _stays(code: int, title: str) -> Case:
         f"heartbeat/{code_name(code)}",
         title,
         ("CLIENT-49", "CLIENT-04"),
-        MUST,
         _kept(code),
         is_struck("error", "m0", _BEAT, requirement="CLIENT-30"),
         rediscovers("m0", after="error", requirement="CLIENT-04", api=_BEAT),
         keeps_membership("m0", after="error", requirement="CLIENT-49"),
+        level=MUST,
     )
 
 
@@ -90,10 +89,10 @@ def _odd(code: int, title: str) -> Case:
         f"heartbeat/{code_name(code)}",
         title,
         ("CLIENT-50", "CLIENT-40"),
-        MUST,
         _kept(code),
         survives("m0", after="error", requirement="CLIENT-40"),
         keeps_membership("m0", after="error", requirement="CLIENT-50", or_tells=True),
+        level=MUST,
     )
 
 
@@ -117,30 +116,28 @@ _ERRORS: tuple[Case, ...] = (
         "heartbeat/codes-of-other-requests",
         "Heartbeats answered with codes that belong to other requests cost no membership, or are reported to the application.",
         ("CLIENT-50", "CLIENT-40"),
-        MUST,
         plan(
             subject(),
-            steps=[
-                *joined("m0"),
-                *(answers(name, _BEAT, code) for name, code in _ALIEN.items()),
-                delivered(next(iter(_ALIEN))),
-                delivered(next(reversed(_ALIEN)), go_on=True),
-                mark("over"),
-                requested("m0", _BEAT, after="over", go_on=True),
-                passing(800),
-            ],
+            *joined("m0"),
+            *(answers(name, _BEAT, code) for name, code in _ALIEN.items()),
+            delivered(next(iter(_ALIEN))),
+            delivered(next(reversed(_ALIEN)), go_on=True),
+            mark("over"),
+            requested("m0", _BEAT, after="over", go_on=True),
+            passing(800),
         ),
         survives("m0", after=next(iter(_ALIEN)), requirement="CLIENT-40"),
         keeps_membership("m0", after=next(iter(_ALIEN)), requirement="CLIENT-50", or_tells=True),
+        level=MUST,
     ),
     case(
         "heartbeat/group-authorization-failed",
         "A Heartbeat that is not authorised is reported to the application or tried again.",
         ("CLIENT-50",),
-        SHOULD,
         _kept(ErrorCode.GROUP_AUTHORIZATION_FAILED),
         surfaces("m0", after="error", requirement="CLIENT-50", tried_again=_BEAT),
         keeps_membership("m0", after="error", requirement="CLIENT-50", or_tells=True),
+        level=SHOULD,
     ),
 )
 
@@ -154,94 +151,90 @@ _COURSE: tuple[Case, ...] = (
         "heartbeat/steady",
         "A stable member is heard of in every session timeout and joins no second time.",
         ("CLIENT-40",),
-        MUST,
-        plan(subject(session_timeout_ms=1_500, metadata_max_age_ms=1_000), steps=[*joined("m0"), mark("stable"), passing(4_000)]),
+        plan(subject(session_timeout_ms=1_500, metadata_max_age_ms=1_000), *joined("m0"), mark("stable"), passing(4_000)),
         _going_on(after="stable"),
         keeps_membership("m0", after="stable", requirement="CLIENT-40", within_ms=3_000),
         spares=["metadata_max_age_ms"],
+        level=MUST,
     ),
     case(
         "heartbeat/application-busy",
         "A member whose application is busy for longer than its session, but polls in time, keeps its membership.",
         ("CLIENT-40",),
-        MUST,
         plan(
             subject(session_timeout_ms=GHOST_SESSION_MS),
-            steps=[*joined("m0"), mark("busy"), *paused("m0", {"t": 2}), passing(4_800), resume("m0"), mark("back"), passing(700)],
+            [*joined("m0"), mark("busy"), *paused("m0", {"t": 2}), passing(4_800), resume("m0"), mark("back"), passing(700)],
         ),
         # Until KIP-62 the Java client (0.10.0) sent its heartbeats from poll: who bounds no poll by a deadline of its own may do so.
         _going_on(after="busy", unasked="poll-deadline"),
         keeps_membership("m0", after="busy", requirement="CLIENT-40", within_ms=4_500),
         needs=["pause"],
+        level=MUST,
     ),
     case(
         "heartbeat/empty-assignment",
         "A member without partitions heartbeats like any other.",
         ("CLIENT-81", "CLIENT-40"),
-        MUST,
         plan(
             company(),
             subject(session_timeout_ms=GHOST_SESSION_MS),
+            [*joined("a0", "m0", idle=["m0"]), mark("stable"), passing(4_500)],
             topics={"t": 1},
-            steps=[*joined("a0", "m0", idle=["m0"]), mark("stable"), passing(4_500)],
         ),
         _going_on(after="stable"),
         keeps_membership("m0", after="stable", requirement="CLIENT-81", within_ms=4_000),
+        level=MUST,
     ),
     case(
         "heartbeat/while-handing-over",
         "A member that takes longer than its session to hand its partitions over heartbeats meanwhile, and then joins again as the member it is.",
         ("CLIENT-44", "CLIENT-46", "CLIENT-62"),
-        MUST,
         plan(
             subject(session_timeout_ms=GHOST_SESSION_MS, on_revoked={"sleep_ms": 4_500, "commit": False}),
             company(),
-            steps=[*joined("m0"), mark("newcomer"), *start("a0"), stable("m0", "a0", after="newcomer", within_ms=15_000)],
+            [*joined("m0"), mark("newcomer"), *start("a0"), stable("m0", "a0", after="newcomer", within_ms=15_000)],
         ),
         heartbeats_go_on("m0", after="newcomer", requirement="CLIENT-44"),
         rejoins("m0", after="newcomer", requirement="CLIENT-46", within_ms=9_000),
         revokes_before_joining("m0", after="newcomer"),
         needs=["on-revoked"],
+        level=MUST,
     ),
     case(
         "heartbeat/told-again-and-again",
         "A member that hears of a rebalance by every Heartbeat joins again after the first.",
         ("CLIENT-46",),
-        MUST,
         plan(
             subject(session_timeout_ms=GHOST_SESSION_MS),
-            steps=[
-                *joined("m0"),
-                answers("error", _BEAT, ErrorCode.REBALANCE_IN_PROGRESS, count=None),
-                delivered("error"),
-                requested("m0", Api.JOIN_GROUP, after="error", go_on=True),
-                mark("rejoined"),
-                heal("error"),
-                stable("m0", after="rejoined", go_on=True),
-            ],
+            *joined("m0"),
+            answers("error", _BEAT, ErrorCode.REBALANCE_IN_PROGRESS, count=None),
+            delivered("error"),
+            requested("m0", Api.JOIN_GROUP, after="error", go_on=True),
+            mark("rejoined"),
+            heal("error"),
+            stable("m0", after="rejoined", go_on=True),
         ),
         rejoins("m0", after="error", requirement="CLIENT-46"),
+        level=MUST,
     ),
     case(
         "heartbeat/thrown-out",
         "A member that was frozen beyond its session and thrown out comes back anew.",
         ("CLIENT-55",),
-        MUST,
         plan(
             subject(session_timeout_ms=1_000),
-            steps=[
-                *joined("m0"),
-                mark("frozen"),
-                freeze("m0"),
-                passing(2_500),
-                thaw("m0"),
-                mark("awake"),
-                stable("m0", after="awake", within_ms=12_000),
-            ],
+            *joined("m0"),
+            mark("frozen"),
+            freeze("m0"),
+            passing(2_500),
+            thaw("m0"),
+            mark("awake"),
+            stable("m0", after="awake", within_ms=12_000),
         ),
         recovers("m0", after="awake", requirement="CLIENT-55"),
         isolated=True,
         insists=["session_timeout_ms"],
+        level=MUST,
     ),
 )
 

@@ -41,20 +41,18 @@ _JOIN = Api.JOIN_GROUP
 
 def _first(code: int) -> Plan:
     """Return a plan whose first JoinGroup is answered with an error."""
-    return plan(subject(), steps=[answers("error", _JOIN, code), *start("m0"), delivered("error"), stable("m0", after="error", within_ms=11_500)])
+    return plan(subject(), answers("error", _JOIN, code), *start("m0"), delivered("error"), stable("m0", after="error", within_ms=11_500))
 
 
 def _again(code: int, within_ms: int = 12_000) -> Plan:
     """Return a plan in which a stable member is told to rejoin, and that JoinGroup is answered with an error."""
     return plan(
         subject(session_timeout_ms=GHOST_SESSION_MS),
-        steps=[
-            *joined("m0"),
-            answers("error", _JOIN, code),
-            answers("rebalance", Api.HEARTBEAT, ErrorCode.REBALANCE_IN_PROGRESS),
-            delivered("error"),
-            stable("m0", after="error", within_ms=within_ms),
-        ],
+        *joined("m0"),
+        answers("error", _JOIN, code),
+        answers("rebalance", Api.HEARTBEAT, ErrorCode.REBALANCE_IN_PROGRESS),
+        delivered("error"),
+        stable("m0", after="error", within_ms=within_ms),
     )
 
 
@@ -66,13 +64,11 @@ def _meeting_another(code: int) -> Plan:
     return plan(
         subject(session_timeout_ms=GHOST_SESSION_MS),
         company("z0"),
-        steps=[
-            *joined("m0"),
-            answers("error", _JOIN, code, client="m0"),
-            *start("z0"),
-            delivered("error"),
-            stable("m0", "z0", after="error", within_ms=12_000),
-        ],
+        *joined("m0"),
+        answers("error", _JOIN, code, client="m0"),
+        *start("z0"),
+        delivered("error"),
+        stable("m0", "z0", after="error", within_ms=12_000),
     )
 
 
@@ -81,12 +77,12 @@ def _retried_first(code: int, title: str, requirement: str, *more: Judge) -> Cas
         f"join/{code_name(code)}",
         title,
         (requirement,),
-        MUST,
         _first(code),
         is_struck("error", "m0", _JOIN, requirement="CLIENT-10"),
         retries("m0", _JOIN, after="error", requirement=requirement),
         recovers("m0", after="error", requirement=requirement),
         *more,
+        level=MUST,
     )
 
 
@@ -95,12 +91,12 @@ def _retried_again(code: int, title: str, requirement: str, *more: Judge) -> Cas
         f"join/rejoin-{code_name(code)}",
         title,
         (requirement, "CLIENT-10"),
-        MUST,
         _meeting_another(code),
         is_struck("error", "m0", _JOIN, requirement="CLIENT-46"),
         rejoins("m0", after="error", requirement="CLIENT-10"),
         recovers("m0", after="error", requirement=requirement),
         *more,
+        level=MUST,
     )
 
 
@@ -110,14 +106,13 @@ def _error_case(code: int, title: str, requirement: str) -> Case:
         f"join/{code_name(code)}",
         title,
         (requirement, "CLIENT-21"),
-        MUST,
         plan(
-            subject(),
-            steps=[answers("error", _JOIN, code, count=None), *start("m0"), delivered("error"), event("m0", "error", after="error", go_on=True)],
+            subject(), [answers("error", _JOIN, code, count=None), *start("m0"), delivered("error"), event("m0", "error", after="error", go_on=True)]
         ),
         is_struck("error", "m0", _JOIN, requirement="CLIENT-10"),
         surfaces("m0", after="error", requirement=requirement),
         survives("m0", after="error", requirement="CLIENT-21"),
+        level=MUST,
     )
 
 
@@ -151,66 +146,62 @@ _ERRORS: tuple[Case, ...] = (
         "join/unknown-member-id",
         "A member that rejoins and is unknown joins anew with the empty id.",
         ("CLIENT-14", "CLIENT-10"),
-        MUST,
         _again(ErrorCode.UNKNOWN_MEMBER_ID),
         is_struck("error", "m0", _JOIN, requirement="CLIENT-46"),
         rejoins("m0", after="error", requirement="CLIENT-14", identity=Identity.EMPTY),
         recovers("m0", after="error", requirement="CLIENT-14"),
+        level=MUST,
     ),
     case(
         "join/rebalance-in-progress",
         "A JoinGroup answered with 27, which only a failing broker sends, neither stops the client silently nor is hidden.",
         ("CLIENT-21",),
-        MUST,
         _again(ErrorCode.REBALANCE_IN_PROGRESS, within_ms=7_000),
         survives("m0", after="error", requirement="CLIENT-21"),
         rejoins("m0", after="error", requirement="CLIENT-10", or_tells=True),
+        level=MUST,
     ),
     case(
         "join/illegal-generation",
         "A JoinGroup answered with 22, which names no generation, neither stops the client silently nor is hidden.",
         ("CLIENT-21",),
-        MUST,
         _again(ErrorCode.ILLEGAL_GENERATION, within_ms=7_000),
         survives("m0", after="error", requirement="CLIENT-21"),
         rejoins("m0", after="error", requirement="CLIENT-21", or_tells=True),
+        level=MUST,
     ),
     case(
         "join/unheard-of-error",
         "A first join answered with an unheard-of error neither stops the client silently nor is hidden.",
         ("CLIENT-21",),
-        MUST,
         plan(
             subject(),
-            steps=[
-                answers("error", _JOIN, UNHEARD_OF, count=None),
-                *start("m0"),
-                delivered("error"),
-                event("m0", "error", after="error", go_on=True),
-            ],
+            answers("error", _JOIN, UNHEARD_OF, count=None),
+            *start("m0"),
+            delivered("error"),
+            event("m0", "error", after="error", go_on=True),
         ),
         is_struck("error", "m0", _JOIN, requirement="CLIENT-10"),
         surfaces("m0", after="error", requirement="CLIENT-21"),
+        level=MUST,
     ),
     case(
         "join/loading-for-a-while",
         "A client that finds its coordinator loading for a while joins again and again, but not in a storm, until it is let in.",
         ("CLIENT-15", "CLIENT-75"),
-        MUST,
         plan(
             subject(),
-            steps=[
-                answers("error", _JOIN, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, count=None),
-                *start("m0"),
-                delivered("error"),
-                passing(2_500),
-                mark("loaded"),
-                heal("error"),
-                stable("m0", after="loaded", within_ms=12_000),
-            ],
+            answers("error", _JOIN, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, count=None),
+            *start("m0"),
+            delivered("error"),
+            passing(2_500),
+            mark("loaded"),
+            heal("error"),
+            stable("m0", after="loaded", within_ms=12_000),
         ),
         retries("m0", _JOIN, after="error", requirement="CLIENT-15"),
         recovers("m0", after="loaded", requirement="CLIENT-15"),
+        level=MUST,
     ),
 )
 
@@ -219,41 +210,41 @@ _REFUSED: tuple[Case, ...] = (
         "join/inconsistent-group-protocol",
         "A client that shares no assignor with the group tells its application.",
         ("CLIENT-17", "CLIENT-21"),
-        MUST,
         plan(
             company(assignors=["roundrobin"]),
             subject(assignors=["range"]),
-            steps=[*joined("a0"), mark("refused"), *start("m0"), event("m0", "error", after="refused", within_ms=12_000, go_on=True)],
+            [*joined("a0"), mark("refused"), *start("m0"), event("m0", "error", after="refused", within_ms=12_000, go_on=True)],
         ),
         surfaces("m0", after="refused", requirement="CLIENT-17", within_ms=9_000, refusals=(ErrorCode.INCONSISTENT_GROUP_PROTOCOL,)),
         survives("m0", after="refused", requirement="CLIENT-21"),
+        level=MUST,
     ),
     case(
         "join/invalid-session-timeout",
         "A client whose session timeout the coordinator refuses tells its application.",
         ("CLIENT-17", "CLIENT-21"),
-        MUST,
         plan(
             subject(session_timeout_ms=6_000),
+            [mark("refused"), *start("m0"), event("m0", "error", after="refused", within_ms=12_000, go_on=True)],
             coordinator={"group.min.session.timeout.ms": 10_000},
-            steps=[mark("refused"), *start("m0"), event("m0", "error", after="refused", within_ms=12_000, go_on=True)],
         ),
         surfaces("m0", after="refused", requirement="CLIENT-17", within_ms=9_000, refusals=(ErrorCode.INVALID_SESSION_TIMEOUT,)),
         survives("m0", after="refused", requirement="CLIENT-21"),
         insists=["session_timeout_ms"],
+        level=MUST,
     ),
     case(
         "join/group-max-size-reached",
         "A client that finds its group full tells its application.",
         ("CLIENT-19",),
-        MUST,
         plan(
             company(),
             subject(),
+            [*joined("a0"), mark("refused"), *start("m0"), event("m0", "error", after="refused", within_ms=15_000, go_on=True)],
             coordinator={"group.max.size": 1},
-            steps=[*joined("a0"), mark("refused"), *start("m0"), event("m0", "error", after="refused", within_ms=15_000, go_on=True)],
         ),
         surfaces("m0", after="refused", requirement="CLIENT-19", within_ms=9_000, refusals=(ErrorCode.GROUP_MAX_SIZE_REACHED,)),
+        level=MUST,
     ),
 )
 
@@ -262,68 +253,66 @@ _COURSE: tuple[Case, ...] = (
         "join/member-id-required",
         "A newcomer that is handed an id comes back with it.",
         ("CLIENT-18", "CLIENT-10"),
-        MUST,
-        plan(subject(), steps=joined("m0")),
+        plan(subject(), joined("m0")),
         keeps_id_handed_out("m0"),
         syncs_after_join("m0", 6_000),
+        level=MUST,
     ),
     case(
         "join/timeouts",
         "JoinGroup carries the client's session timeout, and max.poll.interval.ms as its rebalance timeout.",
         ("CLIENT-23",),
-        SHOULD,
-        plan(subject(session_timeout_ms=5_000, max_poll_interval_ms=21_000), steps=joined("m0")),
+        plan(subject(session_timeout_ms=5_000, max_poll_interval_ms=21_000), joined("m0")),
         joins_with_timeouts("m0", session_ms=5_000, rebalance_ms=21_000),
         insists=["session_timeout_ms"],
+        level=SHOULD,
     ),
     case(
         "join/subscription",
         "JoinGroup says what the application asked for: its group, its topics, its assignors in order.",
         ("ASSIGN-13", "ASSIGN-10", "FIND-01"),
-        MUST,
-        plan(subject(assignors=["roundrobin", "range"], topics=["t", "u"]), topics={"t": 2, "u": 1}, steps=joined("m0")),
+        plan(subject(assignors=["roundrobin", "range"], topics=["t", "u"]), joined("m0"), topics={"t": 2, "u": 1}),
         lists_protocols("m0", ("roundrobin", "range")),
         subscribes_to("m0", ("t", "u"), requirement="ASSIGN-10"),
         finds_by_its_group("m0", GROUP),
+        level=MUST,
     ),
     case(
         "join/waits-while-parked",
         "A client whose JoinGroup waits for the others sends no second, and takes the answer when it comes.",
         ("CLIENT-22", "CLIENT-12"),
-        MUST,
         plan(
             company(),
             subject(),
-            steps=[
-                *joined("a0"),
-                holds("slow", _JOIN, ms=3_000, direction="request", client="a0"),
-                *start("m0"),
-                delivered("slow", within_ms=12_000),
-                mark("parked"),
-                stable("a0", "m0", after="parked"),
-            ],
+            *joined("a0"),
+            holds("slow", _JOIN, ms=3_000, direction="request", client="a0"),
+            *start("m0"),
+            delivered("slow", within_ms=12_000),
+            mark("parked"),
+            stable("a0", "m0", after="parked"),
         ),
         joins_once("m0", after="parked", requirement="CLIENT-22"),
         recovers("m0", after="parked", requirement="CLIENT-22"),
         follower_assigns_nothing("m0"),
+        level=MUST,
     ),
     case(
         "join/protocol-of-the-group",
         "A client that prefers another assignor goes on with the one that the group agreed on.",
         ("ASSIGN-01", "CLIENT-11"),
-        MUST,
-        plan(company(assignors=["range"]), subject(assignors=["roundrobin", "range"]), steps=joined("a0", "m0")),
+        plan(company(assignors=["range"]), subject(assignors=["roundrobin", "range"]), joined("a0", "m0")),
         syncs_protocol_agreed("m0", "range"),
         syncs_after_join("m0", 6_000),
+        level=MUST,
     ),
     case(
         "join/late-answer",
         "A client that waits for a late JoinGroup answer goes on with the membership it brings.",
         ("CLIENT-22", "CLIENT-11"),
-        MUST,
-        plan(subject(), steps=[holds("late", _JOIN, ms=2_000, error=0), *start("m0"), delivered("late"), stable("m0")]),
+        plan(subject(), holds("late", _JOIN, ms=2_000, error=0), *start("m0"), delivered("late"), stable("m0")),
         recovers("m0", after="late", requirement="CLIENT-22"),
         joins_once("m0", after="late", requirement="CLIENT-22"),
+        level=MUST,
     ),
 )
 

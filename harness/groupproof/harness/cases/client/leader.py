@@ -28,18 +28,15 @@ def _leading(name: str, title: str, peer: Member) -> Case:
         f"assignor/{name}",
         title,
         ("CLIENT-36", "CLIENT-12", "ASSIGN-10", "ASSIGN-09"),
-        MUST,
         plan(
             subject("m0"),
             peer,
+            *joined("m0"),
+            mark("newcomer"),
+            *start("z0"),
+            stable("m0", "z0", after="newcomer", within_ms=_SETTLES_MS, go_on=True),
+            passing(2_000),
             topics=_TOPICS,
-            steps=[
-                *joined("m0"),
-                mark("newcomer"),
-                *start("z0"),
-                stable("m0", "z0", after="newcomer", within_ms=_SETTLES_MS, go_on=True),
-                passing(2_000),
-            ],
         ),
         syncs_as_leader("m0", members=2, after="newcomer"),
         *(
@@ -50,6 +47,7 @@ def _leading(name: str, title: str, peer: Member) -> Case:
                 assigns_everything("m0", _TOPICS, after="newcomer", requirement="ASSIGN-09"),
             )
         ),
+        level=MUST,
     )
 
 
@@ -72,21 +70,19 @@ CASES: tuple[Case, ...] = (
         "cooperative/leader-of-two",
         "A cooperative leader gives a partition to another member only after its owner has handed it back.",
         ("ASSIGN-09", "CLIENT-36"),
-        MUST,
         plan(
             subject("m0", assignors=["cooperative-sticky"]),
             company("z0", assignors=["cooperative-sticky"]),
+            *joined("m0"),
+            mark("newcomer"),
+            *start("z0"),
+            stable("m0", "z0", after="newcomer", within_ms=_SETTLES_MS, go_on=True),
+            passing(3_000),
             topics=_TOPICS,
-            steps=[
-                *joined("m0"),
-                mark("newcomer"),
-                *start("z0"),
-                stable("m0", "z0", after="newcomer", within_ms=_SETTLES_MS, go_on=True),
-                passing(3_000),
-            ],
         ),
         syncs_as_leader("m0", members=2, after="newcomer"),
         hands_over_in_two_steps("m0"),
         needs=["cooperative"],
+        level=MUST,
     ),
 )

@@ -57,7 +57,7 @@ def _coming(fault: Arm) -> Plan:
     """Return a plan in which the fault meets a client on its way into the group."""
     return plan(
         subject(session_timeout_ms=GHOST_SESSION_MS),
-        steps=[fault, *start("m0"), delivered(_FAULT, within_ms=15_000), stable("m0", after=_FAULT, within_ms=12_000)],
+        [fault, *start("m0"), delivered(_FAULT, within_ms=15_000), stable("m0", after=_FAULT, within_ms=12_000)],
     )
 
 
@@ -67,7 +67,7 @@ def _next_heartbeat() -> Step:
 
 def _staying(fault: Arm, *steps: Step) -> Plan:
     """Return a plan in which the fault meets a stable member."""
-    return plan(subject(), steps=[*joined("m0"), passing(300), fault, *steps])
+    return plan(subject(), *joined("m0"), passing(300), fault, *steps)
 
 
 _CUT: tuple[Case, ...] = (
@@ -75,67 +75,67 @@ _CUT: tuple[Case, ...] = (
         "link/cut-find",
         "A client whose lookup's answer is lost asks again and joins.",
         ("CLIENT-06", "CLIENT-05"),
-        MUST,
         _coming(_lost(Api.FIND_COORDINATOR)),
         retries("m0", Api.FIND_COORDINATOR, after=_FAULT, requirement="CLIENT-06"),
         recovers("m0", after=_FAULT, requirement="CLIENT-05"),
+        level=MUST,
     ),
     case(
         "link/cut-join",
         "A client whose JoinGroup's answer is lost joins again with the id that it was handed.",
         ("CLIENT-10", "CLIENT-05"),
-        MUST,
         _coming(_lost(Api.JOIN_GROUP, error=0)),
         rejoins("m0", after=_FAULT, requirement="CLIENT-10"),
         recovers("m0", after=_FAULT, requirement="CLIENT-05"),
+        level=MUST,
     ),
     case(
         "link/cut-sync",
         "A member whose SyncGroup's answer is lost syncs or joins again as the member it is.",
         ("CLIENT-31", "CLIENT-10"),
-        MUST,
         _coming(_lost(Api.SYNC_GROUP)),
         rejoins("m0", after=_FAULT, requirement="CLIENT-10", or_syncs=True),
         recovers("m0", after=_FAULT, requirement="CLIENT-31"),
+        level=MUST,
     ),
     case(
         "link/cut-heartbeat",
         "A member whose Heartbeat's answer is lost reconnects and goes on as the member it is.",
         ("CLIENT-05",),
-        MUST,
         # One broker: of two, chance would say whether a Fetch is under way as the Heartbeat is lost (kafkajs reads from each, and heartbeats between two reads).
         replace(_staying(_lost(Api.HEARTBEAT), delivered(_FAULT), _next_heartbeat(), passing(700)), brokers=1),
         keeps_membership("m0", after=_FAULT, requirement="CLIENT-05"),
+        level=MUST,
     ),
     case(
         "link/cut-commit",
         "A commit whose answer is lost is repeated, or its fate told as unknown.",
         ("CLIENT-69", "CLIENT-05"),
-        MUST,
         _staying(_lost(Api.OFFSET_COMMIT), mark("commit"), commit("m0", ("t", 0, 5)), _next_heartbeat(), passing(700)),
         commit_is_reported("m0", after="commit", requirement="CLIENT-69"),
         keeps_membership("m0", after=_FAULT, requirement="CLIENT-05"),
         needs=["commit"],
+        level=MUST,
     ),
     case(
         "link/cut-fetch",
         "A member whose fetched offsets are lost fetches them again and goes on where the group had committed.",
         ("CLIENT-79",),
-        MUST,
         after_commits(
             _lost(Api.OFFSET_FETCH, client="m0"), start("m0"), delivered(_FAULT, within_ms=15_000), consumed("m0", go_on=True), passing(300)
         ),
         retries("m0", Api.OFFSET_FETCH, after=_FAULT, requirement="CLIENT-79"),
         starts_at("m0", COMMITTED, requirement="CLIENT-79"),
+        level=MUST,
     ),
     case(
         "link/cut-leave",
         "A client whose answer to LeaveGroup is lost closes all the same.",
         ("CLIENT-73", "CLIENT-71"),
-        SHOULD,
         _staying(_lost(Api.LEAVE_GROUP), mark("close"), close("m0", wait=False), event("m0", "shutdown_complete", after="close", go_on=True)),
         leaves("m0", after="close", requirement="CLIENT-73", whole=True),
         closes("m0", after="close"),
+        level=SHOULD,
     ),
 )
 
@@ -144,61 +144,60 @@ _RESET: tuple[Case, ...] = (
         "link/reset-find",
         "A client whose connection is reset at its lookup asks again and joins.",
         ("CLIENT-06", "CLIENT-05"),
-        MUST,
         _coming(_reset(Api.FIND_COORDINATOR)),
         retries("m0", Api.FIND_COORDINATOR, after=_FAULT, requirement="CLIENT-06"),
         recovers("m0", after=_FAULT, requirement="CLIENT-05"),
+        level=MUST,
     ),
     case(
         "link/reset-leave",
         "A client whose connection is reset at its LeaveGroup closes all the same.",
         ("CLIENT-73", "CLIENT-71"),
-        SHOULD,
         _staying(_reset(Api.LEAVE_GROUP), mark("close"), close("m0", wait=False), event("m0", "shutdown_complete", after="close", go_on=True)),
         leaves("m0", after="close", requirement="CLIENT-73", whole=True),
         closes("m0", after="close"),
+        level=SHOULD,
     ),
     case(
         "link/reset-join",
         "A client whose connection is reset at its JoinGroup connects again and joins.",
         ("CLIENT-05", "CLIENT-06"),
-        MUST,
         _coming(_reset(Api.JOIN_GROUP)),
         retries("m0", Api.JOIN_GROUP, after=_FAULT, requirement="CLIENT-05"),
         recovers("m0", after=_FAULT, requirement="CLIENT-05"),
+        level=MUST,
     ),
     case(
         "link/reset-sync",
         "A member whose connection is reset at its SyncGroup connects again and syncs or joins as the member it is.",
         ("CLIENT-31", "CLIENT-10"),
-        MUST,
         _coming(_reset(Api.SYNC_GROUP)),
         rejoins("m0", after=_FAULT, requirement="CLIENT-10", or_syncs=True),
         recovers("m0", after=_FAULT, requirement="CLIENT-31"),
+        level=MUST,
     ),
     case(
         "link/reset-heartbeat",
         "A member whose connection is reset connects again and goes on as the member it is.",
         ("CLIENT-05",),
-        MUST,
         _staying(_reset(Api.HEARTBEAT), delivered(_FAULT), requested("m0", Api.HEARTBEAT, after=_FAULT, go_on=True), passing(700)),
         keeps_membership("m0", after=_FAULT, requirement="CLIENT-05"),
+        level=MUST,
     ),
     case(
         "link/reset-commit",
         "A commit whose connection is reset before the coordinator saw it is repeated, or its failure told.",
         ("CLIENT-69", "CLIENT-05"),
-        MUST,
         _staying(_reset(Api.OFFSET_COMMIT), mark("commit"), commit("m0", ("t", 0, 5)), _next_heartbeat(), passing(700)),
         commit_succeeds("m0", after="commit", requirement="CLIENT-69"),
         keeps_membership("m0", after=_FAULT, requirement="CLIENT-05"),
         needs=["commit"],
+        level=MUST,
     ),
     case(
         "link/reset-fetch",
         "A member whose connection is reset when it fetches offsets goes on where the group had committed.",
         ("CLIENT-79",),
-        MUST,
         after_commits(
             cuts(_FAULT, Api.OFFSET_FETCH, reset=True, direction="request", client="m0"),
             start("m0"),
@@ -208,26 +207,25 @@ _RESET: tuple[Case, ...] = (
         ),
         retries("m0", Api.OFFSET_FETCH, after=_FAULT, requirement="CLIENT-79"),
         starts_at("m0", COMMITTED, requirement="CLIENT-79"),
+        level=MUST,
     ),
     case(
         "link/reset-in-a-rebalance",
         "A member whose connection is reset at its rejoin connects again and joins as the member it is.",
         ("CLIENT-10", "CLIENT-05"),
-        MUST,
         plan(
             subject(session_timeout_ms=GHOST_SESSION_MS),
             subject("m1"),
-            steps=[
-                *joined("m0"),
-                passing(300),
-                cuts(_FAULT, Api.JOIN_GROUP, reset=True, direction="request", client="m0"),
-                *start("m1"),
-                delivered(_FAULT, within_ms=12_000),
-                stable("m0", "m1", after=_FAULT, within_ms=12_000),
-            ],
+            *joined("m0"),
+            passing(300),
+            cuts(_FAULT, Api.JOIN_GROUP, reset=True, direction="request", client="m0"),
+            *start("m1"),
+            delivered(_FAULT, within_ms=12_000),
+            stable("m0", "m1", after=_FAULT, within_ms=12_000),
         ),
         rejoins("m0", after=_FAULT, requirement="CLIENT-10"),
         recovers("m0", after=_FAULT, requirement="CLIENT-05"),
+        level=MUST,
     ),
 )
 
@@ -236,29 +234,28 @@ _LATE: tuple[Case, ...] = (
         "link/late-heartbeat",
         "A Heartbeat answered late, but within the session, costs no membership.",
         ("CLIENT-40",),
-        MUST,
         plan(
             subject(session_timeout_ms=GHOST_SESSION_MS),
-            steps=[*joined("m0"), passing(300), holds(_FAULT, Api.HEARTBEAT, ms=1_200), delivered(_FAULT), _next_heartbeat(), passing(3_000)],
+            [*joined("m0"), passing(300), holds(_FAULT, Api.HEARTBEAT, ms=1_200), delivered(_FAULT), _next_heartbeat(), passing(3_000)],
         ),
         # What is left of the session when the answer has come is less.
         keeps_membership("m0", after=_FAULT, requirement="CLIENT-40", within_ms=1_500),
         sends_none("m0", Api.JOIN_GROUP, after=_FAULT, requirement="CLIENT-40", gravity=Verdict.NON_STRICT),
+        level=MUST,
     ),
     case(
         "link/late-commit",
         "A commit answered late is reported as done once it is, and not before.",
         ("CLIENT-69",),
-        MUST,
         _staying(holds(_FAULT, Api.OFFSET_COMMIT, ms=1_800), mark("commit"), commit("m0", ("t", 0, 5)), passing(300)),
         commit_succeeds("m0", after="commit", requirement="CLIENT-69"),
         needs=["commit"],
+        level=MUST,
     ),
     case(
         "link/late-fetch",
         "A member whose offsets come late goes on where the group had committed.",
         ("CLIENT-79",),
-        MUST,
         after_commits(
             holds(_FAULT, Api.OFFSET_FETCH, ms=1_500, client="m0"),
             start("m0"),
@@ -267,32 +264,30 @@ _LATE: tuple[Case, ...] = (
             passing(300),
         ),
         starts_at("m0", COMMITTED, requirement="CLIENT-79"),
+        level=MUST,
     ),
     case(
         "link/late-rejoin",
         "A member whose rejoin is answered late waits for it and goes on with the new generation.",
         ("CLIENT-22", "CLIENT-11"),
-        MUST,
         plan(
             subject(session_timeout_ms=GHOST_SESSION_MS),
             subject("m1"),
-            steps=[
-                *joined("m0"),
-                passing(300),
-                holds(_FAULT, Api.JOIN_GROUP, ms=2_000, client="m0", error=0),
-                *start("m1"),
-                delivered(_FAULT, within_ms=12_000),
-                stable("m0", "m1", after=_FAULT, within_ms=12_000),
-            ],
+            *joined("m0"),
+            passing(300),
+            holds(_FAULT, Api.JOIN_GROUP, ms=2_000, client="m0", error=0),
+            *start("m1"),
+            delivered(_FAULT, within_ms=12_000),
+            stable("m0", "m1", after=_FAULT, within_ms=12_000),
         ),
         joins_once("m0", after=_FAULT, requirement="CLIENT-22"),
         recovers("m0", after=_FAULT, requirement="CLIENT-11"),
+        level=MUST,
     ),
     case(
         "link/late-leave",
         "A client whose LeaveGroup is answered late closes all the same.",
         ("CLIENT-73", "CLIENT-71"),
-        SHOULD,
         _staying(
             holds(_FAULT, Api.LEAVE_GROUP, ms=1_500),
             mark("close"),
@@ -301,6 +296,7 @@ _LATE: tuple[Case, ...] = (
         ),
         leaves("m0", after="close", requirement="CLIENT-73", whole=True),
         closes("m0", after="close"),
+        level=SHOULD,
     ),
 )
 
@@ -312,17 +308,14 @@ def _back() -> Step:
 
 def _silent(api: Api, *steps: Step) -> Plan:
     """Return a plan in which a stable member's connection falls silent at `api`; its session is short, its requests' timeout longer."""
-    return plan(
-        subject(session_timeout_ms=_SHORT_MS, request_timeout_ms=_TIMEOUT_MS),
-        steps=[*joined("m0"), passing(300), silences(_FAULT, api), *steps],
-    )
+    return plan(subject(session_timeout_ms=_SHORT_MS, request_timeout_ms=_TIMEOUT_MS), [*joined("m0"), passing(300), silences(_FAULT, api), *steps])
 
 
 def _unheard(fault: Arm, within_ms: int, **settings: Any) -> Plan:
     """Return a plan in which a client's connection falls silent on its way into the group; only its request timeout can tell it."""
     return plan(
         subject(session_timeout_ms=_SHORT_MS, request_timeout_ms=_TIMEOUT_MS, **settings),
-        steps=[fault, *start("m0"), delivered(_FAULT, within_ms=15_000), stable("m0", after=_FAULT, within_ms=within_ms)],
+        [fault, *start("m0"), delivered(_FAULT, within_ms=15_000), stable("m0", after=_FAULT, within_ms=within_ms)],
     )
 
 
@@ -331,26 +324,25 @@ _SILENT: tuple[Case, ...] = (
         "link/silent-find",
         "A client whose lookup is never answered gives it up after its request timeout, asks again and joins.",
         ("CLIENT-06", "CLIENT-05"),
-        MUST,
         # One broker: of two, the client's own draw would say whether its next requests go over the silent connection (kafkajs asks them in random order).
         replace(_unheard(silences(_FAULT, Api.FIND_COORDINATOR), 12_000), brokers=1),
         retries("m0", Api.FIND_COORDINATOR, after=_FAULT, requirement="CLIENT-06", within_ms=_TIMEOUT_MS + 5_000),
         recovers("m0", after=_FAULT, requirement="CLIENT-05"),
+        level=MUST,
     ),
     case(
         "link/silent-sync",
         "A member whose SyncGroup is never answered gives the connection up and comes back.",
         ("CLIENT-31",),
-        MUST,
         # A follower's SyncGroup may be parked for the rebalance timeout, so that a client may wait as long for its answer.
         _unheard(silences(_FAULT, Api.SYNC_GROUP), 20_000, max_poll_interval_ms=_POLL_MS),
         recovers("m0", after=_FAULT, requirement="CLIENT-31", within_ms=_POLL_MS + 12_000),
+        level=MUST,
     ),
     case(
         "link/silent-fetch",
         "A member whose fetch of offsets is never answered gives the connection up and goes on where the group had committed.",
         ("CLIENT-79",),
-        MUST,
         after_commits(
             silences(_FAULT, Api.OFFSET_FETCH, client="m0"),
             start("m0"),
@@ -361,25 +353,26 @@ _SILENT: tuple[Case, ...] = (
             request_timeout_ms=_TIMEOUT_MS,
         ),
         starts_at("m0", COMMITTED, requirement="CLIENT-79"),
+        level=MUST,
     ),
     case(
         "link/silent-heartbeat",
         "A member whose coordinator falls silent gives the connection up after its session and comes back, without a LeaveGroup.",
         ("CLIENT-51",),
-        MUST,
         _silent(Api.HEARTBEAT, delivered(_FAULT), _back(), passing(500)),
         comes_back("m0", after=_FAULT, requirement="CLIENT-51"),
         sends_none("m0", Api.LEAVE_GROUP, after=_FAULT, requirement="CLIENT-51", gravity=Verdict.NON_STRICT),
+        level=MUST,
     ),
     case(
         "link/silent-commit",
         "A member whose coordinator falls silent at a commit comes back, and tells how the commit went.",
         ("CLIENT-51", "CLIENT-69"),
-        MUST,
         _silent(Api.OFFSET_COMMIT, mark("commit"), commit("m0", ("t", 0, 5), within_ms=12_000), delivered(_FAULT), _back(), passing(500)),
         comes_back("m0", after=_FAULT, requirement="CLIENT-51"),
         commit_is_reported("m0", after="commit", requirement="CLIENT-69"),
         needs=["commit"],
+        level=MUST,
     ),
 )
 

@@ -50,14 +50,12 @@ def _failing(code: int, within_ms: int = 12_000, direction: str = "request", *, 
     """
     return plan(
         subject(session_timeout_ms=GHOST_SESSION_MS),
-        steps=[
-            answers("error", _SYNC, code, direction=direction),
-            *start("m0"),
-            delivered("error", within_ms=15_000),
-            # Who syncs again instead may be a member before its JoinGroup is overdue.
-            *([requested("m0", Api.JOIN_GROUP, after="error", go_on=True)] if rejoins_first else []),
-            stable("m0", after="error", within_ms=within_ms),
-        ],
+        answers("error", _SYNC, code, direction=direction),
+        *start("m0"),
+        delivered("error", within_ms=15_000),
+        # Who syncs again instead may be a member before its JoinGroup is overdue.
+        *([requested("m0", Api.JOIN_GROUP, after="error", go_on=True)] if rejoins_first else []),
+        stable("m0", after="error", within_ms=within_ms),
     )
 
 
@@ -74,12 +72,12 @@ def _rejoins(
         f"sync/{code_name(code)}",
         title,
         (requirement, "CLIENT-31"),
-        MUST,
         _failing(code, direction=direction, rejoins_first=not or_syncs),
         is_struck("error", "m0", _SYNC, requirement="CLIENT-11", within_ms=12_000),
         rejoins("m0", after="error", requirement=requirement, identity=identity, or_syncs=or_syncs),
         recovers("m0", after="error", requirement="CLIENT-31"),
         *more,
+        level=MUST,
     )
 
 
@@ -89,18 +87,16 @@ def _error_case(code: int, title: str) -> Case:
         f"sync/{code_name(code)}",
         title,
         ("CLIENT-35",),
-        MUST,
         plan(
             subject(session_timeout_ms=GHOST_SESSION_MS),
-            steps=[
-                answers("error", _SYNC, code, count=None),
-                *start("m0"),
-                delivered("error", within_ms=15_000),
-                event("m0", "error", after="error", go_on=True),
-            ],
+            answers("error", _SYNC, code, count=None),
+            *start("m0"),
+            delivered("error", within_ms=15_000),
+            event("m0", "error", after="error", go_on=True),
         ),
         is_struck("error", "m0", _SYNC, requirement="CLIENT-11", within_ms=12_000),
         surfaces("m0", after="error", requirement="CLIENT-35"),
+        level=MUST,
     )
 
 
@@ -109,10 +105,10 @@ def _odd(code: int, title: str) -> Case:
         f"sync/{code_name(code)}",
         title,
         ("CLIENT-31", "CLIENT-35"),
-        MUST,
         _failing(code, within_ms=7_000),
         survives("m0", after="error", requirement="CLIENT-35"),
         rejoins("m0", after="error", requirement="CLIENT-31", or_tells=True, or_syncs=True),
+        level=MUST,
     )
 
 
@@ -152,52 +148,47 @@ CASES: tuple[Case, ...] = (
         "sync/overtaken",
         "A leader whose SyncGroup is overtaken by a newcomer joins again as the member it is.",
         ("CLIENT-32", "CLIENT-76"),
-        MUST,
         plan(
             subject(),
             company(),
-            steps=[
-                holds("slow", _SYNC, direction="request", client="m0"),
-                *start("m0"),
-                delivered("slow", within_ms=15_000),
-                *start("a0"),
-                Await(until=Matches(kind_of="transition", state_after=GroupState.PREPARING_REBALANCE.value, after="slow"), within_ms=6_000),
-                passing(200),
-                mark("overtaken"),
-                heal("slow"),
-                stable("m0", "a0", after="overtaken"),
-            ],
+            holds("slow", _SYNC, direction="request", client="m0"),
+            *start("m0"),
+            delivered("slow", within_ms=15_000),
+            *start("a0"),
+            Await(until=Matches(kind_of="transition", state_after=GroupState.PREPARING_REBALANCE.value, after="slow"), within_ms=6_000),
+            passing(200),
+            mark("overtaken"),
+            heal("slow"),
+            stable("m0", "a0", after="overtaken"),
         ),
         rejoins("m0", after="overtaken", requirement="CLIENT-32"),
         recovers("m0", after="overtaken", requirement="CLIENT-76"),
+        level=MUST,
     ),
     case(
         "sync/no-bytes",
         "A member that the leader left out, whose assignment has no bytes, stays in the group and heartbeats.",
         ("CLIENT-81", "CLIENT-30"),
-        MUST,
         plan(
             subject(session_timeout_ms=GHOST_SESSION_MS, poll_timeout_ms=_POLL_MS),
-            steps=[
-                strikes("nothing", _SYNC, Answer(error_code=0, body={"assignment": b""}), direction="response"),
-                *start("m0"),
-                delivered("nothing", within_ms=15_000),
-                passing(4_500),
-            ],
+            strikes("nothing", _SYNC, Answer(error_code=0, body={"assignment": b""}), direction="response"),
+            *start("m0"),
+            delivered("nothing", within_ms=15_000),
+            passing(4_500),
         ),
         keeps_membership("m0", after="nothing", requirement="CLIENT-81", within_ms=4_000),
         heartbeats_go_on("m0", after="nothing", requirement="CLIENT-30"),
+        level=MUST,
     ),
     case(
         "sync/late-answer",
         "A member heartbeats while its SyncGroup waits for the leader, and takes the assignment when it comes.",
         ("CLIENT-30", "CLIENT-40"),
-        MUST,
         plan(
-            subject(),
-            steps=[holds("slow", _SYNC, ms=4_000), *start("m0"), delivered("slow", within_ms=15_000), stable("m0", after="slow"), passing(200)],
+            subject(), [holds("slow", _SYNC, ms=4_000), *start("m0"), delivered("slow", within_ms=15_000), stable("m0", after="slow"), passing(200)]
         ),
         heartbeats_while_parked("m0", hold="slow", requirement="CLIENT-40", at_least_ms=2_000),
         takes_up_its_work("m0", after="slow", requirement="CLIENT-30"),
+        level=MUST,
     ),
 )

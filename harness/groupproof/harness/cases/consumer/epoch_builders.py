@@ -41,8 +41,7 @@ def subject(name: str = "m0", **settings: Any) -> Member:
 
 
 def plan(
-    *members: Member,
-    steps: Iterable[Step | Iterable[Step]],
+    *parts: Member | Step | Iterable[Step],
     topics: Mapping[str, int] | None = None,
     interval_ms: int = INTERVAL_MS,
     session_ms: int = SESSION_MS,
@@ -55,7 +54,7 @@ def plan(
         SESSION_TIMEOUT: session_ms,
         ASSIGNMENT_INTERVAL: 0,
     }
-    return plan_builders.plan(*members, steps=steps, topics=topics, records=records, coordinator={**times, **(coordinator or {})})
+    return plan_builders.plan(*parts, topics=topics, records=records, coordinator={**times, **(coordinator or {})})
 
 
 def reconciled(

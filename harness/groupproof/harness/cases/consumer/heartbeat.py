@@ -52,21 +52,19 @@ def _out(code: int, title: str, requirement: str, *, renamed: Verdict = Verdict.
         f"heartbeat/{code_name(code)}",
         title,
         (requirement, "CGC-06"),
-        MUST,
         plan(
             subject(),
-            steps=[
-                *joined("m0"),
-                answers("error", BEAT, code),
-                delivered("error"),
-                rejoining("m0", after="error"),
-                reconciled("m0", after="error"),
-                passing(500),
-            ],
+            *joined("m0"),
+            answers("error", BEAT, code),
+            delivered("error"),
+            rejoining("m0", after="error"),
+            reconciled("m0", after="error"),
+            passing(500),
         ),
         is_struck("error", "m0", BEAT, requirement="CGC-28"),
         joins_anew("m0", after="error", requirement=requirement, at_once_ms=1_000, renamed=renamed),
         gives_up_partitions("m0", after="error", requirement=requirement),
+        level=MUST,
     )
 
 
@@ -76,20 +74,18 @@ def _out_at_once(code: int, title: str, requirement: str, *, renamed: Verdict = 
         f"heartbeat/{code_name(code)}-at-acknowledgement",
         title,
         (requirement, "CGC-06"),
-        MUST,
         plan(
             subject(),
-            steps=[
-                answers("error", BEAT, code, nth=ACKNOWLEDGING),
-                *start("m0"),
-                delivered("error"),
-                rejoining("m0", after="error"),
-                reconciled("m0", after="error"),
-                passing(500),
-            ],
+            answers("error", BEAT, code, nth=ACKNOWLEDGING),
+            *start("m0"),
+            delivered("error"),
+            rejoining("m0", after="error"),
+            reconciled("m0", after="error"),
+            passing(500),
         ),
         is_struck("error", "m0", BEAT, requirement="CGC-16", within_ms=7_000),
         joins_anew("m0", after="error", requirement=requirement, renamed=renamed),
+        level=MUST,
     )
 
 
@@ -100,22 +96,20 @@ def _kept(code: int, title: str, requirement: str, *, looks: bool) -> Case:
         f"heartbeat/{code_name(code)}",
         title,
         (requirement, "CGC-26"),
-        MUST,
         plan(
             subject(),
-            steps=[
-                *joined("m0"),
-                answers("error", BEAT, code),
-                delivered("error"),
-                beaten("m0", after="error", count=3, within_ms=LONG_MS),
-                passing(500),
-            ],
+            *joined("m0"),
+            answers("error", BEAT, code),
+            delivered("error"),
+            beaten("m0", after="error", count=3, within_ms=LONG_MS),
+            passing(500),
         ),
         is_struck("error", "m0", BEAT, requirement="CGC-28"),
         keeps_epoch("m0", after="error", requirement=requirement),
         keeps_partitions("m0", after="error", requirement=requirement),
         spaces_its_tries("m0", after="error", requirement="CGC-26"),
         *found,
+        level=MUST,
     )
 
 
@@ -125,14 +119,14 @@ def _kept_at_once(code: int, title: str, requirement: str) -> Case:
         f"heartbeat/{code_name(code)}-at-acknowledgement",
         title,
         ("CGC-18", requirement),
-        MUST,
         plan(
             subject(),
-            steps=[answers("error", BEAT, code, nth=ACKNOWLEDGING), *start("m0"), delivered("error"), reconciled("m0", after="error"), passing(500)],
+            [answers("error", BEAT, code, nth=ACKNOWLEDGING), *start("m0"), delivered("error"), reconciled("m0", after="error"), passing(500)],
         ),
         is_struck("error", "m0", BEAT, requirement="CGC-16", within_ms=7_000),
         keeps_epoch("m0", after="error", requirement=requirement),
         says_again("m0", after="error"),
+        level=MUST,
     )
 
 
@@ -143,15 +137,15 @@ def _ends(code: int, title: str, requirement: str, *, is_static: bool = False, u
         f"heartbeat/{code_name(code)}",
         title,
         (requirement,),
-        MUST,
         plan(
             subject(**settings),
-            steps=[*joined("m0"), answers("error", BEAT, code, count=None), delivered("error"), passing(LONG_MS), heal("error"), passing(500)],
+            [*joined("m0"), answers("error", BEAT, code, count=None), delivered("error"), passing(LONG_MS), heal("error"), passing(500)],
         ),
         is_struck("error", "m0", BEAT, requirement="CGC-28"),
         shows_or_tries("m0", after="error", requirement=requirement, untold=untold),
         spaces_its_tries("m0", after="error", requirement=requirement),
         needs=["static"] if is_static else [],
+        level=MUST,
     )
 
 
@@ -190,13 +184,10 @@ _ERRORS: tuple[Case, ...] = (
         "heartbeat/topic-authorization-failed-once",
         "A member that is told once that it may not read a topic stays one: the right to it may be given back.",
         ("CGT-28",),
-        SHOULD,
-        plan(
-            subject(),
-            steps=[*joined("m0"), answers("error", BEAT, ErrorCode.TOPIC_AUTHORIZATION_FAILED), delivered("error"), passing(LONG_MS)],
-        ),
+        plan(subject(), [*joined("m0"), answers("error", BEAT, ErrorCode.TOPIC_AUTHORIZATION_FAILED), delivered("error"), passing(LONG_MS)]),
         is_struck("error", "m0", BEAT, requirement="CGC-28"),
         stays_a_member("m0", after="error", requirement="CGT-28"),
+        level=SHOULD,
     ),
     _ends(ErrorCode.GROUP_ID_NOT_FOUND, "A member whose group is gone joins again or tells its application.", "CGT-30"),
     _ends(
@@ -211,14 +202,11 @@ _ERRORS: tuple[Case, ...] = (
         "heartbeat/fenced-instance-id",
         "A static member whose instance another has taken over tells its application, and ends.",
         ("CGT-26",),
-        MUST,
-        plan(
-            subject(instance_id="one"),
-            steps=[*joined("m0"), answers("error", BEAT, ErrorCode.FENCED_INSTANCE_ID), delivered("error"), passing(LONG_MS)],
-        ),
+        plan(subject(instance_id="one"), [*joined("m0"), answers("error", BEAT, ErrorCode.FENCED_INSTANCE_ID), delivered("error"), passing(LONG_MS)]),
         is_struck("error", "m0", BEAT, requirement="CGC-28"),
         stops_beating("m0", after="error", requirement="CGT-26"),
         needs=["static"],
+        level=MUST,
     ),
 )
 
@@ -239,10 +227,10 @@ def _interval(name: str, title: str, *, first_ms: int, then_ms: int) -> Case:
         f"heartbeat/{name}",
         title,
         ("CGC-25", "CGC-24"),
-        MUST,
-        plan(subject(), interval_ms=first_ms, session_ms=15_000, steps=[*joined("m0"), changes, delivered("change", within_ms=15_000), *window]),
+        plan(subject(), *joined("m0"), changes, delivered("change", within_ms=15_000), *window, interval_ms=first_ms, session_ms=15_000),
         keeps_interval("m0", after="changed", before="over", ms=then_ms, requirement="CGC-25"),
         keeps_epoch("m0", after="change", requirement="CGC-25", within_ms=then_ms + 1_500),
+        level=MUST,
     )
 
 
@@ -258,20 +246,20 @@ _COURSE: tuple[Case, ...] = (
         "heartbeat/steady",
         "A settled member heartbeats by the coordinator's interval, keeps its epoch and joins no second time.",
         ("CGC-24", "CGC-28"),
-        MUST,
-        plan(subject(), interval_ms=_STEADY_MS, session_ms=2_000, steps=[*joined("m0"), mark("settled"), passing(7 * _STEADY_MS)]),
+        plan(subject(), *joined("m0"), mark("settled"), passing(7 * _STEADY_MS), interval_ms=_STEADY_MS, session_ms=2_000),
         keeps_interval("m0", after="settled", ms=_STEADY_MS),
         stays_alive("m0", after="settled", session_ms=2_000),
         keeps_epoch("m0", after="settled", requirement="CGC-28", within_ms=3_000),
         never_two_in_flight("m0"),
+        level=MUST,
     ),
     case(
         "heartbeat/slow-interval",
         "A member that is asked for heartbeats every three seconds sends them every three seconds.",
         ("CGC-24",),
-        MUST,
-        plan(subject(), interval_ms=3_000, session_ms=15_000, steps=[*joined("m0"), mark("settled"), passing(14_000)]),
+        plan(subject(), *joined("m0"), mark("settled"), passing(14_000), interval_ms=3_000, session_ms=15_000),
         keeps_interval("m0", after="settled", ms=3_000),
+        level=MUST,
     ),
     _interval("shorter-interval", "A member that is asked for more frequent heartbeats sends them from the next on.", first_ms=6_000, then_ms=400),
     _interval("longer-interval", "A member that is asked for less frequent heartbeats sends them from the next on.", first_ms=400, then_ms=2_500),
@@ -279,39 +267,37 @@ _COURSE: tuple[Case, ...] = (
         "heartbeat/group-settings-change",
         "A member whose group is given a shorter session and a shorter heartbeat interval keeps its membership.",
         ("CGC-28",),
-        MUST,
         plan(
             subject(),
+            *joined("m0"),
+            mark("configured"),
+            # A member learns it with the answer to its next heartbeat; its session is the shorter one from then on (KIP-848).
+            ConfigureGroup(settings={"consumer.heartbeat.interval.ms": _SHORTER_MS, "consumer.session.timeout.ms": _SHORTER_SESSION_MS}),
+            beaten("m0", after="configured"),
+            mark("changed"),
+            beaten("m0", after="changed", count=_BEATS, within_ms=round(_BEATS * tolerated_ms(_SHORTER_MS))),
+            mark("over"),
             interval_ms=3_000,
             session_ms=15_000,
             coordinator=_LEAST,
-            steps=[
-                *joined("m0"),
-                mark("configured"),
-                # A member learns it with the answer to its next heartbeat; its session is the shorter one from then on (KIP-848).
-                ConfigureGroup(settings={"consumer.heartbeat.interval.ms": _SHORTER_MS, "consumer.session.timeout.ms": _SHORTER_SESSION_MS}),
-                beaten("m0", after="configured"),
-                mark("changed"),
-                beaten("m0", after="changed", count=_BEATS, within_ms=round(_BEATS * tolerated_ms(_SHORTER_MS))),
-                mark("over"),
-            ],
         ),
         stays_alive("m0", after="changed", before="over", session_ms=_SHORTER_SESSION_MS),
+        level=MUST,
     ),
     case(
         "heartbeat/application-busy",
         "A member whose application is busy for longer than the session, but polls in time, keeps its membership.",
         ("CGC-28",),
-        MUST,
         plan(
             subject(max_poll_interval_ms=30_000),
+            [*joined("m0"), mark("busy"), *paused("m0", {"t": 2}), passing(4_500), resume("m0"), mark("back"), passing(700)],
             session_ms=2_000,
-            steps=[*joined("m0"), mark("busy"), *paused("m0", {"t": 2}), passing(4_500), resume("m0"), mark("back"), passing(700)],
         ),
         stays_alive("m0", after="busy", session_ms=2_000),
         keeps_epoch("m0", after="busy", requirement="CGC-28", within_ms=4_000),
         needs=["pause"],
         spares=["max_poll_interval_ms"],
+        level=MUST,
     ),
 )
 
@@ -325,17 +311,17 @@ def _unheard(name: str, title: str, fault: Step, *, in_full: bool, patient: bool
         f"heartbeat/{name}",
         title,
         ("CGT-24",),
-        MUST,
         plan(
             subject(**settings),
+            [*joined("m0"), fault, delivered("lost"), beaten("m0", after="lost", count=2, within_ms=12_000), passing(300)],
             session_ms=15_000,
-            steps=[*joined("m0"), fault, delivered("lost"), beaten("m0", after="lost", count=2, within_ms=12_000), passing(300)],
         ),
         is_struck("lost", "m0", BEAT, requirement="CGC-28"),
         keeps_epoch("m0", after="lost", requirement="CGT-24", within_ms=8_000),
         keeps_partitions("m0", after="lost", requirement="CGT-24"),
         never_two_in_flight("m0", patience_ms=_PATIENCE_MS * 0.8 if patient else None),
         *((goes_on_in_full("m0", after="lost"),) if in_full else ()),
+        level=MUST,
     )
 
 

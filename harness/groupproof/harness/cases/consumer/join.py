@@ -33,96 +33,94 @@ _CONTENT: tuple[Case, ...] = (
         "join/first-heartbeat",
         "A member joins with an id of its own, its rebalance timeout, its subscription, and the word that it owns nothing.",
         ("CGC-07", "CGC-04"),
-        MUST,
-        plan(subject(), steps=[*joined("m0"), passing(300)]),
+        plan(subject(), *joined("m0"), passing(300)),
         joins_in_full("m0"),
         names_assignor("m0", None),
+        level=MUST,
     ),
     case(
         "join/rebalance-timeout",
         "A member's rebalance timeout is its max.poll.interval.ms.",
         ("CGC-08",),
-        SHOULD,
-        plan(subject(max_poll_interval_ms=41_000), steps=[*joined("m0")]),
+        plan(subject(max_poll_interval_ms=41_000), *joined("m0")),
         names_rebalance_timeout("m0", 41_000),
+        level=SHOULD,
     ),
     case(
         "join/server-assignor",
         "A member that is told which of the server's assignors to ask for asks for it when it joins.",
         ("CGC-10",),
-        MUST,
-        plan(subject(assignor="range"), steps=[*joined("m0")]),
+        plan(subject(assignor="range"), *joined("m0")),
         names_assignor("m0", "range"),
+        level=MUST,
     ),
     case(
         "join/acknowledges",
         "A member says that it owns what it was assigned as soon as its application has it, and then sends no more than it must.",
         ("CGC-16", "CGC-29", "CGC-12", "CGT-09"),
-        MUST,
         plan(
             subject(topics=["t", "u"]),
+            [*start("m0"), reconciled("m0", topics={"t": 2, "u": 3}, go_on=True), mark("idle"), beaten("m0", after="idle", count=4)],
             topics={"t": 2, "u": 3},
-            steps=[*start("m0"), reconciled("m0", topics={"t": 2, "u": 3}, go_on=True), mark("idle"), beaten("m0", after="idle", count=4)],
         ),
         is_told_of_assignment("m0"),
         acknowledges("m0"),
         says_little_when_idle("m0", after="idle"),
         never_two_in_flight("m0"),
+        level=MUST,
     ),
     case(
         "join/empty-assignment",
         "A member that is assigned nothing stays a member, heartbeats, and takes up what becomes free.",
         ("CGT-01",),
-        MUST,
         plan(
             subject(),
             subject("m1"),
+            [*joined("m0", "m1", topics={"t": 1}, idle=["m0", "m1"]), mark("idle"), passing(4_000)],
             topics={"t": 1},
             session_ms=2_000,
-            steps=[*joined("m0", "m1", topics={"t": 1}, idle=["m0", "m1"]), mark("idle"), passing(4_000)],
         ),
         stays_alive("m0", after="idle", session_ms=2_000, requirement="CGT-01"),
         stays_alive("m1", after="idle", session_ms=2_000, requirement="CGT-01"),
         joins_in_full("m1"),
+        level=MUST,
     ),
     case(
         "join/topic-that-comes-later",
         "A member that subscribes to a topic which is not there yet is assigned it when it comes.",
         ("CGT-01", "CGC-16"),
-        MUST,
         plan(
             subject(topics=["t", "u"], metadata_max_age_ms=1_000),
+            *start("m0"),
+            reconciled("m0", topics={"t": 1}, within_ms=10_000, go_on=True),
+            mark("grown"),
+            holds("slow", BEAT, ms=300),  # who has two joins under way by now is seen to, however quick the coordinator is
+            grow("u", 2),
+            reconciled("m0", topics={"t": 1, "u": 2}, after="grown", go_on=True),
+            passing(1_500),
             topics={"t": 1},
-            steps=[
-                *start("m0"),
-                reconciled("m0", topics={"t": 1}, within_ms=10_000, go_on=True),
-                mark("grown"),
-                holds("slow", BEAT, ms=300),  # who has two joins under way by now is seen to, however quick the coordinator is
-                grow("u", 2),
-                reconciled("m0", topics={"t": 1, "u": 2}, after="grown", go_on=True),
-                passing(1_500),
-            ],
         ),
         acknowledges("m0", within_ms=8_000),
         names_only_what_is_new("m0"),
         spares=["metadata_max_age_ms"],
+        level=MUST,
     ),
     case(
         "join/static-member",
         "A static member says which it is when it joins.",
         ("CGC-02",),
-        MUST,
-        plan(subject(instance_id="one"), steps=[*joined("m0"), passing(300)]),
+        plan(subject(instance_id="one"), *joined("m0"), passing(300)),
         carries_instance("m0", "one", leaving=False),
         needs=["static"],
+        level=MUST,
     ),
     case(
         "join/two-members",
         "Two members of a group have ids of their own.",
         ("CGC-05",),
-        MUST,
-        plan(subject(), subject("m1"), steps=[*joined("m0", "m1")]),
+        plan(subject(), subject("m1"), *joined("m0", "m1")),
         have_ids_of_their_own("m0", "m1"),
+        level=MUST,
     ),
 )
 
@@ -131,14 +129,12 @@ def _refused(code: int) -> Plan:
     """Return a plan that answers the first join with an error, once."""
     return plan(
         subject(),
-        steps=[
-            answers("error", BEAT, code),
-            *start("m0"),
-            delivered("error"),
-            rejoining("m0", after="error"),
-            reconciled("m0", after="error", go_on=True),
-            passing(300),
-        ],
+        answers("error", BEAT, code),
+        *start("m0"),
+        delivered("error"),
+        rejoining("m0", after="error"),
+        reconciled("m0", after="error", go_on=True),
+        passing(300),
     )
 
 
@@ -147,12 +143,12 @@ def _again(code: int, title: str, requirement: str) -> Case:
         f"join/{code_name(code)}",
         title,
         (requirement, "CGC-06"),
-        MUST,
         _refused(code),
         is_struck("error", "m0", BEAT, requirement="CGC-07"),
         joins_anew("m0", after="error", requirement=requirement),
         joins_in_full("m0"),
         spaces_its_tries("m0", after="error", requirement=requirement),
+        level=MUST,
     )
 
 
@@ -163,15 +159,15 @@ def _for_good(code: int, title: str, requirement: str, *, instance: str | None =
         f"join/{code_name(code)}",
         title,
         (requirement,),
-        MUST,
         plan(
             subject(**wanted),
-            steps=[answers("error", BEAT, code, count=None), *start("m0"), delivered("error"), passing(LONG_MS), heal("error"), passing(500)],
+            [answers("error", BEAT, code, count=None), *start("m0"), delivered("error"), passing(LONG_MS), heal("error"), passing(500)],
         ),
         is_struck("error", "m0", BEAT, requirement="CGC-07"),
         shows_or_tries("m0", after="error", requirement=requirement),
         spaces_its_tries("m0", after="error", requirement=requirement),
         needs=[] if instance is None else ["static"],
+        level=MUST,
     )
 
 
@@ -207,16 +203,14 @@ def _unheard(name: str, title: str, fault: Step, **settings: Any) -> Case:
         f"join/{name}",
         title,
         ("CGT-24", "CGC-06"),
-        MUST,
         plan(
-            subject(**settings),
-            session_ms=15_000,
-            steps=[fault, *start("m0"), delivered("lost"), reconciled("m0", after="lost", go_on=True), passing(500)],
+            subject(**settings), [fault, *start("m0"), delivered("lost"), reconciled("m0", after="lost", go_on=True), passing(500)], session_ms=15_000
         ),
         is_struck("lost", "m0", BEAT, requirement="CGC-07"),
         is_one_member("m0"),
         joins_in_full("m0"),
         acknowledges("m0", within_ms=9_000, at_once_ms=6_000),
+        level=MUST,
     )
 
 

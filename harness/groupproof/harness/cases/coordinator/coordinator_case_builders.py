@@ -13,12 +13,12 @@ from typing import Any, Final
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.case_dialect import case_id
 from groupproof.harness.model.prerequisites import is_core
+from groupproof.harness.model.requirement_levels import gravest_level
 from groupproof.harness.model.script import Ask, Group, Pass, Ref, Script, ScriptStep, Topic
 from groupproof.harness.model.script_builders import answered, beat, join, joined, leave, stable, sync
 from groupproof.harness.model.verdicts import Level
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
 from groupproof.protocol.rules.dialect import Dialect
-from groupproof.protocol.rules.requirements import by_id
 from groupproof.protocol.vocabulary import INSTANCE_ID_SINCE, Api, ErrorCode
 
 __all__ = [
@@ -68,7 +68,7 @@ def case(
         id=case_id(area, dialect, name),
         title=f"The coordinator {title}.",
         requirements=cited,
-        level=level or min((by_id(name).level for name in cited), key=list(Level).index),
+        level=level or gravest_level(cited),
         plan=plan,
         judges=(),
         needs=frozenset(need for step in plan.steps if isinstance(step, Ask) for need in _needs(step)),

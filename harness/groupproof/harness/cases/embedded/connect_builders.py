@@ -9,6 +9,7 @@ from groupproof.harness.model.case import Case, Judge
 from groupproof.harness.model.case_dialect import case_id
 from groupproof.harness.model.plan import Arm, Await, Member, Plan, Step
 from groupproof.harness.model.plan_builders import JOIN_MS, answered, mark, start, strikes
+from groupproof.harness.model.requirement_levels import gravest_level
 from groupproof.harness.model.verdicts import Level
 from groupproof.protocol.faults import Answer
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
@@ -26,13 +27,14 @@ OFFSET: Final = 1
 _ELSEWHERE: Final = "http://another.invalid:8083/"
 
 
-def connect_case(name: str, title: str, requirements: Iterable[str], level: Level, plan: Plan, *judges: Judge) -> Case:
+def connect_case(name: str, title: str, requirements: Iterable[str], plan: Plan, *judges: Judge, level: Level | None = None) -> Case:
     """Return a case for workers."""
+    cited = tuple(requirements)
     return Case(
         id=case_id("connect", CLASSIC, name),
         title=title,
-        requirements=tuple(requirements),
-        level=level,
+        requirements=cited,
+        level=level or gravest_level(cited),
         plan=plan,
         judges=judges,
         needs=frozenset({"connect"}),

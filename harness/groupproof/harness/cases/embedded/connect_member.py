@@ -24,21 +24,19 @@ def _beat(code: ErrorCode, title: str, *requirements: str, identity: Identity = 
         f"heartbeat-{code_name(code)}",
         title,
         (*requirements, "CONNECT-03"),
-        MUST,
         plan(
             worker(),
-            steps=[
-                *joined_workers("m0"),
-                answers("error", _BEAT, code),
-                delivered("error"),
-                synced("m0", after="error", within_ms=_WAIT_MS, go_on=True),
-                passing(300),
-            ],
+            *joined_workers("m0"),
+            answers("error", _BEAT, code),
+            delivered("error"),
+            synced("m0", after="error", within_ms=_WAIT_MS, go_on=True),
+            passing(300),
         ),
         is_struck("error", "m0", _BEAT, requirement="CLIENT-30"),
         rejoins("m0", after="error", requirement=requirements[0], identity=identity),
         recovers("m0", after="error", requirement=requirements[-1]),
         names_its_jobs("m0"),
+        level=MUST,
     )
 
 
@@ -49,21 +47,19 @@ def _sync(code: ErrorCode, title: str, *requirements: str, identity: Identity = 
         f"sync-{code_name(code)}",
         title,
         (*requirements, *(["CONNECT-05"] if deals else [])),
-        MUST,
         plan(
             worker(),
-            steps=[
-                answers("error", _SYNC, code),
-                *start("m0"),
-                delivered("error"),
-                synced("m0", after="error", within_ms=_WAIT_MS, go_on=True),
-                passing(round(REACT_MS) + 1_000),
-            ],
+            answers("error", _SYNC, code),
+            *start("m0"),
+            delivered("error"),
+            synced("m0", after="error", within_ms=_WAIT_MS, go_on=True),
+            passing(round(REACT_MS) + 1_000),
         ),
         is_struck("error", "m0", _SYNC, requirement="CLIENT-11"),
         rejoins("m0", after="error", requirement=requirements[0], identity=identity),
         recovers("m0", after="error", requirement=requirements[-1]),
         *deals,
+        level=MUST,
     )
 
 
@@ -77,38 +73,34 @@ _ERRORS: tuple[Case, ...] = (
         "heartbeat-not-coordinator",
         "A worker told that this is not its coordinator looks for it and goes on as the member it is.",
         ("CLIENT-49", "CLIENT-04"),
-        MUST,
         plan(
             worker(),
-            steps=[
-                *joined_workers("m0"),
-                answers("error", _BEAT, ErrorCode.NOT_COORDINATOR),
-                delivered("error"),
-                requested("m0", _BEAT, after="error", go_on=True),
-                passing(800),
-            ],
+            *joined_workers("m0"),
+            answers("error", _BEAT, ErrorCode.NOT_COORDINATOR),
+            delivered("error"),
+            requested("m0", _BEAT, after="error", go_on=True),
+            passing(800),
         ),
         is_struck("error", "m0", _BEAT, requirement="CLIENT-30"),
         rediscovers("m0", after="error", requirement="CLIENT-04", api=_BEAT),
         keeps_membership_in_reach("m0", after="error", requirement="CLIENT-49"),
+        level=MUST,
     ),
     connect_case(
         "join-coordinator-load-in-progress",
         "A worker that meets a loading coordinator tries again.",
         ("CLIENT-15",),
-        MUST,
         plan(
             worker(),
-            steps=[
-                answers("error", _JOIN, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS),
-                *start("m0"),
-                delivered("error"),
-                synced("m0", after="error", within_ms=_WAIT_MS, go_on=True),
-                passing(300),
-            ],
+            answers("error", _JOIN, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS),
+            *start("m0"),
+            delivered("error"),
+            synced("m0", after="error", within_ms=_WAIT_MS, go_on=True),
+            passing(300),
         ),
         is_struck("error", "m0", _JOIN, requirement="CLIENT-11"),
         recovers("m0", after="error", requirement="CLIENT-15"),
+        level=MUST,
     ),
 )
 
@@ -117,12 +109,9 @@ _END: tuple[Case, ...] = (
         "leaves-when-stopped",
         "A worker that is stopped leaves the group.",
         ("CLIENT-73",),
-        SHOULD,
-        plan(
-            worker(),
-            steps=[*joined_workers("m0"), mark("close"), close("m0", wait=False), event("m0", "shutdown_complete", go_on=True), passing(300)],
-        ),
+        plan(worker(), [*joined_workers("m0"), mark("close"), close("m0", wait=False), event("m0", "shutdown_complete", go_on=True), passing(300)]),
         leaves("m0", after="close", requirement="CLIENT-73", whole=True),
+        level=SHOULD,
     ),
 )
 

@@ -9,6 +9,7 @@ from groupproof.harness.model.case import Case, Judge
 from groupproof.harness.model.case_dialect import case_id
 from groupproof.harness.model.plan import Arm, Member, Plan, Step
 from groupproof.harness.model.plan_builders import JOIN_MS, answered, answers, delivered, mark, passing, requested, start, strikes
+from groupproof.harness.model.requirement_levels import gravest_level
 from groupproof.harness.model.verdicts import Level
 from groupproof.protocol.faults import Answer
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
@@ -28,13 +29,16 @@ WAIT_MS: Final = 12_000
 _RESTORED_MS: Final = 600
 
 
-def streams_case(name: str, title: str, requirements: Iterable[str], level: Level, plan: Plan, *judges: Judge, needs: Iterable[str] = ()) -> Case:
+def streams_case(
+    name: str, title: str, requirements: Iterable[str], plan: Plan, *judges: Judge, level: Level | None = None, needs: Iterable[str] = ()
+) -> Case:
     """Return a case for applications of Kafka Streams."""
+    cited = tuple(requirements)
     return Case(
         id=case_id("streams", CLASSIC, name),
         title=title,
-        requirements=tuple(requirements),
-        level=level,
+        requirements=cited,
+        level=level or gravest_level(cited),
         plan=plan,
         judges=judges,
         needs=frozenset({"streams", *needs}),

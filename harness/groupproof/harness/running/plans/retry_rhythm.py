@@ -56,7 +56,7 @@ def _measuring(name: str, title: str, *steps: Step | list[Step]) -> Case:
         title=title,
         requirements=("CLIENT-06",),
         level=Level.INFO,
-        plan=plan(subject(), steps=steps),
+        plan=plan(subject(), *steps),
         judges=(),
         required=False,
     )

@@ -13,7 +13,7 @@ from groupproof.harness.running.fuzzing.plans.finds import Finds, Steadiness, ki
 from groupproof.protocol.trace import Observation
 
 BUSY = drawn_case("1-1", busy_plan())
-SMALL = drawn_case("1-2", with_healing(plan(subject(), steps=[start("m0")])))
+SMALL = drawn_case("1-2", with_healing(plan(subject(), start("m0"))))
 ONE, OTHER, FINE = finding(), finding("It did that."), finding("It did not.", verdict=Verdict.OK)
 
 

@@ -90,7 +90,7 @@ def test_every_lesser_plan_is_smaller_whole_and_healed() -> None:
 
 
 def test_no_plan_is_left_without_anybody_under_test() -> None:
-    one = with_healing(plan(subject("m0"), steps=[start("m0")], topics={"t": 1}, coordinator={}))
+    one = with_healing(plan(subject("m0"), start("m0"), topics={"t": 1}, coordinator={}))
 
     assert [item for tier in TIERS for item in lesser(one, tier) if not item.members] == []
 
@@ -111,7 +111,7 @@ def test_what_came_after_the_proof_and_what_struck_nothing_is_irrelevant() -> No
 def rough_plan() -> Plan:
     """A broker broken and mended, a member frozen and thawed, killed and started again."""
     befalls: list[Step] = [breaks("b", "kill"), mend("b"), freeze("m0"), passing(800), thaw("m0"), kill("m1"), *start("m1"), move()]
-    return with_healing(plan(subject("m0"), subject("m1"), steps=[*start("m0", "m1"), *befalls]))
+    return with_healing(plan(subject("m0"), subject("m1"), *start("m0", "m1"), *befalls))
 
 
 def test_what_befalls_members_and_brokers_counts_as_faults() -> None:

@@ -20,7 +20,7 @@ def delivered(fault: str) -> Observation:
 
 
 def a_plan(*faults: Step) -> Plan:
-    return with_healing(plan(subject("m0"), steps=[start("m0"), *faults]))
+    return with_healing(plan(subject("m0"), start("m0"), *faults))
 
 
 def test_each_theme_comes_once_and_no_error_comes_that_the_release_does_not_have() -> None:
