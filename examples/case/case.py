@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from groupproof.clients.shims.reference import run_shim
-from groupproof.harness.cases.client.client_case_builders import MUST, case
+from groupproof.harness.cases.client.client_case_builders import case
 from groupproof.harness.judging.case_checkers import UNIVERSAL
 from groupproof.harness.judging.case_checkers.reactions import Identity, is_struck, recovers, rejoins
 from groupproof.harness.judging.case_judgement import Judgement, judge_run
@@ -33,7 +33,6 @@ CASE = case(
     is_struck("error", "m0", Api.HEARTBEAT, requirement="CLIENT-30"),
     rejoins("m0", after="error", requirement="CLIENT-76", identity=Identity.KEPT),
     recovers("m0", after="error", requirement="CLIENT-47"),
-    level=MUST,
 )
 
 

@@ -13,10 +13,11 @@ def armed(step: Arm) -> tuple[object, str, str]:
 
 
 def test_groups_of_steps_are_flattened_and_the_defaults_filled_in() -> None:
-    made = plan_builders.plan(
-        plan_builders.subject(), [plan_builders.start("m0"), plan_builders.passing(5), [plan_builders.mark("a"), plan_builders.mark("b")]]
-    )
+    company = plan_builders.company()
+    marks = [plan_builders.mark("a"), plan_builders.mark("b")]
+    made = plan_builders.plan(plan_builders.subject(), company, plan_builders.start("m0"), plan_builders.passing(5), marks)
 
+    assert made.members == (plan_builders.subject(), company)
     assert [type(step) for step in made.steps] == [Start, Pass, Mark, Mark]
     assert made.topics == {"t": 2}
     assert made.coordinator == {"group.initial.rebalance.delay.ms": plan_builders.INITIAL_DELAY_MS}

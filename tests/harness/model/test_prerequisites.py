@@ -1,7 +1,13 @@
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
 from groupproof.harness.model.case import Case
-from groupproof.harness.model.prerequisites import is_core, needs_of
+from groupproof.harness.model.plan import Step
+from groupproof.harness.model.plan_builders import close, command, commit, company, pause, plan, resume, subject
+from groupproof.harness.model.prerequisites import is_core, needs_of, needs_of_plan
 from groupproof.harness.model.script import Ask, Script
 from groupproof.harness.model.script_builders import beat, describe, stable
 from groupproof.harness.model.verdicts import Level
@@ -27,3 +33,35 @@ def test_what_every_coordinator_can_take_is_core() -> None:
     assert not is_core(case(beat("a", version=0)))
     assert not is_core(case(describe("a")))
     assert not is_core(case(beat("a"), needs=frozenset({"JoinGroup>=5"})))
+
+
+@pytest.mark.parametrize(
+    ("settings", "steps", "needs"),
+    [
+        ({}, (close("m0"), commit("a0")), set()),
+        ({}, (commit("m0"),), {"commit"}),
+        ({}, (commit("m0", mode="async"),), {"commit", "commit-async"}),
+        ({}, (pause("m0"),), {"pause"}),
+        ({}, (resume("m0"),), {"pause"}),
+        ({}, (command("m0", "resubscribe"),), {"resubscribe"}),
+        ({}, (close("m0", timeout_ms=0),), {"close-timeout"}),
+        ({"pattern": "t.*"}, (), {"regex"}),
+        ({"instance_id": "i"}, (), {"static"}),
+        ({"assignors": ["range", "cooperative-sticky"]}, (), {"cooperative"}),
+        ({"assignors": ["range"], "auto_commit": False}, (), set()),
+        ({"auto_commit": True}, (), {"auto-commit"}),
+        ({"on_revoked": {"sleep_ms": 5, "commit": False}}, (), {"on-revoked"}),
+        ({"on_revoked": {"commit": True}}, (), {"on-revoked", "commit"}),
+    ],
+)
+def test_what_a_shim_must_declare_is_read_from_what_a_plan_asks_of_its_subjects(
+    settings: dict[str, Any], steps: tuple[Step, ...], needs: set[str]
+) -> None:
+    asked = plan(subject(**settings), company(pattern="t.*", instance_id="i", auto_commit=True), *steps)
+
+    assert set(needs_of_plan(asked)) == {"classic", *needs}
+
+
+def test_a_subject_needs_the_dialect_that_it_is_told_to_speak() -> None:
+    assert set(needs_of_plan(plan(subject(group_protocol="consumer"), subject("m1")))) == {"classic", "consumer"}
+    assert set(needs_of_plan(plan(subject(group_protocol="consumer")))) == {"consumer"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
 from groupproof.chaos.scenarios.scenario import RunMode, Scenario
 from groupproof.chaos.scenarios.scenario_expectations import faults_left_receipts, meets
@@ -11,14 +10,11 @@ from groupproof.chaos.scenarios.scenario_faults import names_of
 from groupproof.chaos.scenarios.scenario_plan import Terms, plan_of_scenario
 from groupproof.harness.judging.case_checkers.convergence import settles
 from groupproof.harness.model.case import Case, Judge
-from groupproof.harness.model.case_dialect import dialect_asked
-from groupproof.harness.model.plan import Command, Freeze, Kill, Plan
+from groupproof.harness.model.plan import Freeze, Kill
+from groupproof.harness.model.prerequisites import needs_of_plan
 from groupproof.harness.model.requirement_levels import gravest_level
-from groupproof.protocol.vocabulary import COOPERATIVE
 
 __all__ = ["compile_scenario", "expectations_of"]
-
-_CAPABILITIES: Final = {"pause": "pause", "resume": "pause", "commit": "commit", "resubscribe": "resubscribe"}
 
 
 def compile_scenario(scenario: Scenario, *, mode: RunMode, members: int | None = None, is_calm: bool = False) -> Case:
@@ -32,7 +28,7 @@ def compile_scenario(scenario: Scenario, *, mode: RunMode, members: int | None =
         level=gravest_level(scenario.requirements),
         plan=plan,
         judges=(*expectations_of(terms), faults_left_receipts(plan, frozenset(_optional(terms))), _settles(terms)),
-        needs=frozenset(_needs(plan)),
+        needs=frozenset(needs_of_plan(plan)),
         isolated=any(isinstance(step, Kill | Freeze) for step in plan.steps),
     )
 
@@ -56,19 +52,3 @@ def _optional(terms: Terms) -> Iterator[str]:
         for fault in phase.faults:
             if fault.optional:
                 yield from names_of(fault, terms.names(fault))
-
-
-def _needs(plan: Plan) -> Iterator[str]:
-    for step in plan.steps:
-        if isinstance(step, Command) and step.command in _CAPABILITIES:
-            yield _CAPABILITIES[step.command]
-    for member in plan.members:
-        yield dialect_asked(member.settings)
-        if "pattern" in member.settings:
-            yield "regex"
-        if "instance_id" in member.settings:
-            yield "static"
-        if COOPERATIVE & set(member.settings.get("assignors", ())):
-            yield "cooperative"
-        if "on_revoked" in member.settings:
-            yield "on-revoked"

@@ -1,4 +1,4 @@
-"""What a case needs of the broker, without which it is UNIMPLEMENTED: of its ApiVersions for a coordinator's, of its release for a client's. Pure.
+"""What a case needs, without which it is UNIMPLEMENTED: of a broker's ApiVersions for a coordinator's case, of the shim and of the release for a client's. Pure.
 
 A need is an API's name (`OffsetDelete`: any version), with a version that must be spoken (`JoinGroup=0`), or with the least that the newest
 must be (`JoinGroup>=5`).
@@ -7,16 +7,18 @@ must be (`JoinGroup>=5`).
 from __future__ import annotations
 
 import re
-from typing import Final
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 from groupproof.harness.model.case import Case, plan_of, script_of
-from groupproof.harness.model.case_dialect import dialect_of_case
+from groupproof.harness.model.case_dialect import dialect_asked, dialect_of_case
+from groupproof.harness.model.plan import Command, Plan
 from groupproof.harness.model.script import Ask
 from groupproof.protocol.rules.classic.releases import RELEASES
 from groupproof.protocol.rules.profiles import spoken_in
-from groupproof.protocol.vocabulary import Api, api_named
+from groupproof.protocol.vocabulary import COOPERATIVE, Api, api_named
 
-__all__ = ["CORE_APIS", "is_core", "is_spoken", "needs_of", "read_need", "unheard_of"]
+__all__ = ["CORE_APIS", "is_core", "is_spoken", "needs_of", "needs_of_plan", "read_need", "unheard_of"]
 
 CORE_APIS = frozenset(
     {
@@ -54,6 +56,43 @@ def read_need(need: str) -> re.Match[str]:
     if found is None:
         raise ValueError(f"{need!r} is no need: write JoinGroup, JoinGroup=5 or JoinGroup>=5")
     return found
+
+
+_OF_COMMANDS: Final = {"pause": "pause", "resume": "pause", "commit": "commit", "resubscribe": "resubscribe"}
+
+
+def needs_of_plan(plan: Plan) -> Iterator[str]:
+    """Yield the capabilities that a shim must declare so that the plan can be performed: by what its clients are commanded, and by their settings."""
+    subjects = {member.name: member.settings for member in plan.members if member.kind == "subject"}
+    for step in plan.steps:
+        if isinstance(step, Command) and step.member in subjects:
+            yield from _needs_of_command(step)
+    for settings in subjects.values():
+        yield from _needs_of_settings(settings)
+
+
+def _needs_of_command(step: Command) -> Iterator[str]:
+    if step.command in _OF_COMMANDS:
+        yield _OF_COMMANDS[step.command]
+    if step.fields.get("mode") == "async":
+        yield "commit-async"
+    if step.command == "close" and "timeout_ms" in step.fields:
+        yield "close-timeout"
+
+
+def _needs_of_settings(settings: Mapping[str, Any]) -> Iterator[str]:
+    yield dialect_asked(settings)
+    on_revoked = settings.get("on_revoked", {})
+    for need, is_asked in {
+        "regex": "pattern" in settings,
+        "static": "instance_id" in settings,
+        "cooperative": COOPERATIVE & set(settings.get("assignors", ())),
+        "on-revoked": on_revoked,
+        "commit": on_revoked.get("commit"),
+        "auto-commit": settings.get("auto_commit"),
+    }.items():
+        if is_asked:
+            yield need
 
 
 _STATIC_SINCE: Final = (2, 3)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupproof.harness.cases.client.client_case_builders import MUST, case
+from groupproof.harness.cases.client.client_case_builders import case
 from groupproof.harness.judging.case_checkers.leader_assignment import (
     assigns_at_once,
     assigns_everyone,
@@ -34,7 +34,6 @@ CASES: tuple[Case, ...] = (
         offers("m0", "range"),
         assigns_everything("m0", {"t": 3, "u": 3}),
         assigns_exactly("m0", {"m0": _partitions(t=(0, 1), u=(0, 1)), "z0": _partitions(t=(2,), u=(2,))}, requirement="ASSIGN-07"),
-        level=MUST,
     ),
     case(
         "assignor/roundrobin-as-leader",
@@ -51,7 +50,6 @@ CASES: tuple[Case, ...] = (
         assigns_exactly(
             "m0", {"m0": _partitions(t=(0, 2), u=(1,)), "z0": _partitions(t=(1,), u=(0, 2))}, assignor="roundrobin", requirement="ASSIGN-08"
         ),
-        level=MUST,
     ),
     case(
         "assignor/member-without-partitions",
@@ -61,7 +59,6 @@ CASES: tuple[Case, ...] = (
         syncs_as_leader("m0", members=2),
         or_left("m0", 2, assigns_everyone("m0", 2)),
         assigns_everything("m0", {"t": 1}),
-        level=MUST,
     ),
     case(
         "assignor/leader-without-partitions",
@@ -71,7 +68,6 @@ CASES: tuple[Case, ...] = (
         syncs_as_leader("m0", members=2),
         or_left("m0", 2, assigns_everyone("m0", 2)),
         assigns_everything("m0", {"t": 1}),
-        level=MUST,
     ),
     case(
         "assignor/topic-of-another",
@@ -92,7 +88,6 @@ CASES: tuple[Case, ...] = (
         or_left("m0", 2, assigns_everything("m0", {"t": 2, "u": 2}, after="newcomer")),
         or_left("m0", 2, assigns_at_once("m0", {"t": 2, "u": 2}, after="newcomer")),
         holds_partitions("m0", 1, after="newcomer", requirement="ASSIGN-10"),
-        level=MUST,
     ),
     case(
         "assignor/three-members",
@@ -104,7 +99,6 @@ CASES: tuple[Case, ...] = (
         or_left("m0", 2, assigns_everyone("m0", 3)),
         assigns_everything("m0", {"t": 7}),
         assigns_exactly("m0", {"a0": _partitions(t=(0, 1, 2)), "m0": _partitions(t=(3, 4)), "z0": _partitions(t=(5, 6))}, requirement="ASSIGN-07"),
-        level=MUST,
     ),
     case(
         "assignor/as-follower",
@@ -114,6 +108,5 @@ CASES: tuple[Case, ...] = (
         follower_assigns_nothing("m0"),
         holds_partitions("m0", 2, requirement="INV-09"),
         takes_what_it_was_given("m0", requirement="INV-09"),
-        level=MUST,
     ),
 )

@@ -9,6 +9,7 @@ from groupproof.harness.judging.case_checkers.required_settings import SCALED, i
 from groupproof.harness.model.case import Case, Judge
 from groupproof.harness.model.case_dialect import case_id
 from groupproof.harness.model.plan import Member, Plan
+from groupproof.harness.model.prerequisites import needs_of_plan
 from groupproof.harness.model.requirement_levels import gravest_level
 from groupproof.harness.model.verdicts import Level
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
@@ -16,12 +17,10 @@ from groupproof.protocol.rules.dialect import Dialect
 from groupproof.protocol.vocabulary import ErrorCode
 
 __all__ = [
-    "AMPLE_POLL_MS", "GHOST_SESSION_MS", "GROUP", "INFO", "MUST", "SHOULD", "UNHEARD_OF", "case", "code_name",
+    "AMPLE_POLL_MS", "GHOST_SESSION_MS", "GROUP", "SHOULD", "UNHEARD_OF", "case", "code_name",
 ]  # fmt: skip
 
-MUST: Final = Level.MUST
 SHOULD: Final = Level.SHOULD
-INFO: Final = Level.INFO
 
 GROUP: Final = "g"
 """The group of a case's members, as the driver's defaults have it."""
@@ -52,6 +51,8 @@ def case(
 ) -> Case:
     """Return a client case of a dialect, which the client must declare; `id` is `area/name`, the dialect goes between. Its level is the gravest of its requirements, unless given.
 
+    What a shim must declare is found in the plan; `needs` is what a plan does not show.
+
     A client whose shim ignores a setting that the plan names for it is not put through the case, but for the settings by which judges scale: of those
     the case `insists` on some. What it `spares` it can do without.
     """
@@ -68,7 +69,7 @@ def case(
         level=level or gravest_level(cited),
         plan=plan,
         judges=(insists_on(wanted, common), *judges) if common or any(wanted.values()) else judges,
-        needs=frozenset({dialect.name, *needs}),
+        needs=frozenset({dialect.name, *needs_of_plan(plan), *needs}),
         settings_needed={client: not_on_the_wire(settings) for client, settings in wanted.items() if not_on_the_wire(settings)},
         isolated=isolated,
         required=required,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupproof.harness.cases.client.client_case_builders import GHOST_SESSION_MS, MUST, UNHEARD_OF, case, code_name
+from groupproof.harness.cases.client.client_case_builders import GHOST_SESSION_MS, UNHEARD_OF, case, code_name
 from groupproof.harness.judging.case_checkers.commit_reactions import commit_fails, commit_is_reported, commit_succeeds
 from groupproof.harness.judging.case_checkers.discovery import rediscovers
 from groupproof.harness.judging.case_checkers.fields import commits_carry_membership
@@ -71,8 +71,6 @@ def _raised(code: int, title: str, *, requirement: str = "CLIENT-69") -> Case:
         _failing(code),
         is_struck("error", "m0", _COMMIT, requirement=requirement),
         commit_fails("m0", after="commit", requirement=requirement),
-        needs=["commit"],
-        level=MUST,
     )
 
 
@@ -86,8 +84,6 @@ def _retried(code: int, title: str, *more: str) -> Case:
         is_struck("error", "m0", _COMMIT, requirement="CLIENT-69"),
         commit_succeeds("m0", after="commit", requirement="CLIENT-69"),
         *rediscovery,
-        needs=["commit"],
-        level=MUST,
     )
 
 
@@ -101,8 +97,6 @@ def _refused(code: int, title: str, identity: Identity) -> Case:
         is_struck("error", "m0", _COMMIT, requirement="CLIENT-67"),
         commit_fails("m0", after="commit", requirement="CLIENT-67"),
         rejoins("m0", after="error", requirement="CLIENT-76", identity=identity),
-        needs=["commit"],
-        level=MUST,
     )
 
 
@@ -139,8 +133,6 @@ CASES: tuple[Case, ...] = (
         commit_fails("m0", after="commit", requirement="CLIENT-68"),
         rejoins("m0", after="error", requirement="CLIENT-65", within_ms=9_000),
         recovers("m0", after="error", requirement="CLIENT-76"),
-        needs=["commit"],
-        level=MUST,
     ),
     case(
         "commit/unknown-topic-or-partition",
@@ -149,8 +141,6 @@ CASES: tuple[Case, ...] = (
         _failing(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, _again()),
         is_struck("error", "m0", _COMMIT, requirement="CLIENT-69"),
         commit_is_reported("m0", after="commit", requirement="CLIENT-69"),
-        needs=["commit"],
-        level=MUST,
     ),
     case(
         "commit/codes-of-other-requests",
@@ -158,8 +148,6 @@ CASES: tuple[Case, ...] = (
         ("CLIENT-69",),
         plan(subject(), *joined("m0"), *(step for name, code in _ALIEN.items() for step in _struck(name, code)), passing(300)),
         *(commit_fails("m0", after=name, requirement="CLIENT-69") for name in _ALIEN),
-        needs=["commit"],
-        level=MUST,
     ),
     case(
         "commit/membership",
@@ -176,7 +164,5 @@ CASES: tuple[Case, ...] = (
         ),
         commits_carry_membership("m0", after="commit"),
         commit_succeeds("m0", after="commit", requirement="COMMIT-06", failing=Verdict.FAILED),
-        needs=["commit"],
-        level=MUST,
     ),
 )

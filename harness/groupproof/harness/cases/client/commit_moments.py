@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupproof.harness.cases.client.client_case_builders import GHOST_SESSION_MS, MUST, UNHEARD_OF, case, code_name
+from groupproof.harness.cases.client.client_case_builders import GHOST_SESSION_MS, UNHEARD_OF, case, code_name
 from groupproof.harness.judging.case_checkers.commit_reactions import (
     commit_fails,
     commit_is_reported,
@@ -62,8 +62,6 @@ def _error_case(code: int, title: str) -> Case:
         ("CLIENT-69",),
         _async(code),
         commit_is_reported("m0", after="commit", requirement="CLIENT-69"),
-        needs=["commit", "commit-async"],
-        level=MUST,
     )
 
 
@@ -74,8 +72,6 @@ def _fails(code: int, title: str, requirement: str) -> Case:
         (requirement,),
         _async(code),
         commit_fails("m0", after="commit", requirement=requirement),
-        needs=["commit", "commit-async"],
-        level=MUST,
     )
 
 
@@ -106,8 +102,6 @@ _AUTOMATIC: tuple[Case, ...] = (
         ),
         commits_by_itself("m0", after="consumed", requirement="CLIENT-62", within_ms=6_500),
         commit_reaches_coordinator("m0", after="consumed", requirement="CLIENT-66"),
-        needs=["auto-commit"],
-        level=MUST,
     ),
     case(
         "commit/auto-before-rejoin",
@@ -119,9 +113,7 @@ _AUTOMATIC: tuple[Case, ...] = (
             [*joined("m0"), consumed("m0"), passing(500), mark("newcomer"), *start("a0"), stable("m0", "a0", after="newcomer")],
         ),
         commits_before_joining("m0", after="newcomer", requirement="CLIENT-62"),
-        needs=["auto-commit"],
         spares=["auto_commit_interval_ms"],
-        level=MUST,
     ),
     case(
         "commit/auto-at-close",
@@ -132,9 +124,7 @@ _AUTOMATIC: tuple[Case, ...] = (
             [*joined("m0"), consumed("m0"), passing(500), mark("close"), close("m0"), passing(300)],
         ),
         commits_by_itself("m0", after="close", requirement="COMMIT-23", within_ms=0, absent=Verdict.NON_STRICT),
-        needs=["auto-commit"],
         spares=["auto_commit_interval_ms"],
-        level=MUST,
     ),
 )
 
@@ -157,8 +147,6 @@ _REBALANCE: tuple[Case, ...] = (
         ),
         commit_succeeds("m0", after="newcomer", requirement="COMMIT-08"),
         rejoins("m0", after="handing over", requirement="CLIENT-46"),
-        needs=["on-revoked", "commit"],
-        level=MUST,
     ),
     case(
         "commit/after-the-group-forgot",
@@ -175,8 +163,6 @@ _REBALANCE: tuple[Case, ...] = (
             passing(300),
         ),
         commit_fails("m0", after="commit", requirement="CLIENT-67"),
-        needs=["commit"],
-        level=MUST,
     ),
 )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from groupproof.harness.cases.client.client_case_builders import GHOST_SESSION_MS, MUST, SHOULD, case
+from groupproof.harness.cases.client.client_case_builders import GHOST_SESSION_MS, SHOULD, case
 from groupproof.harness.judging.case_checkers.app_polls import hears_nothing_fatal
 from groupproof.harness.judging.case_checkers.commit_reactions import commit_is_reported
 from groupproof.harness.judging.case_checkers.reactions import is_struck, recovers, rejoins
@@ -76,8 +76,6 @@ def _of_a_zombie(mode: str, name: str, title: str, *needs: str) -> Case:
         repeats_no_refused_commit("m0", after="commit"),
         commit_is_reported("m0", after="commit", requirement="CLIENT-67"),
         recovers("m0", after="commit", requirement="CLIENT-55"),
-        needs=["commit", *needs],
-        level=MUST,
     )
 
 
@@ -98,8 +96,6 @@ def _refused_each_time(code: int, name: str, title: str, requirement: str, **set
         ),
         is_struck("refused", "m0", _COMMIT, requirement=requirement),
         gives_refused_commits_up("m0", after="commit", requirement=requirement),
-        needs=["commit"],
-        level=MUST,
     )
 
 
@@ -147,8 +143,6 @@ CASES: tuple[Case, ...] = (
         recovers("m0", after="newcomer", requirement="CLIENT-76"),
         pauses_between_commits("m0", after="refused"),
         hears_nothing_fatal("m0", after="refused", requirement="CLIENT-76"),
-        needs=["auto-commit"],
-        level=MUST,
     ),
     case(
         "commit/auto-only-grows",
@@ -164,8 +158,6 @@ CASES: tuple[Case, ...] = (
             passing(1_500),
         ),
         commits_never_go_back("m0", after="begun"),
-        needs=["auto-commit"],
-        level=MUST,
     ),
     case(
         "cooperative/commits-until-handed-over",
@@ -178,8 +170,6 @@ CASES: tuple[Case, ...] = (
             topics={"t": 4},
         ),
         commits_nothing_handed_over("m0", after="newcomer"),
-        needs=["cooperative", "auto-commit"],
-        level=MUST,
     ),
     case(
         "join/rejoin-rebalance-in-progress",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from groupproof.harness.cases.client.client_case_builders import GHOST_SESSION_MS, MUST, case
+from groupproof.harness.cases.client.client_case_builders import GHOST_SESSION_MS, case
 from groupproof.harness.judging.case_checkers.leader_assignment import holds_partitions
 from groupproof.harness.judging.case_checkers.partition_owner import claims_nothing, keeps_partitions, names_owned_partitions, tells_no_revocation
 from groupproof.harness.judging.case_checkers.reactions import Identity, ignores_stale_refusal, is_struck, recovers, rejoins
@@ -53,8 +53,6 @@ CASES: tuple[Case, ...] = (
         keeps_partitions("m0", 2, after="newcomer", requirement="ASSIGN-06"),
         recovers("m1", after="newcomer", requirement="ASSIGN-09"),
         holds_partitions("m1", 2, after="newcomer", requirement="ASSIGN-09"),
-        needs=["cooperative"],
-        level=MUST,
     ),
     case(
         "cooperative/rebalance-without-change",
@@ -71,8 +69,6 @@ CASES: tuple[Case, ...] = (
         rejoins("m0", after="rebalance", requirement="CLIENT-46"),
         names_owned_partitions("m0", after="rebalance", requirement="ASSIGN-09"),
         _keeps_all(after="rebalance"),
-        needs=["cooperative"],
-        level=MUST,
     ),
     case(
         "cooperative/sync-overtaken",
@@ -92,8 +88,6 @@ CASES: tuple[Case, ...] = (
         rejoins("m0", after="error", requirement="CLIENT-32"),
         names_owned_partitions("m0", after="error", requirement="ASSIGN-09"),
         _keeps_all(after="error"),
-        needs=["cooperative"],
-        level=MUST,
     ),
     case(
         "cooperative/commit-refused-while-joining",
@@ -114,8 +108,6 @@ CASES: tuple[Case, ...] = (
         ),
         recovers("m0", after="slow", requirement="CLIENT-11"),
         ignores_stale_refusal("m0", fault="refused", join="slow"),
-        needs=["cooperative", "commit", "commit-async"],
-        level=MUST,
     ),
     case(
         "cooperative/unknown-member-id",
@@ -133,7 +125,5 @@ CASES: tuple[Case, ...] = (
         rejoins("m0", after="error", requirement="CLIENT-48", identity=Identity.EMPTY),
         claims_nothing("m0", after="error", requirement="ASSIGN-09"),
         recovers("m0", after="error", requirement="CLIENT-48"),
-        needs=["cooperative"],
-        level=MUST,
     ),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from groupproof.harness.cases.client.client_case_builders import GROUP, MUST, UNHEARD_OF, case, code_name
+from groupproof.harness.cases.client.client_case_builders import GROUP, UNHEARD_OF, case, code_name
 from groupproof.harness.judging.case_checkers.discovery import rediscovers
 from groupproof.harness.judging.case_checkers.fields import fetches_only_assigned, starts_at, where_version
 from groupproof.harness.judging.case_checkers.offset_fetch import goes_on_reading, unless_asked_twice
@@ -78,7 +78,7 @@ def _continues(*, or_not: bool = False, means_nothing_once: bool = False) -> Jud
 
 def _case(code: int, title: str, made: Plan, *judges: Judge) -> Case:
     struck = is_struck("error", "m0", _FETCH, requirement="CLIENT-79", within_ms=12_000)
-    return case(f"fetch/{code_name(code)}", title, ("CLIENT-79",), made, struck, *judges, level=MUST)
+    return case(f"fetch/{code_name(code)}", title, ("CLIENT-79",), made, struck, *judges)
 
 
 def _retried(code: int, title: str, *more: Judge, made: Plan | None = None) -> Case:
@@ -146,7 +146,6 @@ CASES: tuple[Case, ...] = (
         after_commits(start("m0"), consumed("m0", go_on=True), passing(500)),
         _continues(),
         fetches_only_assigned("m0"),
-        level=MUST,
     ),
     case(
         "fetch/nothing-committed",
@@ -154,6 +153,5 @@ CASES: tuple[Case, ...] = (
         ("CLIENT-79",),
         plan(subject(), *joined("m0"), passing(500), topics={"t": 1}),
         starts_at("m0", {("t", 0): 0}, requirement="CLIENT-79"),
-        level=MUST,
     ),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupproof.harness.cases.client.client_case_builders import GROUP, MUST, SHOULD, UNHEARD_OF, case, code_name
+from groupproof.harness.cases.client.client_case_builders import GROUP, SHOULD, UNHEARD_OF, case, code_name
 from groupproof.harness.judging.case_checkers.discovery import finds_by_its_group, looks_up_once, looks_up_one_at_a_time, spaces_lookups
 from groupproof.harness.judging.case_checkers.reactions import Identity, is_struck, recovers, rejoins, retries, surfaces, survives
 from groupproof.harness.model.case import Case
@@ -32,7 +32,6 @@ def _retried(code: int, title: str) -> Case:
         retries("m0", _FIND, after="error", requirement="CLIENT-06"),
         recovers("m0", after="error", requirement="CLIENT-06"),
         looks_up_one_at_a_time("m0"),
-        level=MUST,
     )
 
 
@@ -45,7 +44,6 @@ def _error_case(code: int, title: str) -> Case:
         plan(subject(), [answers("error", _FIND, code, count=2), *start("m0"), delivered("error"), event("m0", "error", after="error", go_on=True)]),
         is_struck("error", "m0", _FIND, requirement="CLIENT-06"),
         surfaces("m0", after="error", requirement="CLIENT-06"),
-        level=MUST,
     )
 
 
@@ -67,7 +65,6 @@ CASES: tuple[Case, ...] = (
         ),
         is_struck("error", "m0", _FIND, requirement="CLIENT-06"),
         survives("m0", after="error", requirement="CLIENT-06"),
-        level=MUST,
     ),
     case(
         "find/waits-between-lookups",
@@ -86,7 +83,6 @@ CASES: tuple[Case, ...] = (
         finds_by_its_group("m0", GROUP),
         looks_up_one_at_a_time("m0"),
         recovers("m0", after="late", requirement="FIND-01"),
-        level=MUST,
     ),
     case(
         "find/known-through-a-rebalance",
@@ -101,6 +97,5 @@ CASES: tuple[Case, ...] = (
         ),
         rejoins("m0", after="rebalance", requirement="HB-58", identity=Identity.KEPT),
         looks_up_once("m0", after="rebalance"),
-        level=MUST,
     ),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupproof.harness.cases.client.client_case_builders import GHOST_SESSION_MS, MUST, SHOULD, UNHEARD_OF, case, code_name
+from groupproof.harness.cases.client.client_case_builders import GHOST_SESSION_MS, UNHEARD_OF, case, code_name
 from groupproof.harness.judging.case_checkers.discovery import rediscovers
 from groupproof.harness.judging.case_checkers.heartbeats import heartbeats_go_on
 from groupproof.harness.judging.case_checkers.partition_owner import revokes_before_joining
@@ -67,7 +67,6 @@ def _rejoins(code: int, title: str, *requirements: str, identity: Identity = Ide
         is_struck("error", "m0", _BEAT, requirement="CLIENT-30"),
         rejoins("m0", after="error", requirement=requirements[0], identity=identity),
         recovers("m0", after="error", requirement=requirements[-1]),
-        level=MUST,
     )
 
 
@@ -80,7 +79,6 @@ def _stays(code: int, title: str) -> Case:
         is_struck("error", "m0", _BEAT, requirement="CLIENT-30"),
         rediscovers("m0", after="error", requirement="CLIENT-04", api=_BEAT),
         keeps_membership("m0", after="error", requirement="CLIENT-49"),
-        level=MUST,
     )
 
 
@@ -92,7 +90,6 @@ def _odd(code: int, title: str) -> Case:
         _kept(code),
         survives("m0", after="error", requirement="CLIENT-40"),
         keeps_membership("m0", after="error", requirement="CLIENT-50", or_tells=True),
-        level=MUST,
     )
 
 
@@ -128,7 +125,6 @@ _ERRORS: tuple[Case, ...] = (
         ),
         survives("m0", after=next(iter(_ALIEN)), requirement="CLIENT-40"),
         keeps_membership("m0", after=next(iter(_ALIEN)), requirement="CLIENT-50", or_tells=True),
-        level=MUST,
     ),
     case(
         "heartbeat/group-authorization-failed",
@@ -137,7 +133,6 @@ _ERRORS: tuple[Case, ...] = (
         _kept(ErrorCode.GROUP_AUTHORIZATION_FAILED),
         surfaces("m0", after="error", requirement="CLIENT-50", tried_again=_BEAT),
         keeps_membership("m0", after="error", requirement="CLIENT-50", or_tells=True),
-        level=SHOULD,
     ),
 )
 
@@ -155,7 +150,6 @@ _COURSE: tuple[Case, ...] = (
         _going_on(after="stable"),
         keeps_membership("m0", after="stable", requirement="CLIENT-40", within_ms=3_000),
         spares=["metadata_max_age_ms"],
-        level=MUST,
     ),
     case(
         "heartbeat/application-busy",
@@ -168,8 +162,6 @@ _COURSE: tuple[Case, ...] = (
         # Until KIP-62 the Java client (0.10.0) sent its heartbeats from poll: who bounds no poll by a deadline of its own may do so.
         _going_on(after="busy", unasked="poll-deadline"),
         keeps_membership("m0", after="busy", requirement="CLIENT-40", within_ms=4_500),
-        needs=["pause"],
-        level=MUST,
     ),
     case(
         "heartbeat/empty-assignment",
@@ -183,7 +175,6 @@ _COURSE: tuple[Case, ...] = (
         ),
         _going_on(after="stable"),
         keeps_membership("m0", after="stable", requirement="CLIENT-81", within_ms=4_000),
-        level=MUST,
     ),
     case(
         "heartbeat/while-handing-over",
@@ -197,8 +188,6 @@ _COURSE: tuple[Case, ...] = (
         heartbeats_go_on("m0", after="newcomer", requirement="CLIENT-44"),
         rejoins("m0", after="newcomer", requirement="CLIENT-46", within_ms=9_000),
         revokes_before_joining("m0", after="newcomer"),
-        needs=["on-revoked"],
-        level=MUST,
     ),
     case(
         "heartbeat/told-again-and-again",
@@ -215,7 +204,6 @@ _COURSE: tuple[Case, ...] = (
             stable("m0", after="rejoined", go_on=True),
         ),
         rejoins("m0", after="error", requirement="CLIENT-46"),
-        level=MUST,
     ),
     case(
         "heartbeat/thrown-out",
@@ -234,7 +222,6 @@ _COURSE: tuple[Case, ...] = (
         recovers("m0", after="awake", requirement="CLIENT-55"),
         isolated=True,
         insists=["session_timeout_ms"],
-        level=MUST,
     ),
 )
 

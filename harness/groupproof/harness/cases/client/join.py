@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupproof.harness.cases.client.client_case_builders import GHOST_SESSION_MS, GROUP, MUST, SHOULD, UNHEARD_OF, case, code_name
+from groupproof.harness.cases.client.client_case_builders import GHOST_SESSION_MS, GROUP, UNHEARD_OF, case, code_name
 from groupproof.harness.judging.case_checkers.discovery import finds_by_its_group, rediscovers
 from groupproof.harness.judging.case_checkers.fields import (
     joins_once,
@@ -82,7 +82,6 @@ def _retried_first(code: int, title: str, requirement: str, *more: Judge) -> Cas
         retries("m0", _JOIN, after="error", requirement=requirement),
         recovers("m0", after="error", requirement=requirement),
         *more,
-        level=MUST,
     )
 
 
@@ -96,7 +95,6 @@ def _retried_again(code: int, title: str, requirement: str, *more: Judge) -> Cas
         rejoins("m0", after="error", requirement="CLIENT-10"),
         recovers("m0", after="error", requirement=requirement),
         *more,
-        level=MUST,
     )
 
 
@@ -112,7 +110,6 @@ def _error_case(code: int, title: str, requirement: str) -> Case:
         is_struck("error", "m0", _JOIN, requirement="CLIENT-10"),
         surfaces("m0", after="error", requirement=requirement),
         survives("m0", after="error", requirement="CLIENT-21"),
-        level=MUST,
     )
 
 
@@ -150,7 +147,6 @@ _ERRORS: tuple[Case, ...] = (
         is_struck("error", "m0", _JOIN, requirement="CLIENT-46"),
         rejoins("m0", after="error", requirement="CLIENT-14", identity=Identity.EMPTY),
         recovers("m0", after="error", requirement="CLIENT-14"),
-        level=MUST,
     ),
     case(
         "join/rebalance-in-progress",
@@ -159,7 +155,6 @@ _ERRORS: tuple[Case, ...] = (
         _again(ErrorCode.REBALANCE_IN_PROGRESS, within_ms=7_000),
         survives("m0", after="error", requirement="CLIENT-21"),
         rejoins("m0", after="error", requirement="CLIENT-10", or_tells=True),
-        level=MUST,
     ),
     case(
         "join/illegal-generation",
@@ -168,7 +163,6 @@ _ERRORS: tuple[Case, ...] = (
         _again(ErrorCode.ILLEGAL_GENERATION, within_ms=7_000),
         survives("m0", after="error", requirement="CLIENT-21"),
         rejoins("m0", after="error", requirement="CLIENT-21", or_tells=True),
-        level=MUST,
     ),
     case(
         "join/unheard-of-error",
@@ -183,7 +177,6 @@ _ERRORS: tuple[Case, ...] = (
         ),
         is_struck("error", "m0", _JOIN, requirement="CLIENT-10"),
         surfaces("m0", after="error", requirement="CLIENT-21"),
-        level=MUST,
     ),
     case(
         "join/loading-for-a-while",
@@ -201,7 +194,6 @@ _ERRORS: tuple[Case, ...] = (
         ),
         retries("m0", _JOIN, after="error", requirement="CLIENT-15"),
         recovers("m0", after="loaded", requirement="CLIENT-15"),
-        level=MUST,
     ),
 )
 
@@ -217,7 +209,6 @@ _REFUSED: tuple[Case, ...] = (
         ),
         surfaces("m0", after="refused", requirement="CLIENT-17", within_ms=9_000, refusals=(ErrorCode.INCONSISTENT_GROUP_PROTOCOL,)),
         survives("m0", after="refused", requirement="CLIENT-21"),
-        level=MUST,
     ),
     case(
         "join/invalid-session-timeout",
@@ -231,7 +222,6 @@ _REFUSED: tuple[Case, ...] = (
         surfaces("m0", after="refused", requirement="CLIENT-17", within_ms=9_000, refusals=(ErrorCode.INVALID_SESSION_TIMEOUT,)),
         survives("m0", after="refused", requirement="CLIENT-21"),
         insists=["session_timeout_ms"],
-        level=MUST,
     ),
     case(
         "join/group-max-size-reached",
@@ -244,7 +234,6 @@ _REFUSED: tuple[Case, ...] = (
             coordinator={"group.max.size": 1},
         ),
         surfaces("m0", after="refused", requirement="CLIENT-19", within_ms=9_000, refusals=(ErrorCode.GROUP_MAX_SIZE_REACHED,)),
-        level=MUST,
     ),
 )
 
@@ -256,7 +245,6 @@ _COURSE: tuple[Case, ...] = (
         plan(subject(), joined("m0")),
         keeps_id_handed_out("m0"),
         syncs_after_join("m0", 6_000),
-        level=MUST,
     ),
     case(
         "join/timeouts",
@@ -265,7 +253,6 @@ _COURSE: tuple[Case, ...] = (
         plan(subject(session_timeout_ms=5_000, max_poll_interval_ms=21_000), joined("m0")),
         joins_with_timeouts("m0", session_ms=5_000, rebalance_ms=21_000),
         insists=["session_timeout_ms"],
-        level=SHOULD,
     ),
     case(
         "join/subscription",
@@ -275,7 +262,6 @@ _COURSE: tuple[Case, ...] = (
         lists_protocols("m0", ("roundrobin", "range")),
         subscribes_to("m0", ("t", "u"), requirement="ASSIGN-10"),
         finds_by_its_group("m0", GROUP),
-        level=MUST,
     ),
     case(
         "join/waits-while-parked",
@@ -294,7 +280,6 @@ _COURSE: tuple[Case, ...] = (
         joins_once("m0", after="parked", requirement="CLIENT-22"),
         recovers("m0", after="parked", requirement="CLIENT-22"),
         follower_assigns_nothing("m0"),
-        level=MUST,
     ),
     case(
         "join/protocol-of-the-group",
@@ -303,7 +288,6 @@ _COURSE: tuple[Case, ...] = (
         plan(company(assignors=["range"]), subject(assignors=["roundrobin", "range"]), joined("a0", "m0")),
         syncs_protocol_agreed("m0", "range"),
         syncs_after_join("m0", 6_000),
-        level=MUST,
     ),
     case(
         "join/late-answer",
@@ -312,7 +296,6 @@ _COURSE: tuple[Case, ...] = (
         plan(subject(), holds("late", _JOIN, ms=2_000, error=0), *start("m0"), delivered("late"), stable("m0")),
         recovers("m0", after="late", requirement="CLIENT-22"),
         joins_once("m0", after="late", requirement="CLIENT-22"),
-        level=MUST,
     ),
 )
 

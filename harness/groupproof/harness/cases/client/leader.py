@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from groupproof.harness.cases.client.client_case_builders import MUST, case
+from groupproof.harness.cases.client.client_case_builders import case
 from groupproof.harness.judging.case_checkers.leader_assignment import assigns_everything
 from groupproof.harness.judging.case_checkers.leader_duties import hands_over_in_two_steps, leaves_nobody_out, or_left, syncs_as_leader
 from groupproof.harness.model.case import Case
@@ -47,7 +47,6 @@ def _leading(name: str, title: str, peer: Member) -> Case:
                 assigns_everything("m0", _TOPICS, after="newcomer", requirement="ASSIGN-09"),
             )
         ),
-        level=MUST,
     )
 
 
@@ -82,7 +81,5 @@ CASES: tuple[Case, ...] = (
         ),
         syncs_as_leader("m0", members=2, after="newcomer"),
         hands_over_in_two_steps("m0"),
-        needs=["cooperative"],
-        level=MUST,
     ),
 )

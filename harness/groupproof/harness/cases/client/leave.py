@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupproof.harness.cases.client.client_case_builders import GHOST_SESSION_MS, MUST, SHOULD, UNHEARD_OF, case, code_name
+from groupproof.harness.cases.client.client_case_builders import GHOST_SESSION_MS, UNHEARD_OF, case, code_name
 from groupproof.harness.judging.case_checkers.leave_group import closes, leaves, leaves_once, sends_none, syncs_no_more
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.plan_builders import (
@@ -49,7 +49,6 @@ def _failing(code: int, title: str) -> Case:
         ),
         leaves_once("m0", after="close", once="CLIENT-80"),
         closes("m0", after="close"),
-        level=SHOULD,
     )
 
 
@@ -74,7 +73,6 @@ _PHASES: tuple[Case, ...] = (
         ),
         leaves("m0", after="close", requirement="CLIENT-73"),
         closes("m0", after="close"),
-        level=SHOULD,
     ),
     case(
         "leave/unsubscribe",
@@ -93,7 +91,6 @@ _PHASES: tuple[Case, ...] = (
         ),
         leaves("m0", after="unsubscribe", requirement="CLIENT-73"),
         sends_none("m0", Api.HEARTBEAT, after="left", requirement="LEAVE-55", gravity=Verdict.INFORMATIONAL, grace_ms=1_000),
-        level=SHOULD,
     ),
     case(
         "leave/close-before-joined",
@@ -115,7 +112,6 @@ _PHASES: tuple[Case, ...] = (
         syncs_no_more("m0", after="close"),
         leaves("m0", after="close", requirement="CLIENT-73", whole=True),
         closes("m0", after="close"),
-        level=MUST,
     ),
     case(
         "leave/close-before-synced",
@@ -135,7 +131,6 @@ _PHASES: tuple[Case, ...] = (
         ),
         leaves("m0", after="close", requirement="CLIENT-73", whole=True),
         closes("m0", after="close", within_ms=7_000),
-        level=SHOULD,
     ),
     case(
         "leave/close-between-join-and-sync",
@@ -155,7 +150,6 @@ _PHASES: tuple[Case, ...] = (
         ),
         syncs_no_more("m0", after="close"),
         leaves("m0", after="close", requirement="CLIENT-73", whole=True),
-        level=MUST,
     ),
     case(
         "leave/unsubscribe-before-joined",
@@ -177,7 +171,6 @@ _PHASES: tuple[Case, ...] = (
         ),
         syncs_no_more("m0", after="unsubscribe", unsubscribes=True),
         leaves("m0", after="unsubscribe", requirement="CLIENT-73", whole=True),
-        level=MUST,
     ),
     case(
         "leave/close-while-heartbeating",
@@ -197,7 +190,6 @@ _PHASES: tuple[Case, ...] = (
         ),
         leaves("m0", after="close", requirement="CLIENT-73", whole=True),
         closes("m0", after="close", within_ms=6_000),
-        level=SHOULD,
     ),
     case(
         "leave/close-in-a-rebalance",
@@ -217,7 +209,6 @@ _PHASES: tuple[Case, ...] = (
         ),
         leaves("m0", after="close", requirement="CLIENT-73", whole=True),
         closes("m0", after="close", within_ms=7_000),
-        level=SHOULD,
     ),
 )
 

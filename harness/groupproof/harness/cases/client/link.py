@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from groupproof.harness.cases.client.client_case_builders import GHOST_SESSION_MS, MUST, SHOULD, case
+from groupproof.harness.cases.client.client_case_builders import GHOST_SESSION_MS, case
 from groupproof.harness.cases.client.fetch import COMMITTED, after_commits
 from groupproof.harness.judging.case_checkers.commit_reactions import commit_is_reported, commit_succeeds
 from groupproof.harness.judging.case_checkers.fields import joins_once, starts_at
@@ -78,7 +78,6 @@ _CUT: tuple[Case, ...] = (
         _coming(_lost(Api.FIND_COORDINATOR)),
         retries("m0", Api.FIND_COORDINATOR, after=_FAULT, requirement="CLIENT-06"),
         recovers("m0", after=_FAULT, requirement="CLIENT-05"),
-        level=MUST,
     ),
     case(
         "link/cut-join",
@@ -87,7 +86,6 @@ _CUT: tuple[Case, ...] = (
         _coming(_lost(Api.JOIN_GROUP, error=0)),
         rejoins("m0", after=_FAULT, requirement="CLIENT-10"),
         recovers("m0", after=_FAULT, requirement="CLIENT-05"),
-        level=MUST,
     ),
     case(
         "link/cut-sync",
@@ -96,7 +94,6 @@ _CUT: tuple[Case, ...] = (
         _coming(_lost(Api.SYNC_GROUP)),
         rejoins("m0", after=_FAULT, requirement="CLIENT-10", or_syncs=True),
         recovers("m0", after=_FAULT, requirement="CLIENT-31"),
-        level=MUST,
     ),
     case(
         "link/cut-heartbeat",
@@ -105,7 +102,6 @@ _CUT: tuple[Case, ...] = (
         # One broker: of two, chance would say whether a Fetch is under way as the Heartbeat is lost (kafkajs reads from each, and heartbeats between two reads).
         replace(_staying(_lost(Api.HEARTBEAT), delivered(_FAULT), _next_heartbeat(), passing(700)), brokers=1),
         keeps_membership("m0", after=_FAULT, requirement="CLIENT-05"),
-        level=MUST,
     ),
     case(
         "link/cut-commit",
@@ -114,8 +110,6 @@ _CUT: tuple[Case, ...] = (
         _staying(_lost(Api.OFFSET_COMMIT), mark("commit"), commit("m0", ("t", 0, 5)), _next_heartbeat(), passing(700)),
         commit_is_reported("m0", after="commit", requirement="CLIENT-69"),
         keeps_membership("m0", after=_FAULT, requirement="CLIENT-05"),
-        needs=["commit"],
-        level=MUST,
     ),
     case(
         "link/cut-fetch",
@@ -126,7 +120,6 @@ _CUT: tuple[Case, ...] = (
         ),
         retries("m0", Api.OFFSET_FETCH, after=_FAULT, requirement="CLIENT-79"),
         starts_at("m0", COMMITTED, requirement="CLIENT-79"),
-        level=MUST,
     ),
     case(
         "link/cut-leave",
@@ -135,7 +128,6 @@ _CUT: tuple[Case, ...] = (
         _staying(_lost(Api.LEAVE_GROUP), mark("close"), close("m0", wait=False), event("m0", "shutdown_complete", after="close", go_on=True)),
         leaves("m0", after="close", requirement="CLIENT-73", whole=True),
         closes("m0", after="close"),
-        level=SHOULD,
     ),
 )
 
@@ -147,7 +139,6 @@ _RESET: tuple[Case, ...] = (
         _coming(_reset(Api.FIND_COORDINATOR)),
         retries("m0", Api.FIND_COORDINATOR, after=_FAULT, requirement="CLIENT-06"),
         recovers("m0", after=_FAULT, requirement="CLIENT-05"),
-        level=MUST,
     ),
     case(
         "link/reset-leave",
@@ -156,7 +147,6 @@ _RESET: tuple[Case, ...] = (
         _staying(_reset(Api.LEAVE_GROUP), mark("close"), close("m0", wait=False), event("m0", "shutdown_complete", after="close", go_on=True)),
         leaves("m0", after="close", requirement="CLIENT-73", whole=True),
         closes("m0", after="close"),
-        level=SHOULD,
     ),
     case(
         "link/reset-join",
@@ -165,7 +155,6 @@ _RESET: tuple[Case, ...] = (
         _coming(_reset(Api.JOIN_GROUP)),
         retries("m0", Api.JOIN_GROUP, after=_FAULT, requirement="CLIENT-05"),
         recovers("m0", after=_FAULT, requirement="CLIENT-05"),
-        level=MUST,
     ),
     case(
         "link/reset-sync",
@@ -174,7 +163,6 @@ _RESET: tuple[Case, ...] = (
         _coming(_reset(Api.SYNC_GROUP)),
         rejoins("m0", after=_FAULT, requirement="CLIENT-10", or_syncs=True),
         recovers("m0", after=_FAULT, requirement="CLIENT-31"),
-        level=MUST,
     ),
     case(
         "link/reset-heartbeat",
@@ -182,7 +170,6 @@ _RESET: tuple[Case, ...] = (
         ("CLIENT-05",),
         _staying(_reset(Api.HEARTBEAT), delivered(_FAULT), requested("m0", Api.HEARTBEAT, after=_FAULT, go_on=True), passing(700)),
         keeps_membership("m0", after=_FAULT, requirement="CLIENT-05"),
-        level=MUST,
     ),
     case(
         "link/reset-commit",
@@ -191,8 +178,6 @@ _RESET: tuple[Case, ...] = (
         _staying(_reset(Api.OFFSET_COMMIT), mark("commit"), commit("m0", ("t", 0, 5)), _next_heartbeat(), passing(700)),
         commit_succeeds("m0", after="commit", requirement="CLIENT-69"),
         keeps_membership("m0", after=_FAULT, requirement="CLIENT-05"),
-        needs=["commit"],
-        level=MUST,
     ),
     case(
         "link/reset-fetch",
@@ -207,7 +192,6 @@ _RESET: tuple[Case, ...] = (
         ),
         retries("m0", Api.OFFSET_FETCH, after=_FAULT, requirement="CLIENT-79"),
         starts_at("m0", COMMITTED, requirement="CLIENT-79"),
-        level=MUST,
     ),
     case(
         "link/reset-in-a-rebalance",
@@ -225,7 +209,6 @@ _RESET: tuple[Case, ...] = (
         ),
         rejoins("m0", after=_FAULT, requirement="CLIENT-10"),
         recovers("m0", after=_FAULT, requirement="CLIENT-05"),
-        level=MUST,
     ),
 )
 
@@ -241,7 +224,6 @@ _LATE: tuple[Case, ...] = (
         # What is left of the session when the answer has come is less.
         keeps_membership("m0", after=_FAULT, requirement="CLIENT-40", within_ms=1_500),
         sends_none("m0", Api.JOIN_GROUP, after=_FAULT, requirement="CLIENT-40", gravity=Verdict.NON_STRICT),
-        level=MUST,
     ),
     case(
         "link/late-commit",
@@ -249,8 +231,6 @@ _LATE: tuple[Case, ...] = (
         ("CLIENT-69",),
         _staying(holds(_FAULT, Api.OFFSET_COMMIT, ms=1_800), mark("commit"), commit("m0", ("t", 0, 5)), passing(300)),
         commit_succeeds("m0", after="commit", requirement="CLIENT-69"),
-        needs=["commit"],
-        level=MUST,
     ),
     case(
         "link/late-fetch",
@@ -264,7 +244,6 @@ _LATE: tuple[Case, ...] = (
             passing(300),
         ),
         starts_at("m0", COMMITTED, requirement="CLIENT-79"),
-        level=MUST,
     ),
     case(
         "link/late-rejoin",
@@ -282,7 +261,6 @@ _LATE: tuple[Case, ...] = (
         ),
         joins_once("m0", after=_FAULT, requirement="CLIENT-22"),
         recovers("m0", after=_FAULT, requirement="CLIENT-11"),
-        level=MUST,
     ),
     case(
         "link/late-leave",
@@ -296,7 +274,6 @@ _LATE: tuple[Case, ...] = (
         ),
         leaves("m0", after="close", requirement="CLIENT-73", whole=True),
         closes("m0", after="close"),
-        level=SHOULD,
     ),
 )
 
@@ -328,7 +305,6 @@ _SILENT: tuple[Case, ...] = (
         replace(_unheard(silences(_FAULT, Api.FIND_COORDINATOR), 12_000), brokers=1),
         retries("m0", Api.FIND_COORDINATOR, after=_FAULT, requirement="CLIENT-06", within_ms=_TIMEOUT_MS + 5_000),
         recovers("m0", after=_FAULT, requirement="CLIENT-05"),
-        level=MUST,
     ),
     case(
         "link/silent-sync",
@@ -337,7 +313,6 @@ _SILENT: tuple[Case, ...] = (
         # A follower's SyncGroup may be parked for the rebalance timeout, so that a client may wait as long for its answer.
         _unheard(silences(_FAULT, Api.SYNC_GROUP), 20_000, max_poll_interval_ms=_POLL_MS),
         recovers("m0", after=_FAULT, requirement="CLIENT-31", within_ms=_POLL_MS + 12_000),
-        level=MUST,
     ),
     case(
         "link/silent-fetch",
@@ -353,7 +328,6 @@ _SILENT: tuple[Case, ...] = (
             request_timeout_ms=_TIMEOUT_MS,
         ),
         starts_at("m0", COMMITTED, requirement="CLIENT-79"),
-        level=MUST,
     ),
     case(
         "link/silent-heartbeat",
@@ -362,7 +336,6 @@ _SILENT: tuple[Case, ...] = (
         _silent(Api.HEARTBEAT, delivered(_FAULT), _back(), passing(500)),
         comes_back("m0", after=_FAULT, requirement="CLIENT-51"),
         sends_none("m0", Api.LEAVE_GROUP, after=_FAULT, requirement="CLIENT-51", gravity=Verdict.NON_STRICT),
-        level=MUST,
     ),
     case(
         "link/silent-commit",
@@ -371,8 +344,6 @@ _SILENT: tuple[Case, ...] = (
         _silent(Api.OFFSET_COMMIT, mark("commit"), commit("m0", ("t", 0, 5), within_ms=12_000), delivered(_FAULT), _back(), passing(500)),
         comes_back("m0", after=_FAULT, requirement="CLIENT-51"),
         commit_is_reported("m0", after="commit", requirement="CLIENT-69"),
-        needs=["commit"],
-        level=MUST,
     ),
 )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupproof.harness.cases.client.client_case_builders import GHOST_SESSION_MS, MUST, SHOULD, case
+from groupproof.harness.cases.client.client_case_builders import GHOST_SESSION_MS, case
 from groupproof.harness.cases.client.fetch import COMMITTED, after_commits
 from groupproof.harness.judging.case_checkers.commit_reactions import commit_is_reported, commit_succeeds
 from groupproof.harness.judging.case_checkers.discovery import goes_to_another
@@ -81,7 +81,6 @@ def _parked(name: str, title: str, made: Plan, api: Api) -> Case:
         made,
         goes_to_another("m0", api, after="moved", requirement="CLIENT-07"),
         recovers("m0", after="moved", requirement="CLIENT-07"),
-        level=MUST,
     )
 
 
@@ -102,7 +101,6 @@ _IDLE: tuple[Case, ...] = (
         goes_to_another("m0", Api.HEARTBEAT, after="moved", requirement="CLIENT-07"),
         keeps_membership("m0", after="moved", requirement="CLIENT-49"),
         tells_no_revocation("m0", after="moved", requirement="EMIG-04"),
-        level=MUST,
     ),
     case(
         "move/idle-state-lost",
@@ -114,7 +112,6 @@ _IDLE: tuple[Case, ...] = (
         ),
         goes_to_another("m0", Api.JOIN_GROUP, after="moved", requirement="CLIENT-07"),
         recovers("m0", after="moved", requirement="CLIENT-48"),
-        level=MUST,
     ),
     case(
         "move/there-and-back",
@@ -135,7 +132,6 @@ _IDLE: tuple[Case, ...] = (
         ),
         goes_to_another("m0", Api.HEARTBEAT, after="moved", requirement="CLIENT-07"),
         goes_to_another("m0", Api.HEARTBEAT, after="back", requirement="CLIENT-07"),
-        level=MUST,
     ),
     case(
         "move/two-members",
@@ -155,7 +151,6 @@ _IDLE: tuple[Case, ...] = (
         goes_to_another("m0", Api.HEARTBEAT, after="moved", requirement="CLIENT-07"),
         goes_to_another("m1", Api.HEARTBEAT, after="moved", requirement="CLIENT-07"),
         tells_no_revocation("m0", after="moved", requirement="EMIG-04"),
-        level=MUST,
     ),
 )
 
@@ -191,7 +186,6 @@ _BUSY: tuple[Case, ...] = (
         ),
         goes_to_another("m0", Api.JOIN_GROUP, after="moved", requirement="CLIENT-07"),
         recovers("m0", after="moved", requirement="CLIENT-34"),
-        level=MUST,
     ),
     case(
         "move/at-commit",
@@ -210,8 +204,6 @@ _BUSY: tuple[Case, ...] = (
         ),
         commit_succeeds("m0", after="commit", requirement="CLIENT-69"),
         goes_to_another("m0", Api.HEARTBEAT, after="moved", requirement="CLIENT-07"),
-        needs=["commit"],
-        level=MUST,
     ),
     case(
         "move/at-commit-state-lost",
@@ -229,8 +221,6 @@ _BUSY: tuple[Case, ...] = (
         ),
         commit_is_reported("m0", after="commit", requirement="CLIENT-69"),
         recovers("m0", after="moved", requirement="CLIENT-67"),
-        needs=["commit"],
-        level=MUST,
     ),
     case(
         "move/at-fetch",
@@ -245,7 +235,6 @@ _BUSY: tuple[Case, ...] = (
         ),
         goes_to_another("m0", Api.OFFSET_FETCH, after="moved", requirement="CLIENT-07"),
         starts_at("m0", COMMITTED, requirement="CLIENT-79"),
-        level=MUST,
     ),
     case(
         "move/at-leave",
@@ -262,7 +251,6 @@ _BUSY: tuple[Case, ...] = (
         ),
         leaves("m0", after="close", requirement="CLIENT-73", whole=True),
         closes("m0", after="close"),
-        level=SHOULD,
     ),
     case(
         "move/rejoin",
@@ -282,7 +270,6 @@ _BUSY: tuple[Case, ...] = (
         rejoins("m0", after="moved", requirement="CLIENT-10", identity=Identity.KEPT),
         goes_to_another("m0", Api.JOIN_GROUP, after="moved", requirement="CLIENT-16"),
         recovers("m0", after="moved", requirement="CLIENT-16"),
-        level=MUST,
     ),
 )
 

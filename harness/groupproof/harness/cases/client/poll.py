@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from groupproof.harness.cases.client.client_case_builders import MUST, case
+from groupproof.harness.cases.client.client_case_builders import case
 from groupproof.harness.judging.case_checkers.commit_reactions import commit_fails
 from groupproof.harness.judging.case_checkers.heartbeats import heartbeats_go_on, heartbeats_stop
 from groupproof.harness.judging.case_checkers.leader_assignment import holds_partitions
@@ -60,8 +60,7 @@ CASES: tuple[Case, ...] = (
         plan(_slow(), *joined("m0"), *_stopped(), passing(1_000), mark("again"), resume("m0"), stable("m0", after="again")),
         gives_its_place_up("m0", after="stopped", within_ms=_POLL_MS + _TICK_MS),
         recovers("m0", after="again", requirement="CLIENT-52"),
-        needs=["pause", "poll-deadline"],
-        level=MUST,
+        needs=["poll-deadline"],
     ),
     case(
         "poll/stopped-frees-partitions",
@@ -77,8 +76,7 @@ CASES: tuple[Case, ...] = (
         ),
         gives_its_place_up("m0", after="stopped", within_ms=_POLL_MS + _TICK_MS),
         holds_partitions("a0", 2, after="stopped", requirement="ASSIGN-11", whom="The other member"),
-        needs=["pause", "poll-deadline"],
-        level=MUST,
+        needs=["poll-deadline"],
     ),
     case(
         "poll/stopped-static",
@@ -87,8 +85,7 @@ CASES: tuple[Case, ...] = (
         plan(_slow(instance_id="i0"), *joined("m0"), mark("stopped"), *paused("m0", {"t": 2}), passing(_POLL_MS + _TICK_MS + 2_000)),
         sends_none("m0", Api.LEAVE_GROUP, after="stopped", requirement="STATIC-15", gravity=Verdict.NON_STRICT),
         heartbeats_stop("m0", after="stopped", requirement="CLIENT-52", within_ms=_POLL_MS + _TICK_MS),
-        needs=["pause", "poll-deadline", "static"],
-        level=MUST,
+        needs=["poll-deadline"],
     ),
     case(
         "poll/commit-after-leaving",
@@ -106,8 +103,7 @@ CASES: tuple[Case, ...] = (
             topics={"t": 4},
         ),
         commit_fails("m0", after="commit", requirement="CLIENT-67"),
-        needs=["pause", "poll-deadline", "commit"],
-        level=MUST,
+        needs=["poll-deadline"],
     ),
     case(
         "poll/long-but-in-time",
@@ -119,7 +115,5 @@ CASES: tuple[Case, ...] = (
         ),
         heartbeats_go_on("m0", after="busy", requirement="CLIENT-40", unasked="poll-deadline"),
         stays_in_time("m0", after="busy", interval_ms=5_000, requirement="CLIENT-52"),
-        needs=["pause"],
-        level=MUST,
     ),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupproof.harness.cases.client.client_case_builders import AMPLE_POLL_MS, MUST, case
+from groupproof.harness.cases.client.client_case_builders import AMPLE_POLL_MS, case
 from groupproof.harness.judging.case_checkers.fields import joins_when_topics_grow, subscribes_to, syncs_after_join
 from groupproof.harness.judging.case_checkers.leader_assignment import assigns_everything, holds_partitions
 from groupproof.harness.judging.case_checkers.partition_owner import revokes_before_joining
@@ -55,7 +55,6 @@ _MEMBERS: tuple[Case, ...] = (
         holds_partitions("m0", 2, after="newcomer", requirement="ASSIGN-09"),
         holds_partitions("m1", 2, after="newcomer", requirement="ASSIGN-09"),
         rejoins("m0", after="newcomer", requirement="HB-58", within_ms=18_000),
-        level=MUST,
     ),
     case(
         "rebalance/member-closes",
@@ -69,7 +68,6 @@ _MEMBERS: tuple[Case, ...] = (
         ),
         rejoins("m0", after="gone", requirement="CLIENT-46"),
         holds_partitions("m0", 4, after="gone", requirement="ASSIGN-11"),
-        level=MUST,
     ),
     case(
         "rebalance/member-crashes",
@@ -84,7 +82,6 @@ _MEMBERS: tuple[Case, ...] = (
         rejoins("m1", after="gone", requirement="CLIENT-46", beyond_session_of="m0"),
         holds_partitions("m1", 4, after="gone", requirement="ASSIGN-11"),
         isolated=True,
-        level=MUST,
     ),
     case(
         "rebalance/more-members-than-partitions",
@@ -98,7 +95,6 @@ _MEMBERS: tuple[Case, ...] = (
         ),
         rejoins("m0", after="gone", requirement="CLIENT-81"),
         holds_partitions("m0", 1, after="gone", requirement="ASSIGN-11"),
-        level=MUST,
     ),
     case(
         "rebalance/twice-in-a-row",
@@ -121,7 +117,6 @@ _MEMBERS: tuple[Case, ...] = (
         rejoins("m0", after="first", requirement="HB-58", within_ms=15_000),
         rejoins("m0", after="second", requirement="CLIENT-46"),
         syncs_after_join("m0", 6_000, after="first"),
-        level=MUST,
     ),
 )
 
@@ -152,8 +147,6 @@ _LATE: tuple[Case, ...] = tuple(
         takes_up_its_work("m0", after="slow", requirement="CLIENT-11"),
         ignores_stale_refusal("m0", fault="refused", join="slow", before="again"),
         rejoins("m0", after="again", requirement="CLIENT-10"),
-        needs=["commit", "commit-async"],
-        level=MUST,
     )
     for name, code in (("unknown-member-id", ErrorCode.UNKNOWN_MEMBER_ID), ("illegal-generation", ErrorCode.ILLEGAL_GENERATION))
 )
@@ -172,8 +165,6 @@ _CHANGES: tuple[Case, ...] = (
         subscribes_to("m0", ("u",), after="change", requirement="CLIENT-74"),
         holds_partitions("m0", 3, after="change", requirement="ASSIGN-10"),
         takes_up_its_work("m0", after="change", requirement="CLIENT-30"),
-        needs=["resubscribe"],
-        level=MUST,
     ),
     case(
         "rebalance/resubscription-slowly",
@@ -192,8 +183,6 @@ _CHANGES: tuple[Case, ...] = (
         ),
         subscribes_to("m0", ("u",), after="change", requirement="CLIENT-74"),
         takes_up_its_work("m0", after="slow", requirement="CLIENT-30"),
-        needs=["resubscribe"],
-        level=MUST,
     ),
     case(
         "rebalance/topic-grows",
@@ -211,7 +200,6 @@ _CHANGES: tuple[Case, ...] = (
         joins_when_topics_grow("m0", "t", 4, after="grown"),
         assigns_everything("m0", {"t": 4}, after="grown"),
         takes_up_its_work("m0", after="grown", requirement="CLIENT-30"),
-        level=MUST,
     ),
     case(
         "rebalance/topic-grows-slowly",
@@ -230,7 +218,6 @@ _CHANGES: tuple[Case, ...] = (
         joins_when_topics_grow("m0", "t", 4, after="grown"),
         assigns_everything("m0", {"t": 4}, after="grown"),
         takes_up_its_work("m0", after="slow", requirement="CLIENT-30"),
-        level=MUST,
     ),
     case(
         "rebalance/follower-of-a-leader",
@@ -246,7 +233,6 @@ _CHANGES: tuple[Case, ...] = (
         rejoins("m0", after="newcomer", requirement="CLIENT-46"),
         holds_partitions("m0", 1, after="newcomer", requirement="CLIENT-12"),
         revokes_before_joining("m0", after="newcomer"),
-        level=MUST,
     ),
 )
 

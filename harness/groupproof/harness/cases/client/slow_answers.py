@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupproof.harness.cases.client.client_case_builders import GHOST_SESSION_MS, MUST, case
+from groupproof.harness.cases.client.client_case_builders import GHOST_SESSION_MS, case
 from groupproof.harness.judging.case_checkers.app_polls import application_holds, reads_nothing_while_joining, where_the_handler_is_slow
 from groupproof.harness.judging.case_checkers.commit_reactions import commit_is_reported
 from groupproof.harness.judging.case_checkers.fields import subscribes_to, syncs_protocol_agreed
@@ -62,7 +62,6 @@ _ON_THE_WAY_IN: tuple[Case, ...] = (
         recovers("m0", after="parked", requirement="CLIENT-22", within_ms=15_000),
         required=False,
         spares=["request_timeout_ms"],
-        level=MUST,
     ),
     case(
         "join/resubscribed-on-the-way-in",
@@ -82,8 +81,6 @@ _ON_THE_WAY_IN: tuple[Case, ...] = (
         keeps_pending_id("m0"),
         subscribes_to("m0", ("u",), after="change", requirement="CLIENT-74"),
         application_holds("m0", 3, after="change", requirement="CLIENT-74"),
-        needs=["resubscribe"],
-        level=MUST,
     ),
     case(
         "join/topic-grows-on-the-way-in",
@@ -102,7 +99,6 @@ _ON_THE_WAY_IN: tuple[Case, ...] = (
         keeps_pending_id("m0"),
         recovers("m0", after="grown", requirement="CLIENT-18"),
         required=False,
-        level=MUST,
     ),
 )
 
@@ -122,7 +118,6 @@ _AT_WORK: tuple[Case, ...] = (
         ),
         takes_up_its_work("m0", after="slow", requirement="CLIENT-30"),
         heartbeats_go_on("m0", after="stable", requirement="CLIENT-40"),
-        level=MUST,
     ),
     case(
         "heartbeat/slow-handler",
@@ -135,7 +130,6 @@ _AT_WORK: tuple[Case, ...] = (
         where_the_handler_is_slow("m0", _HANDLER_MS, heartbeats_go_on("m0", after="busy", requirement="CLIENT-40", unasked="poll-deadline")),
         where_the_handler_is_slow("m0", _HANDLER_MS, keeps_membership("m0", after="busy", requirement="CLIENT-40")),
         required=False,
-        level=MUST,
     ),
     case(
         "rebalance/reads-nothing-while-joining",
@@ -158,7 +152,6 @@ _AT_WORK: tuple[Case, ...] = (
             passing(1_000),
         ),
         reads_nothing_while_joining("m0", after="newcomer"),
-        level=MUST,
     ),
     case(
         "link/cut-heartbeat-while-reading",
@@ -179,7 +172,6 @@ _AT_WORK: tuple[Case, ...] = (
             passing(700),
         ),
         keeps_membership("m0", after="broken", requirement="CLIENT-05"),
-        level=MUST,
     ),
     case(
         "move/commit-outside-the-group",
@@ -196,8 +188,6 @@ _AT_WORK: tuple[Case, ...] = (
             passing(200),
         ),
         commit_is_reported("m0", after="moved", requirement="CLIENT-69"),
-        needs=["commit"],
-        level=MUST,
     ),
 )
 
@@ -223,8 +213,6 @@ _UPGRADES: tuple[Case, ...] = (
         syncs_protocol_agreed("m0", "range"),
         revokes_before_joining("m0", after="newcomer"),
         application_holds("m0", 2, after="newcomer", requirement="ASSIGN-01"),
-        needs=["cooperative"],
-        level=MUST,
     ),
     case(
         "cooperative/last-eager-member-goes",
@@ -237,8 +225,6 @@ _UPGRADES: tuple[Case, ...] = (
             topics={"t": 4},
         ),
         application_holds("m0", 4, after="gone", requirement="ASSIGN-11"),
-        needs=["cooperative"],
-        level=MUST,
     ),
 )
 

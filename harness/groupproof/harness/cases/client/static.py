@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from groupproof.harness.cases.client.client_case_builders import GHOST_SESSION_MS, MUST, SHOULD, case
+from groupproof.harness.cases.client.client_case_builders import GHOST_SESSION_MS, case
 from groupproof.harness.judging.case_checkers.commit_reactions import commit_fails
 from groupproof.harness.judging.case_checkers.fields import names_its_instance, starts_in_generation
 from groupproof.harness.judging.case_checkers.leave_group import leaves_others_alone, sends_none
@@ -78,8 +78,6 @@ def _fencing(api: Api, title: str, requirement: str) -> Case:
             within_ms=_TELL_MS,
         ),
         stays_out("m0", after="fenced", requirement=requirement),
-        needs=["static"],
-        level=MUST,
     )
 
 
@@ -102,8 +100,6 @@ _FENCED: tuple[Case, ...] = (
         ),
         commit_fails("m0", after="commit", requirement="CLIENT-69"),
         stays_out("m0", after="fenced", requirement="STATIC-10"),
-        needs=["static", "commit"],
-        level=MUST,
     ),
     case(
         "static/fenced-by-its-twin",
@@ -122,8 +118,6 @@ _FENCED: tuple[Case, ...] = (
         surfaces("m0", after="twin", requirement="CLIENT-57", unaware=Verdict.FAILED, before_joining=True, refusals=_REPLACED, within_ms=_TELL_MS),
         stays_out("m0", after="twin", requirement="STATIC-10"),
         recovers("m1", after="twin", requirement="CLIENT-57"),
-        needs=["static"],
-        level=MUST,
     ),
 )
 
@@ -134,8 +128,6 @@ _COURSE: tuple[Case, ...] = (
         ("STATIC-01", "STATIC-10"),
         plan(_instance(), *joined("m0"), commit("m0", ("t", 0, 5)), passing(700)),
         names_its_instance("m0", "i0"),
-        needs=["static", "commit"],
-        level=MUST,
     ),
     case(
         "static/close-stays",
@@ -143,8 +135,6 @@ _COURSE: tuple[Case, ...] = (
         ("STATIC-15",),
         plan(_instance(), *joined("m0"), mark("close"), close("m0"), passing(300)),
         sends_none("m0", Api.LEAVE_GROUP, after="close", requirement="STATIC-15", gravity=Verdict.NON_STRICT, whole=True),
-        needs=["static"],
-        level=SHOULD,
     ),
     case(
         "static/unsubscribe-stays",
@@ -160,8 +150,6 @@ _COURSE: tuple[Case, ...] = (
             passing(1_500),
         ),
         sends_none("m0", Api.LEAVE_GROUP, after="unsubscribe", requirement="STATIC-15", gravity=Verdict.NON_STRICT),
-        needs=["static"],
-        level=SHOULD,
     ),
     case(
         "static/restart-in-order",
@@ -175,8 +163,6 @@ _COURSE: tuple[Case, ...] = (
         ),
         starts_in_generation("m1", of="m0", requirement="STATIC-16"),
         leaves_others_alone("a0", after="restart", requirement="STATIC-16"),
-        needs=["static"],
-        level=SHOULD,
     ),
     case(
         "static/restart-after-a-crash",
@@ -190,9 +176,7 @@ _COURSE: tuple[Case, ...] = (
         ),
         starts_in_generation("m1", of="m0", requirement="STATIC-16"),
         leaves_others_alone("a0", after="restart", requirement="STATIC-16"),
-        needs=["static"],
         isolated=True,
-        level=SHOULD,
     ),
     case(
         "static/unknown-member-id",
@@ -208,8 +192,6 @@ _COURSE: tuple[Case, ...] = (
         rejoins("m0", after="error", requirement="CLIENT-48", identity=Identity.EMPTY),
         names_its_instance("m0", "i0"),
         recovers("m0", after="error", requirement="CLIENT-48"),
-        needs=["static"],
-        level=MUST,
     ),
 )
 

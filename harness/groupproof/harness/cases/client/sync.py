@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupproof.harness.cases.client.client_case_builders import GHOST_SESSION_MS, MUST, UNHEARD_OF, case, code_name
+from groupproof.harness.cases.client.client_case_builders import GHOST_SESSION_MS, UNHEARD_OF, case, code_name
 from groupproof.harness.judging.case_checkers.discovery import rediscovers
 from groupproof.harness.judging.case_checkers.heartbeats import heartbeats_go_on, heartbeats_while_parked
 from groupproof.harness.judging.case_checkers.reactions import (
@@ -77,7 +77,6 @@ def _rejoins(
         rejoins("m0", after="error", requirement=requirement, identity=identity, or_syncs=or_syncs),
         recovers("m0", after="error", requirement="CLIENT-31"),
         *more,
-        level=MUST,
     )
 
 
@@ -96,7 +95,6 @@ def _error_case(code: int, title: str) -> Case:
         ),
         is_struck("error", "m0", _SYNC, requirement="CLIENT-11", within_ms=12_000),
         surfaces("m0", after="error", requirement="CLIENT-35"),
-        level=MUST,
     )
 
 
@@ -108,7 +106,6 @@ def _odd(code: int, title: str) -> Case:
         _failing(code, within_ms=7_000),
         survives("m0", after="error", requirement="CLIENT-35"),
         rejoins("m0", after="error", requirement="CLIENT-31", or_tells=True, or_syncs=True),
-        level=MUST,
     )
 
 
@@ -163,7 +160,6 @@ CASES: tuple[Case, ...] = (
         ),
         rejoins("m0", after="overtaken", requirement="CLIENT-32"),
         recovers("m0", after="overtaken", requirement="CLIENT-76"),
-        level=MUST,
     ),
     case(
         "sync/no-bytes",
@@ -178,7 +174,6 @@ CASES: tuple[Case, ...] = (
         ),
         keeps_membership("m0", after="nothing", requirement="CLIENT-81", within_ms=4_000),
         heartbeats_go_on("m0", after="nothing", requirement="CLIENT-30"),
-        level=MUST,
     ),
     case(
         "sync/late-answer",
@@ -189,6 +184,5 @@ CASES: tuple[Case, ...] = (
         ),
         heartbeats_while_parked("m0", hold="slow", requirement="CLIENT-40", at_least_ms=2_000),
         takes_up_its_work("m0", after="slow", requirement="CLIENT-30"),
-        level=MUST,
     ),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupproof.harness.cases.client.client_case_builders import MUST, code_name
+from groupproof.harness.cases.client.client_case_builders import code_name
 from groupproof.harness.cases.consumer.epoch_builders import BEAT, INTERVAL_MS, LONG_MS, case, joined, plan, reconciled, subject, triggered
 from groupproof.harness.judging.case_checkers.consumer.epoch_commits import (
     asks_again_or_tells,
@@ -52,8 +52,6 @@ def _reported(code: int, title: str, requirement: str) -> Case:
         commit_is_told("m0", after="error", requirement=requirement),
         commit_is_answered("m0", after="error", requirement=requirement),
         commits_with_epoch("m0"),
-        needs=["commit"],
-        level=MUST,
     )
 
 
@@ -67,8 +65,6 @@ def _retried(code: int, title: str) -> Case:
         retries_commit("m0", after="error", requirement="CGP-08"),
         commit_is_answered("m0", after="error", requirement="CGP-08"),
         commits_with_epoch("m0"),
-        needs=["commit"],
-        level=MUST,
     )
 
 
@@ -91,8 +87,6 @@ _COMMITS: tuple[Case, ...] = (
             topics={"t": 4},
         ),
         commits_with_epoch("m0"),
-        needs=["commit"],
-        level=MUST,
     ),
     case(
         "commit/auto-by-interval",
@@ -100,9 +94,7 @@ _COMMITS: tuple[Case, ...] = (
         ("CGP-01", "CGP-04"),
         plan(subject(auto_commit=True, auto_commit_interval_ms=500), *joined("m0"), passing(2_500)),
         commits_with_epoch("m0"),
-        needs=["auto-commit"],
         spares=["auto_commit_interval_ms"],
-        level=MUST,
     ),
     _reported(ErrorCode.STALE_MEMBER_EPOCH, "A commit whose epoch is stale is told to the application, or sent again with the newest.", "CGP-06"),
     # franz-go 6f5471d4: the commit asked for a heartbeat of its own, beside the one under way.
@@ -123,8 +115,6 @@ _COMMITS: tuple[Case, ...] = (
         ),
         is_struck("error", "m0", _COMMIT, requirement="CGP-01"),
         never_two_in_flight("m0"),
-        needs=["commit"],
-        level=MUST,
     ),
     case(
         "commit/auto-after-stale",
@@ -142,9 +132,7 @@ _COMMITS: tuple[Case, ...] = (
         ),
         is_struck("error", "m0", _COMMIT, requirement="CGP-01", within_ms=7_000),
         commits_on("m0", after="error"),
-        needs=["auto-commit"],
         spares=["auto_commit_interval_ms"],
-        level=MUST,
     ),
     _reported(
         ErrorCode.UNKNOWN_MEMBER_ID, "A commit of a member that is unknown is told to the application, and costs no membership by itself.", "CGP-07"
@@ -187,8 +175,6 @@ def _read_on(code: int, title: str) -> Case:
         _positions(code),
         is_struck("error", "m0", _FETCH, requirement="CGP-11", within_ms=12_000),
         reads_on_from("m0", after="back", positions=_NAMED),
-        needs=["commit"],
-        level=MUST,
     )
 
 
@@ -203,8 +189,6 @@ def _as_member(code: int, title: str) -> Case:
         reads_on_from("m0", after="back", positions=_NAMED, reads=None),
         asks_again_or_tells("m0", after="error", requirement="CGP-09"),
         *(() if code == ErrorCode.UNKNOWN_MEMBER_ID else (keeps_epoch("m0", after="error", requirement="CGP-09", or_tells=True),)),
-        needs=["commit"],
-        level=MUST,
     )
 
 
@@ -225,8 +209,6 @@ _OFFSETS: tuple[Case, ...] = (
             session_ms=15_000,
         ),
         reads_on_from("m0", after="back", positions=_NAMED),
-        needs=["commit"],
-        level=MUST,
     ),
     _as_member(ErrorCode.STALE_MEMBER_EPOCH, "A member whose epoch is stale as it asks for its positions does not begin at auto.offset.reset."),
     _read_on(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "A member that asks a loading coordinator for its positions asks again."),
@@ -255,9 +237,7 @@ _OFFSETS: tuple[Case, ...] = (
             session_ms=15_000,
         ),
         reads_on_from("m0", after="back", positions=_NAMED),
-        needs=["commit"],
-        required=False,
-        level=MUST,  # librdkafka cannot be told how long to try: rd_kafka_committed() takes its time from the caller
+        required=False,  # librdkafka cannot be told how long to try: rd_kafka_committed() takes its time from the caller
     ),
     _as_member(ErrorCode.UNKNOWN_MEMBER_ID, "A member that is unknown as it asks for its positions does not begin at auto.offset.reset."),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from groupproof.harness.cases.client.client_case_builders import MUST, SHOULD, UNHEARD_OF, code_name
+from groupproof.harness.cases.client.client_case_builders import UNHEARD_OF, code_name
 from groupproof.harness.cases.consumer.epoch_builders import (
     BEAT,
     LONG_MS,
@@ -64,7 +64,6 @@ def _out(code: int, title: str, requirement: str, *, renamed: Verdict = Verdict.
         is_struck("error", "m0", BEAT, requirement="CGC-28"),
         joins_anew("m0", after="error", requirement=requirement, at_once_ms=1_000, renamed=renamed),
         gives_up_partitions("m0", after="error", requirement=requirement),
-        level=MUST,
     )
 
 
@@ -85,7 +84,6 @@ def _out_at_once(code: int, title: str, requirement: str, *, renamed: Verdict = 
         ),
         is_struck("error", "m0", BEAT, requirement="CGC-16", within_ms=7_000),
         joins_anew("m0", after="error", requirement=requirement, renamed=renamed),
-        level=MUST,
     )
 
 
@@ -109,7 +107,6 @@ def _kept(code: int, title: str, requirement: str, *, looks: bool) -> Case:
         keeps_partitions("m0", after="error", requirement=requirement),
         spaces_its_tries("m0", after="error", requirement="CGC-26"),
         *found,
-        level=MUST,
     )
 
 
@@ -126,7 +123,6 @@ def _kept_at_once(code: int, title: str, requirement: str) -> Case:
         is_struck("error", "m0", BEAT, requirement="CGC-16", within_ms=7_000),
         keeps_epoch("m0", after="error", requirement=requirement),
         says_again("m0", after="error"),
-        level=MUST,
     )
 
 
@@ -144,8 +140,6 @@ def _ends(code: int, title: str, requirement: str, *, is_static: bool = False, u
         is_struck("error", "m0", BEAT, requirement="CGC-28"),
         shows_or_tries("m0", after="error", requirement=requirement, untold=untold),
         spaces_its_tries("m0", after="error", requirement=requirement),
-        needs=["static"] if is_static else [],
-        level=MUST,
     )
 
 
@@ -187,7 +181,6 @@ _ERRORS: tuple[Case, ...] = (
         plan(subject(), [*joined("m0"), answers("error", BEAT, ErrorCode.TOPIC_AUTHORIZATION_FAILED), delivered("error"), passing(LONG_MS)]),
         is_struck("error", "m0", BEAT, requirement="CGC-28"),
         stays_a_member("m0", after="error", requirement="CGT-28"),
-        level=SHOULD,
     ),
     _ends(ErrorCode.GROUP_ID_NOT_FOUND, "A member whose group is gone joins again or tells its application.", "CGT-30"),
     _ends(
@@ -205,8 +198,6 @@ _ERRORS: tuple[Case, ...] = (
         plan(subject(instance_id="one"), [*joined("m0"), answers("error", BEAT, ErrorCode.FENCED_INSTANCE_ID), delivered("error"), passing(LONG_MS)]),
         is_struck("error", "m0", BEAT, requirement="CGC-28"),
         stops_beating("m0", after="error", requirement="CGT-26"),
-        needs=["static"],
-        level=MUST,
     ),
 )
 
@@ -230,7 +221,6 @@ def _interval(name: str, title: str, *, first_ms: int, then_ms: int) -> Case:
         plan(subject(), *joined("m0"), changes, delivered("change", within_ms=15_000), *window, interval_ms=first_ms, session_ms=15_000),
         keeps_interval("m0", after="changed", before="over", ms=then_ms, requirement="CGC-25"),
         keeps_epoch("m0", after="change", requirement="CGC-25", within_ms=then_ms + 1_500),
-        level=MUST,
     )
 
 
@@ -251,7 +241,6 @@ _COURSE: tuple[Case, ...] = (
         stays_alive("m0", after="settled", session_ms=2_000),
         keeps_epoch("m0", after="settled", requirement="CGC-28", within_ms=3_000),
         never_two_in_flight("m0"),
-        level=MUST,
     ),
     case(
         "heartbeat/slow-interval",
@@ -259,7 +248,6 @@ _COURSE: tuple[Case, ...] = (
         ("CGC-24",),
         plan(subject(), *joined("m0"), mark("settled"), passing(14_000), interval_ms=3_000, session_ms=15_000),
         keeps_interval("m0", after="settled", ms=3_000),
-        level=MUST,
     ),
     _interval("shorter-interval", "A member that is asked for more frequent heartbeats sends them from the next on.", first_ms=6_000, then_ms=400),
     _interval("longer-interval", "A member that is asked for less frequent heartbeats sends them from the next on.", first_ms=400, then_ms=2_500),
@@ -282,7 +270,6 @@ _COURSE: tuple[Case, ...] = (
             coordinator=_LEAST,
         ),
         stays_alive("m0", after="changed", before="over", session_ms=_SHORTER_SESSION_MS),
-        level=MUST,
     ),
     case(
         "heartbeat/application-busy",
@@ -295,9 +282,7 @@ _COURSE: tuple[Case, ...] = (
         ),
         stays_alive("m0", after="busy", session_ms=2_000),
         keeps_epoch("m0", after="busy", requirement="CGC-28", within_ms=4_000),
-        needs=["pause"],
         spares=["max_poll_interval_ms"],
-        level=MUST,
     ),
 )
 
@@ -321,7 +306,6 @@ def _unheard(name: str, title: str, fault: Step, *, in_full: bool, patient: bool
         keeps_partitions("m0", after="lost", requirement="CGT-24"),
         never_two_in_flight("m0", patience_ms=_PATIENCE_MS * 0.8 if patient else None),
         *((goes_on_in_full("m0", after="lost"),) if in_full else ()),
-        level=MUST,
     )
 
 

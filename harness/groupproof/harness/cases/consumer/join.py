@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from groupproof.harness.cases.client.client_case_builders import MUST, SHOULD, UNHEARD_OF, code_name
+from groupproof.harness.cases.client.client_case_builders import UNHEARD_OF, code_name
 from groupproof.harness.cases.consumer.epoch_builders import BEAT, LONG_MS, beaten, case, joined, plan, reconciled, rejoining, subject
 from groupproof.harness.judging.case_checkers.consumer.epoch_hand_over import is_told_of_assignment, names_only_what_is_new
 from groupproof.harness.judging.case_checkers.consumer.epoch_join import (
@@ -36,7 +36,6 @@ _CONTENT: tuple[Case, ...] = (
         plan(subject(), *joined("m0"), passing(300)),
         joins_in_full("m0"),
         names_assignor("m0", None),
-        level=MUST,
     ),
     case(
         "join/rebalance-timeout",
@@ -44,7 +43,6 @@ _CONTENT: tuple[Case, ...] = (
         ("CGC-08",),
         plan(subject(max_poll_interval_ms=41_000), *joined("m0")),
         names_rebalance_timeout("m0", 41_000),
-        level=SHOULD,
     ),
     case(
         "join/server-assignor",
@@ -52,7 +50,6 @@ _CONTENT: tuple[Case, ...] = (
         ("CGC-10",),
         plan(subject(assignor="range"), *joined("m0")),
         names_assignor("m0", "range"),
-        level=MUST,
     ),
     case(
         "join/acknowledges",
@@ -67,7 +64,6 @@ _CONTENT: tuple[Case, ...] = (
         acknowledges("m0"),
         says_little_when_idle("m0", after="idle"),
         never_two_in_flight("m0"),
-        level=MUST,
     ),
     case(
         "join/empty-assignment",
@@ -83,7 +79,6 @@ _CONTENT: tuple[Case, ...] = (
         stays_alive("m0", after="idle", session_ms=2_000, requirement="CGT-01"),
         stays_alive("m1", after="idle", session_ms=2_000, requirement="CGT-01"),
         joins_in_full("m1"),
-        level=MUST,
     ),
     case(
         "join/topic-that-comes-later",
@@ -103,7 +98,6 @@ _CONTENT: tuple[Case, ...] = (
         acknowledges("m0", within_ms=8_000),
         names_only_what_is_new("m0"),
         spares=["metadata_max_age_ms"],
-        level=MUST,
     ),
     case(
         "join/static-member",
@@ -111,8 +105,6 @@ _CONTENT: tuple[Case, ...] = (
         ("CGC-02",),
         plan(subject(instance_id="one"), *joined("m0"), passing(300)),
         carries_instance("m0", "one", leaving=False),
-        needs=["static"],
-        level=MUST,
     ),
     case(
         "join/two-members",
@@ -120,7 +112,6 @@ _CONTENT: tuple[Case, ...] = (
         ("CGC-05",),
         plan(subject(), subject("m1"), *joined("m0", "m1")),
         have_ids_of_their_own("m0", "m1"),
-        level=MUST,
     ),
 )
 
@@ -148,7 +139,6 @@ def _again(code: int, title: str, requirement: str) -> Case:
         joins_anew("m0", after="error", requirement=requirement),
         joins_in_full("m0"),
         spaces_its_tries("m0", after="error", requirement=requirement),
-        level=MUST,
     )
 
 
@@ -166,8 +156,6 @@ def _for_good(code: int, title: str, requirement: str, *, instance: str | None =
         is_struck("error", "m0", BEAT, requirement="CGC-07"),
         shows_or_tries("m0", after="error", requirement=requirement),
         spaces_its_tries("m0", after="error", requirement=requirement),
-        needs=[] if instance is None else ["static"],
-        level=MUST,
     )
 
 
@@ -210,7 +198,6 @@ def _unheard(name: str, title: str, fault: Step, **settings: Any) -> Case:
         is_one_member("m0"),
         joins_in_full("m0"),
         acknowledges("m0", within_ms=9_000, at_once_ms=6_000),
-        level=MUST,
     )
 
 

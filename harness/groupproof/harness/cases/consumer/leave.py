@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from groupproof.harness.cases.client.client_case_builders import MUST
 from groupproof.harness.cases.consumer.epoch_builders import (
     BEAT,
     INTERVAL_MS,
@@ -81,7 +80,6 @@ _ORDERLY: tuple[Case, ...] = (
         leaves("m0", after="closing"),
         returns_partitions_first("m0", after="closing"),
         is_quiet_after_leaving("m0", after="closing"),
-        level=MUST,
     ),
     case(
         "leave/close-auto-commit",
@@ -90,9 +88,7 @@ _ORDERLY: tuple[Case, ...] = (
         plan(subject(auto_commit=True, auto_commit_interval_ms=60_000), _closing()),
         commits_before_leaving("m0", after="closing"),
         leaves("m0", after="closing"),
-        needs=["auto-commit"],
         spares=["auto_commit_interval_ms"],
-        level=MUST,
     ),
     case(
         "leave/close-without-partitions",
@@ -112,7 +108,6 @@ _ORDERLY: tuple[Case, ...] = (
         ),
         leaves("m1", after="closing"),
         leaves("m0", after="closing"),
-        level=MUST,
     ),
     # KAFKA-17518: who had no time left to wait for its callbacks never left.
     case(
@@ -131,8 +126,6 @@ _ORDERLY: tuple[Case, ...] = (
         ),
         leaves("m0", after="closing"),
         is_quiet_after_leaving("m0", after="closing"),
-        needs=["close-timeout"],
-        level=MUST,
     ),
     case(
         "leave/unsubscribe",
@@ -156,8 +149,6 @@ _ORDERLY: tuple[Case, ...] = (
         is_quiet_after_leaving("m0", after="leaving", before="back"),
         joins_anew("m0", after="back", requirement="CGV-15"),
         joins_in_full("m0"),
-        needs=["resubscribe"],
-        level=MUST,
     ),
     case(
         "leave/unsubscribe-while-joining",
@@ -176,7 +167,6 @@ _ORDERLY: tuple[Case, ...] = (
         ),
         leaves_what_it_asked_for("m0", after="leaving"),
         needs=["resubscribe"],
-        level=MUST,
     ),
     # KAFKA-16165: the poll deadline met the leave under way, and the leave was never sent.
     case(
@@ -195,8 +185,7 @@ _ORDERLY: tuple[Case, ...] = (
         ),
         leaves("m0", after="leaving", requirement="CGV-14", within_ms=2 * _DEADLINE_MS + 4_000),
         is_quiet_after_leaving("m0", after="leaving"),
-        needs=["resubscribe", "on-revoked", "poll-deadline"],
-        level=MUST,
+        needs=["poll-deadline", "resubscribe"],
     ),
     case(
         "leave/static-close",
@@ -206,8 +195,6 @@ _ORDERLY: tuple[Case, ...] = (
         leaves("m0", after="closing", epoch=BACK_SOON, requirement="CGV-02"),
         carries_instance("m0", "one"),
         is_quiet_after_leaving("m0", after="closing"),
-        needs=["static"],
-        level=MUST,
     ),
     case(
         "leave/static-return",
@@ -226,8 +213,6 @@ _ORDERLY: tuple[Case, ...] = (
         ),
         has_partitions_again("m0", after="back"),
         comes_back_as("m0", after="back"),
-        needs=["static"],
-        level=MUST,
     ),
 )
 
@@ -254,7 +239,6 @@ def _troubled(name: str, title: str, fault: Step, *, within_ms: int = 8_000, **s
         leaves("m0", after="closing"),
         closes_in_time("m0", after="closing", within_ms=within_ms),
         is_quiet_after_leaving("m0", after="closing"),
-        level=MUST,
     )
 
 
@@ -298,7 +282,6 @@ _TROUBLE: tuple[Case, ...] = (
         ),
         leaves("m0", after="closing", requirement="CGV-09"),
         is_quiet_after_leaving("m0", after="closing"),
-        level=MUST,
     ),
     # KAFKA-16933: the epoch was cleared only where the member left by itself.
     case(
@@ -318,8 +301,7 @@ _TROUBLE: tuple[Case, ...] = (
         ),
         commits_as_nobody("m0", after="error"),
         stays_out("m0", after="error"),
-        needs=["resubscribe", "on-revoked", "commit"],
-        level=MUST,
+        needs=["resubscribe"],
     ),
     # librdkafka#4672: answers to heartbeats were not read once the member was to leave.
     case(
@@ -346,8 +328,6 @@ _TROUBLE: tuple[Case, ...] = (
             session_ms=15_000,
         ),
         commits_with_epoch("m0", after="closing"),
-        needs=["on-revoked", "commit"],
-        level=MUST,
     ),
     case(
         "leave/while-handing-over",
@@ -369,8 +349,6 @@ _TROUBLE: tuple[Case, ...] = (
         ),
         leaves("m0", after="closing", within_ms=7_000),
         is_quiet_after_leaving("m0", after="closing"),
-        needs=["on-revoked"],
-        level=MUST,
     ),
 )
 

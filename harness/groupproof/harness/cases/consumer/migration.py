@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from groupproof.harness.cases.client.client_case_builders import MUST
 from groupproof.harness.cases.consumer.epoch_builders import INTERVAL_MS, case, joined, plan, reconciled, subject
 from groupproof.harness.judging.case_checkers.consumer.epoch_commits import reads_on_from
 from groupproof.harness.judging.case_checkers.consumer.epoch_join import acknowledges, joins_in_full
@@ -11,7 +10,6 @@ from groupproof.harness.judging.case_checkers.mixed_group import assigns_nothing
 from groupproof.harness.judging.case_checkers.reactions import rejoins, takes_up_its_work
 from groupproof.harness.model import plan_builders
 from groupproof.harness.model.case import Case
-from groupproof.harness.model.case_dialect import CLASSIC_CAPABILITY
 from groupproof.harness.model.plan import Member, Step
 from groupproof.harness.model.plan_builders import close, commit, consumed, event, mark, passing, requested, start
 from groupproof.protocol.vocabulary import Api
@@ -53,8 +51,6 @@ CASES: tuple[Case, ...] = (
         takes_up_its_work("m0", after="newcomer", requirement="CGG-29"),
         joins_in_full("m1"),
         acknowledges("m1", after="newcomer"),
-        needs=[CLASSIC_CAPABILITY],
-        level=MUST,
     ),
     case(
         "migration/downgrade",
@@ -73,8 +69,6 @@ CASES: tuple[Case, ...] = (
         ),
         rejoins("m0", after="closing", requirement="CGG-29", within_ms=12_000),
         takes_up_its_work("m0", after="closing", requirement="CGG-29"),
-        needs=[CLASSIC_CAPABILITY],
-        level=MUST,
     ),
     case(
         "migration/classic-newcomer",
@@ -94,8 +88,6 @@ CASES: tuple[Case, ...] = (
         keeps_epoch("m0", after="newcomer", requirement="CGC-28", within_ms=3_000),
         acknowledges("m0", after="newcomer", requirement="CGT-07"),
         assigns_nothing("m1", after="newcomer"),
-        needs=[CLASSIC_CAPABILITY],
-        level=MUST,
     ),
     case(
         "migration/offsets-forward",
@@ -113,8 +105,6 @@ CASES: tuple[Case, ...] = (
             passing(3_000),
         ),
         reads_on_from("m1", after="back", positions=_NAMED),
-        needs=[CLASSIC_CAPABILITY, "commit"],
-        level=MUST,
     ),
     case(
         "migration/offsets-back",
@@ -132,7 +122,5 @@ CASES: tuple[Case, ...] = (
             passing(2_000),
         ),
         reads_on_from("m1", after="back", positions=_NAMED),
-        needs=[CLASSIC_CAPABILITY, "commit"],
-        level=MUST,
     ),
 )

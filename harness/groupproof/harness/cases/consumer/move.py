@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from groupproof.harness.cases.client.client_case_builders import MUST
 from groupproof.harness.cases.consumer.epoch_builders import BEAT, LONG_MS, beaten, case, joined, plan, reconciled, subject
 from groupproof.harness.judging.case_checkers.consumer.epoch_commits import retries_commit
 from groupproof.harness.judging.case_checkers.consumer.epoch_join import acknowledges
@@ -25,7 +24,6 @@ CASES: tuple[Case, ...] = (
         ),
         keeps_epoch("m0", after="moving", requirement="CGT-22"),
         keeps_partitions("m0", after="moving", requirement="CGT-22"),
-        level=MUST,
     ),
     case(
         "move/there-and-back",
@@ -45,7 +43,6 @@ CASES: tuple[Case, ...] = (
         ),
         keeps_epoch("m0", after="moving", requirement="CGT-22"),
         keeps_partitions("m0", after="moving", requirement="CGT-22"),
-        level=MUST,
     ),
     case(
         "move/at-acknowledgement",
@@ -57,7 +54,6 @@ CASES: tuple[Case, ...] = (
             session_ms=15_000,
         ),
         acknowledges("m0", within_ms=9_000, at_once_ms=6_000),
-        level=MUST,
     ),
     case(
         "move/at-join",
@@ -69,7 +65,6 @@ CASES: tuple[Case, ...] = (
             session_ms=15_000,
         ),
         acknowledges("m0", within_ms=9_000, at_once_ms=6_000),
-        level=MUST,
     ),
     case(
         "move/at-commit",
@@ -82,8 +77,6 @@ CASES: tuple[Case, ...] = (
         ),
         keeps_epoch("m0", after="moving", requirement="CGT-22"),
         retries_commit("m0", after="moving", requirement="CGP-08"),
-        needs=["commit"],
-        level=MUST,
     ),
     case(
         "move/broker-away",
@@ -103,6 +96,5 @@ CASES: tuple[Case, ...] = (
         ),
         keeps_epoch("m0", after="away", requirement="CGT-24", within_ms=9_000),
         keeps_partitions("m0", after="away", requirement="CGT-24"),
-        level=MUST,
     ),
 )

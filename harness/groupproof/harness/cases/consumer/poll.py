@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from groupproof.harness.cases.client.client_case_builders import MUST, SHOULD
 from groupproof.harness.cases.consumer.epoch_builders import INTERVAL_MS, LONG_MS, case, joined, plan, reconciled, rejoining, subject
 from groupproof.harness.judging.case_checkers.consumer.epoch_leave import comes_back_as, falls_silent, leaves_nothing_behind
 from groupproof.harness.judging.case_checkers.consumer.epoch_reactions import gives_up_partitions
@@ -41,8 +40,7 @@ CASES: tuple[Case, ...] = (
         falls_silent("m0", after="stopped", until="polls", within_ms=_LIMIT_MS + INTERVAL_MS),
         comes_back_as("m0", after="polls", requirement="CGC-06", is_same_member=True),
         gives_up_partitions("m0", after="stopped", requirement="CGV-20", within_ms=_LIMIT_MS + LONG_MS),
-        needs=["pause", "poll-deadline"],
-        level=MUST,
+        needs=["poll-deadline"],
     ),
     case(
         "poll/stopped-leaves",
@@ -50,8 +48,7 @@ CASES: tuple[Case, ...] = (
         ("CGV-17",),
         _stopped(),
         leaves_nothing_behind("m0", after="stopped", until="polls"),
-        needs=["pause", "poll-deadline"],
-        level=SHOULD,
+        needs=["poll-deadline"],
     ),
     case(
         "poll/stopped-static",
@@ -60,7 +57,6 @@ CASES: tuple[Case, ...] = (
         _stopped(instance_id="one"),
         falls_silent("m0", after="stopped", until="polls", within_ms=_LIMIT_MS + INTERVAL_MS),
         comes_back_as("m0", after="polls", requirement="CGC-06", is_same_member=True),
-        needs=["pause", "poll-deadline", "static"],
-        level=MUST,
+        needs=["poll-deadline"],
     ),
 )

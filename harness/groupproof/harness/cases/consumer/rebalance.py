@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from groupproof.harness.cases.client.client_case_builders import MUST, SHOULD
+from groupproof.harness.cases.client.client_case_builders import SHOULD
 from groupproof.harness.cases.consumer.epoch_builders import BEAT, LONG_MS, case, joined, left, plan, reconciled, rejoining, subject, triggered
 from groupproof.harness.judging.case_checkers.consumer.epoch_hand_over import (
     calls_back_before,
@@ -72,7 +72,6 @@ _HAND_OVER: tuple[Case, ...] = (
         keeps_reading("m0", after="newcomer"),
         names_only_what_is_new("m0"),
         never_two_in_flight("m0"),
-        level=MUST,
     ),
     case(
         "rebalance/hand-over-at-long-intervals",
@@ -90,9 +89,7 @@ _HAND_OVER: tuple[Case, ...] = (
         plan(subject(auto_commit=True, auto_commit_interval_ms=60_000), subject("m1"), *_newcomer(), passing(500), topics=_FOUR),
         commits_before("m0", after="newcomer"),
         calls_back_before("m0", after="newcomer"),
-        needs=["auto-commit"],
         spares=["auto_commit_interval_ms"],
-        level=MUST,
     ),
     case(
         "rebalance/slow-commit-while-handing-over",
@@ -114,9 +111,7 @@ _HAND_OVER: tuple[Case, ...] = (
             session_ms=15_000,
         ),
         commits_before("m0", after="newcomer", requirement="CGT-04", meanwhile=True),
-        needs=["auto-commit"],
         spares=["auto_commit_interval_ms"],
-        level=MUST,
     ),
     case(
         "rebalance/hand-over-commits-in-callback",
@@ -125,8 +120,6 @@ _HAND_OVER: tuple[Case, ...] = (
         plan(subject(on_revoked={"sleep_ms": 0, "commit": True}), subject("m1"), *_newcomer(), passing(500), topics=_FOUR),
         commits_before("m0", after="newcomer"),
         calls_back_before("m0", after="newcomer"),
-        needs=["on-revoked", "commit"],
-        level=MUST,
     ),
     case(
         "rebalance/slow-hand-over",
@@ -136,8 +129,6 @@ _HAND_OVER: tuple[Case, ...] = (
         calls_back_before("m0", after="newcomer"),
         stays_alive("m0", after="newcomer", session_ms=2_000),
         acknowledges("m0", after="newcomer", requirement="CGT-07", at_once_ms=5_000),
-        needs=["on-revoked"],
-        level=MUST,
     ),
     case(
         "rebalance/takes-over",
@@ -156,7 +147,6 @@ _HAND_OVER: tuple[Case, ...] = (
         ),
         acknowledges("m0", after="closing"),
         names_only_what_is_new("m0"),
-        level=MUST,
     ),
     case(
         "rebalance/three-members",
@@ -170,7 +160,6 @@ _HAND_OVER: tuple[Case, ...] = (
         acknowledges("m2", requirement="CGT-03"),
         names_only_what_is_new("m0"),
         reads_no_more("m0", after="together"),
-        level=MUST,
     ),
     case(
         "rebalance/told-again-while-handing-over",
@@ -192,8 +181,6 @@ _HAND_OVER: tuple[Case, ...] = (
         calls_back_before("m0", after="newcomers"),
         acknowledges("m0", after="newcomers", requirement="CGT-15", at_once_ms=5_000, within_ms=9_000),
         names_only_what_is_new("m0"),
-        needs=["on-revoked"],
-        level=MUST,
     ),
     case(
         "rebalance/fenced-while-handing-over",
@@ -215,8 +202,6 @@ _HAND_OVER: tuple[Case, ...] = (
         ),
         joins_anew("m0", after="error", requirement="CGT-18", within_ms=7_000),
         names_only_what_is_new("m0", requirement="CGT-16"),
-        needs=["on-revoked"],
-        level=MUST,
     ),
 )
 
@@ -243,9 +228,7 @@ _MORE: tuple[Case, ...] = (
         # Who tries no more has tried: the next owner reads once more what was read.
         commits_before("m0", after="newcomer", requirement="CGP-05", uncommitted=Verdict.NON_STRICT),
         calls_back_before("m0", after="newcomer"),
-        needs=["auto-commit"],
         spares=["auto_commit_interval_ms"],
-        level=MUST,
     ),
     case(
         "rebalance/elsewhere-while-handing-over",
@@ -267,8 +250,6 @@ _MORE: tuple[Case, ...] = (
         ),
         keeps_epoch("m0", after="error", requirement="CGT-22"),
         calls_back_before("m0", after="newcomer"),
-        needs=["on-revoked"],
-        level=MUST,
     ),
 )
 
@@ -295,7 +276,6 @@ def _lost_assignment(name: str, title: str, fault: Step, **settings: Any) -> Cas
             session_ms=5_000,
         ),
         learns_assignment("m0", after="lost", partitions=4),
-        level=MUST,
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from groupproof.harness.cases.client.client_case_builders import MUST
 from groupproof.harness.cases.consumer.epoch_builders import BEAT, INTERVAL_MS, case, left, plan, reconciled, rejoining, subject
 from groupproof.harness.judging.case_checkers.consumer.epoch_hand_over import names_only_what_is_new
 from groupproof.harness.judging.case_checkers.consumer.epoch_join import acknowledges, joins_in_full, subscribes_by_regex
@@ -28,8 +27,6 @@ CASES: tuple[Case, ...] = (
         subscribes_by_regex("m0"),
         joins_in_full("m0"),
         acknowledges("m0"),
-        needs=["regex"],
-        level=MUST,
     ),
     case(
         "regex/two-members",
@@ -45,8 +42,6 @@ CASES: tuple[Case, ...] = (
         acknowledges("m0"),
         acknowledges("m1"),
         names_only_what_is_new("m0"),
-        needs=["regex"],
-        level=MUST,
     ),
     case(
         "regex/fenced",
@@ -66,8 +61,6 @@ CASES: tuple[Case, ...] = (
         joins_anew("m0", after="error", requirement="CGT-18"),
         gives_up_partitions("m0", after="error", requirement="CGT-18", within_ms=2_000),
         subscribes_by_regex("m0"),
-        needs=["regex"],
-        level=MUST,
     ),
     case(
         "regex/close",
@@ -85,7 +78,5 @@ CASES: tuple[Case, ...] = (
         ),
         leaves("m0", after="closing"),
         is_quiet_after_leaving("m0", after="closing"),
-        needs=["regex"],
-        level=MUST,
     ),
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from groupproof.harness.cases.client.client_case_builders import MUST
 from groupproof.harness.cases.consumer.epoch_builders import BEAT, case, joined, plan, reconciled, subject
 from groupproof.harness.judging.case_checkers.consumer.epoch_hand_over import calls_back_before, names_only_what_is_new
 from groupproof.harness.judging.case_checkers.consumer.epoch_join import acknowledges, learns_assignment, subscribes_to
@@ -43,8 +42,6 @@ CASES: tuple[Case, ...] = (
         subscribes_to("m0", ("t", "u"), after="more", within_ms=3_000 + _LATE_MS),
         acknowledges("m0", after="more"),
         names_only_what_is_new("m0"),
-        needs=["resubscribe"],
-        level=MUST,
     ),
     case(
         "rebalance/subscribes-to-less",
@@ -62,8 +59,6 @@ CASES: tuple[Case, ...] = (
         subscribes_to("m0", ("t",), after="less", within_ms=3_000),
         acknowledges("m0", after="less", requirement="CGT-07"),
         calls_back_before("m0", after="less"),
-        needs=["resubscribe"],
-        level=MUST,
     ),
     case(
         "rebalance/subscribes-to-another",
@@ -81,8 +76,6 @@ CASES: tuple[Case, ...] = (
         subscribes_to("m0", ("u",), after="other", within_ms=3_000),
         acknowledges("m0", after="other", requirement="CGT-02"),
         calls_back_before("m0", after="other"),
-        needs=["resubscribe"],
-        level=MUST,
     ),
     case(
         "rebalance/topic-grows",
@@ -95,7 +88,6 @@ CASES: tuple[Case, ...] = (
         ),
         acknowledges("m0", after="grown", within_ms=8_000),
         names_only_what_is_new("m0"),
-        level=MUST,
     ),
     case(
         "rebalance/refused-subscription",
@@ -112,7 +104,5 @@ CASES: tuple[Case, ...] = (
             topics={"t": 2, "u": 2},
         ),
         learns_assignment("m0", after="error", partitions=4, requirement="CGC-18"),
-        needs=["resubscribe"],
-        level=MUST,
     ),
 )

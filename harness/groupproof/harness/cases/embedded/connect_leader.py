@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from groupproof.harness.cases.client.client_case_builders import MUST
 from groupproof.harness.cases.embedded.connect_builders import OFFSET, connect_case, jobs, joined_workers, synced, worker
 from groupproof.harness.judging.case_checkers.embedded.connect_assignments import (
     agrees_on,
@@ -55,7 +54,6 @@ def _agrees(protocol: str, name: str) -> Case:
         ),
         agrees_on("m0", name, after="second"),
         assigns_once("m0"),
-        level=MUST,
     )
 
 
@@ -70,7 +68,6 @@ _DEALING: tuple[Case, ...] = (
         agrees_on("m0", "sessioned"),
         assigns_once("m0"),
         assigns_everything("m0", *jobs("t", "u"), after="start-m0"),
-        level=MUST,
     ),
     connect_case(
         "revokes-before-it-assigns",
@@ -80,7 +77,6 @@ _DEALING: tuple[Case, ...] = (
         revokes_first("m0", after="start-a0"),
         assigns_once("m0"),
         assigns_everything("m0", *jobs("t"), after="start-a0"),
-        level=MUST,
     ),
     connect_case(
         "new-connector",
@@ -98,7 +94,6 @@ _DEALING: tuple[Case, ...] = (
         says_offset("m0", OFFSET + 1, after="changed", requirement="CONNECT-15"),
         assigns_everything("m0", *jobs("t", "u"), after="changed", requirement="CONNECT-15"),
         assigns_once("m0"),
-        level=MUST,
     ),
     connect_case(
         "deleted-connector",
@@ -115,7 +110,6 @@ _DEALING: tuple[Case, ...] = (
         ),
         says_offset("m0", OFFSET + 1, after="changed", requirement="CONNECT-15"),
         revokes("m0", *jobs("u"), after="changed"),
-        level=MUST,
     ),
     connect_case(
         "leader-behind",
@@ -133,7 +127,6 @@ _DEALING: tuple[Case, ...] = (
             passing(300),
         ),
         answers_mismatch("m0", _NEWER, after="second"),
-        level=MUST,
     ),
 )
 
@@ -153,7 +146,6 @@ _LOSS: tuple[Case, ...] = (
         ),
         keeps_lost_jobs_back("m0", _MAX_DELAY_MS, after="left"),
         assigns_everything("m0", *jobs("t"), after="left", requirement="CONNECT-10", within_ms=_AFTER_DELAY_MS),
-        level=MUST,
     ),
     connect_case(
         "delay-counts-down",
@@ -173,7 +165,6 @@ _LOSS: tuple[Case, ...] = (
             passing(300),
         ),
         keeps_lost_jobs_back("m0", _MAX_DELAY_MS, after="left", counts_down=True),
-        level=MUST,
     ),
     connect_case(
         "worker-returns",
@@ -193,7 +184,6 @@ _LOSS: tuple[Case, ...] = (
         keeps_lost_jobs_back("m0", _MAX_DELAY_MS, after="left"),
         assigns_everything("m0", *jobs("t"), after="left", requirement="CONNECT-10", within_ms=_AFTER_DELAY_MS),
         leaves_others_alone("m0", after="left"),
-        level=MUST,
     ),
 )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupproof.harness.cases.client.client_case_builders import MUST, SHOULD, code_name
+from groupproof.harness.cases.client.client_case_builders import code_name
 from groupproof.harness.cases.embedded.connect_builders import connect_case, jobs, joined_workers, synced, worker
 from groupproof.harness.judging.case_checkers.discovery import rediscovers
 from groupproof.harness.judging.case_checkers.embedded.connect_assignments import assigns_everything
@@ -36,7 +36,6 @@ def _beat(code: ErrorCode, title: str, *requirements: str, identity: Identity = 
         rejoins("m0", after="error", requirement=requirements[0], identity=identity),
         recovers("m0", after="error", requirement=requirements[-1]),
         names_its_jobs("m0"),
-        level=MUST,
     )
 
 
@@ -59,7 +58,6 @@ def _sync(code: ErrorCode, title: str, *requirements: str, identity: Identity = 
         rejoins("m0", after="error", requirement=requirements[0], identity=identity),
         recovers("m0", after="error", requirement=requirements[-1]),
         *deals,
-        level=MUST,
     )
 
 
@@ -84,7 +82,6 @@ _ERRORS: tuple[Case, ...] = (
         is_struck("error", "m0", _BEAT, requirement="CLIENT-30"),
         rediscovers("m0", after="error", requirement="CLIENT-04", api=_BEAT),
         keeps_membership_in_reach("m0", after="error", requirement="CLIENT-49"),
-        level=MUST,
     ),
     connect_case(
         "join-coordinator-load-in-progress",
@@ -100,7 +97,6 @@ _ERRORS: tuple[Case, ...] = (
         ),
         is_struck("error", "m0", _JOIN, requirement="CLIENT-11"),
         recovers("m0", after="error", requirement="CLIENT-15"),
-        level=MUST,
     ),
 )
 
@@ -111,7 +107,6 @@ _END: tuple[Case, ...] = (
         ("CLIENT-73",),
         plan(worker(), [*joined_workers("m0"), mark("close"), close("m0", wait=False), event("m0", "shutdown_complete", go_on=True), passing(300)]),
         leaves("m0", after="close", requirement="CLIENT-73", whole=True),
-        level=SHOULD,
     ),
 )
 

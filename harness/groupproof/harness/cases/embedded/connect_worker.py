@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from groupproof.harness.cases.client.client_case_builders import MUST, SHOULD
 from groupproof.harness.cases.embedded.connect_builders import OFFSET, assigns, connect_case, jobs, joined_workers, synced, worker
 from groupproof.harness.judging.case_checkers.embedded.connect_duties import (
     describes_itself,
@@ -40,7 +39,6 @@ def _offers(protocol: str, *names: str) -> Case:
         plan(worker(connect_protocol=protocol), joined_workers("m0")),
         offers("m0", *names),
         describes_itself("m0", offset=OFFSET),
-        level=MUST,
     )
 
 
@@ -62,7 +60,6 @@ _ASSIGNED: tuple[Case, ...] = (
         ("CONNECT-03",),
         plan(worker(), *joined_workers("m0"), *_rejoin(), passing(300)),
         names_its_jobs("m0"),
-        level=MUST,
     ),
     connect_case(
         "follows-a-revocation-up",
@@ -79,7 +76,6 @@ _ASSIGNED: tuple[Case, ...] = (
         ),
         follows_up("m0", after="revoked", requirement="CONNECT-07"),
         names_its_jobs("m0"),
-        level=MUST,
     ),
     connect_case(
         "waits-out-the-delay",
@@ -94,7 +90,6 @@ _ASSIGNED: tuple[Case, ...] = (
             passing(300),
         ),
         waits_out_the_delay("m0", _DELAY_MS, after="delayed"),
-        level=MUST,
     ),
     connect_case(
         "failed-assignment",
@@ -109,7 +104,6 @@ _ASSIGNED: tuple[Case, ...] = (
             passing(300),
         ),
         follows_up("m0", after="failed", requirement="CONNECT-12"),
-        level=MUST,
     ),
     connect_case(
         "behind-the-leader",
@@ -125,7 +119,6 @@ _ASSIGNED: tuple[Case, ...] = (
             passing(2_500),
         ),
         leaves_while_behind("m0", after="ahead"),
-        level=MUST,
     ),
     connect_case(
         "catches-up-with-the-leader",
@@ -143,7 +136,6 @@ _ASSIGNED: tuple[Case, ...] = (
         ),
         stays_in("m0", after="ahead", requirement="CONNECT-14"),
         says_offset("m0", _NEWER, after="rebalance", requirement="CONNECT-14"),
-        level=MUST,
     ),
     connect_case(
         "assignment-of-a-later-version",
@@ -159,7 +151,6 @@ _ASSIGNED: tuple[Case, ...] = (
             passing(300),
         ),
         names_its_jobs("m0", requirement="CONNECT-16"),
-        level=SHOULD,
     ),
 )
 

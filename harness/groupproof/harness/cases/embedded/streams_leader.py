@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from groupproof.harness.cases.client.client_case_builders import MUST
 from groupproof.harness.cases.embedded.streams_builders import PARTITIONS, WAIT_MS, application, peer, streams_case, synced, working
 from groupproof.harness.judging.case_checkers.embedded.streams_assignments import (
     agrees_on_versions,
@@ -45,7 +44,6 @@ def _agrees(name: str, title: str, **versions: int) -> Case:
         agrees_on_versions("m0", after="second"),
         deals_once("m0"),
         deals_everything("m0", PARTITIONS, after="second"),
-        level=MUST,
     )
 
 
@@ -57,7 +55,6 @@ CASES: tuple[Case, ...] = (
         plan(application(topics=("t", "u")), *working(), passing(_REPLY_MS), topics={"t": PARTITIONS, "u": 2}),
         deals_once("m0"),
         deals_everything("m0", PARTITIONS + 2, after="start-m0"),
-        level=MUST,
     ),
     streams_case(
         "hands-over-in-two-steps",
@@ -67,7 +64,6 @@ CASES: tuple[Case, ...] = (
         calls_back("m0", after="second"),
         deals_once("m0"),
         deals_everything("m0", PARTITIONS, after="second"),
-        level=MUST,
     ),
     streams_case(
         "takes-over-from-a-lost-member",
@@ -87,7 +83,6 @@ CASES: tuple[Case, ...] = (
         ),
         deals_once("m0"),
         deals_everything("m0", PARTITIONS, after="left"),
-        level=MUST,
     ),
     _agrees("leads-an-older-release", "A leader assigns in the version of a member of an older release.", kit_latest=_OLDER),
     _agrees("leads-a-newer-release", "A leader answers a member of a newer release in the version that it knows itself.", kit_latest=_FUTURE),
@@ -99,7 +94,6 @@ CASES: tuple[Case, ...] = (
         plan(application(num_standby_replicas=1), peer(num_standby_replicas=1), [*working(), *_second(), passing(_REPLY_MS)], topics=_TOPICS),
         deals_standbys("m0", PARTITIONS, after="second"),
         deals_once("m0"),
-        level=MUST,
     ),
     streams_case(
         "threads-of-one-process",
@@ -115,7 +109,6 @@ CASES: tuple[Case, ...] = (
         keeps_standbys_apart("m0", after="third"),
         deals_standbys("m0", PARTITIONS, after="third"),
         deals_once("m0"),
-        level=MUST,
     ),
     streams_case(
         "source-topic-is-not-there",
@@ -132,7 +125,6 @@ CASES: tuple[Case, ...] = (
         ),
         answers_error("m0", INCOMPLETE_SOURCE_TOPICS, after="start-m0", requirement="STREAMS-12"),
         ends("m0", after="start-m0", requirement="STREAMS-13"),
-        level=MUST,
     ),
     streams_case(
         "member-requests-shutdown",
@@ -150,6 +142,5 @@ CASES: tuple[Case, ...] = (
         ),
         answers_error("m0", SHUTDOWN_REQUESTED, after="second", requirement="STREAMS-14"),
         ends("m0", after="second", requirement="STREAMS-15", within_ms=_TOLD_MS),
-        level=MUST,
     ),
 )

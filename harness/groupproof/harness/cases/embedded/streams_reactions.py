@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupproof.harness.cases.client.client_case_builders import MUST, SHOULD, code_name
+from groupproof.harness.cases.client.client_case_builders import SHOULD, code_name
 from groupproof.harness.cases.embedded.streams_builders import PARTITIONS, WAIT_MS, application, streams_case, synced, working
 from groupproof.harness.judging.case_checkers.discovery import rediscovers
 from groupproof.harness.judging.case_checkers.embedded.streams_member import ends, names_its_tasks, rejoins_uncommitted
@@ -39,7 +39,6 @@ def _beat(code: ErrorCode, title: str, *requirements: str, identity: Identity = 
         rejoins("m0", after="error", requirement=requirements[0], identity=identity),
         recovers("m0", after="error", requirement=requirements[-1]),
         *([names_its_tasks("m0", after="error")] if keeps else []),
-        level=MUST,
     )
 
 
@@ -60,7 +59,6 @@ def _sync(code: ErrorCode, title: str, *requirements: str, identity: Identity = 
         is_struck("error", "m0", _SYNC, requirement="CLIENT-11", within_ms=WAIT_MS),
         rejoins("m0", after="error", requirement=requirements[0], identity=identity),
         recovers("m0", after="error", requirement=requirements[-1]),
-        level=MUST,
     )
 
 
@@ -80,7 +78,6 @@ def _commit(code: ErrorCode, title: str) -> Case:
         ),
         rejoins_uncommitted("m0", after="error"),
         recovers("m0", after="error", requirement="CLIENT-30"),
-        level=MUST,
     )
 
 
@@ -130,7 +127,6 @@ _STATIC: tuple[Case, ...] = (
         ends("m0", after="fenced", requirement="CLIENT-57"),
         stays_out("m0", after="fenced", requirement="STATIC-10"),
         needs=["static"],
-        level=MUST,
     ),
 )
 
@@ -183,7 +179,6 @@ CASES: tuple[Case, ...] = (
         is_struck("error", "m0", _BEAT, requirement="CLIENT-30"),
         rediscovers("m0", after="error", requirement="CLIENT-04", api=_BEAT),
         keeps_membership("m0", after="error", requirement="CLIENT-49"),
-        level=MUST,
     ),
     streams_case(
         "join-coordinator-load-in-progress",
@@ -200,7 +195,6 @@ CASES: tuple[Case, ...] = (
         ),
         is_struck("error", "m0", _JOIN, requirement="CLIENT-11", within_ms=WAIT_MS),
         recovers("m0", after="error", requirement="CLIENT-15"),
-        level=MUST,
     ),
     *_STATIC,
 )

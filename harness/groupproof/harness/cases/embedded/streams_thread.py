@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from groupproof.harness.cases.client.client_case_builders import MUST, SHOULD
 from groupproof.harness.cases.embedded.streams_builders import (
     PARTITIONS,
     WAIT_MS,
@@ -56,7 +55,6 @@ _SUBSCRIPTIONS: tuple[Case, ...] = (
         describes_itself("m0"),
         is_one_process("m0"),
         differs_each_time("m0"),
-        level=MUST,
     ),
     streams_case(
         "names-its-tasks",
@@ -64,7 +62,6 @@ _SUBSCRIPTIONS: tuple[Case, ...] = (
         ("STREAMS-04",),
         plan(application(), *working(), *rejoins_at_leisure(), passing(300), topics=_TOPICS),
         names_its_tasks("m0", after="rebalance"),
-        level=MUST,
     ),
     streams_case(
         "names-its-standbys",
@@ -80,7 +77,6 @@ _SUBSCRIPTIONS: tuple[Case, ...] = (
             topics=_TOPICS,
         ),
         names_its_tasks("m0", after="rebalance", has_standbys=True),
-        level=MUST,
     ),
 )
 
@@ -99,7 +95,6 @@ _VERSIONS: tuple[Case, ...] = (
             topics=_TOPICS,
         ),
         joins_in_version("m0", _OLDER, after="older", requirement="STREAMS-06"),
-        level=MUST,
     ),
     streams_case(
         "takes-a-newer-version",
@@ -118,7 +113,6 @@ _VERSIONS: tuple[Case, ...] = (
         ),
         joins_in_version("m0", _OLDER, after="older", requirement="STREAMS-06"),
         joins_in_version("m0", _NEWER, after="newer", requirement="STREAMS-07"),
-        level=MUST,
     ),
 )
 
@@ -137,7 +131,6 @@ _NEXT: tuple[Case, ...] = (
             topics=_TOPICS,
         ),
         comes_back_at_once("m0", after="called"),
-        level=MUST,
     ),
     streams_case(
         "waits-for-the-next-rebalance",
@@ -150,7 +143,6 @@ _NEXT: tuple[Case, ...] = (
         ),
         waits("m0", after="later"),
         stays_a_member("m0", after="later", requirement="STREAMS-20"),
-        level=SHOULD,
     ),
     streams_case(
         "commits-what-goes",
@@ -172,7 +164,6 @@ _NEXT: tuple[Case, ...] = (
         ),
         commits_what_goes("m0", ("t", 2), ("t", 3), after="taken"),
         comes_back_at_once("m0", after="taken", requirement="STREAMS-09"),
-        level=MUST,
     ),
 )
 
@@ -193,7 +184,6 @@ def _failed(name: str, title: str, error: int, requirement: str) -> Case:
             topics=_TOPICS,
         ),
         ends("m0", after="failed", requirement=requirement),
-        level=MUST,
     )
 
 
@@ -222,7 +212,6 @@ _ERRORS: tuple[Case, ...] = (
             records=_FATAL,
         ),
         asks_for_the_end("m0", after="failure"),
-        level=SHOULD,
     ),
     streams_case(
         "stays-when-closed",
@@ -234,7 +223,6 @@ _ERRORS: tuple[Case, ...] = (
             topics=_TOPICS,
         ),
         stays_when_closed("m0", after="close"),
-        level=SHOULD,
     ),
 )
 
