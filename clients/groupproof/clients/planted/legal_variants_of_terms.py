@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from groupproof.clients.member.policy import Override, Policy
-from groupproof.clients.planted.member_variant import Variant
+from groupproof.clients.planted.member_variant import Variant, way
 from groupproof.protocol.rules.classic.member_reactions import Effect
 from groupproof.protocol.vocabulary import Api
 
@@ -49,11 +49,12 @@ _CONSTANT: Final = {"properties": {"retry.backoff.max.ms": 100}}
 
 _RHYTHMS: Final = (
     *(
-        Variant(
-            name=f"backs-off-{seconds}s",
-            says=f"Waits {seconds} s before it tries again what failed.",
-            policy=Policy(retry_factor=10.0 * seconds, own_settings=_CONSTANT),
-            source=name,
+        way(
+            f"backs-off-{seconds}s",
+            f"Waits {seconds} s before it tries again what failed.",
+            name,
+            retry_factor=10.0 * seconds,
+            own_settings=_CONSTANT,
         )
         for seconds, name in (
             (1, "java (retry.backoff.max.ms)"),
@@ -63,11 +64,12 @@ _RHYTHMS: Final = (
         )
     ),
     *(
-        Variant(
-            name=f"pauses-{seconds}s-before-rejoin",
-            says=f"Waits {seconds} s before every JoinGroup of a rebalance.",
-            policy=Policy(rejoin_delay_ms=seconds * 1_000, immediate_rejoins_max=0),
-            source=name,
+        way(
+            f"pauses-{seconds}s-before-rejoin",
+            f"Waits {seconds} s before every JoinGroup of a rebalance.",
+            name,
+            rejoin_delay_ms=seconds * 1_000,
+            immediate_rejoins_max=0,
         )
         for seconds, name in ((1, "kafkajs"), (2, "sarama"), (5, "kafka-go"), (8, "clients that drain their handlers first"))
     ),
@@ -80,12 +82,9 @@ _SHIMS: Final = (
 )  # fmt: skip
 
 _ONCE_MORE: Final = (
-    Variant(
-        name="heartbeats-between-generations",
-        says="Sends one more Heartbeat with its id and no generation, once it has given its generation up and before it joins again.",
-        policy=Policy(heartbeats_between=1),
-        source="java (HeartbeatThread), librdkafka 2.15.1",
-    ),
+    way("heartbeats-between-generations",
+        "Sends one more Heartbeat with its id and no generation, once it has given its generation up and before it joins again.",
+        "java (HeartbeatThread), librdkafka 2.15.1", heartbeats_between=1),
     Variant(
         name="joins-once-more-as-refused",
         says="Joins once more with the id that a Heartbeat, SyncGroup or commit was refused for, and anew when JoinGroup refuses it as well.",

@@ -7,7 +7,7 @@ from typing import Any
 
 from groupproof.clients.member.policy import Policy
 
-__all__ = ["UnknownVariant", "Variant"]
+__all__ = ["UnknownVariant", "Variant", "way"]
 
 
 class UnknownVariant(Exception):
@@ -18,7 +18,7 @@ class UnknownVariant(Exception):
 class Variant:
     """One deviation from the reference.
 
-    `breaks` are requirement ids, empty for a legal variant; `says` is a sentence about it, `seen` the released clients that do so.
+    `breaks` are requirement ids, empty for a legal variant; `says` is a sentence about it, `source` the released clients that do so.
     `settings` are fields of `subscribe` without which the deviation cannot show (an instance id, an assignor).
     """
 
@@ -32,3 +32,8 @@ class Variant:
     @property
     def is_legal(self) -> bool:
         return not self.breaks
+
+
+def way(name: str, says: str, source: str, *, settings: dict[str, Any] | None = None, **policy: Any) -> Variant:
+    """Return a legal variant by the choices of its policy; `source` are the released clients that go this way."""
+    return Variant(name=name, says=says, policy=Policy(**policy), source=source, settings=settings or {})

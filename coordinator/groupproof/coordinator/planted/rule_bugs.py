@@ -148,68 +148,33 @@ def _commit(keep: Callable[[int, int | None], int], *, metadata: bool = True, fi
 
 
 def _effects() -> Iterator[Variant]:
-    def made(name: str, says: str, breaks: str, effect: Effect, function: Callable[[EffectContext, Event], None]) -> Variant:
-        return Variant(name=name, says=says, breaks=(breaks,), effects={effect: function})
-
-    counted = Effect.NEXT_GENERATION
-    yield made("generation-stays", "A new generation has the number of the old one.", "INV-04", counted, _then(counted, _count_by(-1)))
-    yield made("generation-skips-one", "A new generation's number is two more.", "INV-04", counted, _then(counted, _count_by(1)))
-    yield made(
-        "leaders-protocol",
-        "The leader's first protocol is chosen, whatever the others support.",
-        "JOIN-32",
-        counted,
-        _then(counted, _leaders_protocol),
-    )
-    yield made(
-        "leader-changes-each-time",
-        "The member that joined last leads, though the leader is still there.",
-        "JOIN-06",
-        counted,
-        _then(counted, _last_joiner_leads),
-    )
-    yield made("members-told-to-all", "Followers are told the members too.", "JOIN-14", Effect.ANSWER_JOINS, _answer_all_as_leaders)
-    yield made("assignments-swapped", "Each member is given the assignment of the next.", "SYNC-13", Effect.ASSIGN, _assign_to(1))
-    yield made("one-assignment-for-all", "Every member is given the first assignment of the leader's list.", "SYNC-13", Effect.ASSIGN, _assign_first)
-    yield made("assignments-stay", "A member that has an assignment keeps it.", "SYNC-13", Effect.ASSIGN, _keep_old_assignment)
-    yield made(
-        "left-out-keeps-its-own", "A member that the leader left out keeps its old assignment.", "SYNC-07", Effect.ASSIGN, _keep_what_is_left_out
-    )
-    yield made(
-        "delay-extended-for-ever",
-        "The initial delay's bound is not kept.",
-        "IDJ-05",
-        Effect.EXTEND_INITIAL_DELAY,
-        _then(Effect.EXTEND_INITIAL_DELAY, _spend_nothing),
-    )
-    yield made(
-        "delay-extended-without-newcomer",
-        "The initial delay is extended though nobody new came.",
-        "IDJ-04",
-        Effect.EXTEND_INITIAL_DELAY,
-        _then(Effect.EXTEND_INITIAL_DELAY, _keep_newcomer),
-    )
-    yield made(
-        "session-of-synced-is-short",
-        "A member's session ends half a second after its SyncGroup.",
-        "TR-082",
-        Effect.MARK_SYNCED,
-        _then(Effect.MARK_SYNCED, _end_session_of_synced),
-    )
-    stored = Effect.STORE_OFFSETS
-    yield made("commit-off-by-one", "The offset stored is one more than the one committed.", "TR-123", stored, _commit(lambda new, _: new + 1))
-    yield made(
-        "commit-never-lower",
-        "A lower offset than the one stored is not stored.",
-        "TR-123",
-        stored,
-        _commit(lambda new, old: max(new, -1 if old is None else old)),
-    )
-    yield made(
-        "commit-only-once", "An offset that is stored is never replaced.", "TR-123", stored, _commit(lambda new, old: new if old is None else old)
-    )
-    yield made("commit-without-metadata", "A commit's metadata is not stored.", "TR-123", stored, _commit(lambda new, _: new, metadata=False))
-    yield made("commit-of-one-partition", "Of a group's offsets only one is kept.", "TR-123", stored, _commit(lambda new, _: new, first_only=True))
+    counted, stored = Effect.NEXT_GENERATION, Effect.STORE_OFFSETS
+    for name, says, breaks, effect, function in (
+        ("generation-stays", "A new generation has the number of the old one.", "INV-04", counted, _then(counted, _count_by(-1))),
+        ("generation-skips-one", "A new generation's number is two more.", "INV-04", counted, _then(counted, _count_by(1))),
+        ("leaders-protocol", "The leader's first protocol is chosen, whatever the others support.", "JOIN-32", counted,
+         _then(counted, _leaders_protocol)),
+        ("leader-changes-each-time", "The member that joined last leads, though the leader is still there.", "JOIN-06", counted,
+         _then(counted, _last_joiner_leads)),
+        ("members-told-to-all", "Followers are told the members too.", "JOIN-14", Effect.ANSWER_JOINS, _answer_all_as_leaders),
+        ("assignments-swapped", "Each member is given the assignment of the next.", "SYNC-13", Effect.ASSIGN, _assign_to(1)),
+        ("one-assignment-for-all", "Every member is given the first assignment of the leader's list.", "SYNC-13", Effect.ASSIGN, _assign_first),
+        ("assignments-stay", "A member that has an assignment keeps it.", "SYNC-13", Effect.ASSIGN, _keep_old_assignment),
+        ("left-out-keeps-its-own", "A member that the leader left out keeps its old assignment.", "SYNC-07", Effect.ASSIGN, _keep_what_is_left_out),
+        ("delay-extended-for-ever", "The initial delay's bound is not kept.", "IDJ-05", Effect.EXTEND_INITIAL_DELAY,
+         _then(Effect.EXTEND_INITIAL_DELAY, _spend_nothing)),
+        ("delay-extended-without-newcomer", "The initial delay is extended though nobody new came.", "IDJ-04", Effect.EXTEND_INITIAL_DELAY,
+         _then(Effect.EXTEND_INITIAL_DELAY, _keep_newcomer)),
+        ("session-of-synced-is-short", "A member's session ends half a second after its SyncGroup.", "TR-082", Effect.MARK_SYNCED,
+         _then(Effect.MARK_SYNCED, _end_session_of_synced)),
+        ("commit-off-by-one", "The offset stored is one more than the one committed.", "TR-123", stored, _commit(lambda new, _: new + 1)),
+        ("commit-never-lower", "A lower offset than the one stored is not stored.", "TR-123", stored,
+         _commit(lambda new, old: max(new, -1 if old is None else old))),
+        ("commit-only-once", "An offset that is stored is never replaced.", "TR-123", stored, _commit(lambda new, old: new if old is None else old)),
+        ("commit-without-metadata", "A commit's metadata is not stored.", "TR-123", stored, _commit(lambda new, _: new, metadata=False)),
+        ("commit-of-one-partition", "Of a group's offsets only one is kept.", "TR-123", stored, _commit(lambda new, _: new, first_only=True)),
+    ):  # fmt: skip
+        yield Variant(name=name, says=says, breaks=(breaks,), effects={effect: function})
 
 
 # Guards --------------------------------------------------------------------------------------------------------------------------
@@ -244,71 +209,34 @@ def _no_new_protocol(event: Event) -> bool:
 
 
 def _guards() -> Iterator[Variant]:
-    def made(name: str, says: str, breaks: str, guard: Guard, function: Callable[[Event], bool]) -> Variant:
-        return Variant(name=name, says=says, breaks=(breaks,), guards={guard: function})
-
-    yield made(
-        "session-bounds-are-outside",
-        "A session timeout that is just the bound is refused.",
-        "JOIN-27",
-        Guard.SESSION_TIMEOUT_OUT_OF_BOUNDS,
-        _strictly_within,
-    )
-    yield made("one-more-than-max-size", "A group takes one member more than group.max.size.", "JOIN-56", Guard.GROUP_IS_FULL, _one_more_fits)
-    yield made(
-        "pending-ids-take-places", "Ids that are pending count as members of a full group.", "JOIN-56", Guard.GROUP_IS_FULL, _pending_count_too
-    )
-    yield made("metadata-never-the-same", "A member that joins again unchanged starts a rebalance.", "TR-113", Guard.METADATA_SAME, lambda _: False)
-    yield made("metadata-always-the-same", "A member's new metadata is not noticed.", "TR-112", Guard.METADATA_SAME, lambda _: True)
-    yield made("metadata-same-by-name", "Only the names of the protocols are compared, not their bytes.", "TR-112", Guard.METADATA_SAME, _same_names)
-    yield made("metadata-same-in-any-order", "The order of the protocols is not compared.", "TR-112", Guard.METADATA_SAME, _same_set)
-    yield made("metadata-same-with-one-more", "A protocol offered besides is not noticed.", "TR-112", Guard.METADATA_SAME, _no_new_protocol)
-    yield made(
-        "later-generation-accepted",
-        "A generation later than the group's is taken for it.",
-        "TR-119",
-        Guard.OTHER_GENERATION,
-        lambda event: event.generation < event.existing_group.generation,
-    )
-    yield made(
-        "earlier-generation-accepted",
-        "A generation earlier than the group's is taken for it.",
-        "TR-119",
-        Guard.OTHER_GENERATION,
-        lambda event: event.generation > event.existing_group.generation,
-    )
-    yield made(
-        "no-generation-accepted",
-        "No generation is taken for the group's.",
-        "TR-119",
-        Guard.OTHER_GENERATION,
-        lambda event: event.generation >= 0 and GUARDS[Guard.OTHER_GENERATION](event),
-    )
-    yield made(
-        "id-required-of-all",
-        "A member id is required of JoinGroup before v4 too.",
-        "TR-022",
-        Guard.MEMBER_ID_NEEDED,
-        lambda event: not event.member_id and event.instance_id is None,
-    )
-    yield made("id-never-required", "No newcomer is given a member id first.", "TR-022", Guard.MEMBER_ID_NEEDED, lambda _: False)
-    yield made("everyone-leads", "Every SyncGroup is taken for the leader's.", "TR-081", Guard.LEADER, lambda _: True)
-    yield made("nobody-leads", "No SyncGroup is taken for the leader's.", "TR-081", Guard.LEADER, lambda _: False)
-    yield made("fencing-forgotten", "An instance's old member id is not fenced.", "STATIC-10", Guard.FENCED, lambda _: False)
-    yield made(
-        "protocols-of-one-suffice",
-        "A member is admitted whose protocols only the newest member supports.",
-        "JOIN-09",
-        Guard.PROTOCOLS_UNFIT,
-        lambda event: not event.join.protocols,
-    )
-    yield made(
-        "initial-delay-always",
-        "The initial delay is waited for before every generation.",
-        "IDJ-02",
-        Guard.INITIAL_DELAY_RUNS,
-        lambda event: event.existing_group.generation > 0 or GUARDS[Guard.INITIAL_DELAY_RUNS](event),
-    )
+    for name, says, breaks, guard, function in (
+        ("session-bounds-are-outside", "A session timeout that is just the bound is refused.", "JOIN-27", Guard.SESSION_TIMEOUT_OUT_OF_BOUNDS,
+         _strictly_within),
+        ("one-more-than-max-size", "A group takes one member more than group.max.size.", "JOIN-56", Guard.GROUP_IS_FULL, _one_more_fits),
+        ("pending-ids-take-places", "Ids that are pending count as members of a full group.", "JOIN-56", Guard.GROUP_IS_FULL, _pending_count_too),
+        ("metadata-never-the-same", "A member that joins again unchanged starts a rebalance.", "TR-113", Guard.METADATA_SAME, lambda _: False),
+        ("metadata-always-the-same", "A member's new metadata is not noticed.", "TR-112", Guard.METADATA_SAME, lambda _: True),
+        ("metadata-same-by-name", "Only the names of the protocols are compared, not their bytes.", "TR-112", Guard.METADATA_SAME, _same_names),
+        ("metadata-same-in-any-order", "The order of the protocols is not compared.", "TR-112", Guard.METADATA_SAME, _same_set),
+        ("metadata-same-with-one-more", "A protocol offered besides is not noticed.", "TR-112", Guard.METADATA_SAME, _no_new_protocol),
+        ("later-generation-accepted", "A generation later than the group's is taken for it.", "TR-119", Guard.OTHER_GENERATION,
+         lambda event: event.generation < event.existing_group.generation),
+        ("earlier-generation-accepted", "A generation earlier than the group's is taken for it.", "TR-119", Guard.OTHER_GENERATION,
+         lambda event: event.generation > event.existing_group.generation),
+        ("no-generation-accepted", "No generation is taken for the group's.", "TR-119", Guard.OTHER_GENERATION,
+         lambda event: event.generation >= 0 and GUARDS[Guard.OTHER_GENERATION](event)),
+        ("id-required-of-all", "A member id is required of JoinGroup before v4 too.", "TR-022", Guard.MEMBER_ID_NEEDED,
+         lambda event: not event.member_id and event.instance_id is None),
+        ("id-never-required", "No newcomer is given a member id first.", "TR-022", Guard.MEMBER_ID_NEEDED, lambda _: False),
+        ("everyone-leads", "Every SyncGroup is taken for the leader's.", "TR-081", Guard.LEADER, lambda _: True),
+        ("nobody-leads", "No SyncGroup is taken for the leader's.", "TR-081", Guard.LEADER, lambda _: False),
+        ("fencing-forgotten", "An instance's old member id is not fenced.", "STATIC-10", Guard.FENCED, lambda _: False),
+        ("protocols-of-one-suffice", "A member is admitted whose protocols only the newest member supports.", "JOIN-09", Guard.PROTOCOLS_UNFIT,
+         lambda event: not event.join.protocols),
+        ("initial-delay-always", "The initial delay is waited for before every generation.", "IDJ-02", Guard.INITIAL_DELAY_RUNS,
+         lambda event: event.existing_group.generation > 0 or GUARDS[Guard.INITIAL_DELAY_RUNS](event)),
+    ):  # fmt: skip
+        yield Variant(name=name, says=says, breaks=(breaks,), guards={guard: function})
 
 
 # Forms, choices, settings ----------------------------------------------------------------------------------------------------------
