@@ -11,9 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from judged_requirements import judged_in
+
 from groupproof.clients.shims.reference import run_shim
 from groupproof.harness.cases.catalogue import cases_of, client_side
-from groupproof.harness.judging.judged_requirements import judged_in
 from groupproof.harness.model.case import Case, script_of
 from groupproof.harness.running.plans.client_stage import Stage
 from groupproof.harness.running.plans.plan_runner import Limits

@@ -14,10 +14,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from matrix_picture import matrix_picture
+
 from groupproof.harness.model.verdicts import Verdict
 from groupproof.harness.reports.matrix_file import MATRIX_JSON, latest_of_a_release, matrix_json, newest_of_a_subject, read_runs
 from groupproof.harness.reports.output_folder import write_text
-from groupproof.harness.reports.pictures.matrix_picture import matrix_picture
 from groupproof.harness.reports.texts.undecided_cases import undecided_in, undecided_lines
 
 __all__ = ["FOLDER", "documents", "main", "partial_grades", "published", "summary_table"]

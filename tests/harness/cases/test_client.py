@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 from judged import DATA, row_of
+from judged_requirements import unjudged_in
 from tests.harness.cases.waits import silent_ms
 from tests.harness.running.virtual import judged
 from tests.power.shares import is_in_turn, parts
@@ -16,7 +17,6 @@ from tests.power.shares import is_in_turn, parts
 from groupproof.harness.cases.client import CASES
 from groupproof.harness.judging.case_checkers.findings import TimedJudge
 from groupproof.harness.judging.checkers.claim import tolerated_ms
-from groupproof.harness.judging.judged_requirements import unjudged_in
 from groupproof.harness.model.case import Case, plan_of
 from groupproof.harness.model.plan import Arm, Await, Mark, plan_from_json, plan_to_json
 from groupproof.harness.model.verdicts import Goodbye, Verdict

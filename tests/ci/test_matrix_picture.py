@@ -3,9 +3,8 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree
 
+from matrix_picture import matrix_picture
 from tests.harness.reports.report_of import report
-
-from groupproof.harness.reports.pictures.matrix_picture import matrix_picture
 
 FIRST, SECOND = "join/classic/no-bytes", "leave/classic/close"
 SVG = "{http://www.w3.org/2000/svg}"

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from judged_requirements import judged_in, unjudged_in
 from tests.harness.running.virtual import played
 
 from groupproof.harness.cases.client import CASES
 from groupproof.harness.judging.checkers.claim import Claim
-from groupproof.harness.judging.judged_requirements import judged_in, unjudged_in
 from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.verdicts import Finding
 
