@@ -29,14 +29,14 @@ def test_left_out_before(): pass
 @pytest.mark.xfail
 def test_wrong_as_ever(): assert False
 """
-TOLD = {
+RESULTS = {
     ("test_fine", "call", "passed"), ("test_before", "setup", "failed"), ("test_after", "call", "passed"), ("test_after", "teardown", "failed"),
     ("test_itself", "call", "failed"), ("test_itself_and_after", "call", "failed"), ("test_itself_and_after", "teardown", "failed"),
     ("test_left_out", "call", "skipped"), ("test_left_out_before", "setup", "skipped"), ("test_wrong_as_ever", "call", "skipped"),
 }  # fmt: skip
 
 
-def _told(pytester: pytest.Pytester, *options: str) -> set[tuple[str, str, str]]:
+def _results(pytester: pytest.Pytester, *options: str) -> set[tuple[str, str, str]]:
     """Return what was reported, of which test, phase and outcome."""
     pytester.makeconftest(WORKER)
     reports = pytester.inline_run("-p", "no:xdist", "-p", "no:randomly", *options, pytester.makepyfile(TESTS)).getreports("pytest_runtest_logreport")
@@ -44,9 +44,9 @@ def _told(pytester: pytest.Pytester, *options: str) -> set[tuple[str, str, str]]
 
 
 def test_a_worker_tells_what_a_test_came_to_and_not_that_it_began_and_ended_in_order(pytester: pytest.Pytester) -> None:
-    assert _told(pytester) == TOLD
+    assert _results(pytester) == RESULTS
 
 
 @pytest.mark.parametrize("option", ["--durations=3", "--junit-xml=found.xml"])
 def test_who_asks_for_each_phase_is_told_of_each(pytester: pytest.Pytester, option: str) -> None:
-    assert _told(pytester, option) > TOLD | {("test_fine", "setup", "passed"), ("test_fine", "teardown", "passed")}
+    assert _results(pytester, option) > RESULTS | {("test_fine", "setup", "passed"), ("test_fine", "teardown", "passed")}

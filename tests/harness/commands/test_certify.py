@@ -115,11 +115,11 @@ def test_a_shim_that_breaks_its_contract_is_broken_and_never_failed(oddity: str,
 def test_a_shim_that_lies_about_its_client_id_is_broken_and_never_failed(groupproof: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     """The plan waits for a member whom it never sees: here it is over as soon as the stranger has joined."""
 
-    def heard(driver: Driver, obs: Observation) -> None:
+    def listen(driver: Driver, obs: Observation) -> None:
         if (obs.client, obs.kind, obs.api) == ("somebody", "response", "SyncGroup"):
             driver._stopped.cancel()
 
-    monkeypatch.setattr(Driver, "_heed_floods", heard)
+    monkeypatch.setattr(Driver, "_heed_floods", listen)
     called = groupproof("certify", "client", "--only", CASE, "--output", "out", *odd("lies about its client id"))
 
     assert called.code == 4
