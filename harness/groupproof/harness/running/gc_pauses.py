@@ -9,8 +9,13 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
 
-__all__ = ["rare_pauses", "set_aside", "short_pauses"]
+__all__ = ["LONG_LIVED", "rare_pauses", "set_aside", "short_pauses"]
+
+LONG_LIVED: Final = (20_000, 20, 50)
+"""Objects before each round of the collector where most of them stay for as long as the program runs, as those of a thousand members do. With Python's own
+numbers it takes half of the processor time, of who hosts the members and of who serves them, and nearly all that it looks at is still in use."""
 
 
 @contextmanager

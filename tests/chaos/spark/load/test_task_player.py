@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import socket
 import threading
 from pathlib import Path
@@ -12,6 +13,7 @@ from groupproof.chaos.spark.load.task_player import MANIFEST, play, player
 from groupproof.chaos.spark.members.churn_plan import Action, MemberAction
 from groupproof.chaos.spark.members.load_order import ClientChoice, TaskOrder, task_orders
 from groupproof.chaos.spark.traces.trace_segments import Segment
+from groupproof.harness.running.gc_pauses import LONG_LIVED
 
 
 def tasks(folder: Path, channel: tuple[str, int]) -> list[TaskOrder]:
@@ -27,12 +29,10 @@ def test_without_a_driver_nothing_is_played(tmp_path: Path) -> None:
     assert list(play(task, 0)) == []
 
 
-def test_what_ends_the_play_ends_the_task_and_is_told_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def breaks(*_: object) -> None:
-        raise ValueError("spoilt")
-
-    monkeypatch.setattr(task_player, "_host", breaks)
+def played(folder: Path) -> tuple[str, list[bytes]]:
+    """Play a task before a driver; return the error that it ended with, and the lines that it sent."""
     reported: list[bytes] = []
+    ended = ""
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def drive() -> None:
@@ -44,13 +44,40 @@ def test_what_ends_the_play_ends_the_task_and_is_told_before(tmp_path: Path, mon
 
         thread = threading.Thread(target=drive)
         thread.start()
-        [task] = tasks(tmp_path, server.getsockname())
-        with pytest.raises(ValueError, match="spoilt"):
+        [task] = tasks(folder, server.getsockname())
+        try:
             list(play(task, 0))
+        except ValueError as error:
+            ended = str(error)
         thread.join()
+    return ended, reported
 
+
+def test_what_ends_the_play_ends_the_task_and_is_told_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def breaks(*_: object) -> None:
+        raise ValueError("spoilt")
+
+    monkeypatch.setattr(task_player, "_host", breaks)
+    ended, reported = played(tmp_path)
+
+    assert ended == "spoilt"
     assert b'"task":0' in reported[0]
     assert reported[-1] == b'{"failed":"ValueError","why":"spoilt"}\n'
+
+
+def test_the_garbage_collector_looks_seldom_at_members_that_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    thresholds: list[tuple[int, int, int]] = []
+
+    class Noting:
+        def run(self) -> None:
+            thresholds.append(gc.get_threshold())
+
+    before = gc.get_threshold()
+    monkeypatch.setattr(task_player, "_host", lambda *_: Noting())
+
+    assert played(tmp_path)[0] == ""
+    assert thresholds == [LONG_LIVED]
+    assert gc.get_threshold() == before
 
 
 def test_the_manifest_leaves_as_arrow(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ from groupproof.coordinator.broker.served_cluster import CannotListen, ServingCl
 from groupproof.coordinator.machine.coordinator_settings import Settings, UnknownSetting
 from groupproof.harness.model.errors import BrokenEnvironment, WrongUsage
 from groupproof.harness.running.error_search import trouble_in
+from groupproof.harness.running.gc_pauses import LONG_LIVED
 from groupproof.harness.subjects.networks.broker_address import Address
 from groupproof.harness.subjects.tap.fault_syntax import faults_of
 from groupproof.harness.subjects.tap.hub import Hub, TcpDoors
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
 
 __all__ = ["LoadServer", "LoadServerConfig", "is_kept"]
 
-_GARBAGE: Final = (20_000, 20, 50)
 _SEAL_S: Final = 1.0
 _KEPT_APIS: Final = GROUP_APIS | {Api.FIND_COORDINATOR}
 _KEPT: Final = frozenset(api.title for api in _KEPT_APIS)
@@ -259,7 +259,7 @@ def _say(message: Mapping[str, Any]) -> None:
 
 def main(_: Sequence[str] = ()) -> int:
     """Serve as ordered; what goes wrong is one line, and the exit status."""
-    gc.set_threshold(*_GARBAGE)
+    gc.set_threshold(*LONG_LIVED)
     try:
         trio.run(_main)
     except (Exception, BaseExceptionGroup) as error:

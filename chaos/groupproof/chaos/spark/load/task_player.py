@@ -14,6 +14,7 @@ from groupproof.chaos.spark.members.reference_host import ReferenceHost
 from groupproof.chaos.spark.members.task_recorder import TaskRecorder
 from groupproof.chaos.spark.traces.trace_segments import NoRoom, Sealer, Segment, Stamp, since
 from groupproof.chaos.spark.traces.trace_storage import Place
+from groupproof.harness.running.gc_pauses import LONG_LIVED, rare_pauses
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.message_codec import warm
 
@@ -88,7 +89,8 @@ def _played(order: TaskOrder, attempt: int, sealed: Callable[[Segment], None]) -
         recorder = TaskRecorder(Stamp(order.slot, elapsed_ns), sealer, run=order.run, seed=order.seed, slot=order.slot, attempt=attempt)
         # The plan is entered where it stands: at its start, at what an earlier sitting left, or at what a lost attempt left.
         order = _entered(order, attempt, elapsed_ns() / 1e9)
-        _host(order, recorder, lambda: elapsed_ns() / 1e9, lambda: _ticked(recorder, channel)).run()
+        with rare_pauses(*LONG_LIVED):
+            _host(order, recorder, lambda: elapsed_ns() / 1e9, lambda: _ticked(recorder, channel)).run()
         _ticked(recorder, channel)
         channel.report({"done": True})
     except TaskDismissal:

@@ -22,7 +22,7 @@ from groupproof.harness.judging.observed.observed_group import judge_live
 from groupproof.harness.judging.summary.grade import grade_of
 from groupproof.harness.judging.summary.run_summary import RunInfo, RunSummary, SubjectInfo, SuiteInfo
 from groupproof.harness.model.errors import BrokenEnvironment, WrongUsage
-from groupproof.harness.running.gc_pauses import rare_pauses
+from groupproof.harness.running.gc_pauses import LONG_LIVED, rare_pauses
 from groupproof.harness.running.signals import mind_signals
 from groupproof.protocol.kit_release import release
 from groupproof.protocol.rules.profiles import UnknownProfile
@@ -32,10 +32,6 @@ __all__ = ["OBSERVATIONS_MAX", "Serve", "ServedGroups", "WatchReport", "summed_u
 
 OBSERVATIONS_MAX: Final = 500_000
 """How much of what is seen is kept for judging; memory is bounded, and what comes later is served but not judged."""
-
-_GARBAGE: Final = (20_000, 20, 50)
-"""Objects before each round of the garbage collector: with Python's own numbers it takes a quarter of the time of a rebalance of 1,000 members,
-looking again and again at what a server keeps for as long as it runs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +71,7 @@ class Serve:
         if self.judged:
             recorder.listen(self._keep)
         try:
-            with rare_pauses(*_GARBAGE):
+            with rare_pauses(*LONG_LIVED):
                 trio.run(self._main, recorder, on_serving)
         except (CannotListen, UnknownSetting, UnknownProfile, ExceptionGroup) as error:
             raise _trouble_of(error) from error
