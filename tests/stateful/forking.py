@@ -11,7 +11,6 @@ from groupproof.coordinator.machine.engine import Engine
 from groupproof.coordinator.machine.group import Group
 from groupproof.coordinator.machine.members import Member, Members
 from groupproof.coordinator.machine.offsets import Offsets
-from groupproof.coordinator.machine.repeated_heartbeats import RepeatedHeartbeats
 from groupproof.coordinator.machine.storage import PartitionState
 from groupproof.coordinator.machine.timers import Timers
 from groupproof.coordinator.machine.variant import BentTimers
@@ -52,8 +51,7 @@ def _plain(value: Any) -> Any:
 
 def _machine(value: Coordinator) -> Coordinator:
     fresh: Coordinator = _plain(value)
-    if value._repeats is not None:  # it looks at the groups of its own machine
-        fresh._repeats = RepeatedHeartbeats(fresh._engine, fresh._gate)
+    fresh._repeats = None  # it would look at the groups of the machine that was copied; the table answers every heartbeat of a copy
     return fresh
 
 
