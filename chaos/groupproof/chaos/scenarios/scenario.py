@@ -18,20 +18,9 @@ from groupproof.protocol.rules.consumer.group_configs import HEARTBEAT_INTERVAL,
 from groupproof.protocol.rules.dialect import Dialect
 
 __all__ = [
-    "COORDINATOR",
-    "DIALECTS",
-    "DURATIONS",
-    "SETTINGS",
-    "Action",
-    "Duration",
-    "Expectation",
-    "Fault",
-    "Healing",
-    "Phase",
-    "RunMode",
-    "Scenario",
+    "COORDINATOR", "DIALECTS", "DURATIONS", "SETTINGS", "Action", "Duration", "Expectation", "Fault", "Healing", "Phase", "RunMode", "Scenario",
     "Words",
-]
+]  # fmt: skip
 
 Words = str
 """A group of members, by what they are in the scenario: `leader`, `others`, `half`, … (`scenario_words`)."""

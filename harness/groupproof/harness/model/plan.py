@@ -14,34 +14,9 @@ from groupproof.protocol.faults import Fault, fault_from_json, fault_to_json
 from groupproof.protocol.toxics import Toxic, toxic_from_json, toxic_to_json
 
 __all__ = [
-    "DEFAULT_NAMES",
-    "Append",
-    "Arm",
-    "Await",
-    "BreakBroker",
-    "Command",
-    "ConfigureGroup",
-    "Freeze",
-    "GroupSettled",
-    "Grow",
-    "Heal",
-    "Impair",
-    "Kill",
-    "Mark",
-    "Matches",
-    "Member",
-    "Mend",
-    "MoveCoordinator",
-    "Pass",
-    "Plan",
-    "Reconciled",
-    "Release",
-    "Stable",
-    "Start",
-    "Step",
-    "Thaw",
-    "plan_from_json",
-    "plan_to_json",
+    "DEFAULT_NAMES", "Append", "Arm", "Await", "BreakBroker", "Command", "ConfigureGroup", "Freeze", "GroupSettled", "Grow", "Heal", "Impair", "Kill",
+    "Mark", "Matches", "Member", "Mend", "MoveCoordinator", "Pass", "Plan", "Reconciled", "Release", "Stable", "Start", "Step", "Thaw",
+    "plan_from_json", "plan_to_json",
 ]  # fmt: skip
 
 DEFAULT_NAMES: Mapping[str, Any] = {"group": "g", "topics": ["t"]}

@@ -17,32 +17,9 @@ from typing import Any, ClassVar
 from groupproof.protocol.vocabulary import Api, api_named
 
 __all__ = [
-    "STEPS_END",
-    "Ask",
-    "AssignmentBytes",
-    "AwaitAnswer",
-    "AwaitClose",
-    "Cut",
-    "DeleteTopic",
-    "Group",
-    "GrowTopic",
-    "MoveGroup",
-    "OwnedById",
-    "PartitionsById",
-    "Pass",
-    "Raw",
-    "ReadAgain",
-    "Ref",
-    "Script",
-    "ScriptStep",
-    "StopReading",
-    "SubscriptionBytes",
-    "Topic",
-    "TopicId",
-    "TopicPattern",
-    "groups_in",
-    "script_from_json",
-    "script_to_json",
+    "STEPS_END", "Ask", "AssignmentBytes", "AwaitAnswer", "AwaitClose", "Cut", "DeleteTopic", "Group", "GrowTopic", "MoveGroup", "OwnedById",
+    "PartitionsById", "Pass", "Raw", "ReadAgain", "Ref", "Script", "ScriptStep", "StopReading", "SubscriptionBytes", "Topic", "TopicId",
+    "TopicPattern", "groups_in", "script_from_json", "script_to_json",
 ]  # fmt: skip
 
 STEPS_END = "the end of the steps"

@@ -12,20 +12,8 @@ from groupproof.harness.model.script import Ask, AssignmentBytes, AwaitAnswer, G
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
 __all__ = [
-    "REBALANCE_MS",
-    "SESSION_MS",
-    "answered",
-    "beat",
-    "commit",
-    "delete_groups",
-    "describe",
-    "fetch",
-    "join",
-    "joined",
-    "leave",
-    "list_groups",
-    "stable",
-    "sync",
+    "REBALANCE_MS", "SESSION_MS", "answered", "beat", "commit", "delete_groups", "describe", "fetch", "join", "joined", "leave", "list_groups",
+    "stable", "sync",
 ]  # fmt: skip
 
 SESSION_MS = 6_000

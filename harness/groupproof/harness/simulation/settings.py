@@ -14,20 +14,9 @@ from groupproof.harness.simulation.random_streams import Streams
 from groupproof.protocol.vocabulary import COOPERATIVE_STICKY
 
 __all__ = [
-    "BOUNCES",
-    "GROUP",
-    "OTHER_TOPIC",
-    "SWARM",
-    "TOPIC",
-    "InvariantBroken",
-    "Outcome",
-    "Simulation",
-    "Transitions",
-    "Violation",
-    "member_settings",
-    "policy_of",
-    "settled",
-]
+    "BOUNCES", "GROUP", "OTHER_TOPIC", "SWARM", "TOPIC", "InvariantBroken", "Outcome", "Simulation", "Transitions", "Violation", "member_settings",
+    "policy_of", "settled",
+]  # fmt: skip
 
 GROUP: Final = "g"
 BOUNCES: Final = {1: (COOPERATIVE_STICKY, "range"), 2: (COOPERATIVE_STICKY,)}

@@ -16,17 +16,8 @@ from groupproof.protocol.wire.codec import Column, MalformedBytes, Shape
 from groupproof.protocol.wire.codec_source import reader_of, writer_of
 
 __all__ = [
-    "CONFIG_MISMATCH",
-    "NO_ERROR",
-    "PROTOCOL_NAME",
-    "PROTOCOL_TYPE",
-    "BlobError",
-    "TaskAssignment",
-    "WorkerStatus",
-    "decode_assigned",
-    "decode_status",
-    "encode_assigned",
-    "encode_status",
+    "CONFIG_MISMATCH", "NO_ERROR", "PROTOCOL_NAME", "PROTOCOL_TYPE", "BlobError", "TaskAssignment", "WorkerStatus", "decode_assigned",
+    "decode_status", "encode_assigned", "encode_status",
 ]  # fmt: skip
 
 PROTOCOL_TYPE: Final = "datalink"

@@ -9,23 +9,9 @@ from enum import Enum
 from typing import NamedTuple
 
 __all__ = [
-    "ANY_VERSION",
-    "OK",
-    "Answer",
-    "Children",
-    "Code",
-    "Create",
-    "Delete",
-    "EventKind",
-    "Exists",
-    "Get",
-    "GetEach",
-    "Operation",
-    "SessionState",
-    "Set",
-    "WatchEvent",
-    "requests_in",
-]
+    "ANY_VERSION", "OK", "Answer", "Children", "Code", "Create", "Delete", "EventKind", "Exists", "Get", "GetEach", "Operation", "SessionState",
+    "Set", "WatchEvent", "requests_in",
+]  # fmt: skip
 
 ANY_VERSION = -1
 

@@ -22,24 +22,6 @@ from groupproof.protocol.rules.classic.classic_terms import (
 from groupproof.protocol.rules.profiles import Profile, UnknownProfile, api_versions, known_profiles, profile, profiles, relatives, rows, unreachable
 
 __all__ = [
-    "NO_GROUP",
-    "REQUESTS",
-    "STATES",
-    "ClassicEvent",
-    "Effect",
-    "Form",
-    "Guard",
-    "Profile",
-    "Row",
-    "State",
-    "UnknownProfile",
-    "api_versions",
-    "known_profiles",
-    "profile",
-    "profiles",
-    "relatives",
-    "rows",
-    "rule_name",
-    "state_name",
-    "unreachable",
+    "NO_GROUP", "REQUESTS", "STATES", "ClassicEvent", "Effect", "Form", "Guard", "Profile", "Row", "State", "UnknownProfile", "api_versions",
+    "known_profiles", "profile", "profiles", "relatives", "rows", "rule_name", "state_name", "unreachable",
 ]  # fmt: skip

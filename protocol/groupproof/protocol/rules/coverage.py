@@ -26,24 +26,9 @@ from groupproof.protocol.rules.requirements import requirements
 from groupproof.protocol.vocabulary import Level
 
 __all__ = [
-    "READINGS",
-    "SIDES",
-    "Gap",
-    "binding_clients",
-    "binding_coordinators",
-    "cited",
-    "everything",
-    "gaps",
-    "judged",
-    "listed",
-    "milder",
-    "unaccounted",
-    "unasked",
-    "unasked_milder",
-    "unexplained",
-    "unjudged",
-    "witnesses",
-]
+    "READINGS", "SIDES", "Gap", "binding_clients", "binding_coordinators", "cited", "everything", "gaps", "judged", "listed", "milder", "unaccounted",
+    "unasked", "unasked_milder", "unexplained", "unjudged", "witnesses",
+]  # fmt: skip
 
 SIDES: Final = ("client", "coordinator")
 

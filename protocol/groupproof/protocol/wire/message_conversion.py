@@ -16,18 +16,9 @@ from groupproof.protocol.wire.codec import Shape
 from groupproof.protocol.wire.messages import GroupRequest, GroupResponse
 
 __all__ = [
-    "GROUP_APIS",
-    "BodyMaker",
-    "MessagePair",
-    "add_messages",
-    "body_maker",
-    "body_of",
-    "is_whole",
-    "message_shape",
-    "registered_messages",
-    "request_of",
-    "response_of",
-]
+    "GROUP_APIS", "BodyMaker", "MessagePair", "add_messages", "body_maker", "body_of", "is_whole", "message_shape", "registered_messages",
+    "request_of", "response_of",
+]  # fmt: skip
 
 MessagePair = tuple[type[Any], type[Any]]
 """The classes of an API's request and response."""

@@ -27,19 +27,8 @@ from groupproof.protocol.wire.log_batches import BrokenBatch, LogBatch, LogRecor
 from groupproof.protocol.wire.offsets_topic import RECORD, OffsetsTopic, Tally, TopicCommit
 
 __all__ = [
-    "ALERTS",
-    "COMMIT_GAP",
-    "FLAPPING",
-    "REBALANCE",
-    "STORMING",
-    "TALLY",
-    "UNOWNED",
-    "Fact",
-    "RecordFold",
-    "StoredRecord",
-    "batch_of",
-    "newest_of",
-]
+    "ALERTS", "COMMIT_GAP", "FLAPPING", "REBALANCE", "STORMING", "TALLY", "UNOWNED", "Fact", "RecordFold", "StoredRecord", "batch_of", "newest_of",
+]  # fmt: skip
 
 REBALANCE: Final = "rebalance"
 STORMING: Final = "storm"

@@ -30,19 +30,9 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
 __all__ = [
-    "FACTS",
-    "RECORDS",
-    "HistoryOrder",
-    "check_reader",
-    "facts_of",
-    "feed_source",
-    "folded",
-    "keep_records",
-    "newest_facts",
-    "topic_names",
-    "topic_source",
-    "watch_facts",
-]
+    "FACTS", "RECORDS", "HistoryOrder", "check_reader", "facts_of", "feed_source", "folded", "keep_records", "newest_facts", "topic_names",
+    "topic_source", "watch_facts",
+]  # fmt: skip
 
 RECORDS, FACTS, _CHECKPOINTS, _NAMES = "records", "facts", "checkpoints", "topics.json"
 _COLUMNS: Final = ("partition", "offset", "at_ms", "key", "value")

@@ -13,17 +13,9 @@ from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api
 
 __all__ = [
-    "Batch",
-    "GenerationAssignment",
-    "PartitionRead",
-    "QueryRead",
-    "QueryReads",
-    "asked_by",
-    "drivers_of",
-    "given_by_coordinator",
-    "joins_of",
+    "Batch", "GenerationAssignment", "PartitionRead", "QueryRead", "QueryReads", "asked_by", "drivers_of", "given_by_coordinator", "joins_of",
     "who_read",
-]
+]  # fmt: skip
 
 OTHERS: Final = "others"
 _JOIN, _SYNC = Api.JOIN_GROUP.title, Api.SYNC_GROUP.title

@@ -14,29 +14,10 @@ from groupproof.protocol.relatives.zookeeper_messages import Answer, Operation
 from groupproof.protocol.vocabulary import TopicPartition
 
 __all__ = [
-    "Ask",
-    "Asking",
-    "AttemptBegan",
-    "AttemptEnded",
-    "BeforeReleasing",
-    "BeforeStarting",
-    "CommitToKafka",
-    "Connect",
-    "ConsumerFailure",
-    "Disconnect",
-    "Fetch",
-    "FetchFromKafka",
-    "FindLeaders",
-    "FindOffsetManager",
-    "OffsetsStored",
-    "Output",
-    "OwnerNodesCreated",
-    "OwnerNodesDeleted",
-    "Reply",
-    "ShutdownResult",
-    "StopFetchers",
-    "StreamsReady",
-]
+    "Ask", "Asking", "AttemptBegan", "AttemptEnded", "BeforeReleasing", "BeforeStarting", "CommitToKafka", "Connect", "ConsumerFailure", "Disconnect",
+    "Fetch", "FetchFromKafka", "FindLeaders", "FindOffsetManager", "OffsetsStored", "Output", "OwnerNodesCreated", "OwnerNodesDeleted", "Reply",
+    "ShutdownResult", "StopFetchers", "StreamsReady",
+]  # fmt: skip
 
 
 class Connect(NamedTuple):

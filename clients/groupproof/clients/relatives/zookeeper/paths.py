@@ -16,21 +16,9 @@ from groupproof.clients.outputs import Node
 from groupproof.protocol.vocabulary import TopicPartition
 
 __all__ = [
-    "BROKERS",
-    "TOPICS",
-    "GroupPaths",
-    "Unreadable",
-    "broker_data",
-    "broker_of",
-    "broker_path",
-    "consumer_id",
-    "parent_of",
-    "partitions_of",
-    "state_data",
-    "state_path",
-    "topic_data",
-    "topic_path",
-]
+    "BROKERS", "TOPICS", "GroupPaths", "Unreadable", "broker_data", "broker_of", "broker_path", "consumer_id", "parent_of", "partitions_of",
+    "state_data", "state_path", "topic_data", "topic_path",
+]  # fmt: skip
 
 BROKERS: Final = "/brokers/ids"
 TOPICS: Final = "/brokers/topics"

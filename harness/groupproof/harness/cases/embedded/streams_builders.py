@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from groupproof.harness.model import plan_builders
 from groupproof.harness.model.case import Case, Judge
 from groupproof.harness.model.case_dialect import case_id
 from groupproof.harness.model.plan import Arm, Member, Plan, Step
@@ -17,7 +18,7 @@ from groupproof.protocol.vocabulary import Api, ErrorCode, TopicPartition
 from groupproof.protocol.wire.streams_protocol import ASSIGNOR, NO_REBALANCE_MS, STREAMS_VERSION_MAX, AssignmentInfo, Task, encode_assignment_info
 from groupproof.protocol.wire.subscription import Assignment, encode_assignment
 
-__all__ = ["COMMIT_MS", "PARTITIONS", "WAIT_MS", "application", "assigns", "peer", "rejoins_at_leisure", "streams_case", "synced", "working"]
+__all__ = ["COMMIT_MS", "PARTITIONS", "WAIT_MS", "application", "assigns", "peer", "plan", "rejoins_at_leisure", "streams_case", "synced", "working"]
 
 PARTITIONS: Final = 4
 """The partitions of each topic, and so the tasks of its subtopology."""
@@ -43,6 +44,11 @@ def streams_case(
         judges=judges,
         needs=frozenset({"streams", *needs}),
     )
+
+
+def plan(*parts: Member | Step | Iterable[Step], topics: Mapping[str, int] | None = None, records: int = 20) -> Plan:
+    """Return a plan whose topic t has a partition for each task."""
+    return plan_builders.plan(*parts, topics=topics or {"t": PARTITIONS}, records=records)
 
 
 def application(

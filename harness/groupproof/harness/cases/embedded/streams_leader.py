@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupproof.harness.cases.embedded.streams_builders import PARTITIONS, WAIT_MS, application, peer, streams_case, synced, working
+from groupproof.harness.cases.embedded.streams_builders import PARTITIONS, WAIT_MS, application, peer, plan, streams_case, synced, working
 from groupproof.harness.judging.case_checkers.embedded.streams_assignments import (
     agrees_on_versions,
     answers_error,
@@ -16,12 +16,11 @@ from groupproof.harness.judging.case_checkers.embedded.streams_member import end
 from groupproof.harness.judging.case_checkers.reactions import REACT_MS
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.plan import Step
-from groupproof.harness.model.plan_builders import close, event, mark, passing, plan, start
+from groupproof.harness.model.plan_builders import close, event, mark, passing, start
 from groupproof.protocol.wire.streams_protocol import INCOMPLETE_SOURCE_TOPICS, SHUTDOWN_REQUESTED
 
 __all__ = ["CASES"]
 
-_TOPICS = {"t": PARTITIONS}
 _REPLY_MS = round(REACT_MS) + 1_000
 _SESSION_MS = 6_000
 _OLDER, _FUTURE = 8, 12
@@ -40,7 +39,7 @@ def _agrees(name: str, title: str, **versions: int) -> Case:
         name,
         title,
         ("STREAMS-05", "STREAMS-08"),
-        plan(application(), peer(**versions), *working(), *_second(), passing(_REPLY_MS), topics=_TOPICS),
+        plan(application(), peer(**versions), *working(), *_second(), passing(_REPLY_MS)),
         agrees_on_versions("m0", after="second"),
         deals_once("m0"),
         deals_everything("m0", PARTITIONS, after="second"),
@@ -60,7 +59,7 @@ CASES: tuple[Case, ...] = (
         "hands-over-in-two-steps",
         "A leader withholds a task that moves while its owner has it, and has a member come for it at once.",
         ("STREAMS-09", "STREAMS-08"),
-        plan(application(), peer(), *working(), *_second(), passing(_REPLY_MS), topics=_TOPICS),
+        plan(application(), peer(), *working(), *_second(), passing(_REPLY_MS)),
         calls_back("m0", after="second"),
         deals_once("m0"),
         deals_everything("m0", PARTITIONS, after="second"),
@@ -79,7 +78,6 @@ CASES: tuple[Case, ...] = (
             close("a0", leave=True),
             synced("m0", after="left", within_ms=_SESSION_MS + WAIT_MS, go_on=True),
             passing(_REPLY_MS),
-            topics=_TOPICS,
         ),
         deals_once("m0"),
         deals_everything("m0", PARTITIONS, after="left"),
@@ -91,7 +89,7 @@ CASES: tuple[Case, ...] = (
         "deals-standbys",
         "A leader with num.standby.replicas=1 gives each stateful task a standby at another member.",
         ("STREAMS-11", "STREAMS-08"),
-        plan(application(num_standby_replicas=1), peer(num_standby_replicas=1), [*working(), *_second(), passing(_REPLY_MS)], topics=_TOPICS),
+        plan(application(num_standby_replicas=1), peer(num_standby_replicas=1), [*working(), *_second(), passing(_REPLY_MS)]),
         deals_standbys("m0", PARTITIONS, after="second"),
         deals_once("m0"),
     ),
@@ -104,7 +102,6 @@ CASES: tuple[Case, ...] = (
             peer(num_standby_replicas=1, kit_process=_SHARED),
             application("a1", kind="reference", num_standby_replicas=1, kit_process=_SHARED),
             [*working(), *_second(), mark("third"), *start("a1"), synced("a1", after="third", count=2, go_on=True), passing(_REPLY_MS)],
-            topics=_TOPICS,
         ),
         keeps_standbys_apart("m0", after="third"),
         deals_standbys("m0", PARTITIONS, after="third"),
@@ -121,7 +118,6 @@ CASES: tuple[Case, ...] = (
             synced("m0", after="start-m0"),
             event("m0", "error", after="start-m0", within_ms=round(REACT_MS), go_on=True),
             passing(_ENDING_MS),
-            topics=_TOPICS,
         ),
         answers_error("m0", INCOMPLETE_SOURCE_TOPICS, after="start-m0", requirement="STREAMS-12"),
         ends("m0", after="start-m0", requirement="STREAMS-13"),
@@ -138,7 +134,6 @@ CASES: tuple[Case, ...] = (
             *start("a0"),
             event("m0", "error", after="second", within_ms=_TOLD_MS + 2_000, go_on=True),
             passing(_ENDING_MS),
-            topics=_TOPICS,
         ),
         answers_error("m0", SHUTDOWN_REQUESTED, after="second", requirement="STREAMS-14"),
         ends("m0", after="second", requirement="STREAMS-15", within_ms=_TOLD_MS),

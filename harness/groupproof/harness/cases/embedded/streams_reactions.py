@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from groupproof.harness.cases.client.client_case_builders import SHOULD, code_name
-from groupproof.harness.cases.embedded.streams_builders import PARTITIONS, WAIT_MS, application, streams_case, synced, working
+from groupproof.harness.cases.embedded.streams_builders import PARTITIONS, WAIT_MS, application, plan, streams_case, synced, working
 from groupproof.harness.judging.case_checkers.discovery import rediscovers
 from groupproof.harness.judging.case_checkers.embedded.streams_member import ends, names_its_tasks, rejoins_uncommitted
 from groupproof.harness.judging.case_checkers.fields import names_its_instance, starts_in_generation
 from groupproof.harness.judging.case_checkers.leave_group import leaves_others_alone
 from groupproof.harness.judging.case_checkers.reactions import REACT_MS, Identity, is_struck, keeps_membership, recovers, rejoins, stays_out
 from groupproof.harness.model.case import Case
-from groupproof.harness.model.plan_builders import answers, append, close, delivered, event, mark, passing, plan, requested, start
+from groupproof.harness.model.plan_builders import answers, append, close, delivered, event, mark, passing, requested, start
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
 __all__ = ["CASES"]
 
 _BEAT, _SYNC, _JOIN, _COMMIT = Api.HEARTBEAT, Api.SYNC_GROUP, Api.JOIN_GROUP, Api.OFFSET_COMMIT
-_TOPICS = {"t": PARTITIONS}
 _RETURN_MS = 25_000  # a session in which a process that starts slowly is back
 
 
@@ -33,7 +32,6 @@ def _beat(code: ErrorCode, title: str, *requirements: str, identity: Identity = 
             delivered("error"),
             synced("m0", after="error", within_ms=WAIT_MS, go_on=True),
             passing(300),
-            topics=_TOPICS,
         ),
         is_struck("error", "m0", _BEAT, requirement="CLIENT-30"),
         rejoins("m0", after="error", requirement=requirements[0], identity=identity),
@@ -54,7 +52,6 @@ def _sync(code: ErrorCode, title: str, *requirements: str, identity: Identity = 
             delivered("error", within_ms=WAIT_MS),
             synced("m0", after="error", within_ms=WAIT_MS, go_on=True),
             passing(round(REACT_MS) + 1_000),
-            topics=_TOPICS,
         ),
         is_struck("error", "m0", _SYNC, requirement="CLIENT-11", within_ms=WAIT_MS),
         rejoins("m0", after="error", requirement=requirements[0], identity=identity),
@@ -74,7 +71,6 @@ def _commit(code: ErrorCode, title: str) -> Case:
             delivered("error", within_ms=WAIT_MS),
             synced("m0", after="error", within_ms=WAIT_MS, go_on=True),
             passing(300),
-            topics=_TOPICS,
         ),
         rejoins_uncommitted("m0", after="error"),
         recovers("m0", after="error", requirement="CLIENT-30"),
@@ -102,7 +98,6 @@ _STATIC: tuple[Case, ...] = (
             *start("m1"),
             synced("m1", after="restart", within_ms=_RETURN_MS),
             passing(700),
-            topics=_TOPICS,
         ),
         names_its_instance("m1", "i0"),
         starts_in_generation("m1", of="m0", requirement="STATIC-16"),
@@ -121,7 +116,6 @@ _STATIC: tuple[Case, ...] = (
             delivered("fenced"),
             event("m0", "error", after="fenced", within_ms=round(REACT_MS), go_on=True),
             passing(3_500),
-            topics=_TOPICS,
         ),
         is_struck("fenced", "m0", _BEAT, requirement="CLIENT-57"),
         ends("m0", after="fenced", requirement="CLIENT-57"),
@@ -174,7 +168,6 @@ CASES: tuple[Case, ...] = (
             delivered("error"),
             requested("m0", _BEAT, after="error", go_on=True),
             passing(800),
-            topics=_TOPICS,
         ),
         is_struck("error", "m0", _BEAT, requirement="CLIENT-30"),
         rediscovers("m0", after="error", requirement="CLIENT-04", api=_BEAT),
@@ -191,7 +184,6 @@ CASES: tuple[Case, ...] = (
             delivered("error", within_ms=WAIT_MS),
             synced("m0", after="error", within_ms=WAIT_MS, go_on=True),
             passing(300),
-            topics=_TOPICS,
         ),
         is_struck("error", "m0", _JOIN, requirement="CLIENT-11", within_ms=WAIT_MS),
         recovers("m0", after="error", requirement="CLIENT-15"),

@@ -8,6 +8,7 @@ from groupproof.harness.cases.embedded.streams_builders import (
     application,
     assigns,
     peer,
+    plan,
     rejoins_at_leisure,
     streams_case,
     synced,
@@ -29,13 +30,12 @@ from groupproof.harness.judging.case_checkers.embedded.streams_member import (
 )
 from groupproof.harness.judging.case_checkers.reactions import REACT_MS
 from groupproof.harness.model.case import Case
-from groupproof.harness.model.plan_builders import append, close, consumed, delivered, event, mark, passing, plan, requested, start
+from groupproof.harness.model.plan_builders import append, close, consumed, delivered, event, mark, passing, requested, start
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.streams_protocol import ASSIGNMENT_ERROR, INCOMPLETE_SOURCE_TOPICS, SHUTDOWN_REQUESTED
 
 __all__ = ["CASES"]
 
-_TOPICS = {"t": PARTITIONS}
 _OLDER, _NEWER = 8, 9
 _FAR_MS = 4_102_444_800_000  # in the year 2100
 _PAST_MS = 1_000
@@ -51,7 +51,7 @@ _SUBSCRIPTIONS: tuple[Case, ...] = (
         "describes-itself",
         "A member offers the assignor of Kafka Streams alone, says which version it uses and knows, and says so otherwise each time.",
         ("STREAMS-01", "STREAMS-02", "STREAMS-03"),
-        plan(application(), *working(), *rejoins_at_leisure(), passing(300), topics=_TOPICS),
+        plan(application(), *working(), *rejoins_at_leisure(), passing(300)),
         describes_itself("m0"),
         is_one_process("m0"),
         differs_each_time("m0"),
@@ -60,7 +60,7 @@ _SUBSCRIPTIONS: tuple[Case, ...] = (
         "names-its-tasks",
         "A member that joins again names the tasks that it runs.",
         ("STREAMS-04",),
-        plan(application(), *working(), *rejoins_at_leisure(), passing(300), topics=_TOPICS),
+        plan(application(), *working(), *rejoins_at_leisure(), passing(300)),
         names_its_tasks("m0", after="rebalance"),
     ),
     streams_case(
@@ -74,7 +74,6 @@ _SUBSCRIPTIONS: tuple[Case, ...] = (
             passing(_QUIET_MS),
             *rejoins_at_leisure(),
             passing(300),
-            topics=_TOPICS,
         ),
         names_its_tasks("m0", after="rebalance", has_standbys=True),
     ),
@@ -92,7 +91,6 @@ _VERSIONS: tuple[Case, ...] = (
             delivered("older", within_ms=WAIT_MS),
             requested("m0", Api.JOIN_GROUP, after="older", within_ms=WAIT_MS, go_on=True),
             passing(300),
-            topics=_TOPICS,
         ),
         joins_in_version("m0", _OLDER, after="older", requirement="STREAMS-06"),
     ),
@@ -109,7 +107,6 @@ _VERSIONS: tuple[Case, ...] = (
             delivered("newer", within_ms=WAIT_MS),
             requested("m0", Api.JOIN_GROUP, after="newer", within_ms=WAIT_MS, go_on=True),
             passing(300),
-            topics=_TOPICS,
         ),
         joins_in_version("m0", _OLDER, after="older", requirement="STREAMS-06"),
         joins_in_version("m0", _NEWER, after="newer", requirement="STREAMS-07"),
@@ -128,7 +125,6 @@ _NEXT: tuple[Case, ...] = (
             delivered("called", within_ms=WAIT_MS),
             requested("m0", Api.JOIN_GROUP, after="called", within_ms=WAIT_MS, go_on=True),
             passing(300),
-            topics=_TOPICS,
         ),
         comes_back_at_once("m0", after="called"),
     ),
@@ -139,7 +135,6 @@ _NEXT: tuple[Case, ...] = (
         plan(
             application(),
             [assigns("later", next_rebalance_ms=_FAR_MS), *start("m0"), delivered("later", within_ms=WAIT_MS), passing(_QUIET_MS)],
-            topics=_TOPICS,
         ),
         waits("m0", after="later"),
         stays_a_member("m0", after="later", requirement="STREAMS-20"),
@@ -160,7 +155,6 @@ _NEXT: tuple[Case, ...] = (
             delivered("taken"),
             requested("m0", Api.JOIN_GROUP, after="taken", within_ms=WAIT_MS, go_on=True),
             passing(300),
-            topics=_TOPICS,
         ),
         commits_what_goes("m0", ("t", 2), ("t", 3), after="taken"),
         comes_back_at_once("m0", after="taken", requirement="STREAMS-09"),
@@ -181,7 +175,6 @@ def _failed(name: str, title: str, error: int, requirement: str) -> Case:
             delivered("failed"),
             event("m0", "error", after="failed", within_ms=round(REACT_MS), go_on=True),
             passing(_ENDING_MS),
-            topics=_TOPICS,
         ),
         ends("m0", after="failed", requirement=requirement),
     )
@@ -208,7 +201,6 @@ _ERRORS: tuple[Case, ...] = (
             append("t", PARTITIONS, 5),
             event("m0", "error", after="failure", within_ms=WAIT_MS, go_on=True),
             passing(round(REACT_MS) + 1_000),
-            topics=_TOPICS,
             records=_FATAL,
         ),
         asks_for_the_end("m0", after="failure"),
@@ -220,7 +212,6 @@ _ERRORS: tuple[Case, ...] = (
         plan(
             application(),
             [*working(), mark("close"), close("m0", wait=False), event("m0", "shutdown_complete", within_ms=WAIT_MS, go_on=True), passing(300)],
-            topics=_TOPICS,
         ),
         stays_when_closed("m0", after="close"),
     ),

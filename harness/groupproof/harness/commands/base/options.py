@@ -13,17 +13,9 @@ if TYPE_CHECKING:
     from groupproof.harness.judging.summary.shards import Share
 
 __all__ = [
-    "NEWEST_PROFILE",
-    "SET",
-    "ProgramCommand",
-    "RunOptions",
-    "broker_options",
-    "common_options",
-    "program_of",
-    "run_options",
-    "seed_of",
+    "NEWEST_PROFILE", "SET", "ProgramCommand", "RunOptions", "broker_options", "common_options", "program_of", "run_options", "seed_of",
     "with_options",
-]
+]  # fmt: skip
 
 NEWEST_PROFILE: Final = "kafka-4.1"
 

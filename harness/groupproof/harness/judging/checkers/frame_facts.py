@@ -14,24 +14,8 @@ from groupproof.protocol.vocabulary import Api, ErrorCode
 from groupproof.protocol.wire.subscription import Subscription, SubscriptionError, decode_assignment, decode_subscription
 
 __all__ = [
-    "GROUP_REQUESTS",
-    "IN_FLIGHT_MS",
-    "SLACK_MS",
-    "MembershipGrant",
-    "assignments_of",
-    "committed_offsets",
-    "error_of",
-    "fields_of",
-    "gives",
-    "instance_of",
-    "is_begun_anew",
-    "knew",
-    "left_by",
-    "members_of",
-    "membership_grant",
-    "partitions_of",
-    "subscription_of",
-    "subscriptions_of",
+    "GROUP_REQUESTS", "IN_FLIGHT_MS", "SLACK_MS", "MembershipGrant", "assignments_of", "committed_offsets", "error_of", "fields_of", "gives",
+    "instance_of", "is_begun_anew", "knew", "left_by", "members_of", "membership_grant", "partitions_of", "subscription_of", "subscriptions_of",
     "truncated_assignments",
 ]  # fmt: skip
 

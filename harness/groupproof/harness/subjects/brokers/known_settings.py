@@ -12,17 +12,8 @@ from groupproof.coordinator.machine.coordinator_settings import OWN_NAMES, Setti
 from groupproof.harness.model.errors import WrongUsage
 
 __all__ = [
-    "BY_HAND",
-    "BY_ITSELF",
-    "NOTHING_KNOWN",
-    "SETTABLE",
-    "KnownSetting",
-    "as_text",
-    "differing",
-    "known_by_itself",
-    "settings_by_hand",
-    "values_of",
-]
+    "BY_HAND", "BY_ITSELF", "NOTHING_KNOWN", "SETTABLE", "KnownSetting", "as_text", "differing", "known_by_itself", "settings_by_hand", "values_of",
+]  # fmt: skip
 
 BY_HAND: Final = "--set"
 BY_ITSELF: Final = "DescribeConfigs"

@@ -14,16 +14,8 @@ from groupproof.harness.subjects.networks.request_connection import GONE, Asker,
 from groupproof.protocol.vocabulary import Api, ErrorCode, error_named
 
 __all__ = [
-    "UP_S",
-    "Connect",
-    "controller_of",
-    "create_topics",
-    "delete_groups",
-    "delete_topics",
-    "groups_over",
-    "wait_until_coordinating",
-    "wait_until_up",
-]
+    "UP_S", "Connect", "controller_of", "create_topics", "delete_groups", "delete_topics", "groups_over", "wait_until_coordinating", "wait_until_up",
+]  # fmt: skip
 
 Connect = Callable[[str, int], Awaitable[trio.abc.Stream]]
 

@@ -25,16 +25,7 @@ from groupproof.harness.subjects.networks.memory_streams import memory_stream_pa
 from groupproof.harness.subjects.networks.ports import reserve_port
 from groupproof.harness.subjects.networks.stream_wrapper import StreamWrapper
 
-__all__ = [
-    "Brokers",
-    "Entrance",
-    "InProcessNetwork",
-    "LoopbackNetwork",
-    "MemoryNetwork",
-    "NamingEntrance",
-    "Network",
-    "ThrottledStream",
-]
+__all__ = ["Brokers", "Entrance", "InProcessNetwork", "LoopbackNetwork", "MemoryNetwork", "NamingEntrance", "Network", "ThrottledStream"]
 
 BACKLOG = 128
 

@@ -13,19 +13,9 @@ from typing import Any, NoReturn
 from groupproof.harness.subjects.shims.line_shapes import BrokenLine, check_answer, check_event, check_hello, shorten
 
 __all__ = [
-    "CONTRACT",
-    "EVENTS",
-    "LINE_BYTES_MAX",
-    "NOT_UTF_8",
-    "Answer",
-    "BrokenLine",
-    "CaseHistory",
-    "Event",
-    "Hello",
-    "Noise",
-    "command_line",
+    "CONTRACT", "EVENTS", "LINE_BYTES_MAX", "NOT_UTF_8", "Answer", "BrokenLine", "CaseHistory", "Event", "Hello", "Noise", "command_line",
     "read_line",
-]
+]  # fmt: skip
 
 CONTRACT = 1
 

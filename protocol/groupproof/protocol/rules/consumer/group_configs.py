@@ -8,20 +8,8 @@ from enum import IntEnum
 from typing import Final
 
 __all__ = [
-    "ASSIGNMENT_INTERVAL",
-    "ASSIGNORS",
-    "BROKER_SETTINGS",
-    "GROUP_CONFIGS",
-    "HEARTBEAT_INTERVAL",
-    "MAX_SIZE",
-    "MIGRATION_POLICY",
-    "PROTOCOLS",
-    "REGEX_REFRESH_INTERVAL",
-    "REGEX_REFRESH_LEAST_MS",
-    "SESSION_TIMEOUT",
-    "ConfigOperation",
-    "ConfigResource",
-    "GroupConfig",
+    "ASSIGNMENT_INTERVAL", "ASSIGNORS", "BROKER_SETTINGS", "GROUP_CONFIGS", "HEARTBEAT_INTERVAL", "MAX_SIZE", "MIGRATION_POLICY", "PROTOCOLS",
+    "REGEX_REFRESH_INTERVAL", "REGEX_REFRESH_LEAST_MS", "SESSION_TIMEOUT", "ConfigOperation", "ConfigResource", "GroupConfig",
 ]  # fmt: skip
 
 SESSION_TIMEOUT: Final = "group.consumer.session.timeout.ms"

@@ -18,14 +18,9 @@ from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api, TopicPartition
 
 __all__ = [
-    "calls_back_before",
-    "commits_before",
-    "is_told_of_assignment",
-    "keeps_reading",
-    "names_only_what_goes",
-    "names_only_what_is_new",
+    "calls_back_before", "commits_before", "is_told_of_assignment", "keeps_reading", "names_only_what_goes", "names_only_what_is_new",
     "reads_no_more",
-]
+]  # fmt: skip
 
 Partitions = frozenset[TopicPartition]
 

@@ -14,19 +14,9 @@ from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
 
 __all__ = [
-    "acknowledges",
-    "carries_instance",
-    "have_ids_of_their_own",
-    "is_one_member",
-    "joins_in_full",
-    "learns_assignment",
-    "names_assignor",
-    "names_rebalance_timeout",
-    "says_again",
-    "says_little_when_idle",
-    "subscribes_by_regex",
-    "subscribes_to",
-]
+    "acknowledges", "carries_instance", "have_ids_of_their_own", "is_one_member", "joins_in_full", "learns_assignment", "names_assignor",
+    "names_rebalance_timeout", "says_again", "says_little_when_idle", "subscribes_by_regex", "subscribes_to",
+]  # fmt: skip
 
 
 def _joins(ev: Evidence, client: str) -> list[Beat]:

@@ -17,18 +17,9 @@ from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api, TopicPartition
 
 __all__ = [
-    "closes_in_time",
-    "comes_back_as",
-    "commits_as_nobody",
-    "commits_before_leaving",
-    "falls_silent",
-    "is_quiet_after_leaving",
-    "leaves",
-    "leaves_nothing_behind",
-    "leaves_what_it_asked_for",
-    "returns_partitions_first",
-    "stays_out",
-]
+    "closes_in_time", "comes_back_as", "commits_as_nobody", "commits_before_leaving", "falls_silent", "is_quiet_after_leaving", "leaves",
+    "leaves_nothing_behind", "leaves_what_it_asked_for", "returns_partitions_first", "stays_out",
+]  # fmt: skip
 
 LEAVE, BACK_SOON = -1, -2
 

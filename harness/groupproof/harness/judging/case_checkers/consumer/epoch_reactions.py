@@ -20,16 +20,9 @@ from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import ErrorCode
 
 __all__ = [
-    "gives_up_partitions",
-    "goes_on_in_full",
-    "joins_anew",
-    "keeps_epoch",
-    "keeps_partitions",
-    "shows_or_tries",
-    "spaces_its_tries",
-    "stays_a_member",
+    "gives_up_partitions", "goes_on_in_full", "joins_anew", "keeps_epoch", "keeps_partitions", "shows_or_tries", "spaces_its_tries", "stays_a_member",
     "stops_beating",
-]
+]  # fmt: skip
 
 _OUT = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH})
 _LOSES = ("partitions_lost", "partitions_revoked")

@@ -19,15 +19,8 @@ from groupproof.protocol.vocabulary import TopicPartition
 from groupproof.protocol.wire.connect_protocol import CONFIG_MISMATCH, CONNECT_PROTOCOLS
 
 __all__ = [
-    "agrees_on",
-    "answers_mismatch",
-    "assigns_everything",
-    "assigns_once",
-    "keeps_lost_jobs_back",
-    "leaves_others_alone",
-    "revokes",
-    "revokes_first",
-]
+    "agrees_on", "answers_mismatch", "assigns_everything", "assigns_once", "keeps_lost_jobs_back", "leaves_others_alone", "revokes", "revokes_first",
+]  # fmt: skip
 
 
 def agrees_on(client: str, protocol: str, *, after: str | None = None, requirement: str = "CONNECT-04") -> Judge:

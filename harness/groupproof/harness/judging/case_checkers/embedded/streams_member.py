@@ -18,19 +18,8 @@ from groupproof.protocol.vocabulary import Api, TopicPartition
 from groupproof.protocol.wire.streams_protocol import ASSIGNOR, SHUTDOWN_REQUESTED, SubscriptionInfo, Task
 
 __all__ = [
-    "asks_for_the_end",
-    "comes_back_at_once",
-    "commits_what_goes",
-    "describes_itself",
-    "differs_each_time",
-    "ends",
-    "is_one_process",
-    "joins_in_version",
-    "names_its_tasks",
-    "rejoins_uncommitted",
-    "stays_a_member",
-    "stays_when_closed",
-    "waits",
+    "asks_for_the_end", "comes_back_at_once", "commits_what_goes", "describes_itself", "differs_each_time", "ends", "is_one_process",
+    "joins_in_version", "names_its_tasks", "rejoins_uncommitted", "stays_a_member", "stays_when_closed", "waits",
 ]  # fmt: skip
 
 
