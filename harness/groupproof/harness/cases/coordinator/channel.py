@@ -6,7 +6,17 @@ import struct
 from dataclasses import replace
 from typing import Any, Final
 
-from groupproof.harness.cases.coordinator.coordinator_case_builders import Steps, alone, api_versions, case, gathered, passing, preparing
+from groupproof.harness.cases.coordinator.coordinator_case_builders import (
+    Steps,
+    all_joined,
+    alone,
+    api_versions,
+    case,
+    gathered,
+    passing,
+    preparing,
+    rejoined,
+)
 from groupproof.harness.judging.script_checkers.expected_answers import raw_is_answered
 from groupproof.harness.model.case import Case, Judge
 from groupproof.harness.model.script import AwaitClose, Cut, Raw, ReadAgain, ScriptStep, StopReading, SubscriptionBytes
@@ -48,9 +58,7 @@ _ORDER = (
         joined("b", is_parked=True),
         beat("b", is_parked=True, **_AT_ONCE),
         passing(300),
-        join("a"),
-        answered("join a", code=0),
-        answered("join b", code=0),
+        all_joined("a", "b"),
         answered("beat b", code=22),
     ),
     case(
@@ -96,8 +104,7 @@ _BREAKS = (
             preparing("a", "b"),
             Cut(connection="a", resets=resets),
             passing(300),
-            join("b"),
-            answered("join b", code=0),
+            rejoined("b"),
             join("a", over="a/2", wait=True, label="again", code=0),
             sync("a", {"a": [("t", 0)], "b": [("t", 1)]}, over="a/2", code=0),
             sync("b", code=0),
@@ -179,9 +186,7 @@ _MALFORMED = (
         preparing("a", "b"),
         Raw(connection="raw", data=struct.pack(">i", -5)),
         AwaitClose(connection="raw"),
-        join("b"),
-        answered("join a", code=0),
-        answered("join b", code=0),
+        all_joined("b", "a"),
         level=Level.SHOULD,
         required=False,
     ),

@@ -22,8 +22,8 @@ from groupproof.protocol.rules.dialect import Dialect
 from groupproof.protocol.vocabulary import INSTANCE_ID_SINCE, Api, ErrorCode
 
 __all__ = [
-    "APART_MS", "DELAYED", "INITIAL_DELAY_MS", "MAX_SIZE", "NOBODY", "PROMPT", "SMALL", "Steps", "alone", "api_versions", "assigning", "case", "emptied",
-    "find", "found_missing", "gathered", "in_group", "named", "offering", "offset_delete", "passing", "preparing", "rejoined", "synced",
+    "APART_MS", "DELAYED", "INITIAL_DELAY_MS", "MAX_SIZE", "NOBODY", "PROMPT", "SMALL", "Steps", "all_joined", "alone", "api_versions", "assigning", "case", "emptied",
+    "find", "found_missing", "gathered", "in_group", "let_in", "named", "offering", "offset_delete", "passing", "preparing", "rejoined", "synced",
 ]  # fmt: skip
 
 APART_MS: Final = 300
@@ -172,7 +172,7 @@ def offset_delete(member: str, partitions: Mapping[str, Iterable[int]], **overri
 
 def alone(member: str, **overrides: Any) -> tuple[ScriptStep, ...]:
     """Bring a new group to CompletingRebalance: one member has joined, leads, and has not synced."""
-    return (*joined(member, **overrides), answered(f"join {member}", code=0))
+    return (*joined(member, **overrides), *let_in(member))
 
 
 def gathered(*members: str, **overrides: Any) -> tuple[ScriptStep, ...]:
@@ -182,7 +182,7 @@ def gathered(*members: str, **overrides: Any) -> tuple[ScriptStep, ...]:
     for other in others:
         steps += joined(other, **{**overrides, "is_parked": True})
     if others:
-        steps += [join(first, **overrides), *(answered(f"join {member}", code=0) for member in members)]
+        steps += [join(first, **overrides), *let_in(*members)]
     return tuple(steps)
 
 
@@ -200,9 +200,17 @@ def preparing(leader: str, *others: str, **overrides: Any) -> tuple[ScriptStep, 
 def rejoined(*members: str, **overrides: Any) -> tuple[ScriptStep, ...]:
     """Let members of a group in PreparingRebalance join again, the last one ending the phase; all are answered."""
     *waiting, last = members
-    steps: list[ScriptStep] = [join(name, is_parked=True, **overrides) for name in waiting]
-    steps += [join(last, **overrides), *(answered(f"join {member}", code=0) for member in members)]
-    return tuple(steps)
+    return (*(join(name, is_parked=True, **overrides) for name in waiting), join(last, **overrides), *let_in(*members))
+
+
+def let_in(*members: str) -> tuple[ScriptStep, ...]:
+    """Wait until the JoinGroups that members have sent are answered, without an error."""
+    return tuple(answered(f"join {member}", code=0) for member in members)
+
+
+def all_joined(last: str, *waiting: str, **overrides: Any) -> tuple[ScriptStep, ...]:
+    """Let the last one whom a join phase waits for join again; all are answered, those who wait already too."""
+    return (join(last, **overrides), *let_in(*sorted((last, *waiting))))
 
 
 def emptied(member: str = "a", **overrides: Any) -> tuple[ScriptStep, ...]:

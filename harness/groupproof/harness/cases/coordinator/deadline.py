@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from groupproof.harness.cases.coordinator.coordinator_case_builders import alone, case, gathered, passing, preparing, synced
+from groupproof.harness.cases.coordinator.coordinator_case_builders import all_joined, alone, case, gathered, passing, preparing, rejoined, synced
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.script_builders import answered, beat, describe, join, sync
 from groupproof.harness.model.verdicts import Level
@@ -69,8 +69,7 @@ CASES: tuple[Case, ...] = (
         _OVER,
         beat("b", code=25),
         beat("a", code=27),
-        join("a", **_SHORT),
-        answered("join a", code=0),
+        rejoined("a", **_SHORT),
         synced("a"),
         required=False,
     ),
@@ -83,8 +82,7 @@ CASES: tuple[Case, ...] = (
         answered("sync b", code=27, within_ms=8_000),
         beat("a", code=25),
         beat("b", code=27),
-        join("b", **_SHORT),
-        answered("join b", code=0),
+        rejoined("b", **_SHORT),
         synced("b"),
         required=False,
     ),
@@ -122,9 +120,7 @@ CASES: tuple[Case, ...] = (
         join("a", is_parked=True, rebalance_timeout_ms=20_000),
         passing(_DEADLINE_MS),
         beat("b", code=27),
-        join("b", rebalance_timeout_ms=20_000),
-        answered("join a", code=0),
-        answered("join b", code=0),
+        all_joined("b", "a", rebalance_timeout_ms=20_000),
     ),
     case(
         "leader/dies-before-its-sync",
@@ -135,8 +131,7 @@ CASES: tuple[Case, ...] = (
         beat("b", code=0),
         sync("b", wait=False, is_parked=True),
         answered("sync b", code=27, within_ms=8_000),
-        join("b"),
-        answered("join b", code=0),
+        rejoined("b"),
         synced("b"),
     ),
     case(
@@ -157,9 +152,7 @@ CASES: tuple[Case, ...] = (
         ("SYNC-18", "SYNC-02", "TR-085"),
         gathered("a", "b"),
         join("b", protocols=("range", "roundrobin"), is_parked=True),
-        join("a"),
-        answered("join a", code=0),
-        answered("join b", code=0),
+        all_joined("a", "b"),
         sync("a", _ALL, generation_id=2, code=22),
         sync("a", _ALL, code=0),
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from groupproof.harness.cases.coordinator.coordinator_case_builders import DELAYED, INITIAL_DELAY_MS, Steps, case, passing
+from groupproof.harness.cases.coordinator.coordinator_case_builders import DELAYED, INITIAL_DELAY_MS, Steps, case, let_in, passing
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.script import Pass
 from groupproof.harness.model.script_builders import answered, beat, describe, join, joined, leave, sync
@@ -45,8 +45,7 @@ CASES: tuple[Case, ...] = (
         _HALF,
         joined("b", is_parked=True),
         passing(INITIAL_DELAY_MS),
-        answered("join a", code=0),
-        answered("join b", code=0),
+        let_in("a", "b"),
     ),
     _delayed(
         "two-extensions",
@@ -163,8 +162,7 @@ CASES: tuple[Case, ...] = (
         joined("b", is_parked=True),
         _HALF,
         joined("c", is_parked=True),
-        answered("join b", code=0),
-        answered("join c", code=0),
+        let_in("b", "c"),
         required=False,
     ),
     _delayed(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from groupproof.harness.cases.coordinator.coordinator_case_builders import NOBODY, alone, case, passing
+from groupproof.harness.cases.coordinator.coordinator_case_builders import NOBODY, all_joined, alone, case, passing, rejoined
 from groupproof.harness.cases.coordinator.static import settled, together
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.script import Ref
@@ -80,9 +80,7 @@ _FENCING = (
         join("a", instance="i-a", is_parked=True),
         beat("z", instance="i-b", member_id=NOBODY, generation_id=Ref("b", "generation"), code=82),
         join("z", instance="i-b", member_id=NOBODY, wait=True, code=82),
-        join("b", instance="i-b"),
-        answered("join a", code=0),
-        answered("join b", code=0),
+        all_joined("b", "a", instance="i-b"),
     ),
     case(
         "fencing/heartbeat-of-unknown-instance",
@@ -174,9 +172,7 @@ _DEADLINES = (
         ("STATIC-09", "STATIC-08", "TR-044"),
         settled("a", "b"),
         join("a", instance="i-a", is_parked=True),
-        join("b2", instance="i-b"),
-        answered("join a", code=0),
-        answered("join b2", code=0),
+        all_joined("b2", "a", instance="i-b"),
         join("b3", instance="i-b", wait=False),
         beat("b2", instance="i-b", code=82),
     ),
@@ -225,8 +221,7 @@ _LEAVES = (
         settled("a", "b", "c"),
         leave("x", members=[_instance("a"), _instance("b")], code=0),
         beat("c", instance="i-c", code=27),
-        join("c", instance="i-c"),
-        answered("join c", code=0),
+        rejoined("c", instance="i-c"),
     ),
     case(
         "leave/batch-with-a-fenced-one",
@@ -252,16 +247,14 @@ _LEAVES = (
         join("a", instance="i-a", is_parked=True),
         leave("x", members=[_instance("a")], code=0),
         answered("join a", code=25, within_ms=2_000),
-        join("b", instance="i-b"),
-        answered("join b", code=0),
+        rejoined("b", instance="i-b"),
     ),
     *(
         case(
             f"static/speaks-v{join_version}",
             f"keeps a static member by JoinGroup v{join_version}, SyncGroup v{sync_version}, Heartbeat v{beat_version} and OffsetCommit v{commit_version}",
             ("STATIC-01", "STATIC-06", "STATIC-10"),
-            join("a", instance="i-a", version=join_version),
-            answered("join a", code=0),
+            rejoined("a", instance="i-a", version=join_version),
             sync("a", {"a": [("t", 0)]}, instance="i-a", version=sync_version, code=0),
             beat("a", instance="i-a", version=beat_version, code=0),
             commit("a", instance="i-a", version=commit_version, code=0),

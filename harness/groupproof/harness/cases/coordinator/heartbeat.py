@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from groupproof.harness.cases.coordinator.coordinator_case_builders import NOBODY, Steps, alone, case, emptied, gathered, passing, preparing, rejoined
+from groupproof.harness.cases.coordinator.coordinator_case_builders import (
+    NOBODY,
+    Steps,
+    all_joined,
+    alone,
+    case,
+    emptied,
+    gathered,
+    passing,
+    preparing,
+    rejoined,
+)
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.script import Pass, Ref, ScriptStep
 from groupproof.harness.model.script_builders import answered, beat, commit, fetch, join, leave, stable, sync
@@ -172,8 +183,7 @@ _SESSIONS = (
         _HALF,
         beat("a", code=27),
         beat("b", code=25),
-        join("a"),
-        answered("join a", code=0),
+        rejoined("a"),
     ),
     case(
         "heartbeat/session-not-yet-over",
@@ -230,9 +240,7 @@ _SESSIONS = (
         beat("b", code=27),
         _HALF,
         beat("b", code=27),
-        join("b"),
-        answered("join a", code=0),
-        answered("join b", code=0),
+        all_joined("b", "a"),
     ),
     case(
         "heartbeat/keeps-the-session-while-completing",
@@ -271,9 +279,7 @@ _SESSIONS = (
         ("HB-14", "JOIN-37"),
         stable("a", session_timeout_ms=20_000),
         join("b", version=2, session_timeout_ms=_SESSION_MS, is_parked=True),
-        join("a", session_timeout_ms=20_000),
-        answered("join a", code=0),
-        answered("join b", code=0),
+        all_joined("a", "b", session_timeout_ms=20_000),
         sync("a", {"a": [("t", 0)], "b": [("t", 1)]}, code=0),
         _HALF,
         _HALF,
@@ -286,8 +292,7 @@ _SESSIONS = (
         ("LEAVE-01", "LEAVE-54"),
         gathered("a", "b", session_timeout_ms=_SESSION_MS),
         leave("b", code=0),
-        join("a", session_timeout_ms=_SESSION_MS),
-        answered("join a", code=0),
+        rejoined("a", session_timeout_ms=_SESSION_MS),
         sync("a", {"a": [("t", 0)]}, code=0),
         _HALF,
         beat("a", code=0),

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import Final
 
-from groupproof.harness.cases.coordinator.coordinator_case_builders import NOBODY, alone, case, emptied, gathered, named, preparing, synced
+from groupproof.harness.cases.coordinator.coordinator_case_builders import (
+    NOBODY,
+    all_joined,
+    alone,
+    case,
+    emptied,
+    gathered,
+    named,
+    preparing,
+    rejoined,
+    synced,
+)
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.script_builders import answered, beat, describe, join, joined, leave, stable, sync
 
@@ -79,8 +90,7 @@ _STATES = (
         leave("b", code=0),
         beat("a", code=27),
         beat("b", code=25),
-        join("a"),
-        answered("join a", code=0),
+        rejoined("a"),
         synced("a"),
     ),
     case(
@@ -90,8 +100,7 @@ _STATES = (
         stable("a", "b"),
         leave("a", code=0),
         beat("b", code=27),
-        join("b"),
-        answered("join b", code=0),
+        rejoined("b"),
         synced("b"),
     ),
     case(
@@ -113,9 +122,7 @@ _STATES = (
         leave("c", code=0),
         answered("sync b", code=27),
         join("b", is_parked=True),
-        join("a"),
-        answered("join a", code=0),
-        answered("join b", code=0),
+        all_joined("a", "b"),
         synced("a", "b"),
     ),
     case(
@@ -135,8 +142,7 @@ _STATES = (
         sync("b", wait=False, is_parked=True),
         leave("b", over="b/2", code=0),
         beat("a", code=27),
-        join("a"),
-        answered("join a", code=0),
+        rejoined("a"),
         synced("a"),
     ),
     case(
@@ -155,9 +161,7 @@ _STATES = (
         preparing("a", "b", "c"),
         leave("b", code=0),
         beat("c", code=27),
-        join("c"),
-        answered("join a", code=0),
-        answered("join c", code=0),
+        all_joined("c", "a"),
     ),
     case(
         "leave/waiting-member",
@@ -166,8 +170,7 @@ _STATES = (
         preparing("a", "b"),
         leave("a", over="a/2", code=0),
         answered("join a", code=25, within_ms=2_000),
-        join("b"),
-        answered("join b", code=0),
+        rejoined("b"),
     ),
     case(
         "leave/preparing-everybody",
@@ -186,8 +189,7 @@ _STATES = (
         joined("b", is_parked=True),
         leave("b", over="b/2", code=0),
         answered("join b", code=25, within_ms=2_000),
-        join("a"),
-        answered("join a", code=0),
+        rejoined("a"),
         synced("a"),
     ),
 )
@@ -200,8 +202,7 @@ _BATCHES = (
         stable("a", "b", "c"),
         leave("x", members=named("b", "c"), code=0),
         beat("a", code=27),
-        join("a"),
-        answered("join a", code=0),
+        rejoined("a"),
         beat("a", generation_id=4, code=0),
     ),
     case(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from groupproof.harness.cases.coordinator.coordinator_case_builders import PROMPT, Steps, alone, case, passing
+from groupproof.harness.cases.coordinator.coordinator_case_builders import PROMPT, Steps, all_joined, alone, case, passing
 from groupproof.harness.cases.coordinator.static import settled
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.script import MoveGroup, Ref
@@ -126,9 +126,7 @@ CASES: tuple[Case, ...] = (
         ("EMIG-05", "EMIG-02", "TR-099", "EMIG-03"),
         stable("a", "b", **_LONG),
         join("a", is_parked=True, **_LONG),
-        join("b", **_LONG),
-        answered("join a", code=0),
-        answered("join b", code=0),
+        all_joined("b", "a", **_LONG),
         sync("b", wait=False, is_parked=True),
         _MOVE,
         beat("a", code=22),

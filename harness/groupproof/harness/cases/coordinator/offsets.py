@@ -5,10 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from groupproof.harness.cases.coordinator.coordinator_case_builders import NOBODY, SMALL, Steps, case, emptied, gathered, in_group, passing, preparing
+from groupproof.harness.cases.coordinator.coordinator_case_builders import (
+    NOBODY,
+    SMALL,
+    Steps,
+    all_joined,
+    case,
+    emptied,
+    gathered,
+    in_group,
+    passing,
+    preparing,
+    rejoined,
+)
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.script import Group, Ref
-from groupproof.harness.model.script_builders import answered, beat, commit, describe, fetch, join, leave, stable, sync
+from groupproof.harness.model.script_builders import beat, commit, describe, fetch, join, leave, stable, sync
 from groupproof.harness.model.verdicts import Level
 
 __all__ = ["CASES"]
@@ -256,9 +268,7 @@ _COURSE = (
         commit("a", _TWO, code=0),
         join("a", is_parked=True),
         fetch("x", {"t": (0, 1)}, code=0),
-        join("b"),
-        answered("join a", code=0),
-        answered("join b", code=0),
+        all_joined("b", "a"),
         fetch("x", {"t": (0, 1)}, code=0),
         leave("a", code=0),
         leave("b", code=0),
@@ -280,8 +290,7 @@ _COURSE = (
         ("COMMIT-23", "FETCH-01"),
         stable("a"),
         commit("a", {("t", 0): 5}, code=0),
-        join("a"),
-        answered("join a", code=0),
+        rejoined("a"),
         leave("a", code=0),
         stable("b"),
         fetch("b", code=0),

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import Final
 
-from groupproof.harness.cases.coordinator.coordinator_case_builders import NOBODY, case, emptied, gathered, named, passing, preparing, synced
+from groupproof.harness.cases.coordinator.coordinator_case_builders import (
+    NOBODY,
+    all_joined,
+    case,
+    emptied,
+    gathered,
+    named,
+    passing,
+    preparing,
+    synced,
+)
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.script_builders import answered, beat, commit, describe, join, leave, stable, sync
 
@@ -23,9 +33,7 @@ CASES: tuple[Case, ...] = (
         _ASKED,
         join("a", is_parked=True),
         passing(300),
-        join("p"),
-        answered("join a", code=0),
-        answered("join p", code=0),
+        all_joined("p", "a"),
         synced("a", "p"),
     ),
     case(
@@ -97,9 +105,7 @@ CASES: tuple[Case, ...] = (
         join("p", wait=True, code=79, session_timeout_ms=_SHORT_MS),
         join("p", is_parked=True),
         passing(_SHORT_MS + 800),
-        join("a"),
-        answered("join a", code=0),
-        answered("join p", code=0),
+        all_joined("a", "p"),
     ),
     case(
         "pending/is-no-member",

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from groupproof.harness.cases.coordinator.coordinator_case_builders import Steps, alone, case, gathered, offering, passing, preparing, synced
+from groupproof.harness.cases.coordinator.coordinator_case_builders import (
+    Steps,
+    all_joined,
+    alone,
+    case,
+    gathered,
+    let_in,
+    offering,
+    passing,
+    preparing,
+    rejoined,
+    synced,
+)
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.script import ScriptStep, SubscriptionBytes
 from groupproof.harness.model.script_builders import answered, beat, describe, join, joined, leave, stable, sync
@@ -109,8 +121,7 @@ _VOTES = (
             for step in joined("b", is_parked=True)
         ),
         join("a", protocols=("roundrobin",)),
-        answered("join a", code=0),
-        answered("join b", code=0),
+        let_in("a", "b"),
     ),
 )
 
@@ -143,9 +154,7 @@ _LEADERS = (
         stable("a", "b", "c"),
         leave("a", code=0),
         join("b", is_parked=True),
-        join("c"),
-        answered("join b", code=0),
-        answered("join c", code=0),
+        all_joined("c", "b"),
         beat("b", code=0),
         beat("c", code=0),
     ),
@@ -159,8 +168,7 @@ _LEADERS = (
         beat("b", code=0),
         passing(1_800),
         beat("b", code=27),
-        join("b"),
-        answered("join b", code=0),
+        rejoined("b"),
         synced("b"),
     ),
     case(
@@ -171,20 +179,15 @@ _LEADERS = (
         leave("a", over="a/2", code=0),
         answered("join a", code=25, within_ms=2_000),
         join("b", is_parked=True),
-        join("c"),
-        answered("join b", code=0),
-        answered("join c", code=0),
+        all_joined("c", "b"),
     ),
     case(
         "leader/lists-itself",
         "lists all members for the leader, itself among them, each with its group instance",
         ("JOIN-14", "JOIN-15"),
-        join("a", instance="i-a", version=5),
-        answered("join a", code=0),
+        rejoined("a", instance="i-a", version=5),
         join("b", instance="i-b", version=5, is_parked=True),
-        join("a", instance="i-a", version=5),
-        answered("join a", code=0),
-        answered("join b", code=0),
+        all_joined("a", "b", instance="i-a", version=5),
     ),
 )
 

@@ -5,7 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final
 
-from groupproof.harness.cases.coordinator.coordinator_case_builders import alone, case, gathered, offset_delete, passing, preparing, synced
+from groupproof.harness.cases.coordinator.coordinator_case_builders import (
+    all_joined,
+    alone,
+    case,
+    gathered,
+    offset_delete,
+    passing,
+    preparing,
+    synced,
+)
 from groupproof.harness.cases.coordinator.static import settled, together
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.script import ScriptStep, SubscriptionBytes
@@ -60,9 +69,7 @@ _DEADLINES = (
         gathered("a", "b", "c", session_timeout_ms=8_000, **_SHORT),
         leave("a", code=0),
         join("b", session_timeout_ms=2_000, **_SHORT),
-        join("c", session_timeout_ms=8_000, **_SHORT),
-        answered("join b", code=0),
-        answered("join c", code=0),
+        all_joined("c", "b", session_timeout_ms=8_000, **_SHORT),
         beat("c", code=0),
         passing(2_300),
         beat("c", code=27),
@@ -140,9 +147,7 @@ _DEADLINES = (
         ("STATIC-13", "TR-050", "DJOIN-03"),
         together("a", **_SHORT),
         joined("d", is_parked=True, **_SHORT),
-        join("a", instance="i-a", **_SHORT),
-        answered("join a", code=0),
-        answered("join d", code=0),
+        all_joined("a", "d", instance="i-a", **_SHORT),
         sync("a", {"a": [("t", 0)], "d": [("t", 1)]}, instance="i-a", code=0),
         sync("d", code=0),
         joined("e", **_SHORT),

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from groupproof.harness.cases.coordinator.coordinator_case_builders import alone, case, gathered, offering, passing, preparing, rejoined, synced
+from groupproof.harness.cases.coordinator.coordinator_case_builders import (
+    all_joined,
+    alone,
+    case,
+    gathered,
+    offering,
+    passing,
+    preparing,
+    rejoined,
+    synced,
+)
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.script import SubscriptionBytes
 from groupproof.harness.model.script_builders import answered, beat, join, joined, stable, sync
@@ -19,9 +29,7 @@ _STABLE = (
         stable("a"),
         joined("b", is_parked=True),
         beat("a", code=27),
-        join("a"),
-        answered("join a", code=0),
-        answered("join b", code=0),
+        all_joined("a", "b"),
         synced("a", "b"),
     ),
     case(
@@ -40,9 +48,7 @@ _STABLE = (
         stable("a", "b"),
         join("a", is_parked=True),
         beat("b", code=27),
-        join("b"),
-        answered("join a", code=0),
-        answered("join b", code=0),
+        all_joined("b", "a"),
         synced("a", "b"),
     ),
     case(
@@ -51,9 +57,7 @@ _STABLE = (
         ("TR-111", "JOIN-23", "JOIN-15"),
         stable("a", "b"),
         join("a", metadata=_OTHER, is_parked=True),
-        join("b"),
-        answered("join a", code=0),
-        answered("join b", code=0),
+        all_joined("b", "a"),
     ),
     case(
         "join/follower-rejoins-unchanged",
@@ -71,9 +75,7 @@ _STABLE = (
         stable("a", "b"),
         join("b", metadata=_OTHER, is_parked=True),
         beat("a", code=27),
-        join("a"),
-        answered("join a", code=0),
-        answered("join b", code=0),
+        all_joined("a", "b"),
     ),
     case(
         "join/follower-reorders-protocols",
@@ -127,9 +129,7 @@ _COMPLETING = (
         sync("b", wait=False, is_parked=True),
         join("a", metadata=_OTHER, is_parked=True),
         answered("sync b", code=27),
-        join("b"),
-        answered("join a", code=0),
-        answered("join b", code=0),
+        all_joined("b", "a"),
         synced("a", "b"),
     ),
     case(
@@ -139,9 +139,7 @@ _COMPLETING = (
         gathered("a", "b"),
         join("b", metadata=_OTHER, is_parked=True),
         sync("a", {"a": [("t", 0)]}, code=27),
-        join("a"),
-        answered("join a", code=0),
-        answered("join b", code=0),
+        all_joined("a", "b"),
     ),
     case(
         "join/newcomer-while-completing",
@@ -162,9 +160,7 @@ _COMPLETING = (
         alone("a"),
         joined("b", is_parked=True),
         sync("a", {"a": [("t", 0)]}, code=27),
-        join("a"),
-        answered("join a", code=0),
-        answered("join b", code=0),
+        all_joined("a", "b"),
     ),
 )
 
@@ -206,9 +202,7 @@ _PREPARING = (
         "lists the metadata that a member sent last before the phase ended",
         ("TR-041", "JOIN-18", "JOIN-15"),
         preparing("a", "b"),
-        join("b", metadata=_OTHER),
-        answered("join a", code=0),
-        answered("join b", code=0),
+        all_joined("b", "a", metadata=_OTHER),
     ),
     case(
         "join/every-answer-is-of-one-generation",
@@ -227,9 +221,7 @@ _PREPARING = (
             offering(step, {"range": SubscriptionBytes(user_data=b"range of b"), "roundrobin": SubscriptionBytes(user_data=b"roundrobin of b")})
             for step in joined("b", is_parked=True)
         ),
-        join("a"),
-        answered("join a", code=0),
-        answered("join b", code=0),
+        all_joined("a", "b"),
     ),
 )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final
 
-from groupproof.harness.cases.coordinator.coordinator_case_builders import SMALL, Steps, alone, case, gathered, synced
+from groupproof.harness.cases.coordinator.coordinator_case_builders import SMALL, Steps, alone, case, gathered, let_in, rejoined, synced
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.script_builders import answered, beat, join, leave, stable, sync
 from groupproof.harness.model.verdicts import Level
@@ -79,8 +79,7 @@ CASES: tuple[Case, ...] = (
         join("a", over="a/2", label="again", is_parked=True),
         join("c"),
         answered("again", code=0),
-        answered("join b", code=0),
-        answered("join c", code=0),
+        let_in("b", "c"),
     ),
     _small(
         "members-rejoin-a-full-group",
@@ -108,8 +107,7 @@ CASES: tuple[Case, ...] = (
     _small(
         "full-static",
         "refuses one static member more with 81",
-        join("a", instance="i-a"),
-        answered("join a", code=0),
+        rejoined("a", instance="i-a"),
         join("b", instance="i-b", is_parked=True),
         join("c", instance="i-c", is_parked=True),
         join("a", instance="i-a"),
@@ -120,8 +118,7 @@ CASES: tuple[Case, ...] = (
     _small(
         "restart-in-a-full-group",
         "answers the restart of a static member of a full group as its release does: 81 before 4.3",
-        join("a", instance="i-a"),
-        answered("join a", code=0),
+        rejoined("a", instance="i-a"),
         join("b", instance="i-b", is_parked=True),
         join("c", instance="i-c", is_parked=True),
         join("a", instance="i-a"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from groupproof.harness.cases.coordinator.coordinator_case_builders import case, passing
+from groupproof.harness.cases.coordinator.coordinator_case_builders import all_joined, case, let_in, passing
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.script import ScriptStep, SubscriptionBytes
 from groupproof.harness.model.script_builders import answered, beat, commit, describe, join, leave, sync
@@ -51,9 +51,7 @@ _FIRST = (
         settled("a"),
         join("b", instance="i-b", is_parked=True),
         beat("a", instance="i-a", code=27),
-        join("a", instance="i-a"),
-        answered("join a", code=0),
-        answered("join b", code=0),
+        all_joined("a", "b", instance="i-a"),
     ),
     case(
         "static/beside-dynamic",
@@ -144,8 +142,7 @@ _RESTARTS = (
         _returns("b", protocols=("roundrobin",), is_parked=True),
         beat("a", instance="i-a", code=27),
         join("a", instance="i-a", protocols=("range", "roundrobin")),
-        answered("join a", code=0),
-        answered("join b2", code=0),
+        let_in("a", "b2"),
     ),
     case(
         "static/restart-with-more-protocols",
@@ -185,9 +182,7 @@ _RESTARTS = (
         sync("b", instance="i-b", wait=False, is_parked=True),
         _returns("b"),
         answered("sync b", code=82),
-        join("a", instance="i-a"),
-        answered("join a", code=0),
-        answered("join b2", code=0),
+        all_joined("a", "b2", instance="i-a"),
     ),
     case(
         "static/leader-restarts-while-completing",
@@ -222,8 +217,7 @@ _RESTARTS = (
         join("a", instance="i-a", is_parked=True),
         _returns("b"),
         join("b", instance="i-b", wait=True, code=82),
-        answered("join a", code=0),
-        answered("join b2", code=0),
+        let_in("a", "b2"),
     ),
     case(
         "static/follower-rejoins-with-its-id",
@@ -240,9 +234,7 @@ _RESTARTS = (
         settled("a", "b"),
         join("b", instance="i-b", protocols=("range", "roundrobin"), is_parked=True),
         beat("a", instance="i-a", code=27),
-        join("a", instance="i-a"),
-        answered("join a", code=0),
-        answered("join b", code=0),
+        all_joined("a", "b", instance="i-a"),
     ),
     case(
         "static/leader-rejoins-with-its-id",
@@ -251,9 +243,7 @@ _RESTARTS = (
         settled("a", "b"),
         join("a", instance="i-a", is_parked=True),
         beat("b", instance="i-b", code=27),
-        join("b", instance="i-b"),
-        answered("join a", code=0),
-        answered("join b", code=0),
+        all_joined("b", "a", instance="i-b"),
     ),
     case(
         "static/rejoins-while-completing",
@@ -275,9 +265,7 @@ _RESTARTS = (
         beat("a", instance="i-a", code=27),
         beat("b", instance="i-b", code=25),
         _returns("b"),
-        join("a", instance="i-a"),
-        answered("join a", code=0),
-        answered("join b2", code=0),
+        all_joined("a", "b2", instance="i-a"),
     ),
     case(
         "static/comes-back-to-empty-group",

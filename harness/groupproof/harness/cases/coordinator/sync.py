@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from groupproof.harness.cases.coordinator.coordinator_case_builders import NOBODY, assigning, case, emptied, gathered, passing, preparing
+from groupproof.harness.cases.coordinator.coordinator_case_builders import (
+    NOBODY,
+    all_joined,
+    assigning,
+    case,
+    emptied,
+    gathered,
+    passing,
+    preparing,
+    rejoined,
+)
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.script import AssignmentBytes, Ref, ScriptStep
 from groupproof.harness.model.script_builders import answered, beat, describe, join, joined, leave, stable, sync
@@ -157,9 +167,7 @@ _COURSE = (
         ("SYNC-07", "INV-09"),
         stable("a", "b"),
         join("a", is_parked=True),
-        join("b"),
-        answered("join a", code=0),
-        answered("join b", code=0),
+        all_joined("b", "a"),
         sync("b", wait=False, is_parked=True),
         sync("a", {"a": [("t", 0), ("t", 1)]}, code=0),
         answered("sync b", code=0),
@@ -266,8 +274,7 @@ _COURSE = (
         sync("b", wait=False, is_parked=True),
         leave("a", code=0),
         answered("sync b", code=27),
-        join("b"),
-        answered("join b", code=0),
+        rejoined("b"),
         sync("b", {"b": [("t", 0), ("t", 1)]}, code=0),
     ),
     case(
@@ -276,9 +283,7 @@ _COURSE = (
         ("SYNC-25", "TR-087"),
         preparing("a", "b"),
         describe("x", code=0),
-        join("b"),
-        answered("join a", code=0),
-        answered("join b", code=0),
+        all_joined("b", "a"),
         describe("x", code=0),
     ),
     case(
