@@ -6,14 +6,16 @@ block. NDJSON is read here, by msgspec; columns in `trace_column_blocks.py`. num
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 import msgspec
 
-from groupproof.protocol.trace import Observation, Offsets, read_trace
+from groupproof.protocol.trace import Observation, Offsets, Partitions, read_trace
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.int64]
     Flags = NDArray[np.bool_]
 
-__all__ = ["NO_CORRELATION", "NoBlocks", "RowShape", "TraceBlock", "blocks_of_lines"]
+__all__ = ["INSTANCE_FIELD", "NO_CORRELATION", "READ_FIELDS", "NoBlocks", "RowShape", "TraceBlock", "blocks_of_lines"]
 
 NO_CORRELATION: Final = -1
 
@@ -57,7 +59,9 @@ class _Source(Protocol):
 
     def offsets(self, places: Numbers) -> Sequence[Offsets]: ...
 
-    def are_bare(self, places: Numbers) -> Flags: ...
+    def are_bare(self, places: Numbers, fields: Collection[str]) -> Flags: ...
+
+    def name_partitions(self, places: Numbers) -> Flags: ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,32 +83,51 @@ class TraceBlock:
         """Return the column `offsets` of these rows."""
         return self.source.offsets(places) if len(places) else ()
 
-    def are_bare(self, places: Numbers) -> Flags:
-        """Tell of requests whether their bodies name no instance, no members and no protocols; with a column `instance` the body may name that too."""
-        return self.source.are_bare(places)
+    def are_bare(self, places: Numbers, fields: Collection[str]) -> Flags:
+        """Tell of rows whether none of these fields has a value in their bodies; with a column `instance` the body may name that too."""
+        assert frozenset(fields) <= READ_FIELDS, "a line is read for these alone"
+        return self.source.are_bare(places, fields)
+
+    def name_partitions(self, places: Numbers) -> Flags:
+        """Tell of rows whether their column `partitions` names any."""
+        return self.source.name_partitions(places)
 
 
 # NDJSON ----------------------------------------------------------------------------------------------------------------------------
+
+INSTANCE_FIELD: Final = "group_instance_id"
+BLOCK_BYTES: Final = 1 << 26
+"""So long the lines of a block come to be; they are kept, for whoever asks for their observations."""
 
 
 class _Body(msgspec.Struct, gc=False):
     group_instance_id: Any = None
     members: Any = None
     protocols: Any = None
+    topic_partitions: Any = None
+    subscribed_topic_names: Any = None
+    subscribed_topic_regex: Any = None
+    server_assignor: Any = None
+    rack_id: Any = None
+    assignment: Any = None
 
 
-class _Row(msgspec.Struct):
-    """The columns of a line that blocks are made of, with the types and the defaults of `Observation`."""
+READ_FIELDS: Final = frozenset(_Body.__struct_fields__)
+"""The fields of bodies that are read of a line."""
+
+
+class _Row(msgspec.Struct, kw_only=True, gc=False):
+    """The columns of a line that blocks are made of, with the types and the defaults of `Observation`, and in its order: so a name is found at once."""
 
     seq: int
     at_ns: int
-    kind: str
     run: str = ""
     case: str = ""
     who: str = "coordinator"
     node: int | None = None
     connection: int | None = None
     client: str | None = None
+    kind: str
     api: str | None = None
     correlation: int | None = None
     group: str | None = None
@@ -113,12 +136,15 @@ class _Row(msgspec.Struct):
     generation: int | None = None
     member_epoch: int | None = None
     error: int | None = None
+    partitions: Partitions = ()
     offsets: Offsets = ()
     body: _Body | None = None
 
 
 _DECODER: Final = msgspec.json.Decoder(_Row)
 _SHAPE_OF: Final = attrgetter(*RowShape._fields)
+_SEQ, _AT_NS, _CORRELATION = attrgetter("seq"), attrgetter("at_ns"), attrgetter("correlation")
+_NO_FIELDS: Final = _Body()
 
 
 class _Codes(dict[Any, int]):
@@ -129,54 +155,111 @@ class _Codes(dict[Any, int]):
         return code
 
 
-def blocks_of_lines(blocks: Iterable[bytes]) -> Iterator[TraceBlock]:
-    """Yield NDJSON that comes in pieces of whole lines, as blocks; raise `NoBlocks`."""
-    return map(_block_of_lines, blocks)
+def blocks_of_lines(pieces: Iterable[bytes], *, block_bytes: int = BLOCK_BYTES) -> Iterator[TraceBlock]:
+    """Yield NDJSON that comes in pieces of whole lines, as blocks of as many pieces as come to so many bytes; raise `NoBlocks`.
+
+    What a piece is decoded into is let go before the next one: so little memory is used again and again, and stays near the processor.
+    """
+    block = _Lines()
+    for piece in pieces:
+        block.add(piece)
+        if block.size >= block_bytes:
+            yield block.whole()
+            block = _Lines()
+    if block.size:
+        yield block.whole()
 
 
-def _block_of_lines(text: bytes) -> TraceBlock:
-    import numpy as np
+class _Lines:
+    """The lines of a block as they are, and what of them is numbers, or told by few."""
 
+    def __init__(self) -> None:
+        self.size = 0
+        self._pieces: list[bytes] = []
+        self._firsts = [0]
+        self._codes = _Codes()
+        self._columns: tuple[list[Numbers], ...] = ([], [], [], [])
+        self._offsets: dict[int, Offsets] = {}
+        self._fields: dict[int, frozenset[str]] = {}
+        self._name_partitions: list[int] = []
+
+    def add(self, text: bytes) -> None:
+        rows, first = _rows_of(text), self._firsts[-1]
+        self._pieces.append(text)
+        self._firsts.append(first + len(rows))
+        self.size += len(text)
+        for column, of_rows in zip(self._columns, _numbers_of(rows, self._codes), strict=True):
+            column.append(of_rows)
+        for place, row in enumerate(rows, first):
+            if row.offsets:
+                self._offsets[place] = row.offsets
+            if row.partitions:
+                self._name_partitions.append(place)
+            if row.body is not None and row.body != _NO_FIELDS and (fields := _fields_of(row, row.body)):
+                self._fields[place] = fields
+
+    def whole(self) -> TraceBlock:
+        import numpy as np
+
+        shape, seq, at_ns, correlation = (np.concatenate(column) for column in self._columns)
+        return TraceBlock([RowShape(*key) for key in self._codes], shape, seq, at_ns, correlation, self)
+
+    def observations(self, places: Numbers) -> list[Observation]:
+        found: list[Observation] = []
+        for piece, of_piece in groupby(places.tolist(), lambda place: bisect_right(self._firsts, place) - 1):
+            lines, first = self._pieces[piece].split(b"\n"), self._firsts[piece]
+            found += _observations(lines[place - first] for place in of_piece)
+        return found
+
+    def offsets(self, places: Numbers) -> list[Offsets]:
+        return [self._offsets.get(place, ()) for place in places.tolist()]
+
+    def are_bare(self, places: Numbers, fields: Collection[str]) -> Flags:
+        return ~self._are_in([place for place, there in self._fields.items() if not there.isdisjoint(fields)], places)
+
+    def name_partitions(self, places: Numbers) -> Flags:
+        return self._are_in(self._name_partitions, places)
+
+    def _are_in(self, some: Sequence[int], places: Numbers) -> Flags:
+        import numpy as np
+
+        flags = np.zeros(self._firsts[-1], np.bool_)
+        flags[np.array(some, np.int64)] = True
+        asked: Flags = flags[places]
+        return asked
+
+
+def _rows_of(text: bytes) -> list[_Row]:
     try:
         rows = _DECODER.decode_lines(text)
     except (ValueError, RecursionError) as error:
         raise NoBlocks(str(error)) from error
     if b"\r" in text or len(rows) != text.count(b"\n") + (not text.endswith(b"\n")):
         raise NoBlocks("a line is empty, or ends in another way")
-    codes, count = _Codes(), len(rows)
-    shape = np.fromiter(map(codes.__getitem__, map(_SHAPE_OF, rows)), np.int64, count)
-    correlations = (NO_CORRELATION if row.correlation is None else row.correlation for row in rows)
+    return rows
+
+
+def _numbers_of(rows: Sequence[_Row], codes: _Codes) -> tuple[Numbers, ...]:
+    """Return the shapes of rows by their codes, their numbers, instants and correlations."""
+    import numpy as np
+
+    count = len(rows)
+    correlations = (NO_CORRELATION if number is None else number for number in map(_CORRELATION, rows))
+    found = (map(codes.__getitem__, map(_SHAPE_OF, rows)), map(_SEQ, rows), map(_AT_NS, rows), correlations)
     try:
-        seq = np.fromiter((row.seq for row in rows), np.int64, count)
-        at_ns = np.fromiter((row.at_ns for row in rows), np.int64, count)
-        correlation = np.fromiter(correlations, np.int64, count)
+        return tuple(np.fromiter(column, np.int64, count) for column in found)
     except OverflowError as error:
         raise NoBlocks(str(error)) from error
-    return TraceBlock([RowShape(*key) for key in codes], shape, seq, at_ns, correlation, _Lines(text, rows))
 
 
-class _Lines:
-    def __init__(self, text: bytes, rows: list[_Row]) -> None:
-        self._text, self._rows = text, rows
-        self._lines: list[bytes] | None = None
-
-    def observations(self, places: Numbers) -> list[Observation]:
-        if self._lines is None:
-            self._lines = self._text.split(b"\n")
-        try:
-            return list(read_trace(self._lines[place].decode() for place in places.tolist()))
-        except ValueError as error:
-            raise NoBlocks(str(error)) from error
-
-    def offsets(self, places: Numbers) -> list[Offsets]:
-        return [self._rows[place].offsets for place in places.tolist()]
-
-    def are_bare(self, places: Numbers) -> Flags:
-        import numpy as np
-
-        return np.fromiter((_is_bare(self._rows[place]) for place in places.tolist()), np.bool_, len(places))
+def _fields_of(row: _Row, body: _Body) -> frozenset[str]:
+    """Return the fields that have a value in a body; the instance too, where no column tells it."""
+    there = (name for name in READ_FIELDS if getattr(body, name) is not None)
+    return frozenset(name for name in there if name != INSTANCE_FIELD or not row.instance)
 
 
-def _is_bare(row: _Row) -> bool:
-    body = row.body
-    return body is None or (body.members is None and body.protocols is None and (body.group_instance_id is None or bool(row.instance)))
+def _observations(lines: Iterable[bytes]) -> list[Observation]:
+    try:
+        return list(read_trace(line.decode() for line in lines))
+    except ValueError as error:
+        raise NoBlocks(str(error)) from error

@@ -5,7 +5,7 @@ Texts come as codes where Parquet has them so. numpy and pyarrow come with the e
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from groupproof.protocol.trace import Observation, Offsets
-from groupproof.protocol.trace_blocks import NO_CORRELATION, NoBlocks, RowShape, TraceBlock
+from groupproof.protocol.trace_blocks import INSTANCE_FIELD, NO_CORRELATION, NoBlocks, RowShape, TraceBlock
 from groupproof.protocol.trace_columns import DEFAULTS, NotColumns, from_batch, offsets_in, trace_schema
 from groupproof.protocol.trace_merge import as_arrow, merged_batches
 from groupproof.protocol.trace_parts import FileSlice
@@ -53,9 +53,6 @@ def _block_of_batch(batch: pa.RecordBatch) -> TraceBlock:
     )  # fmt: skip
 
 
-_BODY_MARKS: Final = (b'"members"', b'"protocols"', b"\\")
-"""A body without these names no members and no protocols, and each of its keys is written as it is read."""
-_INSTANCE, _NO_INSTANCE = b'"group_instance_id"', b'"group_instance_id":null'
 _CODES_MAX: Final = 1 << 62
 
 
@@ -117,7 +114,14 @@ class _Columns:
         column = self._column("offsets")
         return [()] * len(places) if column is None else offsets_in(column.take(as_arrow(places)))
 
-    def are_bare(self, places: Numbers) -> Flags:
+    def name_partitions(self, places: Numbers) -> Flags:
+        column = self._column("partitions")
+        if column is None:
+            return np.zeros(len(places), np.bool_)
+        named: Flags = np.diff(column.take(as_arrow(places)).offsets.to_numpy()) > 0
+        return named
+
+    def are_bare(self, places: Numbers, fields: Collection[str]) -> Flags:
         body, bare = self._column("body"), np.ones(len(places), np.bool_)
         if body is None or not len(places):
             return bare
@@ -126,13 +130,13 @@ class _Columns:
         there = np.unique(codes)
         bodies = coded.dictionary.take(as_arrow(there[there != _NO_CODE]))
         text = _text_of(bodies)
-        if not any(mark in text for mark in _BODY_MARKS) and text.count(_INSTANCE) == text.count(_NO_INSTANCE):
+        if _is_bare_text(text, fields):
             return bare
         instance = self._column("instance")
         instances = [None] * len(places) if instance is None else instance.take(as_arrow(places)).to_pylist()
         texts = dict(zip(there[there != _NO_CODE].tolist(), bodies.to_pylist(), strict=True))
         return np.array(
-            [_is_bare_text(texts.get(code, "").encode(), of_row) for code, of_row in zip(codes.tolist(), instances, strict=True)], np.bool_
+            [_is_bare_row(texts.get(code, "").encode(), fields, of_row) for code, of_row in zip(codes.tolist(), instances, strict=True)], np.bool_
         )
 
 
@@ -147,8 +151,13 @@ def _coded(column: pa.Array) -> pa.Array:
     return column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
 
 
-def _is_bare_text(body: bytes, instance: str | None) -> bool:
-    return not any(mark in body for mark in _BODY_MARKS) and (bool(instance) or body.count(_INSTANCE) == body.count(_NO_INSTANCE))
+def _is_bare_row(body: bytes, fields: Collection[str], instance: str | None) -> bool:
+    return _is_bare_text(body, [name for name in fields if name != INSTANCE_FIELD] if instance else fields)
+
+
+def _is_bare_text(bodies: bytes, fields: Collection[str]) -> bool:
+    """Tell whether these fields are null in bodies, or not there; what has a backslash may be written otherwise than it is read."""
+    return b"\\" not in bodies and all(bodies.count(name) == bodies.count(name + b":null") for name in (f'"{field}"'.encode() for field in fields))
 
 
 def _text_of(strings: pa.Array) -> bytes:

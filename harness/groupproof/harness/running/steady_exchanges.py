@@ -1,4 +1,4 @@
-"""Complete exchanges in a block of a trace, found by its columns: a request and its answer without error, of a member that names a generation.
+"""Complete exchanges in a block of a trace, found by its columns: a request and its answer without error, of a member that names a generation or an epoch.
 
 They are those of which checkers may want no row (`judging/checkers/steady.py`). numpy comes with the extra `groupproof[spark]`: who has no blocks does not import this.
 """
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from groupproof.harness.judging.checkers.fleet import Key
 from groupproof.harness.judging.checkers.listening_checker import SPEAKERS
-from groupproof.harness.judging.checkers.tracking.reader_registry import steady_apis
+from groupproof.harness.judging.checkers.tracking.reader_registry import epoch_apis, steady_apis
 from groupproof.protocol.trace_blocks import NO_CORRELATION, RowShape, TraceBlock
 
 __all__ = ["Exchanges", "Flags", "Places", "Seat", "SteadyExchanges"]
@@ -80,7 +80,19 @@ class SteadyExchanges:
         rows = np.flatnonzero(member != _NOTHING)
         rows = rows[np.lexsort((block.correlation[rows], member[rows]))]
         complete = self._complete(rows, member[rows])
-        return _one_after_another(complete.where(block.are_bare(complete.request)) if len(complete) else complete)
+        return _one_after_another(complete.where(self._say_nothing_new(complete)) if len(complete) else complete)
+
+    def _say_nothing_new(self, found: Exchanges) -> Flags:
+        """Tell of exchanges whether no body says more than that all is as it was; of an answer that is asked where it may assign."""
+        says_nothing = np.ones(len(found), np.bool_)
+        for number, api in enumerate(self.apis):
+            some = np.flatnonzero(found.api == number)
+            rows = [found.request[some], found.response[some]] if api in epoch_apis() else [found.request[some]]
+            for places in rows:
+                says_nothing[some] &= self._block.are_bare(places, steady_apis()[api])
+            if api in epoch_apis():
+                says_nothing[some] &= ~(self._block.name_partitions(rows[0]) | self._block.name_partitions(rows[1]))
+        return says_nothing
 
     def _complete(self, rows: Places, member: Places) -> Exchanges:
         """Return the exchanges that are all of their correlation's rows: a request, its answer, and between them when it was taken up, if that is told.
@@ -104,12 +116,16 @@ class SteadyExchanges:
 
 
 def _seat_of(shape: RowShape) -> Seat | None:
-    """Return whose steady exchange a row may be part of; None where it is of none."""
+    """Return whose steady exchange a row may be part of; None where it is of none. A member epoch stands there as the generation, as it does in commits."""
     is_frame = shape.kind in _ROLES and shape.who not in SPEAKERS and shape.api in steady_apis() and not shape.error
-    is_named = shape.client is not None and shape.connection is not None and bool(shape.member) and (shape.generation or 0) >= 0
-    if not is_frame or not is_named or shape.group is None or shape.generation is None:
+    is_named = shape.client is not None and shape.connection is not None and bool(shape.member)
+    if not is_frame or not is_named or shape.group is None:
         return None
-    return (shape.run, shape.case, shape.group), shape._replace(kind="", api=None, error=None)
+    seat = shape._replace(kind="", api=None, error=None)
+    if shape.api in epoch_apis():
+        is_member = shape.generation is None and (shape.member_epoch or 0) > 0
+        seat = seat._replace(generation=shape.member_epoch, member_epoch=None) if is_member else seat._replace(generation=None)
+    return None if seat.generation is None or seat.generation < 0 else ((shape.run, shape.case, shape.group), seat)
 
 
 def _one_after_another(found: Exchanges) -> Exchanges:

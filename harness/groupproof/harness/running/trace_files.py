@@ -23,7 +23,6 @@ __all__ = ["blocks", "is_parquet", "need_columns", "parts", "reading", "stream",
 _GZIP = b"\x1f\x8b"
 _PARQUET = b"PAR1"
 _BLOCK_BYTES = 1 << 18
-LINES_OF_A_BLOCK_BYTES = 1 << 26
 
 
 def traces_in(folder: Path) -> list[Path]:
@@ -87,7 +86,7 @@ def blocks(path: Path, part: TracePart | None = None) -> Iterator[TraceBlock]:
     """
     with _opening(path):
         if not is_parquet(path):
-            yield from blocks_of_lines(_blocks(path, LINES_OF_A_BLOCK_BYTES))
+            yield from blocks_of_lines(_blocks(path))
         else:
             from groupproof.protocol.trace_column_blocks import blocks_of_parquet
             from groupproof.protocol.trace_parts import FileSlice

@@ -172,7 +172,7 @@ class GroupChecker:
         dialects = {self._router.steady_dialect(steady) for steady in stretch.members}
         run = self._runs.get(next(iter(dialects)) or "") if len(dialects) == 1 else None
         for steady in stretch.members:
-            steady.client = self._naming.steady_name(steady.connection) or ""
+            steady.client = self._naming.steady_name(steady) or ""
         are_apart = len({steady.client for steady in stretch.members}) == len(stretch.members)
         if run is None or self._first is None or not are_apart or not run.members.is_before(stretch.at_ms[0]):
             return None

@@ -6,13 +6,14 @@ new count, as does whatever a member asks for. What is left is a group whose mem
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from groupproof.harness.judging.checkers.checker import Checker, UnderWay
 from groupproof.harness.judging.checkers.claim import Claim
 from groupproof.harness.judging.checkers.frame_facts import error_of
+from groupproof.harness.judging.checkers.steady import ALL_ROWS, NO_ROWS, Steady
 from groupproof.harness.model.verdicts import Finding, Proof
 from groupproof.protocol.rules.consumer.consumer_terms import ConsumerEvent, ConsumerState
 from groupproof.protocol.trace import Observation
@@ -50,11 +51,13 @@ class GroupsComeToRest(Checker):
         self._newest = 0
         self._is_mixed = False
         self._is_found = False
+        self._may_find: bool | None = None
 
     def step(self, obs: Observation) -> Iterator[Finding]:
+        self._may_find = None
         self._asked.closed(obs)
         self._is_mixed = self._is_mixed or obs.api in _CLASSIC
-        if obs.kind == "fault" or "topics" in obs.body:
+        if obs.kind == "fault" or (obs.who == "kit" and "topics" in obs.body):
             self._disturb()
         if obs.api not in (_BEAT, _DESCRIBE):
             return
@@ -62,6 +65,21 @@ class GroupsComeToRest(Checker):
             self._asked.ask(obs, obs)
         elif obs.kind == "response" and (asked := self._asked.answered(obs)) is not None:
             yield from self._beaten(obs, asked) if obs.api == _BEAT else self._described(obs)
+
+    def wants(self, steady: Steady) -> Collection[int] | None:
+        """Want nothing of a member that stays in its epoch, while nobody's staying behind would be found."""
+        if _BEAT not in steady.apis:
+            return NO_ROWS
+        member = self._members.get(steady.member)
+        if member is None or member.epoch != steady.generation or not self._asked.is_apart(steady):
+            return ALL_ROWS
+        if self._may_find is None:  # the same for all members of a stretch
+            self._may_find = self._is_to_rest() and bool(self._behind())
+        return ALL_ROWS if self._may_find else NO_ROWS
+
+    def absorb(self, steady: Steady) -> None:
+        if (beats := steady.asked.get(_BEAT)) is not None:
+            self._members[steady.member].rounds += len(beats.seqs)
 
     def end(self) -> Iterator[Finding]:
         return iter(())
@@ -84,8 +102,7 @@ class GroupsComeToRest(Checker):
         if obs.body.get("assignment") is not None:
             member.due = frozenset(obs.partitions)
         self._newest, member.epoch, member.rounds = max(self._newest, obs.member_epoch), obs.member_epoch, member.rounds + 1
-        behind = sorted(other for other, item in self._members.items() if item.epoch < self._newest)
-        if behind and self._ought_to_rest():
+        if (behind := self._behind()) and self._ought_to_rest():
             yield from self._found(obs, "Members stayed behind the epoch of the others.", ", ".join(behind))
 
     def _comes_or_goes(self, obs: Observation, name: str) -> None:
@@ -103,8 +120,15 @@ class GroupsComeToRest(Checker):
             if group.get("group_state") == ConsumerState.RECONCILING.value and members == self._members.keys() and self._ought_to_rest():
                 yield from self._found(obs, "A group went on reconciling though its members do as they are told.", f"epoch {group['group_epoch']}")
 
+    def _behind(self) -> list[str]:
+        return sorted(name for name, member in self._members.items() if member.epoch < self._newest)
+
     def _ought_to_rest(self) -> bool:
         return not self._is_mixed and all(member.rounds >= ROUNDS_MIN and member.due is None for member in self._members.values())
+
+    def _is_to_rest(self) -> bool:
+        """Tell whether heartbeats alone are missing until something that keeps it from resting is found."""
+        return not self._is_found and not self._is_mixed and all(member.due is None for member in self._members.values())
 
     def _found(self, obs: Observation, observed: str, detail: str) -> Iterator[Finding]:
         if not self._is_found:

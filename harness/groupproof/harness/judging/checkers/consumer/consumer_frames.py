@@ -5,14 +5,16 @@ A request is judged a little later: the answer that it acts on is recorded when 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
-from groupproof.harness.judging.checkers.checker import Checker, UnderWay, Waiting
+from groupproof.harness.judging.checkers.checker import UnderWay, Waiting
 from groupproof.harness.judging.checkers.claim import Claim
 from groupproof.harness.judging.checkers.frame_facts import IN_FLIGHT_MS, SLACK_MS, error_of
-from groupproof.harness.judging.checkers.tracking.group_tracker import GroupTracker
+from groupproof.harness.judging.checkers.listening_checker import ANY_API, ListeningChecker
+from groupproof.harness.judging.checkers.steady import ALL_ROWS, NO_ROWS, Steady
+from groupproof.harness.judging.checkers.tracking.group_tracker import TrackingChecker
 from groupproof.harness.model.verdicts import Finding, Proof
 from groupproof.protocol.rules.consumer.consumer_terms import ConsumerEvent
 from groupproof.protocol.trace import Observation
@@ -22,6 +24,7 @@ __all__ = ["EpochsGiven", "FetchesEndWithTheAcknowledgement", "HeartbeatsNameThe
 
 _BEAT: Final = ConsumerEvent.HEARTBEAT.value
 _COMMIT, _FETCH = Api.OFFSET_COMMIT.title, Api.FETCH.title
+_ASKS, _ANSWERS = ("request", _BEAT), ("response", _BEAT)
 
 _PATIENCE_MS: Final = 1_000.0
 """No client gives an answer up that soon: what it sends meanwhile, it sends beside a heartbeat that it still waits for."""
@@ -69,24 +72,40 @@ class _Memberships:
     def of(self, obs: Observation) -> _Membership:
         return self._by_client.setdefault((obs.client, obs.member), _Membership())
 
+    def gave(self, steady: Steady) -> bool:
+        """Tell whether a member that has not left was given the epoch that it names: it is answered with the same once more."""
+        membership = self._by_client.get((steady.client, steady.member))
+        return membership is not None and steady.generation in membership.epochs and not membership.has_left
 
-class EpochsGiven(Checker):
+
+class EpochsGiven(ListeningChecker):
     """A heartbeat names 0, -1, -2 or an epoch that an answer gave this member, and a commit such an epoch (CGI-18, CGP-04).
 
     After its leave a member only joins (CGV-11), and commits nothing with the epoch that it had (CGP-15).
     """
 
+    listens = frozenset({_ASKS, _ANSWERS, ("request", _COMMIT)})
+
     def __init__(self) -> None:
         self._memberships = _Memberships()
         self._waiting: Waiting[tuple[Observation, bool]] = Waiting(SLACK_MS)
 
-    def step(self, obs: Observation) -> Iterator[Finding]:
-        for request, has_left in self._waiting.due(obs.at_ms):
+    def queues(self) -> tuple[Waiting[Any], ...]:
+        return (self._waiting,)
+
+    def due(self, at_ms: float) -> Iterator[Finding]:
+        for request, has_left in self._waiting.due(at_ms):
             yield from self._judge(request, has_left=has_left)
+
+    def look(self, obs: Observation) -> Iterable[Finding]:
         if obs.kind == "request" and self._epoch(obs) > 0 and obs.member:
             membership = self._memberships.of(obs)
             self._waiting.add(obs.at_ms, (obs, membership.has_left if obs.api == _BEAT else membership.has_long_left(obs.at_ms)))
         self._memberships.follow(obs)
+        return ()
+
+    def wants(self, steady: Steady) -> Collection[int] | None:
+        return NO_ROWS if self._memberships.gave(steady) else ALL_ROWS
 
     def end(self) -> Iterator[Finding]:
         for request, has_left in self._waiting.rest():
@@ -114,19 +133,30 @@ class EpochsGiven(Checker):
             yield claim.failed("A commit with an epoch came after the leave of its member had been answered.", request)
 
 
-class OwnedWereGiven(Checker):
+class OwnedWereGiven(ListeningChecker):
     """What a member says that it owns, an answer gave it (CGI-19)."""
+
+    listens = frozenset({_ASKS, _ANSWERS})
 
     def __init__(self) -> None:
         self._memberships = _Memberships()
         self._waiting: Waiting[Observation] = Waiting(SLACK_MS)
 
-    def step(self, obs: Observation) -> Iterator[Finding]:
-        for request in self._waiting.due(obs.at_ms):
+    def queues(self) -> tuple[Waiting[Any], ...]:
+        return (self._waiting,)
+
+    def due(self, at_ms: float) -> Iterator[Finding]:
+        for request in self._waiting.due(at_ms):
             yield from self._judge(request)
+
+    def look(self, obs: Observation) -> Iterable[Finding]:
         self._memberships.follow(obs)
         if obs.kind == "request" and obs.api == _BEAT and obs.partitions:
             self._waiting.add(obs.at_ms, obs)
+        return ()
+
+    def wants(self, steady: Steady) -> Collection[int] | None:
+        return NO_ROWS  # they name no partitions
 
     def end(self) -> Iterator[Finding]:
         for request in self._waiting.rest():
@@ -139,8 +169,10 @@ class OwnedWereGiven(Checker):
             yield claim.failed("A heartbeat reported partitions as owned that the member was never given.", request, detail=str(strange))
 
 
-class OneHeartbeatAtATime(Checker):
+class OneHeartbeatAtATime(ListeningChecker):
     """A member sends no heartbeat while one is unanswered, but for its leave (CGI-17, CGC-27)."""
+
+    listens = frozenset({_ASKS, _ANSWERS})
 
     def __init__(self) -> None:
         self._asked: UnderWay[Observation] = UnderWay()
@@ -148,18 +180,33 @@ class OneHeartbeatAtATime(Checker):
         self._waiting: Waiting[tuple[Observation, Observation]] = Waiting(SLACK_MS)
         self._closed: set[int] = set()
 
-    def step(self, obs: Observation) -> Iterator[Finding]:
-        for earlier, later in self._waiting.due(obs.at_ms):
+    def queues(self) -> tuple[Waiting[Any], ...]:
+        return (self._waiting,)
+
+    def due(self, at_ms: float) -> Iterator[Finding]:
+        for earlier, later in self._waiting.due(at_ms):
             yield from self._judge(earlier, later)
+
+    def look(self, obs: Observation) -> Iterable[Finding]:
         for gone in self._asked.closed(obs):
             self._closed.add(gone.seq)
             self._forget(gone)
         if obs.api != _BEAT:
-            return
+            return ()
         if obs.kind == "response" and (asked := self._asked.answered(obs)) is not None:
             self._forget(asked)
         elif obs.kind == "request":
             self._request(obs)
+        return ()
+
+    def wants(self, steady: Steady) -> Collection[int] | None:
+        """Want no heartbeats that come one after the other, where none is open at the first of them, or one that was given up by then."""
+        earlier, beats = self._open.get((steady.client, steady.member)), steady.asked[_BEAT]
+        is_alone = earlier is None or beats.at_ms[0] - earlier.at_ms >= _PATIENCE_MS
+        return NO_ROWS if is_alone and self._asked.is_apart(steady) else ALL_ROWS
+
+    def absorb(self, steady: Steady) -> None:
+        self._open.pop((steady.client, steady.member), None)
 
     def _request(self, obs: Observation) -> None:
         key = (obs.client, obs.member)
@@ -188,10 +235,12 @@ class OneHeartbeatAtATime(Checker):
             )
 
 
-class JoinsAreWhole(Checker):
+class JoinsAreWhole(ListeningChecker):
     """A join brings a rebalance timeout, an empty list of owned partitions, and names or a regular expression (CGC-07)."""
 
-    def step(self, obs: Observation) -> Iterator[Finding]:
+    listens = frozenset({_ASKS})
+
+    def look(self, obs: Observation) -> Iterator[Finding]:
         if obs.kind != "request" or obs.api != _BEAT or obs.member_epoch != 0:
             return
         body = obs.body
@@ -208,14 +257,19 @@ class JoinsAreWhole(Checker):
             claim = Claim(requirement="CGC-07", expected="A join says all that the coordinator has to know of the member.")
             yield claim.failed(f"A join came without {' and '.join(lacks)}.", obs)
 
+    def wants(self, steady: Steady) -> Collection[int] | None:
+        return NO_ROWS  # none of them joins
+
     def end(self) -> Iterator[Finding]:
         return iter(())
 
 
-class HeartbeatsNameTheirMember(Checker):
+class HeartbeatsNameTheirMember(ListeningChecker):
     """A heartbeat names its group and its member (CGC-01). Version 0 alone lets the coordinator make the id, so that a join has none."""
 
-    def step(self, obs: Observation) -> Iterator[Finding]:
+    listens = frozenset({_ASKS})
+
+    def look(self, obs: Observation) -> Iterator[Finding]:
         if obs.kind != "request" or obs.api != _BEAT:
             return
         may_be_nameless = obs.version == 0 and obs.member_epoch == 0
@@ -224,24 +278,29 @@ class HeartbeatsNameTheirMember(Checker):
             claim = Claim(requirement="CGC-01", expected="A heartbeat names its group and its member.")
             yield claim.failed(f"A heartbeat came without {' and '.join(lacks)}.", obs)
 
+    def wants(self, steady: Steady) -> Collection[int] | None:
+        return NO_ROWS  # all of them name both
+
     def end(self) -> Iterator[Finding]:
         return iter(())
 
 
-class FetchesEndWithTheAcknowledgement(Checker):
+class FetchesEndWithTheAcknowledgement(TrackingChecker):
     """A member that acknowledged that it gave a partition up fetches it no more (CGP-14). One Fetch under way, or a session's last word, is no fault."""
 
+    listens = frozenset({("request", ANY_API), ("response", ANY_API)})  # a member of the other protocol may own what it gives up by this one
+
     def __init__(self) -> None:
-        self._group = GroupTracker()
+        super().__init__()
+        self._owned: dict[str, frozenset[TopicPartition]] = {}
         self._given_up: dict[tuple[str, TopicPartition], float] = {}
         self._fetched: dict[tuple[str, TopicPartition], int] = {}
 
-    def step(self, obs: Observation) -> Iterator[Finding]:
+    def look(self, obs: Observation) -> Iterator[Finding]:
         client = obs.client or ""
-        before = self._group.owned(client)
-        self._group.follow(obs)
+        before, after = self._owned.get(client, frozenset()), self._group.owned(client)
+        self._owned[client] = after
         if obs.api == _BEAT and client:
-            after = self._group.owned(client)
             self._given_up.update(((client, partition), obs.at_ms) for partition in before - after)
             for partition in after:
                 self._given_up.pop((client, partition), None)
@@ -258,6 +317,12 @@ class FetchesEndWithTheAcknowledgement(Checker):
         if count == _FETCHES_MIN:
             claim = Claim(requirement="CGP-14", expected="A partition is fetched no more once its revocation is acknowledged.")
             yield claim.failed("A member went on fetching a partition that is its own no more.", obs, detail=str(partition), proof=Proof.LIVENESS)
+
+    def wants(self, steady: Steady) -> Collection[int] | None:
+        """Want nothing of a member that owns what it did, and none of what it gave up."""
+        owned = self._group.owned(steady.client)
+        is_as_before = owned == self._owned.get(steady.client) and not any((steady.client, partition) in self._given_up for partition in owned)
+        return NO_ROWS if is_as_before else ALL_ROWS
 
     def end(self) -> Iterator[Finding]:
         return iter(())

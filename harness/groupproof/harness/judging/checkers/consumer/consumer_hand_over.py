@@ -5,13 +5,14 @@ The next owner may begin at once when the acknowledgement is there. What rests o
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
-from groupproof.harness.judging.checkers.checker import Checker, Waiting
+from groupproof.harness.judging.checkers.checker import Waiting
 from groupproof.harness.judging.checkers.claim import Claim
-from groupproof.harness.judging.checkers.tracking.group_tracker import LATE_LINES_MS_MAX, GroupTracker
+from groupproof.harness.judging.checkers.steady import NO_ROWS, Steady
+from groupproof.harness.judging.checkers.tracking.group_tracker import LATE_LINES_MS_MAX, TrackingChecker
 from groupproof.harness.judging.checkers.tracking.ownership_tracker import Holding
 from groupproof.harness.model.verdicts import Finding, Proof
 from groupproof.protocol.rules.consumer.consumer_terms import ConsumerEvent
@@ -32,24 +33,34 @@ class _GivenUp:
     holdings: tuple[Holding, ...]
 
 
-class CallbacksEndBeforeAcknowledgements(Checker):
+class CallbacksEndBeforeAcknowledgements(TrackingChecker):
     """Judges every heartbeat by which a member releases what its application was told that it has. A join and a leave release all in another way (CGT-18).
 
     Who has not listed a partition yet does not release it: a heartbeat may be on its way while the application is told of the assignment.
     """
 
+    listens = frozenset({("request", _BEAT)})
+
     def __init__(self) -> None:
+        super().__init__()
         self._listed: dict[str, frozenset[TopicPartition]] = {}
-        self._group = GroupTracker()
         self._waiting: Waiting[_GivenUp] = Waiting(LATE_LINES_MS_MAX)
 
-    def step(self, obs: Observation) -> Iterator[Finding]:
-        for given_up in self._waiting.due(obs.at_ms):
+    def queues(self) -> tuple[Waiting[Any], ...]:
+        return (self._waiting,)
+
+    def due(self, at_ms: float) -> Iterator[Finding]:
+        for given_up in self._waiting.due(at_ms):
             yield from self._judge(given_up)
-        self._group.follow(obs)
+
+    def look(self, obs: Observation) -> Iterable[Finding]:
         client = obs.client
         if obs.kind == "request" and obs.api == _BEAT and client is not None and client in self._group.driven:
             self._follow(client, obs)
+        return ()
+
+    def wants(self, steady: Steady) -> Collection[int] | None:
+        return NO_ROWS  # they list no partitions
 
     def _follow(self, client: str, beat: Observation) -> None:
         if (beat.member_epoch or 0) <= 0:

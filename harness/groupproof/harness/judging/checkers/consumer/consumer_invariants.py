@@ -6,7 +6,7 @@ removed meanwhile is known from its next answer: what is said of two owners is s
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -14,6 +14,7 @@ from groupproof.harness.judging.checkers.checker import Checker, UnderWay
 from groupproof.harness.judging.checkers.claim import Claim
 from groupproof.harness.judging.checkers.consumer.consumer_convergence import GroupsComeToRest
 from groupproof.harness.judging.checkers.frame_facts import error_of
+from groupproof.harness.judging.checkers.steady import ALL_ROWS, NO_ROWS, Steady
 from groupproof.harness.model.verdicts import Finding
 from groupproof.protocol.rules.consumer.consumer_terms import ConsumerEvent, ConsumerState
 from groupproof.protocol.trace import Observation
@@ -55,6 +56,19 @@ class ConsumerGroupInvariants(Checker):
                 self._request(obs)
         elif obs.kind == "response" and (asked := self._asked.answered(obs)) is not None:
             yield from self._beaten(obs, asked) if obs.api == _BEAT else self._look(obs, asked)
+
+    def wants(self, steady: Steady) -> Collection[int] | None:
+        """Want nothing of a member that stays in its epoch, and holds nothing that another was given."""
+        if _BEAT not in steady.apis:
+            return NO_ROWS
+        seat = self._seats.get(steady.member)
+        is_settled = seat is not None and seat.epoch == steady.generation and seat.answered_seq >= 0 and not seat.suspect
+        return self._rest.wants(steady) if is_settled and self._asked.is_apart(steady) else ALL_ROWS
+
+    def absorb(self, steady: Steady) -> None:
+        self._rest.absorb(steady)
+        if (beats := steady.asked.get(_BEAT)) is not None:
+            self._seats[steady.member].answered_seq = beats.answer_seqs[-1]
 
     def end(self) -> Iterator[Finding]:
         return iter(())

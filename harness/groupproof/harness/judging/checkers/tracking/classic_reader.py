@@ -101,8 +101,11 @@ def _has_content(answer: Observation) -> bool:
         return True
 
 
+_NEWS: Final = frozenset({"group_instance_id", "members", "protocols"})
+"""What a request says by these fields is more than that its member is still there."""
+
 CLASSIC_READER: Final = FrameReader(
     dialect=CLASSIC, apis=frozenset({_JOIN, _SYNC, _BEAT, _LEAVE}), membership=frozenset(api.title for api in GROUP_REQUESTS), naming=frozenset({_JOIN}),
     asked=_asked, answered=_answered, is_join=lambda obs: obs.api == _JOIN, is_leave=lambda obs: obs.api == _LEAVE,
-    steady=frozenset({_BEAT, _COMMIT}), absorb=_absorb,
+    steady={_BEAT: _NEWS, _COMMIT: _NEWS}, absorb=_absorb,
 )  # fmt: skip

@@ -1,6 +1,6 @@
 """Heartbeats with epochs as memberships (KIP-848): one request joins, keeps, acknowledges and leaves; its answer gives the epoch and the target. Pure.
 
-A dialect whose members beat so makes its reader of these two functions.
+A dialect whose members beat so makes its reader of these functions.
 
 * An answer without an error makes a member, or moves it to the epoch that it gives. An epoch below 0 is the answer to a leave.
 * An assignment in an answer is the member's whole target; an answer without one changes nothing. What is added may be used at once: the coordinator hands out
@@ -8,6 +8,7 @@ A dialect whose members beat so makes its reader of these two functions.
 * What a request lists is what the member owns: whatever else it had is released by it (`TopicPartitions`; null says that nothing changed).
 * UNKNOWN_MEMBER_ID and FENCED_MEMBER_EPOCH end the membership that the refused request named; the client joins again with epoch 0 and the same id.
 * A leave counts when it is sent: the client does not wait for its answer.
+* A heartbeat that names nothing new, and an answer that assigns nothing and gives the epoch that there was, change nothing.
 """
 
 from __future__ import annotations
@@ -15,11 +16,17 @@ from __future__ import annotations
 from typing import Final
 
 from groupproof.harness.judging.checkers.frame_facts import error_of
+from groupproof.harness.judging.checkers.steady import Steady
 from groupproof.harness.judging.checkers.tracking.member_ledger import MemberLedger, Membership
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import ErrorCode, MemberState
 
-__all__ = ["read_epoch_answer", "read_epoch_request"]
+__all__ = ["EPOCH_NEWS", "is_steady_epoch", "read_epoch_answer", "read_epoch_request"]
+
+EPOCH_NEWS: Final = frozenset({
+    "topic_partitions", "subscribed_topic_names", "subscribed_topic_regex", "server_assignor", "rack_id", "assignment",
+})  # fmt: skip
+"""The fields of a heartbeat and of its answer by which they say something new; null says that all is as it was."""
 
 _OUT: Final = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH})
 
@@ -44,6 +51,12 @@ def read_epoch_answer(ledger: MemberLedger, obs: Observation, client: str) -> No
         if not mine.is_member or mine.member != obs.member:
             ledger.enter(client, Membership(obs.member or "", epoch=ledger.epoch, owned=mine.owned))
         _move(ledger, obs, client)
+
+
+def is_steady_epoch(ledger: MemberLedger, steady: Steady) -> bool:
+    """Tell whether a member is in the epoch that its steady exchanges name: they only keep it there."""
+    mine = ledger.members.get(steady.client)
+    return mine is not None and (mine.member, mine.member_epoch, mine.state) == (steady.member, steady.generation, MemberState.STABLE)
 
 
 def _move(ledger: MemberLedger, obs: Observation, client: str) -> None:

@@ -83,7 +83,7 @@ class GroupTracker(MemberLedger):
         readers = readers_by_api()
         reader = readers.get(self._spoken.get(steady.client, ""), CLASSIC_READER)
         is_its_own = all(readers.get(api, reader) is reader for api in steady.apis)
-        return is_its_own and steady.apis <= reader.steady and steady.client in self.members
+        return is_its_own and steady.apis <= reader.steady.keys() and steady.client in self.members and reader.is_steady(self, steady)
 
     def absorb(self, steady: Steady) -> None:
         readers_by_api().get(self._spoken.get(steady.client, ""), CLASSIC_READER).absorb(self, steady)

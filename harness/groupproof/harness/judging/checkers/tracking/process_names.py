@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from groupproof.harness.judging.checkers.frame_facts import left_by
+from groupproof.harness.judging.checkers.steady import Steady
 from groupproof.harness.judging.checkers.tracking.reader_registry import membership_apis, naming_apis
 from groupproof.protocol.trace import Observation, Trace
 from groupproof.protocol.vocabulary import Api
@@ -55,9 +56,10 @@ class Naming:
         name = self._name(obs, obs.client, obs.connection)
         return obs if name == obs.client else replace(obs, client=name)
 
-    def steady_name(self, connection: int) -> str | None:
-        """Return the name of the process of a connection on which a member has spoken; its requests, but for its leave, change no name."""
-        return self._of_connection.get(connection)
+    def steady_name(self, steady: Steady) -> str | None:
+        """Return the name of a process on whose connection a member has spoken; None where its requests, which are no leave, would name somebody."""
+        is_named = (steady.wire_client, steady.member) in self._of_member or naming_apis().isdisjoint(steady.apis)
+        return self._of_connection.get(steady.connection) if is_named else None
 
     def _follow(self, obs: Observation, client: str, connection: int) -> None:
         if obs.kind == "request" and connection not in self._of_connection and (obs.member or obs.api in naming_apis()):

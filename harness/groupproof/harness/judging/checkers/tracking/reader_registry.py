@@ -10,7 +10,7 @@ from groupproof.harness.judging.checkers.tracking.classic_reader import CLASSIC_
 from groupproof.harness.judging.checkers.tracking.frame_reader import FrameReader
 from groupproof.harness.model.dialect_parts import PartRegistry, on_part_change
 
-__all__ = ["READERS", "membership_apis", "naming_apis", "readers_by_api", "steady_apis"]
+__all__ = ["READERS", "epoch_apis", "membership_apis", "naming_apis", "readers_by_api", "steady_apis"]
 
 
 def _consumer_reader() -> FrameReader:
@@ -43,10 +43,20 @@ def naming_apis() -> frozenset[str]:
 
 
 @lru_cache(maxsize=1)
-def steady_apis() -> frozenset[str]:
-    """Return the titles of the requests that change nothing of a member's when they are answered without error, in any dialect."""
-    return frozenset().union(*(reader.steady for reader in READERS.all()))
+def steady_apis() -> Mapping[str, frozenset[str]]:
+    """Return the titles of the requests that change nothing of a member's when they are answered without error, in any dialect, with the fields that tell something new."""
+    found: dict[str, frozenset[str]] = {}
+    for reader in READERS.all():
+        for api, fields in reader.steady.items():
+            found[api] = found.get(api, frozenset()) | fields
+    return found
 
 
-for _cached in (readers_by_api, membership_apis, naming_apis, steady_apis):
+@lru_cache(maxsize=1)
+def epoch_apis() -> frozenset[str]:
+    """Return the titles of those of them that name a member epoch."""
+    return frozenset().union(*(reader.by_epoch for reader in READERS.all()))
+
+
+for _cached in (readers_by_api, membership_apis, naming_apis, steady_apis, epoch_apis):
     on_part_change(_cached.cache_clear)
