@@ -130,7 +130,7 @@ def measured(sweep: str, points: tuple[tuple[int, int, int], ...]) -> Iterator[C
         for number, (rows, members, groups) in enumerate(points):
             file = _trace(Path(scratch, str(number)), rows, members, groups)
             spark_s, spark_cpu_s, by_spark = _timed(partial(check_by_spark, [file], url=MASTER), jvm)
-            process_s, process_cpu_s, here = _timed(partial(check_files, [file], every_case(), UNIVERSAL))
+            process_s, process_cpu_s, here = _timed(partial(check_files, [file], every_case, UNIVERSAL))
             assert _verdicts(by_spark) == _verdicts(here)
             yield Cost(
                 sweep=sweep, rows=pq.read_metadata(file).num_rows, members=members, groups=groups,
@@ -239,7 +239,7 @@ def write(rows: int, folder: Path) -> None:
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True)
 @click.argument("folder", type=click.Path(path_type=Path))
 def judge(folder: Path, engine: str, jobs: int) -> None:
-    check = partial(check_by_spark, url=MASTER) if engine == "spark" else partial(check_files, catalogue=every_case(), universal=UNIVERSAL, jobs=jobs)
+    check = partial(check_by_spark, url=MASTER) if engine == "spark" else partial(check_files, catalogue=every_case, universal=UNIVERSAL, jobs=jobs)
     took = judged(folder, check)
     click.echo(json.dumps(took))
     click.echo(f"{took['rows'] / took['seconds']:,.0f} rows/s, {took['rows'] / max(took['cpu_s'], 0.1):,.0f} by a processor second of Python")

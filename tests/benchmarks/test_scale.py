@@ -43,7 +43,7 @@ def test_copies_of_a_run_are_groups_of_their_own_that_keep_the_laws(tmp_path: Pa
     trace = copied(base, tmp_path, 4)
 
     assert pq.read_metadata(trace).num_rows == 4 * pq.read_metadata(base).num_rows
-    laws = [result.ruling.verdict.value for result in check_files([trace], every_case(), UNIVERSAL).results if result.case.id.startswith("laws/")]
+    laws = [result.ruling.verdict.value for result in check_files([trace], every_case, UNIVERSAL).results if result.case.id.startswith("laws/")]
     assert laws == ["OK"] * 4
 
 
@@ -65,7 +65,7 @@ def test_a_long_trace_is_made_once_and_judged_whole(tmp_path: Path, monkeypatch:
     files = list(written(tmp_path, 4_000))
     times = [file.stat().st_mtime_ns for file in files]
 
-    took = judged(tmp_path, partial(check_files, catalogue=every_case(), universal=UNIVERSAL))
+    took = judged(tmp_path, partial(check_files, catalogue=every_case, universal=UNIVERSAL))
 
     assert took["rows"] >= 4_000
     assert (took["groups"], took["broken"], took["displaced"]) == (len(files), 0, 0)

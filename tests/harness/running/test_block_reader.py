@@ -49,7 +49,7 @@ def columns(trace: Sequence[Observation], rows: int) -> Iterator[TraceBlock]:
 
 def lines(trace: Sequence[Observation], rows: int) -> Iterator[TraceBlock]:
     text = [f"{line}\n".encode() for line in write_trace(trace)]
-    return blocks_of_lines(b"".join(text[begin : begin + rows]) for begin in range(0, len(text), rows))
+    return blocks_of_lines((b"".join(text[begin : begin + rows]) for begin in range(0, len(text), rows)), block_bytes=1)
 
 
 def by_blocks(

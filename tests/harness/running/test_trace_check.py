@@ -15,6 +15,7 @@ from tests.traces import Story
 
 from groupproof.harness.judging.case_checkers import UNIVERSAL
 from groupproof.harness.judging.checkers.live_group import GroupChecker
+from groupproof.harness.model.case import Case
 from groupproof.harness.model.errors import WrongUsage
 from groupproof.harness.model.verdicts import Verdict
 from groupproof.harness.running import trace_units
@@ -25,12 +26,16 @@ from groupproof.protocol.trace_columns import to_batch, trace_schema, write_parq
 from groupproof.protocol.vocabulary import Api
 
 
+def catalogue() -> list[Case]:
+    return [CASE]
+
+
 def checked(path: Path, trace: Sequence[Observation]) -> CheckResult:
     if path.suffix == ".parquet":
         write_parquet(path, trace)
     else:
         path.write_text("\n".join(write_trace(trace)))
-    return check_files([path], [CASE], UNIVERSAL)
+    return check_files([path], catalogue, UNIVERSAL)
 
 
 def rulings(check_result: CheckResult) -> dict[str, tuple[Verdict, str]]:
@@ -109,10 +114,10 @@ def test_a_large_trace_that_is_out_of_order_or_no_trace_is_read_row_by_row(tmp_p
     assert expected.displaced == 5
     (tmp_path / "b.ndjson").write_text("{\n")
     with pytest.raises(WrongUsage, match="no trace in NDJSON"):
-        check_files([tmp_path / "b.ndjson"], [CASE], UNIVERSAL)
+        check_files([tmp_path / "b.ndjson"], catalogue, UNIVERSAL)
     broken_column(tmp_path / "c.parquet")
     with pytest.raises(WrongUsage, match=r"c\.parquet holds no trace: its column kind has rows without a value"):
-        check_files([tmp_path / "c.parquet"], [CASE], UNIVERSAL)
+        check_files([tmp_path / "c.parquet"], catalogue, UNIVERSAL)
 
 
 def test_without_the_packages_that_blocks_need_a_large_trace_is_read_row_by_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,33 +148,33 @@ def write_row_groups(file: Path, *pieces: Sequence[Observation]) -> None:
 
 @pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_parts_of_a_folder_say_what_the_whole_says_row_by_row(tmp_path: Path, jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    by_rows = check_files([fleets(tmp_path)], [CASE], UNIVERSAL)
+    by_rows = check_files([fleets(tmp_path)], catalogue, UNIVERSAL)
     monkeypatch.setattr(trace_units, "BLOCKS_FROM_BYTES", 0)
     monkeypatch.setattr(trace_units, "UNIT_ROWS", 1)
     units = trace_units.units_of(tmp_path)
 
     assert len(units) > 2
     assert any(len(part.slices) == 2 for unit in units for part in unit.parts), "a run that is in both files is of one part"
-    assert check_files([tmp_path], [CASE], UNIVERSAL, jobs=jobs) == by_rows
+    assert check_files([tmp_path], catalogue, UNIVERSAL, jobs=jobs) == by_rows
 
 
 def test_a_trace_of_which_one_part_can_not_be_read_in_blocks_is_read_row_by_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = ([replace(obs, run=f"r{number}", seq=1_000 * number + obs.seq) for obs in planted_fleet()] for number in range(2))
     second[-5], second[-4] = second[-4], second[-5]
     write_row_groups(tmp_path / "a.parquet", first, second)
-    expected = check_files([tmp_path], [CASE], UNIVERSAL)
+    expected = check_files([tmp_path], catalogue, UNIVERSAL)
     monkeypatch.setattr(trace_units, "BLOCKS_FROM_BYTES", 0)
     monkeypatch.setattr(trace_units, "UNIT_ROWS", 1)
 
     assert len(trace_units.units_of(tmp_path)) == 2
-    assert check_files([tmp_path], [CASE], UNIVERSAL) == expected
+    assert check_files([tmp_path], catalogue, UNIVERSAL) == expected
     assert expected.displaced == 1
 
 
 def test_a_trace_that_is_named_twice_is_judged_twice(tmp_path: Path) -> None:
     write_parquet(tmp_path / "a.parquet", planted_fleet())
 
-    once, twice = (check_files([tmp_path / "a.parquet"] * times, [CASE], UNIVERSAL) for times in (1, 2))
+    once, twice = (check_files([tmp_path / "a.parquet"] * times, catalogue, UNIVERSAL) for times in (1, 2))
 
     assert twice.results == once.results * 2
 

@@ -93,7 +93,7 @@ def _checked(files: tuple[Path, ...], engine: str, url: str, jobs: int) -> list[
         need_columns()
         checked: CheckResult = plugin(CHECK_ENGINES, engine)(files, url=url)
     else:
-        checked = check_files(files, every_case(), UNIVERSAL, jobs=jobs)
+        checked = check_files(files, every_case, UNIVERSAL, jobs=jobs)
     if checked.duplicates or checked.displaced:
         click.echo(
             f"{checked.duplicates} observations were there twice, {checked.displaced} out of their place: each counts once, in its place", err=True

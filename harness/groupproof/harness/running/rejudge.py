@@ -10,8 +10,8 @@ from typing import Any
 from groupproof.harness.cases.drawn_case import drawn_case
 from groupproof.harness.judging.case_result import CaseResult, Play
 from groupproof.harness.judging.observed.both_sides import judge_sides, upstream_of
-from groupproof.harness.judging.observed.coordinator_side import ANSWERED, judge_answers
-from groupproof.harness.judging.observed.observed_group import judge_live
+from groupproof.harness.judging.observed.coordinator_side import judge_answers
+from groupproof.harness.judging.observed.observed_group import ANSWERED, judge_live
 from groupproof.harness.judging.ruling import rule_on
 from groupproof.harness.judging.script_judgement import judge_either
 from groupproof.harness.model.case import Case, Judge

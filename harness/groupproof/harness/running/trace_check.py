@@ -19,8 +19,8 @@ from groupproof.harness.judging.case_result import CaseResult
 from groupproof.harness.judging.checkers.live_group import GroupResult
 from groupproof.harness.judging.observed.group_results import results_of
 from groupproof.harness.model.case import Case, Judge
-from groupproof.harness.running.rejudge import rejudged, split
 from groupproof.harness.running.trace_files import traces_in
+from groupproof.harness.running.trace_reader import CaseIds
 from groupproof.harness.running.trace_units import TraceUnit, UnitReading, read_rows, read_unit, units_of
 from groupproof.protocol.trace import Trace
 
@@ -41,21 +41,29 @@ def files_of(paths: Iterable[Path]) -> list[Path]:
     return [file for path in paths for file in (traces_in(path) if path.is_dir() else [path])]
 
 
-def check_files(paths: Iterable[Path], catalogue: Sequence[Case], universal: Sequence[Judge], *, jobs: int = 1) -> CheckResult:
-    """Judge the traces, what has no run in common in so many processes; raise `WrongUsage` for what is no trace."""
-    cases = frozenset(case.id for case in catalogue)
+def check_files(paths: Iterable[Path], catalogue: Callable[[], Sequence[Case]], universal: Sequence[Judge], *, jobs: int = 1) -> CheckResult:
+    """Judge the traces, what has no run in common in so many processes; raise `WrongUsage` for what is no trace.
+
+    The catalogue is made where a trace names a case: what was seen live is judged sooner than that takes.
+    """
     checked, whole = CheckResult(), list[Trace]()
     live: list[CaseResult] = []
-    for found in _readings(files_of(paths), cases, jobs):
+    for found in _readings(files_of(paths), CaseIds(catalogue), jobs):
         checked.displaced += sum(reading.displaced for reading in found)
         # Runs that were written side by side, or one after the other and numbered alike, come in one order whoever reads them.
         traces = sorted((trace for reading in found for trace in reading.whole), key=lambda trace: (trace[0].seq, trace[0].run, trace[0].case))
-        whole += [run for trace in traces for run in split(trace)]
+        whole += traces
         for group in in_order_of_appearance(placed for reading in found for placed in reading.groups):
             checked.duplicates += group.duplicates
             live += results_of(group)
-    checked.results = [*rejudged(whole, catalogue, universal), *live]
+    checked.results = [*(_rejudged(whole, catalogue(), universal) if whole else ()), *live]
     return checked
+
+
+def _rejudged(whole: Iterable[Trace], catalogue: Sequence[Case], universal: Sequence[Judge]) -> list[CaseResult]:
+    from groupproof.harness.running.rejudge import rejudged, split
+
+    return rejudged([run for trace in whole for run in split(trace)], catalogue, universal)
 
 
 def in_order_of_appearance(placed: Iterable[tuple[int, GroupResult]]) -> list[GroupResult]:
@@ -63,7 +71,7 @@ def in_order_of_appearance(placed: Iterable[tuple[int, GroupResult]]) -> list[Gr
     return [group for _, group in sorted(placed, key=lambda entry: (entry[0], entry[1].run, entry[1].case, entry[1].group))]
 
 
-def _readings(files: Sequence[Path], cases: frozenset[str], jobs: int) -> Iterator[list[UnitReading]]:
+def _readings(files: Sequence[Path], cases: CaseIds, jobs: int) -> Iterator[list[UnitReading]]:
     """Yield what each trace holds."""
     of_files = [units_of(file) for file in files]
     units = list(chain.from_iterable(of_files))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from groupproof.harness.judging.checkers.fleet import Fleet
-from groupproof.harness.judging.observed.coordinator_side import ANSWERED
+from groupproof.harness.judging.observed.observed_group import ANSWERED
+from groupproof.harness.model.case import Case
 from groupproof.protocol.trace import Observation, Trace
 
-__all__ = ["HEAD_ROWS", "TELLS_WHOLE", "RunKey", "TraceReader", "is_whole", "tells_whole"]
+__all__ = ["HEAD_ROWS", "TELLS_WHOLE", "CaseIds", "RunKey", "TraceReader", "is_whole", "tells_whole"]
 
 HEAD_ROWS: Final = 1_000
 """Within so many observations a tap has told of its upstream, and a case that is in no catalogue what it is made of."""
@@ -20,9 +22,31 @@ RunKey = tuple[str, str]
 """A run, and the case that it is of."""
 
 
+@dataclass(slots=True)
+class CaseIds(Collection[str]):
+    """The names of the cases of a catalogue, which is made when somebody first asks: what was seen live names none. A process that it goes to makes its own."""
+
+    make: Callable[[], Sequence[Case]]
+    _made: frozenset[str] | None = None
+
+    def _ids(self) -> frozenset[str]:
+        if self._made is None:
+            self._made = frozenset(case.id for case in self.make())
+        return self._made
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._ids()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._ids())
+
+    def __len__(self) -> int:
+        return len(self._ids())
+
+
 def is_whole(case: str, cases: Collection[str]) -> bool:
     """Tell whether the observations of a case are judged whole: it is in the catalogue, or what a report keeps of a coordinator's answers."""
-    return case in cases or case.startswith(f"{ANSWERED}/")
+    return bool(case) and (case in cases or case.startswith(f"{ANSWERED}/"))
 
 
 def tells_whole(obs: Observation) -> bool:

@@ -27,7 +27,7 @@ def checked(trace: Trace, folder: Path) -> set[tuple[str, str, str]]:
     """Return what `trace check` says of the trace."""
     file = folder / "trace.ndjson"
     file.write_text("".join(f"{line}\n" for line in write_trace(trace)))
-    return verdicts(check_files([file], every_case(), UNIVERSAL).results)
+    return verdicts(check_files([file], every_case, UNIVERSAL).results)
 
 
 def watched(batches: Sequence[Trace], *, delay_ns: int = SECOND_NS, buckets: int = 3) -> tuple[list[Alert], list[WatchedGroups]]:

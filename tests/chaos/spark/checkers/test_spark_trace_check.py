@@ -67,7 +67,7 @@ def agreed(spark: SparkSession, *paths: Path) -> list[CaseResult]:
     from groupproof.chaos.spark.checkers.spark_trace_check import check_by_spark
 
     by_spark = check_by_spark(paths, url=MASTER)
-    in_process = check_files(paths, every_case(), UNIVERSAL)
+    in_process = check_files(paths, every_case, UNIVERSAL)
 
     assert rulings(by_spark.results) == rulings(in_process.results)
     assert len(by_spark.results) == len(in_process.results)
@@ -161,7 +161,7 @@ def test_what_is_out_of_its_place_is_counted_in_every_piece_of_a_file(spark: Spa
     moved = [*trace[10:cut], *trace[:10], *trace[cut:], trace[cut]]
     lines = save(tmp_path / "trace.ndjson", moved)
     write_parquet(tmp_path / "trace.parquet", moved, rows=100)
-    expected = check_files([lines], every_case(), UNIVERSAL).displaced
+    expected = check_files([lines], every_case, UNIVERSAL).displaced
 
     assert expected == 11
     assert displaced_in(spark, [lines, tmp_path / "trace.parquet"]) == 2 * expected
@@ -214,7 +214,7 @@ def test_a_column_that_is_no_trace_s_is_told_in_one_line_by_both(spark: SparkSes
     pq.write_table(pa.table(columns, table.column_names), tmp_path / "a.parquet")
 
     messages = []
-    for check in (partial(check_by_spark, url=MASTER), partial(check_files, catalogue=every_case(), universal=UNIVERSAL)):
+    for check in (partial(check_by_spark, url=MASTER), partial(check_files, catalogue=every_case, universal=UNIVERSAL)):
         with pytest.raises(WrongUsage) as caught:
             check([tmp_path / "a.parquet"])
         messages.append(str(caught.value))

@@ -18,7 +18,7 @@ from groupproof.harness.simulation.settings import Simulation
 def blamed(simulation: Simulation, folder: Path) -> dict[str, str]:
     """Return what is found in the run, by requirement."""
     observed(simulation, folder)
-    results = check_files([piece_of(folder, simulation.seed)], every_case(), UNIVERSAL).results
+    results = check_files([piece_of(folder, simulation.seed)], every_case, UNIVERSAL).results
     return {finding.requirement: finding.observed for result in results for finding in result.ruling.findings if finding.verdict is not Verdict.OK}
 
 

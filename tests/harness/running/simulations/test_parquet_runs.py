@@ -37,7 +37,7 @@ def test_a_piece_holds_what_a_recorder_in_memory_sees(tmp_path: Path) -> None:
 def test_each_seed_is_a_run_of_one_trace(tmp_path: Path) -> None:
     made = list(outcomes(short(duration_ms=10_000), range(3, 6), jobs=1, folder=tmp_path))
 
-    results = check_files([tmp_path], every_case(), UNIVERSAL).results
+    results = check_files([tmp_path], every_case, UNIVERSAL).results
 
     assert {obs.run for obs in read_parquet(tmp_path)} == {f"simulation-{outcome.simulation.seed}" for outcome in made}
     assert [result.ruling.verdict.value for result in results if result.case.id == "laws/classic/g"] == ["OK"] * 3

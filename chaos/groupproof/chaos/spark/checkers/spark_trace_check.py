@@ -36,7 +36,7 @@ from groupproof.harness.model.case import Case
 from groupproof.harness.running.block_reader import GroupBlocks
 from groupproof.harness.running.rejudge import rejudged, split
 from groupproof.harness.running.trace_check import CheckResult, files_of, in_order_of_appearance
-from groupproof.harness.running.trace_reader import TELLS_WHOLE, is_whole
+from groupproof.harness.running.trace_reader import TELLS_WHOLE, CaseIds, is_whole
 from groupproof.harness.running.trace_units import TraceUnit, read_unit, units_of
 from groupproof.protocol.trace import Trace
 from groupproof.protocol.trace_column_blocks import blocks_of_batches
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
 __all__ = ["check_by_spark", "fleets_of"]
 
+_CASES: Final = CaseIds(every_case)
 _RUN: Final = ("file", "run", "case")
 _KEY: Final = (*_RUN, "to_group")
 
@@ -89,12 +90,13 @@ class _Found:
 
     def ruled(self) -> list[CaseResult]:
         """Return what `rejudged` says of these runs: the runs of a case together, in the order of their files and of appearance."""
-        cases, repeated, others = _cases_by_id(), dict[str, list[Judgement]](), list[CaseResult]()
+        repeated, others = dict[str, list[Judgement]](), list[CaseResult]()
         for _, item in sorted(self.runs, key=lambda entry: entry[0]):
             others += item.results
             if item.judgement is not None:
                 repeated.setdefault(item.case, []).append(item.judgement)
-        return [*(CaseResult(case=cases[name], ruling=rule_on(cases[name], judgements)) for name, judgements in repeated.items()), *others]
+        cases = ((_cases_by_id()[name], judgements) for name, judgements in repeated.items())
+        return [*(CaseResult(case=case, ruling=rule_on(case, judgements)) for case, judgements in cases), *others]
 
     def fleets(self) -> tuple[list[CaseResult], int]:
         """Return the results of each group that a member spoke of, in the order of files and of appearance, and how many observations were there twice."""
@@ -131,7 +133,7 @@ _UNITS_MIN: Final = 2
 def _judge_unit(placed: tuple[int, TraceUnit]) -> bytes:
     """Return the place of the trace and what is found in a unit of it, None where that can't be read apart."""
     place, unit = placed
-    reading = read_unit(unit, _cases_by_id())
+    reading = read_unit(unit, _CASES)
     if reading is None:
         return pickle.dumps((place, None))
     runs = [((place, trace[0].seq, run[0].run, run[0].case), _judged(run)) for trace in reading.whole for run in split(trace)]
@@ -146,7 +148,7 @@ def _marked(frame: DataFrame) -> DataFrame:
     from pyspark.sql import functions as f
 
     named = [row["case"] for row in frame.select("case").distinct().collect()]
-    whole = [name for name in named if is_whole(name, _cases_by_id())]
+    whole = [name for name in named if is_whole(name, _CASES)]
     tells = (f.col("who") == "kit") & f.get_json_object("body", "$.name").isin(*TELLS_WHOLE)
     telling = frame.where(tells).select(*_RUN).distinct().withColumn("tells", f.expr("true"))
     is_told = f.coalesce(f.col("tells"), f.expr("false"))
@@ -167,8 +169,8 @@ def _judge_run(table: pa.Table) -> pa.Table:
 
 
 def _judged(run: Trace) -> _JudgedRun:
-    case = _cases_by_id().get(run[0].case)
-    if case is not None:
+    if run[0].case in _CASES:
+        case = _cases_by_id()[run[0].case]
         return _JudgedRun(case=case.id, judgement=judge_either(case, run, UNIVERSAL))
     results = (replace(result, case=replace(result.case, judges=()), plays=[]) for result in rejudged([run], (), UNIVERSAL))
     return _JudgedRun(case=run[0].case, results=tuple(results))

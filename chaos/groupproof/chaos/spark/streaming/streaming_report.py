@@ -31,7 +31,7 @@ def judged(result: StreamingResult, folder: Path) -> ScenarioOutcome:
     with check_folder(folder):
         folder.mkdir(parents=True, exist_ok=True)
         write_text(folder / TRACE, "".join(f"{line}\n" for line in write_trace(result.trace)))
-    return outcome_of(result, check_files([folder / TRACE], every_case(), UNIVERSAL).results)
+    return outcome_of(result, check_files([folder / TRACE], every_case, UNIVERSAL).results)
 
 
 def write_streaming_report(

@@ -15,7 +15,7 @@ from groupproof.harness.judging.checkers.checker import findings_of
 from groupproof.harness.judging.checkers.checker_registry import checkers_spoken
 from groupproof.harness.judging.checkers.tracking.reader_registry import readers_by_api
 from groupproof.harness.judging.observed.limits import UnjudgedSide
-from groupproof.harness.judging.observed.observed_group import case_in, result_of
+from groupproof.harness.judging.observed.observed_group import ANSWERED, case_in, result_of
 from groupproof.harness.judging.oracle.predictions import read
 from groupproof.harness.judging.oracle.tolerance import Tolerance
 from groupproof.harness.judging.ruling import Judgement
@@ -27,10 +27,7 @@ from groupproof.protocol.vocabulary import Api, ErrorCode, api_named, error_name
 from groupproof.protocol.wire.error_responses import error_of
 from groupproof.protocol.wire.message_conversion import GROUP_APIS
 
-__all__ = ["ANSWERED", "judge_answers", "judge_coordinator"]
-
-ANSWERED: Final = "answered"
-"""The area of the cases that are made of a coordinator's answers to a group."""
+__all__ = ["judge_answers", "judge_coordinator"]
 
 EXCHANGES_MAX: Final = 20_000
 """Longer histories are not searched."""

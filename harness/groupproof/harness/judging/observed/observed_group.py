@@ -29,10 +29,12 @@ from groupproof.harness.model.verdicts import Finding, Goodbye, Level, Verdict, 
 from groupproof.protocol.rules.dialect import Dialect
 from groupproof.protocol.trace import Trace
 
-__all__ = ["OBSERVED", "case_in", "case_of", "judge_live", "judgement_of", "result_of"]
+__all__ = ["ANSWERED", "OBSERVED", "case_in", "case_of", "judge_live", "judgement_of", "result_of"]
 
 OBSERVED: Final = "observed"
 """The area of the cases that are made of a group seen live."""
+ANSWERED: Final = "answered"
+"""The area of those that are made of a coordinator's answers to a group."""
 
 
 def judge_live(trace: Trace) -> list[CaseResult]:
