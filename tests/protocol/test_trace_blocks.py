@@ -75,6 +75,29 @@ def test_a_body_that_names_an_instance_or_members_is_told_from_a_bare_one(
     assert block.are_bare(np.array([0, 1, 2]), CLASSIC).tolist() == [True, is_bare, True]
 
 
+@BOTH
+def test_a_heartbeat_with_an_epoch_is_bare_where_its_fields_are_null_and_names_partitions_where_its_column_does(blocks: Blocks) -> None:
+    same: dict[str, object] = {"topic_partitions": None, "rack_id": None, "members": []}
+    beat = Observation(seq=0, at_ns=0, kind="request", body=same)
+    rows = [beat, replace(beat, seq=1, body={**same, "topic_partitions": []}), replace(beat, seq=2, partitions=(("t", 0),))]
+    (block,) = blocks(rows)
+    places = np.array([2, 1, 0])
+
+    assert block.are_bare(places, {"topic_partitions", "rack_id"}).tolist() == [True, False, True]
+    assert block.name_partitions(places).tolist() == [True, False, False]
+
+
+def test_lines_come_in_blocks_of_as_many_pieces_as_are_long_enough() -> None:
+    text = [f"{line}\n".encode() for line in write_trace(busy_group())]
+    found = list(blocks_of_lines(text, block_bytes=2_000))
+
+    assert [obs for block in found for obs in block.observations(np.arange(len(block.seq)))] == busy_group()
+    assert 1 < len(found) < len(text)
+    assert [list(block.offsets(np.arange(len(block.seq)))) for block in found] == [
+        [obs.offsets for obs in block.observations(np.arange(len(block.seq)))] for block in found
+    ]
+
+
 def test_a_body_whose_keys_are_written_in_another_way_is_not_bare() -> None:
     key = b'{"seq":0,"at_ns":0,"kind":"request","body":{"group\\u005finstance_id":"i"}}\n'
     (block,) = blocks_of_lines([key])

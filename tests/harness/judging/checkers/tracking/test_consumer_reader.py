@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from tests.traces import Story
 
+from groupproof.harness.judging.checkers.steady import Steady, SteadyRequests
 from groupproof.harness.judging.checkers.tracking.consumer_reader import CONSUMER_READER
 from groupproof.harness.judging.checkers.tracking.group_tracker import GroupTracker
 from groupproof.harness.judging.checkers.tracking.reader_registry import READERS, readers_by_api
@@ -39,3 +40,20 @@ def test_joins_leaves_and_ids_are_told_apart() -> None:
     assert [CONSUMER_READER.is_join(obs) for obs in frames] == [True, True, False, False, False]
     assert [CONSUMER_READER.brings_id(obs) for obs in frames] == [True, False, False, False, False]
     assert [CONSUMER_READER.is_leave(obs) for obs in frames] == [False, False, False, True, True]
+
+
+def _steady(**columns: object) -> Steady:
+    beats = SteadyRequests(places=[7, 9], answer_places=[8, 10], seqs=[7, 9], answer_seqs=[8, 10], at_ms=[7.0, 9.0], correlations=[5, 6])
+    fixed: dict[str, object] = {"client": "m0", "wire_client": "m0", "member": "m", "connection": 1, "generation": 1}
+    return Steady(**{**fixed, "apis": frozenset({BEAT.title}), "asked": {BEAT.title: beats}, **columns})  # type: ignore[arg-type]  # by name
+
+
+def test_heartbeats_in_the_epoch_of_their_member_change_nothing_but_which_was_answered_last() -> None:
+    story = Story()
+    story.answer(story.request(BEAT, member="m", member_epoch=0), member_epoch=1, body={"assignment": {}}, partitions=(("t", 0),))
+    tracker = _tracked(story)
+
+    assert tracker.is_steady(_steady())
+    assert not any(tracker.is_steady(_steady(**other)) for other in ({"generation": 2}, {"member": "n"}, {"client": "m1"}))
+    tracker.absorb(_steady())
+    assert (tracker.of("m0").beat_seq, tracker.owned("m0")) == (10, frozenset({("t", 0)}))

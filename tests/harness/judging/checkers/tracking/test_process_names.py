@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from tests.traces import Story
 
+from groupproof.harness.judging.checkers.steady import Steady
 from groupproof.harness.judging.checkers.tracking.process_names import Naming, with_process_names
 from groupproof.protocol.vocabulary import Api
 
@@ -174,3 +175,14 @@ def test_of_a_whole_trace_a_leave_group_on_a_connection_of_its_own_is_the_member
     leave = story.exchange(Api.LEAVE_GROUP, "app", member="b", connection=3)
 
     assert [obs.client for obs in with_process_names(story.trace)[leave.seq :]] == ["app#2", "app#2"], "the request and its answer"
+
+
+def test_heartbeats_that_may_bring_an_id_have_a_name_when_their_member_had_one_before() -> None:
+    story, naming = Story(), Naming()
+    join(story, 1, "a")
+    for obs in story.trace:
+        naming.named(obs)
+    epochs = frozenset({Api.CONSUMER_GROUP_HEARTBEAT.title})
+    of_member = {member: Steady(client="", wire_client="app", member=member, connection=1, generation=1, apis=epochs) for member in ("a", "b")}
+
+    assert {member: naming.steady_name(steady) for member, steady in of_member.items()} == {"a": "app", "b": None}
