@@ -33,7 +33,7 @@ EVERY = replace(
 
 @BOTH
 def test_a_block_has_every_row_as_the_observation_has_it(blocks: Blocks) -> None:
-    trace = [replace(obs, seq=seq) for seq, obs in enumerate([*busy_group(), EVERY])]
+    trace = [replace(obs, seq=seq) for seq, obs in enumerate([*busy_group(), EVERY, replace(EVERY, who="somebody", kind="thing", api="Mine")])]
     (block,) = blocks(trace)
 
     assert [block.shapes[place] for place in block.shape] == [RowShape(*(getattr(obs, name) for name in RowShape._fields)) for obs in trace]
