@@ -15,7 +15,15 @@ from groupproof.coordinator.machine.coordinator_settings import Settings
 from groupproof.coordinator.machine.machine_outputs import Arrival
 from groupproof.protocol.faults import Move
 from groupproof.protocol.trace import Recorder
-from groupproof.protocol.wire.messages import GroupRequest, HeartbeatRequest, HeartbeatResponse, JoinGroupRequest, JoinGroupResponse, JoinProtocol
+from groupproof.protocol.wire.messages import (
+    GroupRequest,
+    GroupResponse,
+    HeartbeatRequest,
+    HeartbeatResponse,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    JoinProtocol,
+)
 
 JOIN = JoinGroupRequest(
     group_id="g", session_timeout_ms=6_000, rebalance_timeout_ms=60_000, protocols=(JoinProtocol(name="range", metadata=SUBSCRIBED),)
@@ -135,3 +143,15 @@ async def test_a_machine_that_lost_the_partition_answers_that_it_is_not_the_coor
     coordinators.submit(before, HeartbeatRequest(group_id="g", generation_id=1, member_id="m"), arrival, {}, ticket)
 
     assert ticket.answer == HeartbeatResponse(error_code=16)
+
+
+def test_who_is_called_with_the_answer_is_called_once_and_nobody_has_to_wait() -> None:
+    ticket = Ticket(lambda: None)
+    answers: list[GroupResponse] = []
+    ticket.on_answer = answers.append
+    first, second = HeartbeatResponse(), HeartbeatResponse()
+    ticket.give(first)
+    ticket.give(second)
+
+    assert [answer is first for answer in answers] == [True]
+    assert ticket.answer is first

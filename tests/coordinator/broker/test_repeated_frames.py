@@ -17,7 +17,7 @@ from groupproof.coordinator.broker.repeated_frames import FRAME_BYTES_MAX, Repea
 from groupproof.coordinator.broker.sockets import Socket
 from groupproof.coordinator.machine.incoming_request import IncomingRequest
 from groupproof.coordinator.machine.machine_outputs import Arrival
-from groupproof.protocol.faults import Answer, Fault, Selector
+from groupproof.protocol.faults import Answer, Fault, Move, Selector
 from groupproof.protocol.trace import Recorder
 from groupproof.protocol.vocabulary import Api, ErrorCode
 from groupproof.protocol.wire.message_codec import Framer, frame, read_request, read_response, write_answer, write_request
@@ -70,18 +70,18 @@ class Line(Socket):
 class Pair:
     """Two clusters of one broker that are fed the same: one is heard, so that it keeps no frame, the other is not."""
 
-    def __init__(self, nursery: trio.Nursery) -> None:
+    def __init__(self, nursery: trio.Nursery, brokers: int = 1) -> None:
         self.lines: list[dict[str, Line]] = []
         self.clusters = []
         self.ids = dict.fromkeys(NAMES, "")
         self.generation = 0
         for keeps in (True, False):
             settings = {"group.initial.rebalance.delay.ms": 100}
-            cluster = Cluster(brokers=1, topics={"t": 2}, recorder=Recorder(lambda: 0, keeps=keeps), settings=settings)
+            cluster = Cluster(brokers=brokers, topics={"t": 2}, recorder=Recorder(lambda: 0, keeps=keeps), settings=settings)
             nursery.start_soon(cluster.run)
             lines = {name: Line() for name in NAMES}
             for number, line in enumerate(lines.values()):
-                nursery.start_soon(cluster.serve_connection, 0, line, f"127.0.0.1:{number}")
+                nursery.start_soon(cluster.serve_connection, brokers - 1, line, f"127.0.0.1:{number}")
             self.clusters.append(cluster)
             self.lines.append(lines)
 
@@ -91,6 +91,8 @@ class Pair:
                 lines[name].feed(piece)
             await trio.testing.wait_all_tasks_blocked()
         assert self.lines[0][name].sent == self.lines[1][name].sent, f"{name} is answered otherwise where nobody hears"
+        assert self.connections()[0] == self.connections()[1], "a connection ends sooner or later where nobody hears"
+        assert self.parked()[0] == self.parked()[1], "the coordinator keeps other requests where nobody hears"
 
     async def ask(self, name: str, api: Api, **body: Any) -> None:
         await self.feed(name, frame(self.request(name, api, **body)))
@@ -100,6 +102,17 @@ class Pair:
         if api is not Api.JOIN_GROUP:
             who = {"generation_id": self.generation, **who}
         return write_request(api, VERSIONS[api], correlation, name, who)
+
+    def connections(self) -> list[int]:
+        return [len(cluster._brokers[-1].peers) for cluster in self.clusters]
+
+    def parked(self) -> list[int]:
+        return [len(cluster._coordinators._tickets) for cluster in self.clusters]
+
+    def join_of(self, name: str) -> bytes:
+        protocols = ({"name": "range", "metadata": SUBSCRIBED},)
+        times = {"session_timeout_ms": 10_000, "rebalance_timeout_ms": 5_000}
+        return frame(self.request(name, Api.JOIN_GROUP, **times, protocol_type="consumer", protocols=protocols))
 
     def beat(self, name: str, correlation: int = 1, **body: Any) -> bytes:
         return frame(self.request(name, Api.HEARTBEAT, correlation, **body))
@@ -112,10 +125,9 @@ class Pair:
 
     async def form(self) -> None:
         """Let both members join and sync, those as new ones that lost their sessions."""
-        protocols = ({"name": "range", "metadata": SUBSCRIBED},)
         before = {name: len(self.answers(name)) for name in NAMES}
         for name in NAMES:
-            await self.ask(name, Api.JOIN_GROUP, session_timeout_ms=10_000, rebalance_timeout_ms=5_000, protocol_type="consumer", protocols=protocols)
+            await self.feed(name, self.join_of(name))
         for _ in range(600):
             if all(len(self.answers(name)) > before[name] for name in NAMES):
                 break
@@ -144,8 +156,17 @@ class History:
         await self.pair.form()
         await self._beats("")
         for _ in range(STEPS):
-            steps = (self._beats, self._beats_in_pieces, self._beats_twice, self._errs, self._is_struck, self._reads_late, self._sleeps)
-            await self.draw.choices(steps, (20, 3, 3, 3, 1, 1, 1))[0](self.draw.choice(NAMES))
+            steps = (
+                self._beats,
+                self._beats_in_pieces,
+                self._beats_twice,
+                self._errs,
+                self._joins_and_beats,
+                self._is_struck,
+                self._reads_late,
+                self._sleeps,
+            )
+            await self.draw.choices(steps, (20, 3, 3, 3, 1, 1, 1, 1))[0](self.draw.choice(NAMES))
             await trio.sleep(self.draw.choice((0, 0.1, 1, 1, 2)))
             if self.draw.random() < 0.15:
                 await self.pair.form()
@@ -167,6 +188,12 @@ class History:
     async def _errs(self, name: str) -> None:
         wrong = {"generation_id": self.pair.generation - 1} if self.draw.random() < 0.5 else {"member_id": self.pair.ids[name][:-1] + "x"}
         await self.pair.feed(name, self._beat(name, **wrong))
+
+    async def _joins_and_beats(self, name: str) -> None:
+        """Send a heartbeat behind a JoinGroup that is parked until the other member joins, in one piece with it or after it."""
+        join, beat = self.pair.join_of(name), self._beat(name)
+        await self.pair.feed(name, *self.draw.choice(((join, beat), (join + beat,))))
+        await self.pair.form()
 
     async def _is_struck(self, name: str) -> None:
         fault = Fault(name="f", selector=Selector(api="Heartbeat", client=name, nth=2), action=Answer(error_code=ErrorCode.NOT_COORDINATOR))
@@ -226,6 +253,53 @@ async def test_a_heartbeat_behind_a_part_of_a_frame_is_read_as_the_rest_of_it() 
         before = len(pair.lines[1]["a"].sent)
         await pair.feed("a", inner[:at], beat)
         assert len(pair.lines[1]["a"].sent) == before, "the frame is not whole yet"
+        nursery.cancel_scope.cancel()
+
+
+@pytest.mark.parametrize(("behind", "connections"), [("", 1), ("beat", 2)])
+@virtually
+async def test_a_client_that_hangs_up_while_its_join_is_parked_goes_at_once_but_for_what_it_sent_behind_it(behind: str, connections: int) -> None:
+    async with trio.open_nursery() as nursery:
+        pair = Pair(nursery)
+        await pair.form()
+        await pair.feed("b", pair.join_of("b"))
+        assert pair.parked() == [1, 1]
+        await pair.feed("b", *([pair.beat("b")] if behind else []), b"")
+
+        assert pair.connections() == [connections] * 2
+        assert pair.parked() == [connections - 1] * 2
+        await pair.feed("a", pair.join_of("a"))
+        assert (pair.connections(), pair.parked()) == ([1, 1], [0, 0])
+        nursery.cancel_scope.cancel()
+
+
+@virtually
+async def test_a_fault_that_is_armed_while_a_join_is_parked_strikes_its_answer_where_nobody_hears_too() -> None:
+    async with trio.open_nursery() as nursery:
+        pair = Pair(nursery)
+        await pair.form()
+        await pair.feed("b", pair.join_of("b"))
+        selector = Selector(api="JoinGroup", direction="response", client="b")
+        for cluster in pair.clusters:
+            cluster.arm(Fault(name="f", selector=selector, action=Answer(error_code=ErrorCode.NOT_COORDINATOR)))
+        await pair.feed("a", pair.join_of("a"))
+        await pair.feed("b")
+
+        assert pair.last("b", Api.JOIN_GROUP)["error_code"] == ErrorCode.NOT_COORDINATOR
+        nursery.cancel_scope.cancel()
+
+
+@virtually
+async def test_a_coordinator_that_moves_and_drops_a_parked_join_ends_its_connection_where_nobody_hears_too() -> None:
+    async with trio.open_nursery() as nursery:
+        pair = Pair(nursery, brokers=2)
+        await pair.form()
+        await pair.feed("b", pair.join_of("b"))
+        for cluster in pair.clusters:
+            cluster.move(Move(to=0, parked="drop"), "g")
+        await pair.feed("b")
+
+        assert (pair.connections(), pair.parked()) == ([1, 1], [0, 0])
         nursery.cancel_scope.cancel()
 
 

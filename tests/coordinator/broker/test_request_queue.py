@@ -65,3 +65,48 @@ async def test_a_reader_that_waits_is_told_of_the_end() -> None:
         await trio.testing.wait_all_tasks_blocked()
         inbox.close()
     assert got == [None]
+
+
+@virtually
+async def test_a_held_inbox_gives_nothing_and_goes_on_with_what_is_left_of_the_request_under_way() -> None:
+    inbox: Inbox[str] = Inbox()
+    received: list[str | None] = []
+
+    async def read() -> None:
+        while (item := await inbox.get()) is not None:
+            received.append(item)
+        received.append(None)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(read)
+        await trio.testing.wait_all_tasks_blocked()
+        for first, expected in (("rest", ["rest", "behind"]), (None, ["behind"])):
+            assert inbox.is_awaited
+            inbox.hold()
+            await inbox.put("behind", 1)
+            await trio.testing.wait_all_tasks_blocked()
+            assert (received, inbox.is_awaited) == ([], False)
+            inbox.resume(first)
+            await trio.testing.wait_all_tasks_blocked()
+            assert received == expected
+            received.clear()
+        inbox.hold()
+        inbox.close()
+        await trio.testing.wait_all_tasks_blocked()
+        assert received == []
+        inbox.resume()
+
+    assert received == [None]
+
+
+@virtually
+async def test_a_reader_who_has_nothing_to_do_is_awaited_again_without_its_turn() -> None:
+    inbox: Inbox[str] = Inbox()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(inbox.get)
+        await trio.testing.wait_all_tasks_blocked()
+        inbox.hold()
+        inbox.resume()
+
+        assert inbox.is_awaited
+        nursery.cancel_scope.cancel()

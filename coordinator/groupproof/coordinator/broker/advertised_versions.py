@@ -6,12 +6,17 @@ that would not be answered, except Produce from v0, which Kafka 4 advertises and
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from groupproof.protocol.rules import api_versions
 from groupproof.protocol.rules import profile as profile_named
 from groupproof.protocol.vocabulary import Api
-from groupproof.protocol.wire.message_codec import VERSIONS
+from groupproof.protocol.wire.message_codec import VERSIONS, WireError
 
-__all__ = ["SERVED", "accepted", "advertised", "deviations"]
+if TYPE_CHECKING:
+    from groupproof.protocol.wire.message_codec import WireRequest
+
+__all__ = ["SERVED", "accepted", "advertised", "deviations", "refused_version"]
 
 SERVED = frozenset({
     Api.PRODUCE, Api.FETCH, Api.LIST_OFFSETS, Api.METADATA, Api.OFFSET_COMMIT, Api.OFFSET_FETCH, Api.FIND_COORDINATOR, Api.JOIN_GROUP,
@@ -61,3 +66,11 @@ def _deviation(api: Api, own: tuple[int, int], served: tuple[int, int] | None) -
         return f"{api.title} v{own[0]} to v{own[1]} is not served"
     because = _IN_ZOOKEEPER.get(api, "") if own[0] == 0 else ""
     return f"{api.title} is served from v{served[0]} to v{served[1]}; the release has v{own[0]} to v{own[1]}{because}"
+
+
+def refused_version(wire: WireRequest, low: int, high: int) -> int:
+    """Return the version that ApiVersions is refused for, which alone gets an answer (KIP-511); raise `WireError` for another API, as Kafka ends the connection then."""
+    if wire.api is Api.API_VERSIONS:
+        return wire.version
+    reason = f"this broker answers v{low} to v{high}" if low <= high else "this broker does not serve it"
+    raise WireError(f"{wire.api.title} v{wire.version}: {reason}")

@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import trio
 
+from groupproof.coordinator.broker.advertised_versions import refused_version
+from groupproof.coordinator.broker.described_requests import columns_of, described
 from groupproof.coordinator.broker.frame_faults import ConnectionSevered, Strikes
 from groupproof.coordinator.broker.group_coordinators import Ticket
 from groupproof.coordinator.broker.repeated_frames import HEARTBEATS, RepeatedFrame
@@ -37,7 +39,7 @@ from groupproof.protocol.wire.message_codec import (
     write_response,
 )
 from groupproof.protocol.wire.message_conversion import body_of
-from groupproof.protocol.wire.observation_columns import request_columns, response_columns
+from groupproof.protocol.wire.observation_columns import response_columns
 
 if TYPE_CHECKING:
     from groupproof.coordinator.broker.broker import Broker
@@ -76,6 +78,7 @@ class Connection:
         self._members: dict[tuple[str, str], None] = {}  # whom a variant takes to have left when the connection ends
         self._farewell = "the client closed it"
         self._repeated: RepeatedFrame | None = None
+        self._parked: Ticket | None = None
 
     async def serve(self) -> None:
         """Serve until either side ends it."""
@@ -89,6 +92,8 @@ class Connection:
                     nursery.cancel_scope.cancel()
         finally:
             self.broker.peers.discard(self)
+            if self._parked is not None:
+                self.broker.coordinators.abandon(self._parked)
             if self.broker.line.leaves_when_closed:
                 self.broker.remove_members(self._members)
             await self.close("the coordinator was stopped")
@@ -107,10 +112,7 @@ class Connection:
             await self._stream.aclose()
 
     async def _is_taken(self) -> bool:
-        """Tell whether the client took what was just sent: it is there still, or it has hung up in order after it had all of it.
-
-        Clients hang up over an answer that they take for fatal (Kafka's own VerifiableConsumer, kafka-go), sooner than we look.
-        """
+        """Tell whether the client, which may hang up over an answer that it takes for fatal, took what was just sent."""
         return self._is_open and (not self._inbox.closed or await has_all(self._stream))
 
     @contextlib.contextmanager
@@ -154,7 +156,7 @@ class Connection:
         while True:
             left = await self._left(take)
             for request, size in left.arrived:
-                await self._inbox.put(self._described(request), size)
+                await self._inbox.put(described(self.broker, self.number, request), size)
             if left.broken is not None:
                 if self.broker.line.bad_frame != "ends":
                     await self._bear(left.broken)
@@ -206,34 +208,15 @@ class Connection:
             wire, refused = WireRequest(api=error.api, version=0, correlation=error.correlation, client_id=None, body={}), error.version
         low, high = self.broker.accepted.get(wire.api, (0, -1))
         if refused is None and not low <= wire.version <= high:
-            refused = self._refused_version(wire, low, high)
+            refused = refused_version(wire, low, high)
         return self._recorded(wire, refused)
-
-    def _refused_version(self, wire: WireRequest, low: int, high: int) -> int:
-        """Kafka ends the connection over a version that it does not answer; ApiVersions alone gets an answer (KIP-511)."""
-        if wire.api is Api.API_VERSIONS:
-            return wire.version
-        reason = f"this broker answers v{low} to v{high}" if low <= high else "this broker does not serve it"
-        raise WireError(f"{wire.api.title} v{wire.version}: {reason}")
 
     def _recorded(self, wire: WireRequest, refused: int | None) -> IncomingRequest:
         if self._is_plain and not self.broker.recorder.is_heard:
             return IncomingRequest(wire, {}, refused is not None)
-        columns, body = self._columns(wire, wire.version if refused is None else refused)
+        columns, body = columns_of(self.broker, self.number, wire, wire.version if refused is None else refused)
         self.broker.recorder.record("request", **columns, **body)
         return IncomingRequest(wire=wire, columns=columns, is_refused=refused is not None)
-
-    def _columns(self, wire: WireRequest, version: int) -> tuple[dict[str, Any], dict[str, Any]]:
-        who, body = request_columns(wire.api, wire.body, self.broker.world.topics.name_of)
-        columns = {
-            "node": self.broker.node_id, "connection": self.number, "client": wire.client_id, "api": wire.api.title, "version": version,
-            "correlation": wire.correlation, **who,
-        }  # fmt: skip
-        return columns, body
-
-    def _described(self, arrived: IncomingRequest) -> IncomingRequest:
-        """Return the request with its columns. Nobody recorded them when it came, but a fault may still ask for them."""
-        return arrived if arrived.columns else arrived._replace(columns=self._columns(arrived.wire, arrived.wire.version)[0])
 
     def _lost(self) -> None:
         """Let the connection of a client go that is gone while its request waits.
@@ -260,10 +243,29 @@ class Connection:
         if self._socket is None or not self._inbox.is_awaited or (answer := self.broker.take_up(arrived, self)) is None:
             return False
         if isinstance(answer, Ticket):
-            self._inbox.put_first(OpenRequest(arrived, answer))
+            self._park(arrived, answer)
         elif self._is_open and (rest := self._answer_at_once(self._socket, arrived, answer)):
             self._inbox.put_first(OpenRequest(arrived, rest=rest))
         return True
+
+    def _park(self, arrived: IncomingRequest, ticket: Ticket) -> None:
+        """Let a request wait for its answer; where nobody hears of it no task waits with it."""
+        if self.broker.recorder.is_heard:
+            self._inbox.put_first(OpenRequest(arrived, ticket))
+            return
+        self._inbox.hold()
+        self._waiting_for, self._parked = "coordinator", ticket
+        ticket.on_answer = partial(self._unpark, arrived, ticket)
+
+    def _unpark(self, arrived: IncomingRequest, ticket: Ticket, answer: GroupResponse) -> None:
+        """Answer a request that waited, and let what came behind it go on; the other task does what this one cannot."""
+        self._waiting_for = self._parked = None
+        left = OpenRequest(arrived, ticket) if self._is_open else None
+        if left is not None and self._socket is not None and self.broker.interception.is_idle and not self.broker.recorder.is_heard:
+            with contextlib.suppress(trio.BrokenResourceError):  # the other task meets it again, and ends the connection
+                rest = self._answer_at_once(self._socket, arrived, answer)
+                left = OpenRequest(arrived, rest=rest) if rest else None
+        self._inbox.resume(left)
 
     def _answers_again(self, repeated: RepeatedFrame, data: bytes) -> bool:
         """Do the same for a frame that came before, if it is a heartbeat that changes nothing and nobody hears of it; tell whether it is answered."""
@@ -277,10 +279,7 @@ class Connection:
         return True
 
     def _answer_at_once(self, to: Socket, arrived: IncomingRequest, answer: GroupResponse) -> bytes:
-        """Send what can be sent of the answer, and return the rest.
-
-        No other task runs between this and the record of the answer, so that what the client does next is never recorded before it.
-        """
+        """Send what can be sent of the answer, recorded first so that what the client does next comes after it, and return the rest."""
         wire, recorder = arrived.wire, self.broker.recorder
         if recorder.is_heard:
             columns = response_columns(wire.api, wire.body, body_of(answer), self.broker.world.topics.name_of)
@@ -300,7 +299,7 @@ class Connection:
             if not self._is_open:
                 return
             if self._socket is None or not self.broker.interception.is_idle:
-                await self._answer(self._described(arrived), body_of(answer), None)
+                await self._answer(described(self.broker, self.number, arrived), body_of(answer), None)
                 return
             rest = self._answer_at_once(self._socket, arrived, answer)
         if rest:

@@ -31,22 +31,25 @@ __all__ = ["Coordinators", "Ticket"]
 class Ticket:
     """The place of one request's answer; `on_dropped` is called when a move of the coordinator drops the request instead.
 
-    `tokens` name the request to the machine: one for each time that it was taken up.
+    `tokens` name the request to the machine: one for each time that it was taken up. Who sets `on_answer` is called with the answer, and does not wait.
     """
 
-    __slots__ = ("_ready", "answer", "on_dropped", "tokens")
+    __slots__ = ("_ready", "answer", "on_answer", "on_dropped", "tokens")
 
     def __init__(self, on_dropped: Callable[[], None]) -> None:
         self.on_dropped = on_dropped
         self.tokens: tuple[Hashable, ...] = ()
         self.answer: GroupResponse | None = None
+        self.on_answer: Callable[[GroupResponse], None] | None = None
         self._ready: trio.Event | None = None
 
     def give(self, answer: GroupResponse) -> None:
         """Set the answer; of a request that was taken up twice the first one counts."""
         if self.answer is None:
             self.answer = answer
-            if self._ready is not None:
+            if self.on_answer is not None:
+                self.on_answer(answer)
+            elif self._ready is not None:
                 self._ready.set()
 
     async def wait(self) -> GroupResponse:

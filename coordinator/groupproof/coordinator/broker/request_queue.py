@@ -56,7 +56,7 @@ class Inbox(Generic[Item]):
     def __init__(self) -> None:
         self._items: deque[tuple[Item, int]] = deque()
         self._bytes = 0
-        self._closed = False
+        self._closed = self._is_held = False
         self.is_awaited = False
         """Whether the reader waits, and for nothing that is there already: what came before is done with."""
         self._waiting = trio.lowlevel.ParkingLot()
@@ -84,16 +84,30 @@ class Inbox(Generic[Item]):
 
     async def get(self) -> Item | None:
         """Return the oldest item; None once the inbox is closed and empty."""
-        while not self._items:
-            if self._closed:
+        while self._is_held or not self._items:
+            if self._closed and not self._is_held:
                 return None
-            self.is_awaited = True
+            self.is_awaited = not self._is_held
             await self._waiting.park()
         self.is_awaited = False
         item, size = self._items.popleft()
         self._bytes -= size
         self._waiting.unpark_all()
         return item
+
+    def hold(self) -> None:
+        """Let the reader have nothing until `resume`: a request that it did not get is under way."""
+        self._is_held, self.is_awaited = True, False
+
+    def resume(self, first: Item | None = None) -> None:
+        """Go on, with `first` before all that came meanwhile; a reader who has nothing to do is not woken."""
+        self._is_held = False
+        if first is not None:
+            self._items.appendleft((first, 0))
+        if self._items or self._closed:
+            self._waiting.unpark_all()
+        else:
+            self.is_awaited = True
 
     def close(self) -> None:
         """Take nothing more; what is there can still be had."""
