@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import pytest
 import trio
 import trio.testing
-from tests.coordinator.helpers import SUBSCRIBED, assigned, virtually
+from tests.coordinator.helpers import assigned, virtually
 
 from groupproof.coordinator.broker.broker import Broker
 from groupproof.coordinator.broker.reference_cluster import Cluster
@@ -22,6 +22,7 @@ from groupproof.protocol.trace import Recorder
 from groupproof.protocol.vocabulary import Api, ErrorCode
 from groupproof.protocol.wire.message_codec import Framer, frame, read_request, read_response, write_answer, write_request
 from groupproof.protocol.wire.messages import HeartbeatResponse
+from groupproof.protocol.wire.subscription import Subscription, encode_subscription
 
 T = TypeVar("T")
 
@@ -74,6 +75,7 @@ class Pair:
         self.lines: list[dict[str, Line]] = []
         self.clusters = []
         self.ids = dict.fromkeys(NAMES, "")
+        self.user_data = dict.fromkeys(NAMES, b"")
         self.generation = 0
         for keeps in (True, False):
             settings = {"group.initial.rebalance.delay.ms": 100}
@@ -110,9 +112,16 @@ class Pair:
         return [len(cluster._coordinators._tickets) for cluster in self.clusters]
 
     def join_of(self, name: str) -> bytes:
-        protocols = ({"name": "range", "metadata": SUBSCRIBED},)
+        """Return a JoinGroup of the member; with other user data than before it begins a rebalance, whoever leads."""
+        protocols = ({"name": "range", "metadata": encode_subscription(Subscription(topics=("t",), user_data=self.user_data[name]))},)
         times = {"session_timeout_ms": 10_000, "rebalance_timeout_ms": 5_000}
         return frame(self.request(name, Api.JOIN_GROUP, **times, protocol_type="consumer", protocols=protocols))
+
+    async def rebalance(self, name: str) -> None:
+        """Let a member of the group that has formed begin a rebalance, in which it waits for the other."""
+        self.user_data[name] = b"new"
+        await self.feed(name, self.join_of(name))
+        assert self.parked() == [1, 1]
 
     def beat(self, name: str, correlation: int = 1, **body: Any) -> bytes:
         return frame(self.request(name, Api.HEARTBEAT, correlation, **body))
@@ -191,6 +200,7 @@ class History:
 
     async def _joins_and_beats(self, name: str) -> None:
         """Send a heartbeat behind a JoinGroup that is parked until the other member joins, in one piece with it or after it."""
+        self.pair.user_data[name] = self.draw.choice((b"", b"1"))
         join, beat = self.pair.join_of(name), self._beat(name)
         await self.pair.feed(name, *self.draw.choice(((join, beat), (join + beat,))))
         await self.pair.form()
@@ -262,8 +272,7 @@ async def test_a_client_that_hangs_up_while_its_join_is_parked_goes_at_once_but_
     async with trio.open_nursery() as nursery:
         pair = Pair(nursery)
         await pair.form()
-        await pair.feed("b", pair.join_of("b"))
-        assert pair.parked() == [1, 1]
+        await pair.rebalance("b")
         await pair.feed("b", *([pair.beat("b")] if behind else []), b"")
 
         assert pair.connections() == [connections] * 2
@@ -278,7 +287,7 @@ async def test_a_fault_that_is_armed_while_a_join_is_parked_strikes_its_answer_w
     async with trio.open_nursery() as nursery:
         pair = Pair(nursery)
         await pair.form()
-        await pair.feed("b", pair.join_of("b"))
+        await pair.rebalance("b")
         selector = Selector(api="JoinGroup", direction="response", client="b")
         for cluster in pair.clusters:
             cluster.arm(Fault(name="f", selector=selector, action=Answer(error_code=ErrorCode.NOT_COORDINATOR)))
@@ -294,7 +303,7 @@ async def test_a_coordinator_that_moves_and_drops_a_parked_join_ends_its_connect
     async with trio.open_nursery() as nursery:
         pair = Pair(nursery, brokers=2)
         await pair.form()
-        await pair.feed("b", pair.join_of("b"))
+        await pair.rebalance("b")
         for cluster in pair.clusters:
             cluster.move(Move(to=0, parked="drop"), "g")
         await pair.feed("b")
