@@ -1,6 +1,7 @@
-"""Two machines that are asked the same, of which one remembers how it answered a heartbeat, and the other asks the table every time: they must be alike at every step.
+"""Two machines that are asked the same, of which one takes short ways, and the other asks the table every time: they must be alike at every step.
 
-Of every other request the first one is asked for the answer alone, as a broker does that nobody hears.
+The short ways are to repeat the answer to a heartbeat, and to park a JoinGroup that brings nothing new. Of every other request the first one is asked
+without its row, as a broker does that nobody hears.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import fields
 from typing import Any
 
 from groupproof.coordinator.broker.topics import topic_id_of
-from groupproof.coordinator.machine.coordinator import AppliedRow, Arrival, Coordinator, Reply, partition_of
+from groupproof.coordinator.machine.coordinator import AppliedRow, Arrival, Coordinator, Reply, Settings, partition_of
 from groupproof.coordinator.machine.group import Group
 from groupproof.coordinator.machine.topics_image import TopicImage
 from groupproof.protocol.vocabulary import ErrorCode
@@ -36,11 +37,13 @@ STEPS = 250
 
 
 class Twins:
-    """Two machines that are asked the same, of which `plain` remembers nothing."""
+    """Two machines that are asked the same, of which `plain` takes no short way."""
 
-    def __init__(self, profile: str) -> None:
-        self.keeping, self.plain = (Coordinator(profile=profile, random=random.Random(1)) for _ in range(2))
-        self.plain._repeats = None
+    def __init__(self, profile: str, **settings: int) -> None:
+        self.keeping, self.plain = (
+            Coordinator(profile=profile, random=random.Random(1), settings=Settings.of({name.replace("_", "."): value for name, value in settings.items()}, profile)) for _ in range(2)
+        )
+        self.plain._repeats = self.plain._joins = None
         self.now_ms = 0
         self.steps = 0
         self.both(lambda machine: machine.change_topics({TOPIC: TopicImage(topic_id_of(TOPIC), 4)}))
@@ -50,13 +53,14 @@ class Twins:
         assert kept == plain
         return kept
 
-    def ask(self, message: Any, host: str = "/h") -> Any:
+    def ask(self, message: Any, host: str = "/h", version: int = 1) -> Any:
         """Return the answer that both give, None where it has to wait."""
         self.steps += 1
-        arrival = Arrival(self.steps, 4 if isinstance(message, HeartbeatRequest) else 1, "c", host)
-        answer = self.repeated(message, arrival) if self.steps % 2 else None
-        if answer is not None:
-            return answer
+        arrival = Arrival(self.steps, 4 if isinstance(message, HeartbeatRequest) else version, "c", host)
+        if self.steps % 2:
+            answer = self.repeated(message, arrival)
+            if answer is not None or self.parks(message, arrival):
+                return answer
         outputs = self.both(lambda machine: machine.handle(message, arrival, self.now_ms))
         return next((output.message for output in outputs if isinstance(output, Reply) and output.token == self.steps), None)
 
@@ -71,6 +75,14 @@ class Twins:
             assert reply == Reply(arrival.token, answer)
             assert timers.quiet_until_ms >= quiet_until_ms, "nobody looks at the timers behind it"
         return answer
+
+    def parks(self, message: Any, arrival: Arrival) -> bool:
+        """Tell whether the request only waits, where nobody asks for its row; then the other machine puts out nothing but a row."""
+        is_parked = self.keeping.parks(message, arrival, self.now_ms)
+        if is_parked:
+            (applied,) = self.plain.handle(message, arrival, self.now_ms)
+            assert isinstance(applied, AppliedRow)
+        return is_parked
 
     def are_alike(self) -> None:
         for group_id in ("k", "g"):

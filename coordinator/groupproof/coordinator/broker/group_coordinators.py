@@ -212,8 +212,10 @@ class Coordinators:
         self, node: int, message: GroupRequest, arrival: Arrival, columns: Mapping[str, Any], on_dropped: Callable[[], None]
     ) -> GroupResponse | Ticket:
         """Do the same, and return the answer if it is there, or else the ticket."""
-        machine = self._machines[node]
-        outputs = machine.handle(message, arrival, self.now_ms())
+        machine, now_ms = self._machines[node], self.now_ms()
+        if not self._recorder.is_heard and machine.parks(message, arrival, now_ms):
+            return self._awaited(Ticket(on_dropped), arrival.token)
+        outputs = machine.handle(message, arrival, now_ms)
         is_due_sooner = machine.next_deadline_ms(before_ms=self._sleeping_until) is not None
         if not is_due_sooner and not self._recorder.is_heard and len(outputs) == 2:  # one row and its answer, as of nearly every heartbeat
             reply = outputs[1]
@@ -233,11 +235,16 @@ class Coordinators:
     def _deliver(
         self, node: int, outputs: Sequence[Output], token: Hashable, columns: Mapping[str, Any], ticket: Ticket, *, is_due_sooner: bool
     ) -> None:
-        self._tickets[token] = ticket
-        ticket.tokens += (token,)
+        self._awaited(ticket, token)
         self._perform(node, outputs, token, columns)
         if is_due_sooner:
             self._look_at_timers(node)
+
+    def _awaited(self, ticket: Ticket, token: Hashable) -> Ticket:
+        """Let the answer to `token` come to the ticket, and return that."""
+        self._tickets[token] = ticket
+        ticket.tokens += (token,)
+        return ticket
 
     def abandon(self, ticket: Ticket) -> None:
         """Nobody waits for the answer any more: the members stay as they are (Kafka), what the machine says goes nowhere."""

@@ -19,11 +19,12 @@ from groupproof.coordinator.machine.offset_effects import hear_of_transaction
 from groupproof.coordinator.machine.repeated_heartbeats import RepeatedHeartbeats
 from groupproof.coordinator.machine.storage import PartitionState, StoredGroups, partition_of
 from groupproof.coordinator.machine.timers import TimerKey
+from groupproof.coordinator.machine.unchanged_joins import UnchangedJoins
 from groupproof.coordinator.machine.variant import REFERENCE
 from groupproof.protocol.rules.classic.classic_terms import ClassicEvent
 from groupproof.protocol.rules.profiles import profile as profile_named
 from groupproof.protocol.vocabulary import ErrorCode
-from groupproof.protocol.wire.messages import ListGroupsRequest
+from groupproof.protocol.wire.messages import JoinGroupRequest, ListGroupsRequest
 
 if TYPE_CHECKING:
     from groupproof.coordinator.machine.any_group import AnyGroup
@@ -74,6 +75,7 @@ class Coordinator:
         self._engine = Engine(bound_tables(profile_named(profile), variant), self.settings, choices, variant)
         self._requests = self._engine.tables.requests
         self._repeats = RepeatedHeartbeats(self._engine, self._gate) if self._keeps_laws else None  # a variant may change its groups at any heartbeat
+        self._joins = UnchangedJoins(self._engine, self._gate) if self._keeps_laws else None
         self._loading: set[int] = set()
         self._now_ms = 0
         led = range(self.settings.offsets_topic_num_partitions) if partitions is None else partitions
@@ -99,7 +101,7 @@ class Coordinator:
         request = self._requests.get(type(message))
         if request is None:
             self._take_up_other(message, arrival)
-        elif self._repeats is None or request.at_rest is None or not self._repeats.answer(request, message, arrival, now_ms, self._take_up):
+        elif not self._changes_nothing(request, message, arrival):
             self._take_up(request, message, arrival)
         if fires and timers.quiet_until_ms <= now_ms:
             self._fire(now_ms)
@@ -112,6 +114,13 @@ class Coordinator:
             return None
         self._come_to(now_ms)
         return self._repeats.repeat(request, message, arrival, now_ms)
+
+    def parks(self, message: GroupRequest, arrival: Arrival, now_ms: int) -> bool:
+        """Park a JoinGroup that only waits as `handle` does, for a caller who asks for no row; False, with nothing done, where it may be more."""
+        if not isinstance(message, JoinGroupRequest) or self._joins is None or self._engine.timers.quiet_until_ms <= now_ms:
+            return False
+        self._come_to(now_ms)
+        return self._joins.park(message, arrival) is not None
 
     def advance(self, now_ms: int, *, was_stopped: bool = False) -> list[Output]:
         """Let every timer go off that is due at or before `now_ms`, each at its own instant; of a broker that `was_stopped`, all of them now."""
@@ -184,10 +193,6 @@ class Coordinator:
         timers = self._engine.timers
         return None if timers.quiet_until_ms >= before_ms else timers.next_ms(before_ms)
 
-    def disconnected(self, token: Hashable) -> list[Output]:
-        """Take note that the connection of a parked request is gone: nothing happens to the member, as in Kafka (its timers decide)."""
-        return []
-
     def begin_load(self, partition: int) -> None:
         """Lead `partition` from now on, though its records are still to be read (FIND-10)."""
         self._engine.partitions.setdefault(partition)
@@ -225,9 +230,6 @@ class Coordinator:
         state = self._engine.partitions.get(partition)
         return StoredGroups() if state is None else state.snapshot()
 
-    def leads(self, partition: int) -> bool:
-        return partition in self._engine.partitions
-
     def parked(self, partition: int) -> list[Hashable]:
         """Return the tokens of the requests parked in the partition's groups."""
         return [token for group_id in self._of(partition) for token in self._engine.groups[group_id].parked()]
@@ -260,6 +262,12 @@ class Coordinator:
         self._engine.apply(self._input(ClassicEvent.UNLOADED, group_id))
         self._engine.groups[group_id] = group
         return self._collected()
+
+    def _changes_nothing(self, request: RequestFunctions, message: Any, arrival: Arrival) -> bool:
+        """Take up a heartbeat at rest or a JoinGroup that only waits; tell whether it was one."""
+        if request.at_rest is not None:
+            return self._repeats is not None and self._repeats.answer(request, message, arrival, self._now_ms, self._take_up)
+        return self._joins is not None and self._joins.take_up(message, arrival)
 
     def _take_up(self, request: RequestFunctions, message: Any, arrival: Arrival) -> None:
         kind = request.kind

@@ -6,7 +6,7 @@ import struct
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from groupproof.protocol.wire.messages import JoinMember
 
@@ -21,8 +21,7 @@ def first_of(names: Sequence[str]) -> str:
     return names[0]
 
 
-@dataclass(frozen=True, slots=True)
-class ParkedRequest:
+class ParkedRequest(NamedTuple):
     """A request without an answer yet: its token, and its version for the answer's form."""
 
     token: Hashable
@@ -174,9 +173,9 @@ class Members:
         """Return each member's bytes for the protocol."""
         return tuple([member.metadata(protocol_name) for member in self.by_id.values()])
 
-    def supports_any(self, names: tuple[str, ...]) -> bool:
+    def supports_any(self, names: Iterable[str]) -> bool:
         """Tell whether one of `names` is supported by every member (JOIN-09, JOIN-33)."""
-        return any(self._support[name] == len(self.by_id) for name in names)
+        return len(self.by_id) in [self._support[name] for name in names]
 
     def elect_joined(self) -> None:
         """Pass leadership to a member that joined when the leader did not (STATIC-12)."""

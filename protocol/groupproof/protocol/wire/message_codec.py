@@ -330,7 +330,8 @@ class _Codec:
         elif typed is not None and is_whole(typed):
             self.read_message, self.body_of_message = reader_of(typed), body_maker(typed)
         self.no_tags = b"\0" if is_flexible else b""
-        # What was read of the bytes behind the correlation id: a member sends the same heartbeat again and again, and a message never changes.
+        # What was read of the bytes behind the correlation id: a member sends the same heartbeat again and again, with the same JoinGroup before many of
+        # them, and a message never changes.
         self.repeated: dict[bytes, tuple[str | None, Any, int]] | None = {} if api in _REPEATED and side == "request" else None
 
 
@@ -370,7 +371,7 @@ def _why(error: Exception) -> str:
     return str(error) if isinstance(error, MalformedBytes) else "it ends early"
 
 
-_REPEATED: Final = frozenset({Api.HEARTBEAT, Api.CONSUMER_GROUP_HEARTBEAT})
+_REPEATED: Final = frozenset({Api.HEARTBEAT, Api.CONSUMER_GROUP_HEARTBEAT, Api.JOIN_GROUP})
 _REPEATED_MAX: Final = 8_192
 _REPEATED_BYTES_MAX: Final = 512
 _APIS: Final = {int(api): api for api in Api}

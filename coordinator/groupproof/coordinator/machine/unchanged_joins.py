@@ -1,0 +1,114 @@
+"""JoinGroups that only wait: in a rebalance a member comes back as it was, while others are still missing. Pure.
+
+Of a rebalance of n members all but the first and the last are of this kind. The table's row for them takes over what the member has already, and the
+check of the join phase behind it finds that somebody is missing. Whether a release has that row, and no other for such a request, is read from its table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from groupproof.coordinator.machine.event import OPEN
+from groupproof.coordinator.machine.machine_outputs import AppliedRow
+from groupproof.coordinator.machine.members import ParkedRequest
+from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
+from groupproof.protocol.rules.classic.classic_terms import ClassicEvent, Effect, Guard
+from groupproof.protocol.vocabulary import GroupState
+from groupproof.protocol.wire.messages import JoinGroupRequest
+
+if TYPE_CHECKING:
+    from groupproof.coordinator.machine.bound_tables import BoundTables, Rule
+    from groupproof.coordinator.machine.engine import Engine
+    from groupproof.coordinator.machine.event import CoordinatorStatus
+    from groupproof.coordinator.machine.group import Group
+    from groupproof.coordinator.machine.machine_outputs import Arrival
+    from groupproof.coordinator.machine.members import Member
+    from groupproof.protocol.rules.cells import EffectName, GuardName
+    from groupproof.protocol.rules.classic.classic_terms import Row
+
+__all__ = ["UnchangedJoins"]
+
+_PREPARING: Final = GroupState.PREPARING_REBALANCE
+_UPDATES: Final[frozenset[tuple[EffectName, ...]]] = frozenset({(Effect.UPDATE,), (Effect.UPDATE, Effect.TAKE_TIMEOUTS)})
+"""What changes nothing of a member that brings what it has, but that its JoinGroup is parked."""
+
+_NEVER_HOLD: Final[frozenset[GuardName]] = frozenset({
+    Guard.NOT_ACTIVE, Guard.LOADING, Guard.NOT_LED_HERE, Guard.NOT_LOADED_HERE, Guard.GROUP_ID_EMPTY, Guard.SESSION_TIMEOUT_OUT_OF_BOUNDS,
+    Guard.GROUP_IS_FULL, Guard.GROUP_IS_FULL_BY_SIZE, Guard.PROTOCOLS_UNFIT, Guard.INSTANCE_NAMED, Guard.INSTANCE_COMES, Guard.MEMBER_ID_NEEDED,
+    Guard.NO_MEMBER_ID, Guard.PENDING_WITH_INSTANCE, Guard.PENDING_WITH_INSTANCE_UNSAID, Guard.PENDING, Guard.INSTANCE_UNKNOWN, Guard.FENCED, Guard.STRANGER,
+})  # fmt: skip
+"""The guards that hold for no request of this kind."""
+
+
+class UnchangedJoins:
+    """Parks them as the table would; `gate` says whether the machine may look at a group at all."""
+
+    def __init__(self, engine: Engine, gate: Callable[[str], CoordinatorStatus]) -> None:
+        self._engine = engine
+        self._gate = gate
+        self._rule = _rule_of(engine.tables)
+
+    def take_up(self, message: Any, arrival: Arrival) -> bool:
+        """Park a JoinGroup that only waits, and put out the row that does it; tell whether it was one."""
+        rule = self.park(message, arrival) if isinstance(message, JoinGroupRequest) else None
+        if rule is not None:
+            self._engine.out.append(AppliedRow(arrival.token, message.group_id, rule.name, rule.row.requirement, message.member_id))
+        return rule is not None
+
+    def park(self, message: JoinGroupRequest, arrival: Arrival) -> Rule | None:
+        """Park a request that only waits, and return the row that does it; for any other do nothing, and return None."""
+        group: Any = self._engine.groups.get(message.group_id)
+        if group is None or group.state is not _PREPARING or group.dialect is not CLASSIC or self._rule is None:
+            return None
+        member = group.members.by_id.get(message.member_id)
+        if member is None or not (_is_as_before(member, message) and self._others_are_missing(group, message)):
+            return None
+        if self._gate(message.group_id) is not OPEN:
+            return None
+        group.members.park_join(member, ParkedRequest(arrival.token, arrival.api_version))
+        return self._rule
+
+    def _others_are_missing(self, group: Group, message: JoinGroupRequest) -> bool:
+        """Tell whether the member is welcome in a group that waits for others behind it."""
+        members, settings = group.members, self._engine.settings
+        return (
+            (members.joined + 1 < len(members.by_id) or bool(members.pending))
+            and message.member_id not in members.pending
+            and message.protocol_type == group.protocol_type
+            and members.supports_any([protocol.name for protocol in message.protocols])
+            and len(members.by_id) <= settings.group_max_size
+            and settings.group_min_session_timeout_ms <= message.session_timeout_ms <= settings.group_max_session_timeout_ms
+        )
+
+
+def _is_as_before(member: Member, message: JoinGroupRequest) -> bool:
+    """Tell whether a member that waits for nothing yet brings what it brought last, and no instance."""
+    return (
+        member.join is None
+        and message.group_instance_id is None
+        and member.session_timeout_ms == message.session_timeout_ms
+        and member.rebalance_timeout_ms == message.rebalance_timeout_ms
+        and member.protocols == message.protocols
+    )
+
+
+def _rule_of(tables: BoundTables) -> Rule | None:
+    """Return the row that parks them, None where the release's table has another way."""
+    cells = tables.cells.get(CLASSIC, {})
+    *others, last = cells.get((ClassicEvent.JOIN_GROUP, _PREPARING)) or (None,)
+    if last is None or not _only_updates(last.row):
+        return None
+    checks = tables.before.get(ClassicEvent.JOIN_GROUP, ())
+    are_ruled_out = all(rule.row.guard in _NEVER_HOLD for rule in (*checks, *others) if rule is not None)
+    return last if are_ruled_out and _ends_by_missing(cells.get((ClassicEvent.JOIN_CHECK, _PREPARING), ())) else None
+
+
+def _only_updates(row: Row) -> bool:
+    return row.guard is Guard.ALWAYS and row.effects in _UPDATES and row.after == (Effect.CHECK_JOINS,) and row.answer is None and row.then is None
+
+
+def _ends_by_missing(rules: tuple[Rule, ...]) -> bool:
+    """Tell whether a join phase that misses somebody is left as it is: no row up to that one is told, since none does anything."""
+    met = next((number for number, rule in enumerate(rules) if rule.row.guard is Guard.JOINS_MISSING), len(rules))
+    return met < len(rules) and not any(rule.is_told for rule in rules[: met + 1])
