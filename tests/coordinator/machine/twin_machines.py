@@ -41,7 +41,12 @@ class Twins:
 
     def __init__(self, profile: str, **settings: int) -> None:
         self.keeping, self.plain = (
-            Coordinator(profile=profile, random=random.Random(1), settings=Settings.of({name.replace("_", "."): value for name, value in settings.items()}, profile)) for _ in range(2)
+            Coordinator(
+                profile=profile,
+                random=random.Random(1),
+                settings=Settings.of({name.replace("_", "."): value for name, value in settings.items()}, profile),
+            )
+            for _ in range(2)
         )
         self.plain._repeats = self.plain._joins = None
         self.now_ms = 0

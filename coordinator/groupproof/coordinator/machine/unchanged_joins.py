@@ -59,34 +59,26 @@ class UnchangedJoins:
     def park(self, message: JoinGroupRequest, arrival: Arrival) -> Rule | None:
         """Park a request that only waits, and return the row that does it; for any other do nothing, and return None."""
         group: Any = self._engine.groups.get(message.group_id)
-        if group is None or group.state is not _PREPARING or group.dialect is not CLASSIC or self._rule is None:
+        if group is None or group.state is not _PREPARING or self._rule is None:
             return None
         member = group.members.by_id.get(message.member_id)
-        if member is None or not (_is_as_before(member, message) and self._others_are_missing(group, message)):
+        if member is None or not (_is_as_before(member, message) and self._waits_for_others(group, message)):
             return None
         if self._gate(message.group_id) is not OPEN:
             return None
         group.members.park_join(member, ParkedRequest(arrival.token, arrival.api_version))
         return self._rule
 
-    def _others_are_missing(self, group: Group, message: JoinGroupRequest) -> bool:
-        """Tell whether the member is welcome in a group that waits for others behind it."""
-        members, settings = group.members, self._engine.settings
-        return (
-            (members.joined + 1 < len(members.by_id) or bool(members.pending))
-            and message.member_id not in members.pending
-            and message.protocol_type == group.protocol_type
-            and members.supports_any([protocol.name for protocol in message.protocols])
-            and len(members.by_id) <= settings.group_max_size
-            and settings.group_min_session_timeout_ms <= message.session_timeout_ms <= settings.group_max_session_timeout_ms
-        )
+    def _waits_for_others(self, group: Group, message: JoinGroupRequest) -> bool:
+        """Tell whether others are missing behind the member, and none too many are there."""
+        members = group.members
+        return members.joined + 1 < len(members.by_id) <= self._engine.settings.group_max_size and message.protocol_type == group.protocol_type
 
 
 def _is_as_before(member: Member, message: JoinGroupRequest) -> bool:
-    """Tell whether a member that waits for nothing yet brings what it brought last, and no instance."""
+    """Tell whether a member brings what it brought last, which was within bounds and fit for the group then, and no instance."""
     return (
-        member.join is None
-        and message.group_instance_id is None
+        message.group_instance_id is None
         and member.session_timeout_ms == message.session_timeout_ms
         and member.rebalance_timeout_ms == message.rebalance_timeout_ms
         and member.protocols == message.protocols
