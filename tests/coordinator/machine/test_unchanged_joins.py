@@ -37,7 +37,7 @@ class Rebalances:
         self.draw = random.Random(seed)
         self.twins = Twins(profile, group_max_size=SIZE_MAX if seed % 2 else 10, group_initial_rebalance_delay_ms=self.draw.choice((0, 3_000)))
         self.ids: dict[str, str] = {}
-        self.protocols = dict.fromkeys(NAMES, (RANGE, STICKY))
+        self.protocols: dict[str, tuple[JoinProtocol, ...]] = dict.fromkeys(NAMES, (RANGE, STICKY))
 
     def run(self) -> None:
         for _ in range(STEPS):
@@ -149,8 +149,9 @@ def test_the_last_members_of_a_group_that_is_full_are_turned_away() -> None:
     twins = Twins("kafka-4.1", group_max_size=SIZE_MAX)
 
     def join(member_id: str = "", protocols: tuple[JoinProtocol, ...] = (RANGE, STICKY)) -> Any:
-        times = {"session_timeout_ms": 10_000, "rebalance_timeout_ms": 20_000}
-        return twins.ask(JoinGroupRequest(group_id="k", member_id=member_id, protocols=protocols, **times))
+        return twins.ask(
+            JoinGroupRequest(group_id="k", member_id=member_id, protocols=protocols, session_timeout_ms=10_000, rebalance_timeout_ms=20_000)
+        )
 
     for _ in range(SIZE_MAX):
         join()

@@ -23,7 +23,7 @@ from groupproof.coordinator.machine.unchanged_joins import UnchangedJoins
 from groupproof.coordinator.machine.variant import REFERENCE
 from groupproof.protocol.rules.classic.classic_terms import ClassicEvent
 from groupproof.protocol.rules.profiles import profile as profile_named
-from groupproof.protocol.vocabulary import ErrorCode
+from groupproof.protocol.vocabulary import ErrorCode, GroupState
 from groupproof.protocol.wire.messages import JoinGroupRequest, ListGroupsRequest
 
 if TYPE_CHECKING:
@@ -117,10 +117,11 @@ class Coordinator:
 
     def parks(self, message: GroupRequest, arrival: Arrival, now_ms: int) -> bool:
         """Park a JoinGroup that only waits as `handle` does, for a caller who asks for no row; False, with nothing done, where it may be more."""
-        if not isinstance(message, JoinGroupRequest) or self._joins is None or self._engine.timers.quiet_until_ms <= now_ms:
+        joins = self._joins_of(message)
+        if joins is None or self._engine.timers.quiet_until_ms <= now_ms:
             return False
         self._come_to(now_ms)
-        return self._joins.park(message, arrival) is not None
+        return joins.park(message, arrival) is not None
 
     def advance(self, now_ms: int, *, was_stopped: bool = False) -> list[Output]:
         """Let every timer go off that is due at or before `now_ms`, each at its own instant; of a broker that `was_stopped`, all of them now."""
@@ -267,7 +268,13 @@ class Coordinator:
         """Take up a heartbeat at rest or a JoinGroup that only waits; tell whether it was one."""
         if request.at_rest is not None:
             return self._repeats is not None and self._repeats.answer(request, message, arrival, self._now_ms, self._take_up)
-        return self._joins is not None and self._joins.take_up(message, arrival)
+        joins = self._joins_of(message)
+        return joins is not None and joins.take_up(message, arrival)
+
+    def _joins_of(self, message: Any) -> UnchangedJoins | None:
+        """Return who parks a JoinGroup that only waits, where this may be one: its group prepares a rebalance."""
+        group = self._engine.groups.get(message.group_id) if isinstance(message, JoinGroupRequest) else None
+        return self._joins if group is not None and group.state is GroupState.PREPARING_REBALANCE else None
 
     def _take_up(self, request: RequestFunctions, message: Any, arrival: Arrival) -> None:
         kind = request.kind

@@ -15,7 +15,6 @@ from groupproof.coordinator.machine.members import ParkedRequest
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
 from groupproof.protocol.rules.classic.classic_terms import ClassicEvent, Effect, Guard
 from groupproof.protocol.vocabulary import GroupState
-from groupproof.protocol.wire.messages import JoinGroupRequest
 
 if TYPE_CHECKING:
     from groupproof.coordinator.machine.bound_tables import BoundTables, Rule
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from groupproof.coordinator.machine.members import Member
     from groupproof.protocol.rules.cells import EffectName, GuardName
     from groupproof.protocol.rules.classic.classic_terms import Row
+    from groupproof.protocol.wire.messages import JoinGroupRequest
 
 __all__ = ["UnchangedJoins"]
 
@@ -49,17 +49,17 @@ class UnchangedJoins:
         self._gate = gate
         self._rule = _rule_of(engine.tables)
 
-    def take_up(self, message: Any, arrival: Arrival) -> bool:
-        """Park a JoinGroup that only waits, and put out the row that does it; tell whether it was one."""
-        rule = self.park(message, arrival) if isinstance(message, JoinGroupRequest) else None
+    def take_up(self, message: JoinGroupRequest, arrival: Arrival) -> bool:
+        """Park a request that only waits, and put out the row that does it; tell whether it was one."""
+        rule = self.park(message, arrival)
         if rule is not None:
             self._engine.out.append(AppliedRow(arrival.token, message.group_id, rule.name, rule.row.requirement, message.member_id))
         return rule is not None
 
     def park(self, message: JoinGroupRequest, arrival: Arrival) -> Rule | None:
-        """Park a request that only waits, and return the row that does it; for any other do nothing, and return None."""
-        group: Any = self._engine.groups.get(message.group_id)
-        if group is None or group.state is not _PREPARING or self._rule is None:
+        """Park a request that only waits, and return the row that does it; for any other do nothing, and return None. Its group prepares a rebalance."""
+        group: Any = self._engine.groups[message.group_id]
+        if self._rule is None:
             return None
         member = group.members.by_id.get(message.member_id)
         if member is None or not (_is_as_before(member, message) and self._waits_for_others(group, message)):
@@ -88,12 +88,12 @@ def _is_as_before(member: Member, message: JoinGroupRequest) -> bool:
 def _rule_of(tables: BoundTables) -> Rule | None:
     """Return the row that parks them, None where the release's table has another way."""
     cells = tables.cells.get(CLASSIC, {})
-    *others, last = cells.get((ClassicEvent.JOIN_GROUP, _PREPARING)) or (None,)
-    if last is None or not _only_updates(last.row):
+    joins = cells.get((ClassicEvent.JOIN_GROUP, _PREPARING), ())
+    if not joins or not _only_updates(joins[-1].row):
         return None
-    checks = tables.before.get(ClassicEvent.JOIN_GROUP, ())
-    are_ruled_out = all(rule.row.guard in _NEVER_HOLD for rule in (*checks, *others) if rule is not None)
-    return last if are_ruled_out and _ends_by_missing(cells.get((ClassicEvent.JOIN_CHECK, _PREPARING), ())) else None
+    others = (*tables.before.get(ClassicEvent.JOIN_GROUP, ()), *joins[:-1])
+    are_ruled_out = all(rule.row.guard in _NEVER_HOLD for rule in others)
+    return joins[-1] if are_ruled_out and _ends_by_missing(cells.get((ClassicEvent.JOIN_CHECK, _PREPARING), ())) else None
 
 
 def _only_updates(row: Row) -> bool:
