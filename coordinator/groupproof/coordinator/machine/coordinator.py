@@ -101,7 +101,7 @@ class Coordinator:
         request = self._requests.get(type(message))
         if request is None:
             self._take_up_other(message, arrival)
-        elif not self._changes_nothing(request, message, arrival):
+        elif self._repeats is None or request.at_rest is None or not self._repeats.answer(request, message, arrival, now_ms, self._take_up):
             self._take_up(request, message, arrival)
         if fires and timers.quiet_until_ms <= now_ms:
             self._fire(now_ms)
@@ -117,11 +117,13 @@ class Coordinator:
 
     def parks(self, message: GroupRequest, arrival: Arrival, now_ms: int) -> bool:
         """Park a JoinGroup that only waits as `handle` does, for a caller who asks for no row; False, with nothing done, where it may be more."""
-        joins = self._joins_of(message)
-        if joins is None or self._engine.timers.quiet_until_ms <= now_ms:
+        if not isinstance(message, JoinGroupRequest) or self._joins is None or self._engine.timers.quiet_until_ms <= now_ms:
+            return False
+        group = self._engine.groups.get(message.group_id)
+        if group is None or group.state is not GroupState.PREPARING_REBALANCE:
             return False
         self._come_to(now_ms)
-        return joins.park(message, arrival) is not None
+        return self._joins.park(group, message, arrival)
 
     def advance(self, now_ms: int, *, was_stopped: bool = False) -> list[Output]:
         """Let every timer go off that is due at or before `now_ms`, each at its own instant; of a broker that `was_stopped`, all of them now."""
@@ -263,18 +265,6 @@ class Coordinator:
         self._engine.apply(self._input(ClassicEvent.UNLOADED, group_id))
         self._engine.groups[group_id] = group
         return self._collected()
-
-    def _changes_nothing(self, request: RequestFunctions, message: Any, arrival: Arrival) -> bool:
-        """Take up a heartbeat at rest or a JoinGroup that only waits; tell whether it was one."""
-        if request.at_rest is not None:
-            return self._repeats is not None and self._repeats.answer(request, message, arrival, self._now_ms, self._take_up)
-        joins = self._joins_of(message)
-        return joins is not None and joins.take_up(message, arrival)
-
-    def _joins_of(self, message: Any) -> UnchangedJoins | None:
-        """Return who parks a JoinGroup that only waits, where this may be one: its group prepares a rebalance."""
-        group = self._engine.groups.get(message.group_id) if isinstance(message, JoinGroupRequest) else None
-        return self._joins if group is not None and group.state is GroupState.PREPARING_REBALANCE else None
 
     def _take_up(self, request: RequestFunctions, message: Any, arrival: Arrival) -> None:
         kind = request.kind

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from groupproof.coordinator.machine.event import OPEN
-from groupproof.coordinator.machine.machine_outputs import AppliedRow
 from groupproof.coordinator.machine.members import ParkedRequest
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
 from groupproof.protocol.rules.classic.classic_terms import ClassicEvent, Effect, Guard
@@ -42,32 +41,24 @@ _NEVER_HOLD: Final[frozenset[GuardName]] = frozenset({
 
 
 class UnchangedJoins:
-    """Parks them as the table would; `gate` says whether the machine may look at a group at all."""
+    """Parks them as the table would, for a caller who asks for no row; `gate` says whether the machine may look at a group at all."""
 
     def __init__(self, engine: Engine, gate: Callable[[str], CoordinatorStatus]) -> None:
         self._engine = engine
         self._gate = gate
         self._rule = _rule_of(engine.tables)
 
-    def take_up(self, message: JoinGroupRequest, arrival: Arrival) -> bool:
-        """Park a request that only waits, and put out the row that does it; tell whether it was one."""
-        rule = self.park(message, arrival)
-        if rule is not None:
-            self._engine.out.append(AppliedRow(arrival.token, message.group_id, rule.name, rule.row.requirement, message.member_id))
-        return rule is not None
-
-    def park(self, message: JoinGroupRequest, arrival: Arrival) -> Rule | None:
-        """Park a request that only waits, and return the row that does it; for any other do nothing, and return None. Its group prepares a rebalance."""
-        group: Any = self._engine.groups[message.group_id]
+    def park(self, group: Any, message: JoinGroupRequest, arrival: Arrival) -> bool:
+        """Park a request that only waits; for any other do nothing. Tell which it was. Its group prepares a rebalance."""
         if self._rule is None:
-            return None
+            return False
         member = group.members.by_id.get(message.member_id)
         if member is None or not (_is_as_before(member, message) and self._waits_for_others(group, message)):
-            return None
+            return False
         if self._gate(message.group_id) is not OPEN:
-            return None
+            return False
         group.members.park_join(member, ParkedRequest(arrival.token, arrival.api_version))
-        return self._rule
+        return True
 
     def _waits_for_others(self, group: Group, message: JoinGroupRequest) -> bool:
         """Tell whether others are missing behind the member, and none too many are there."""
