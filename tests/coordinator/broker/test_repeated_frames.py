@@ -292,9 +292,10 @@ async def test_a_fault_that_is_armed_while_a_join_is_parked_strikes_its_answer_w
         for cluster in pair.clusters:
             cluster.arm(Fault(name="f", selector=selector, action=Answer(error_code=ErrorCode.NOT_COORDINATOR)))
         await pair.feed("a", pair.join_of("a"))
-        await pair.feed("b")
+        await trio.testing.wait_all_tasks_blocked()
 
         assert pair.last("b", Api.JOIN_GROUP)["error_code"] == ErrorCode.NOT_COORDINATOR
+        assert pair.lines[0]["b"].sent == pair.lines[1]["b"].sent
         nursery.cancel_scope.cancel()
 
 
@@ -306,7 +307,7 @@ async def test_a_coordinator_that_moves_and_drops_a_parked_join_ends_its_connect
         await pair.rebalance("b")
         for cluster in pair.clusters:
             cluster.move(Move(to=0, parked="drop"), "g")
-        await pair.feed("b")
+        await trio.testing.wait_all_tasks_blocked()
 
         assert (pair.connections(), pair.parked()) == ([1, 1], [0, 0])
         nursery.cancel_scope.cancel()
