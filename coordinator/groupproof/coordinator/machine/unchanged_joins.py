@@ -93,5 +93,5 @@ def _only_updates(row: Row) -> bool:
 
 def _ends_by_missing(rules: tuple[Rule, ...]) -> bool:
     """Tell whether a join phase that misses somebody is left as it is: no row up to that one is told, since none does anything."""
-    met = next((number for number, rule in enumerate(rules) if rule.row.guard is Guard.JOINS_MISSING), len(rules))
-    return met < len(rules) and not any(rule.is_told for rule in rules[: met + 1])
+    end = next((number for number, rule in enumerate(rules) if rule.row.guard is Guard.JOINS_MISSING), len(rules))
+    return end < len(rules) and not any(rule.is_told for rule in rules[: end + 1])
