@@ -13,7 +13,7 @@ from typing import Final
 
 from groupproof.chaos.scenarios.scenario import Expectation
 from groupproof.harness.judging.checkers.frame_facts import partitions_of
-from groupproof.harness.model.case import Judge
+from groupproof.harness.model.case import Judge, checker
 from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.plan import Arm, BreakBroker, Impair, Plan
 from groupproof.harness.model.requirement_levels import GRAVEST
@@ -124,21 +124,18 @@ SIGHTS: Final[Mapping[str, tuple[frozenset[str], Callable[[Evidence, _Window], i
 """What can be counted, with the fields that it needs."""
 
 
-def meets(expectation: Expectation, clients: tuple[str, ...], marks: tuple[str, ...], lasts_ms: int) -> Judge:
+@checker
+def meets(ev: Evidence, expectation: Expectation, clients: tuple[str, ...], marks: tuple[str, ...], lasts_ms: int) -> Iterator[Finding]:
     """Return the judge of an expectation about `clients`; `marks` are those of the phases, in order."""
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        counted = [_count(ev, expectation, client, marks, lasts_ms) for client in clients]
-        if _is_enough(expectation, counted):
-            if expectation.requirement is not None:
-                yield _finding(expectation, expectation.requirement, Verdict.OK, "It was seen.")
-        elif expectation.requirement is None:
-            raise NotReached(f"what the scenario brings about was not seen: {expectation.says} ({_describe_counts(clients, counted)})")
-        else:
-            verdict = GRAVEST[by_id(expectation.requirement).level]
-            yield _finding(expectation, expectation.requirement, verdict, "It was not seen.", _describe_counts(clients, counted))
-
-    return judge
+    counted = [_count(ev, expectation, client, marks, lasts_ms) for client in clients]
+    if _is_enough(expectation, counted):
+        if expectation.requirement is not None:
+            yield _finding(expectation, expectation.requirement, Verdict.OK, "It was seen.")
+    elif expectation.requirement is None:
+        raise NotReached(f"what the scenario brings about was not seen: {expectation.says} ({_describe_counts(clients, counted)})")
+    else:
+        verdict = GRAVEST[by_id(expectation.requirement).level]
+        yield _finding(expectation, expectation.requirement, verdict, "It was not seen.", _describe_counts(clients, counted))
 
 
 def is_met(judge: Judge, ev: Evidence) -> bool:
@@ -184,14 +181,11 @@ def _finding(expectation: Expectation, requirement: str, verdict: Verdict, obser
     )
 
 
-def faults_left_receipts(plan: Plan, optional: frozenset[str]) -> Judge:
+@checker
+def faults_left_receipts(ev: Evidence, plan: Plan, optional: frozenset[str]) -> Iterator[Finding]:
     """Return the judge to whom a fault that was never delivered makes the run one that proves nothing (contract, "Receipts")."""
     names = [step.fault.name if isinstance(step, Arm) else step.name for step in plan.steps if isinstance(step, Arm | Impair | BreakBroker)]
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        for name in names:
-            if name not in optional and not ev.receipts(name, "delivered"):
-                raise NotReached(f"fault {name} left no receipt" + (f": {ev.timeout}" if ev.timeout else ""))
-        yield from ()
-
-    return judge
+    for name in names:
+        if name not in optional and not ev.receipts(name, "delivered"):
+            raise NotReached(f"fault {name} left no receipt" + (f": {ev.timeout}" if ev.timeout else ""))
+    yield from ()

@@ -3,19 +3,35 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from functools import update_wrapper
+from typing import Any, Concatenate, ParamSpec, cast
 
 from groupproof.harness.model.evidence import Evidence
 from groupproof.harness.model.plan import Plan
 from groupproof.harness.model.script import Script
 from groupproof.harness.model.verdicts import Finding, Level
 
-__all__ = ["Case", "Judge", "plan_of", "script_of", "seed_of"]
+__all__ = ["Case", "Judge", "checker", "plan_of", "script_of", "seed_of"]
+
+P = ParamSpec("P")
 
 Judge = Callable[[Evidence], Iterable[Finding]]
 """Reads the evidence of one run and says what it shows; pure. It may raise `NotReached`: the case is then INCONCLUSIVE."""
+
+_NO_RUN = cast(Evidence, None)
+
+
+def checker(findings: Callable[Concatenate[Evidence, P], Iterator[Finding]]) -> Callable[P, Judge]:
+    """Return a maker of judges: a case calls it with all that the function takes beside the evidence."""
+
+    def maker(*args: P.args, **kwargs: P.kwargs) -> Judge:
+        # A generator that nobody asks runs nothing. Wrong arguments are an error here, where the case is written, and not where it is judged.
+        findings(_NO_RUN, *args, **kwargs)
+        return update_wrapper(lambda ev: findings(ev, *args, **kwargs), findings)
+
+    return update_wrapper(maker, findings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

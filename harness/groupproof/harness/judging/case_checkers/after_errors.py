@@ -13,7 +13,7 @@ from groupproof.harness.judging.case_checkers.findings import end
 from groupproof.harness.judging.case_checkers.trace_queries import clients, memberships_given, moment, surfaced
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, waited
 from groupproof.harness.judging.checkers.frame_facts import GROUP_REQUESTS, SLACK_MS, instance_of, knew
-from groupproof.harness.model.case import Judge
+from groupproof.harness.model.case import checker
 from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.rules.classic.member_reactions import MEMBER_APIS, Effect, Phase, Reaction, reaction
@@ -169,23 +169,20 @@ def _likeliest(mishaps: Sequence[Observation], without: Container[ExchangeId]) -
     return _row(likeliest).requirements[0], f"{likeliest.api}{how} was answered {error_named(likeliest.error or 0)}"
 
 
-def refusals_are_heeded(after: str) -> Judge:
+@checker
+def refusals_are_heeded(ev: Evidence, after: str) -> Iterator[Finding]:
     """Judge that from an instant on no client goes on with a membership that a Heartbeat was refused for: it joins again, or falls out.
 
     Such an answer may be the first word of what others know already; who goes on beside it works on partitions of others.
     """
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        since = moment(ev, after)
-        for client in clients(ev):
-            for refused in ev.responses(Api.HEARTBEAT, client, before=ev.closing):
-                if refused.error in _REFUSALS and (obs := _went_on(ev, client, refused, since)) is not None:
-                    requirement = reaction(Api.HEARTBEAT, refused.error, Phase.CURRENT).requirements[0]
-                    claim = Claim(requirement=requirement, expected="A membership that was refused is given up, and the client joins again.")
-                    yield claim.failed(f"It heartbeats on after {error_named(refused.error)}, and does not join again.", obs, proof=Proof.LIVENESS)
-                    break
-
-    return judge
+    since = moment(ev, after)
+    for client in clients(ev):
+        for refused in ev.responses(Api.HEARTBEAT, client, before=ev.closing):
+            if refused.error in _REFUSALS and (obs := _went_on(ev, client, refused, since)) is not None:
+                requirement = reaction(Api.HEARTBEAT, refused.error, Phase.CURRENT).requirements[0]
+                claim = Claim(requirement=requirement, expected="A membership that was refused is given up, and the client joins again.")
+                yield claim.failed(f"It heartbeats on after {error_named(refused.error)}, and does not join again.", obs, proof=Proof.LIVENESS)
+                break
 
 
 def _went_on(ev: Evidence, client: str, refused: Observation, since: Observation) -> Observation | None:
@@ -198,7 +195,8 @@ def _went_on(ev: Evidence, client: str, refused: Observation, since: Observation
     return next((obs for obs in same if elapsed_ms(begun, obs) > HEEDS_MS * ev.stretch), None)
 
 
-def ends_up_a_member(client: str, *, after: str, requirement: str = "CLIENT-30", within_ms: float = SETTLES_MS) -> Judge:
+@checker
+def ends_up_a_member(ev: Evidence, client: str, *, after: str, requirement: str = "CLIENT-30", within_ms: float = SETTLES_MS) -> Iterator[Finding]:
     """Judge that after an instant `client` ends up assigned in the group's newest generation, and heartbeats there.
 
     A member that was told what no second try would cure may end instead, if it told its application.
@@ -207,22 +205,18 @@ def ends_up_a_member(client: str, *, after: str, requirement: str = "CLIENT-30",
         requirement=requirement,
         expected="Once everything is healed the client is a settled member: assigned in the newest generation, and heartbeating.",
     )
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        since = moment(ev, after)
-        beat = _settled(ev, client, since)
-        if beat is not None:
-            yield claim.ok("It is.", beat)
-        elif (report := _ended_rightly(ev, client)) is not None:
-            yield claim.ok("It had told the application of what ended it.", report)
-        elif elapsed_ms(since, end(ev)) < within_ms * ev.stretch:
-            raise NotReached(f"the run ended before {client} had to be settled")
-        else:
-            observed, last = _how_it_stands(ev, client)
-            wait = waited(since, end(ev), within_ms * ev.stretch)
-            yield claim.failed(observed, last, proof=Proof.LIVENESS, detail=_last_answer(ev, client), wait=wait)
-
-    return judge
+    since = moment(ev, after)
+    beat = _settled(ev, client, since)
+    if beat is not None:
+        yield claim.ok("It is.", beat)
+    elif (report := _ended_rightly(ev, client)) is not None:
+        yield claim.ok("It had told the application of what ended it.", report)
+    elif elapsed_ms(since, end(ev)) < within_ms * ev.stretch:
+        raise NotReached(f"the run ended before {client} had to be settled")
+    else:
+        observed, last = _how_it_stands(ev, client)
+        wait = waited(since, end(ev), within_ms * ev.stretch)
+        yield claim.failed(observed, last, proof=Proof.LIVENESS, detail=_last_answer(ev, client), wait=wait)
 
 
 def _settled(ev: Evidence, client: str, since: Observation) -> Observation | None:

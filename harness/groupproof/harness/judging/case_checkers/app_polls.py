@@ -15,7 +15,7 @@ from groupproof.harness.judging.case_checkers.trace_queries import moment, newes
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms
 from groupproof.harness.judging.checkers.frame_facts import error_of
 from groupproof.harness.judging.checkers.tracking.ownership_tracker import REPORTING_MS
-from groupproof.harness.model.case import Judge
+from groupproof.harness.model.case import Judge, checker
 from groupproof.harness.model.evidence import Evidence, NotOffered, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.vocabulary import COOPERATIVE, Api
@@ -26,20 +26,17 @@ _DELAY_TOLERANCE = 0.8
 """A sleep may be measured a little short between two lines of a program; a handler that does not sleep at all is far from it."""
 
 
-def hears_nothing_fatal(client: str, *, after: str, requirement: str, gravity: Verdict = Verdict.FAILED) -> Judge:
+@checker
+def hears_nothing_fatal(ev: Evidence, client: str, *, after: str, requirement: str, gravity: Verdict = Verdict.FAILED) -> Iterator[Finding]:
     """Judge that no error ends the application's part from an instant on: it was told of a rebalance, which a rejoin cures (KAFKA-10870)."""
     claim = Claim(requirement=requirement, expected="The application is told of no fatal error for what a rejoin cures.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        moment(ev, after)
-        ends = [obs for obs in ev.events("error", client, after, ev.closing) if obs.body.get("fatal")]
-        if ends:
-            detail = str(ends[0].body.get("error"))
-            yield claim.found(gravity, "The application was told that it is over.", ends[0], detail=detail, proof=Proof.LIVENESS)
-        else:
-            yield claim.ok("It was told of none.")
-
-    return judge
+    moment(ev, after)
+    ends = [obs for obs in ev.events("error", client, after, ev.closing) if obs.body.get("fatal")]
+    if ends:
+        detail = str(ends[0].body.get("error"))
+        yield claim.found(gravity, "The application was told that it is over.", ends[0], detail=detail, proof=Proof.LIVENESS)
+    else:
+        yield claim.ok("It was told of none.")
 
 
 def application_holds(client: str, count: int, *, after: str, requirement: str, within_ms: float = 6_000) -> Judge:
@@ -66,37 +63,31 @@ def application_holds(client: str, count: int, *, after: str, requirement: str, 
     return TimedJudge(judge, after, within_ms)
 
 
-def reads_nothing_while_joining(client: str, *, after: str, requirement: str = "CLIENT-63") -> Judge:
+@checker
+def reads_nothing_while_joining(ev: Evidence, client: str, *, after: str, requirement: str = "CLIENT-63") -> Iterator[Finding]:
     """Judge that an eager member's application gets no records between its JoinGroup and its next assignment: it has given everything back.
 
     A line may be `REPORTING_MS` late. Members of a cooperative group read on.
     """
     claim = Claim(requirement=requirement, expected="No records are delivered between JoinGroup and the next assignment.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        join = next(iter(ev.requests(Api.JOIN_GROUP, client, after, ev.closing)), None)
-        mine = newest(ev, client, before=after)
-        if join is None or mine is None or mine.protocol in COOPERATIVE:
-            raise NotReached(f"{client} joined no eager group again after {after}")
-        syncs = [obs for obs in ev.responses(Api.SYNC_GROUP, client, join.seq) if not error_of(obs)]
-        until = syncs[0].seq if syncs else ev.closing
-        early = [obs for obs in ev.events("records_consumed", client, join.seq, until) if elapsed_ms(join, obs) > REPORTING_MS]
-        if early:
-            yield claim.failed("Records were delivered while it was joining.", early[0], proof=Proof.LIVENESS)
-        else:
-            yield claim.ok("None were.", join)
-
-    return judge
+    join = next(iter(ev.requests(Api.JOIN_GROUP, client, after, ev.closing)), None)
+    mine = newest(ev, client, before=after)
+    if join is None or mine is None or mine.protocol in COOPERATIVE:
+        raise NotReached(f"{client} joined no eager group again after {after}")
+    syncs = [obs for obs in ev.responses(Api.SYNC_GROUP, client, join.seq) if not error_of(obs)]
+    until = syncs[0].seq if syncs else ev.closing
+    early = [obs for obs in ev.events("records_consumed", client, join.seq, until) if elapsed_ms(join, obs) > REPORTING_MS]
+    if early:
+        yield claim.failed("Records were delivered while it was joining.", early[0], proof=Proof.LIVENESS)
+    else:
+        yield claim.ok("None were.", join)
 
 
-def where_the_handler_is_slow(client: str, delay_ms: float, asked: Judge) -> Judge:
+@checker
+def where_the_handler_is_slow(ev: Evidence, client: str, delay_ms: float, asked: Judge) -> Iterator[Finding]:
     """Ask `asked` only of an application whose handler is slow, as far as the distance of its deliveries can tell: a shim that was written before
     there was `handler_delay_ms` may not even list what it ignores."""
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        deliveries = ev.events("records_consumed", client, before=ev.closing)
-        if any(elapsed_ms(one, other) < delay_ms * _DELAY_TOLERANCE for one, other in pairwise(deliveries)):
-            raise NotOffered(f"the application of {client} is not slow in its handler")
-        yield from asked(ev)
-
-    return judge
+    deliveries = ev.events("records_consumed", client, before=ev.closing)
+    if any(elapsed_ms(one, other) < delay_ms * _DELAY_TOLERANCE for one, other in pairwise(deliveries)):
+        raise NotOffered(f"the application of {client} is not slow in its handler")
+    yield from asked(ev)

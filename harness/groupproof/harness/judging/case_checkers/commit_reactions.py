@@ -10,7 +10,7 @@ from groupproof.harness.judging.case_checkers.trace_queries import accepted, mom
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, waited
 from groupproof.harness.judging.checkers.frame_facts import knew
 from groupproof.harness.judging.untold_commits import UNTOLD_MS
-from groupproof.harness.model.case import Judge
+from groupproof.harness.model.case import Judge, checker
 from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.trace import Observation
@@ -58,21 +58,18 @@ def _ok(claim: Claim, sentence: str) -> Ruling:
     return lambda ev, result: claim.ok(sentence, result)
 
 
-def _once_reported(claim: Claim, client: str, after: str, within_ms: float, *, success: Ruling, failure: Ruling) -> Judge:
+@checker
+def _once_reported(ev: Evidence, claim: Claim, client: str, after: str, within_ms: float, *, success: Ruling, failure: Ruling) -> Iterator[Finding]:
     """Judge that the application is told how its commit went, and in time; then by `success` or `failure`, whichever it was."""
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        result = _result(ev, client, after)
-        never, late = "The application was never told.", "The application was told late."
-        absent = overdue(ev, claim, result, since=moment(ev, after), within_ms=within_ms, never=never, late=late)
-        if absent is not None or result is None:
-            yield absent or claim.failed(never)
-        elif (succeeded := _succeeded(ev, client, after, result)) is None:
-            yield _untold(ev, claim, client, after, result)
-        else:
-            yield (success if succeeded else failure)(ev, result)
-
-    return judge
+    result = _result(ev, client, after)
+    never, late = "The application was never told.", "The application was told late."
+    absent = overdue(ev, claim, result, since=moment(ev, after), within_ms=within_ms, never=never, late=late)
+    if absent is not None or result is None:
+        yield absent or claim.failed(never)
+    elif (succeeded := _succeeded(ev, client, after, result)) is None:
+        yield _untold(ev, claim, client, after, result)
+    else:
+        yield (success if succeeded else failure)(ev, result)
 
 
 def commit_is_reported(client: str, *, after: str, requirement: str, within_ms: float = ANSWER_MS) -> Judge:
@@ -181,45 +178,41 @@ def commit_succeeds(client: str, *, after: str, requirement: str, failing: Verdi
     return _once_reported(claim, client, after, within_ms, success=_ok(claim, "It did."), failure=failure)
 
 
-def commit_reaches_coordinator(client: str, *, after: str, requirement: str) -> Judge:
+@checker
+def commit_reaches_coordinator(ev: Evidence, client: str, *, after: str, requirement: str) -> Iterator[Finding]:
     """Judge that an OffsetCommit with the newest generation and member id is accepted after an instant, or one of all that was consumed before it.
 
     Where the client commits by itself, a short interval may be over before the shim's line of what was consumed has arrived.
     """
     claim = Claim(requirement=requirement, expected="The client's OffsetCommit is accepted.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        sent = ev.requests(Api.OFFSET_COMMIT, client, after, ev.closing)
-        if not sent:
-            last = _all_committed(ev, client, after)
-            if last is None:
-                raise NotReached(f"{client} sent no OffsetCommit after {after}")
-            yield claim.ok("It was.", last)
-            return
-        accepted_commits = [request for request in sent if accepted(ev, request)]
-        yield claim.ok("It was.", accepted_commits[0]) if accepted_commits else claim.failed("None was.", sent[-1], proof=Proof.LIVENESS)
-
-    return judge
+    sent = ev.requests(Api.OFFSET_COMMIT, client, after, ev.closing)
+    if not sent:
+        last = _all_committed(ev, client, after)
+        if last is None:
+            raise NotReached(f"{client} sent no OffsetCommit after {after}")
+        yield claim.ok("It was.", last)
+        return
+    accepted_commits = [request for request in sent if accepted(ev, request)]
+    yield claim.ok("It was.", accepted_commits[0]) if accepted_commits else claim.failed("None was.", sent[-1], proof=Proof.LIVENESS)
 
 
-def commits_by_itself(client: str, *, after: str, requirement: str, within_ms: float, absent: Verdict = Verdict.FAILED) -> Judge:
+@checker
+def commits_by_itself(
+    ev: Evidence, client: str, *, after: str, requirement: str, within_ms: float, absent: Verdict = Verdict.FAILED
+) -> Iterator[Finding]:
     """Judge that auto-commit commits what was consumed, without being told."""
     claim = Claim(requirement=requirement, expected="The client commits by itself what the application consumed.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        if not ev.events("records_consumed", client, before=ev.closing):
-            raise NotReached(f"{client} consumed nothing")
-        sent = next(iter(ev.requests(Api.OFFSET_COMMIT, client, after)), None)
-        if sent is None and (last := _all_committed(ev, client, after)) is not None:
-            yield claim.ok("It had committed all of it before.", last)
-            return
-        if sent is None and elapsed_ms(moment(ev, after), end(ev)) < within_ms:
-            raise NotReached("the run ended before a commit was due")
-        since = moment(ev, after)
-        never = claim.found(absent, "No OffsetCommit came.", since, proof=Proof.LIVENESS, wait=waited(since, end(ev), within_ms))
-        yield replace(never, setting="auto_commit") if sent is None else claim.ok("It did.", sent)
-
-    return judge
+    if not ev.events("records_consumed", client, before=ev.closing):
+        raise NotReached(f"{client} consumed nothing")
+    sent = next(iter(ev.requests(Api.OFFSET_COMMIT, client, after)), None)
+    if sent is None and (last := _all_committed(ev, client, after)) is not None:
+        yield claim.ok("It had committed all of it before.", last)
+        return
+    if sent is None and elapsed_ms(moment(ev, after), end(ev)) < within_ms:
+        raise NotReached("the run ended before a commit was due")
+    since = moment(ev, after)
+    never = claim.found(absent, "No OffsetCommit came.", since, proof=Proof.LIVENESS, wait=waited(since, end(ev), within_ms))
+    yield replace(never, setting="auto_commit") if sent is None else claim.ok("It did.", sent)
 
 
 def _all_committed(ev: Evidence, client: str, before: str) -> Observation | None:
@@ -240,16 +233,13 @@ def _all_committed(ev: Evidence, client: str, before: str) -> Observation | None
     return sent[-1] if sent else None
 
 
-def commits_before_joining(client: str, *, after: str, requirement: str) -> Judge:
+@checker
+def commits_before_joining(ev: Evidence, client: str, *, after: str, requirement: str) -> Iterator[Finding]:
     """Judge that auto-commit commits before a rejoin what was consumed (CLIENT-62); else the next owner reads it twice: NON_STRICT."""
     claim = Claim(requirement=requirement, expected="The client commits what it consumed before it joins again.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        joins = ev.requests(Api.JOIN_GROUP, client, after, ev.closing)
-        if not joins or not ev.events("records_consumed", client, before=joins[0].seq):
-            raise NotReached(f"{client} did not consume and then join again")
-        sent = [request for request in ev.requests(Api.OFFSET_COMMIT, client, before=joins[0].seq) if accepted(ev, request)]
-        never = replace(claim.tolerated("It joined again without a commit.", joins[0]), setting="auto_commit")
-        yield claim.ok("It did.", sent[-1]) if sent else never
-
-    return judge
+    joins = ev.requests(Api.JOIN_GROUP, client, after, ev.closing)
+    if not joins or not ev.events("records_consumed", client, before=joins[0].seq):
+        raise NotReached(f"{client} did not consume and then join again")
+    sent = [request for request in ev.requests(Api.OFFSET_COMMIT, client, before=joins[0].seq) if accepted(ev, request)]
+    never = replace(claim.tolerated("It joined again without a commit.", joins[0]), setting="auto_commit")
+    yield claim.ok("It did.", sent[-1]) if sent else never

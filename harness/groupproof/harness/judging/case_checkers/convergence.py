@@ -9,7 +9,7 @@ from groupproof.harness.judging.case_checkers.findings import end, overdue
 from groupproof.harness.judging.case_checkers.trace_queries import moment
 from groupproof.harness.judging.checkers.claim import Claim
 from groupproof.harness.judging.settling import Settling
-from groupproof.harness.model.case import Judge
+from groupproof.harness.model.case import checker
 from groupproof.harness.model.evidence import Evidence
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.trace import Observation
@@ -17,26 +17,25 @@ from groupproof.protocol.trace import Observation
 __all__ = ["settles"]
 
 
-def settles(members: tuple[str, ...], topics: Mapping[str, int], *, after: str, within_ms: float, requirement: str) -> Judge:
+@checker
+def settles(
+    ev: Evidence, members: tuple[str, ...], topics: Mapping[str, int], *, after: str, within_ms: float, requirement: str
+) -> Iterator[Finding]:
     """Judge that from an instant within the bound on, and until the closing, the group stays settled with these members.
 
     To be late and not to come within a bound are one thing: both count only where the kit itself was in time.
     """
     claim = Claim(requirement=requirement, expected="After the healing every member is back, and every partition is owned exactly once.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        since = moment(ev, after)
-        settling = Settling(members, topics, after)
-        begun = _settled_from(ev, settling)
-        never, late = "The group did not settle.", "The group settled late."
-        found = overdue(ev, claim, begun, since=since, within_ms=within_ms, never=never, late=late, tardy=Verdict.FAILED)
-        if found is None:
-            yield claim.ok("They are.", begun)
-        else:
-            detail = f"{found.detail}; {settling.missing()}".strip("; ")
-            yield replace(found, proof=Proof.TIMING, seq=(begun or end(ev)).seq, detail=detail)
-
-    return judge
+    since = moment(ev, after)
+    settling = Settling(members, topics, after)
+    begun = _settled_from(ev, settling)
+    never, late = "The group did not settle.", "The group settled late."
+    found = overdue(ev, claim, begun, since=since, within_ms=within_ms, never=never, late=late, tardy=Verdict.FAILED)
+    if found is None:
+        yield claim.ok("They are.", begun)
+    else:
+        detail = f"{found.detail}; {settling.missing()}".strip("; ")
+        yield replace(found, proof=Proof.TIMING, seq=(begun or end(ev)).seq, detail=detail)
 
 
 def _settled_from(ev: Evidence, settling: Settling) -> Observation | None:

@@ -10,7 +10,7 @@ from groupproof.harness.judging.case_checkers.trace_queries import moment, repor
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, waited
 from groupproof.harness.judging.checkers.frame_facts import GROUP_REQUESTS, SLACK_MS
 from groupproof.harness.judging.lag import lost_ms
-from groupproof.harness.model.case import Judge
+from groupproof.harness.model.case import Judge, checker
 from groupproof.harness.model.client_timeouts import REACT_MS
 from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
@@ -20,43 +20,40 @@ from groupproof.protocol.vocabulary import Api
 __all__ = ["finds_by_its_group", "goes_to_another", "looks_up_once", "looks_up_one_at_a_time", "rediscovers", "spaces_lookups"]
 
 
-def rediscovers(client: str, *, after: str, requirement: str, api: Api) -> Judge:
+@checker
+def rediscovers(ev: Evidence, client: str, *, after: str, requirement: str, api: Api) -> Iterator[Finding]:
     """Judge that after 15, 16 or a lost connection a FindCoordinator comes before the next `api` or JoinGroup (CLIENT-04, CLIENT-05).
 
     To ask the same broker again is NON_STRICT here, but for a second OffsetFetch that was on its way, where a lookup follows: whether the client finds a coordinator that really moved is judged by the move cases.
     """
     claim = Claim(requirement=requirement, expected="The client asks for its coordinator before it sends the next group request.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        since = moment(ev, after)
-        finds = ev.requests(Api.FIND_COORDINATOR, client, after)
-        find = next((obs for obs in finds if obs.seq < ev.closing), None)
-        requests = _next_requests(ev, client, api, after)
-        asked = next((obs for obs in requests if find is None or not _was_on_its_way(obs, since)), None)
-        beside = next((obs for obs in finds if asked is not None and _came_beside(obs, asked)), None)  # the plan may end in between
-        if find is not None and (asked is None or find.seq < asked.seq):
-            yield claim.ok("It did.", find)
-        elif beside is not None:
-            yield claim.ok("It did.", beside)
-        elif asked is not None and lost_ms(ev.trace, since.at_ms, asked.at_ms):
-            raise NotReached(f"the machine lagged between the answer and {asked.api}, which may have been on its way")
-        elif asked is not None:
-            yield claim.tolerated(f"{asked.api} came without a lookup before it.", asked)
-        elif (report := report_due(ev, client, after)) is not None:
-            yield claim.ok("It told the application, and asked nothing more of its coordinator.", report)
-        elif (other := _other_request(ev, client, since)) is not None:
-            yield claim.tolerated(f"It sent no {api.title} again, and {other.api} came without a lookup before it.", other)
-        elif elapsed_ms(ev.clock(since), end(ev)) < REACT_MS * ev.stretch:
-            raise NotReached("the run ended before a lookup was due")
-        else:
-            yield claim.failed(
-                "Neither a lookup nor a group request came.",
-                since,
-                proof=Proof.LIVENESS,
-                wait=waited(ev.clock(since), end(ev), REACT_MS * ev.stretch),
-            )
-
-    return judge
+    since = moment(ev, after)
+    finds = ev.requests(Api.FIND_COORDINATOR, client, after)
+    find = next((obs for obs in finds if obs.seq < ev.closing), None)
+    requests = _next_requests(ev, client, api, after)
+    asked = next((obs for obs in requests if find is None or not _was_on_its_way(obs, since)), None)
+    beside = next((obs for obs in finds if asked is not None and _came_beside(obs, asked)), None)  # the plan may end in between
+    if find is not None and (asked is None or find.seq < asked.seq):
+        yield claim.ok("It did.", find)
+    elif beside is not None:
+        yield claim.ok("It did.", beside)
+    elif asked is not None and lost_ms(ev.trace, since.at_ms, asked.at_ms):
+        raise NotReached(f"the machine lagged between the answer and {asked.api}, which may have been on its way")
+    elif asked is not None:
+        yield claim.tolerated(f"{asked.api} came without a lookup before it.", asked)
+    elif (report := report_due(ev, client, after)) is not None:
+        yield claim.ok("It told the application, and asked nothing more of its coordinator.", report)
+    elif (other := _other_request(ev, client, since)) is not None:
+        yield claim.tolerated(f"It sent no {api.title} again, and {other.api} came without a lookup before it.", other)
+    elif elapsed_ms(ev.clock(since), end(ev)) < REACT_MS * ev.stretch:
+        raise NotReached("the run ended before a lookup was due")
+    else:
+        yield claim.failed(
+            "Neither a lookup nor a group request came.",
+            since,
+            proof=Proof.LIVENESS,
+            wait=waited(ev.clock(since), end(ev), REACT_MS * ev.stretch),
+        )
 
 
 def _next_requests(ev: Evidence, client: str, api: Api, after: str) -> list[Observation]:
@@ -98,22 +95,19 @@ def goes_to_another(client: str, api: Api, *, after: str, requirement: str, with
 _AT_THE_COORDINATOR = {api.title for api in GROUP_REQUESTS}
 
 
-def looks_up_one_at_a_time(client: str, *, requirement: str = "CLIENT-02") -> Judge:
+@checker
+def looks_up_one_at_a_time(ev: Evidence, client: str, *, requirement: str = "CLIENT-02") -> Iterator[Finding]:
     """Report whether a FindCoordinator for the group is sent while another of the same client is unanswered: it costs little."""
     claim = Claim(requirement=requirement, expected="The client has at most one FindCoordinator in flight.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        finds = _group_lookups(ev, client)
-        if not finds:
-            raise NotReached(f"{client} never asked for its coordinator")
-        for early, late in itertools.pairwise(finds):
-            answer = ev.answer(early)
-            if (answer is None or answer.seq > late.seq) and not _cut_between(ev, early, late):
-                yield claim.found(Verdict.INFORMATIONAL, "A second one came before the first was answered.", late)
-                return
-        yield claim.ok("It had.", finds[-1])
-
-    return judge
+    finds = _group_lookups(ev, client)
+    if not finds:
+        raise NotReached(f"{client} never asked for its coordinator")
+    for early, late in itertools.pairwise(finds):
+        answer = ev.answer(early)
+        if (answer is None or answer.seq > late.seq) and not _cut_between(ev, early, late):
+            yield claim.found(Verdict.INFORMATIONAL, "A second one came before the first was answered.", late)
+            return
+    yield claim.ok("It had.", finds[-1])
 
 
 def _cut_between(ev: Evidence, early: Observation, late: Observation) -> bool:
@@ -122,22 +116,19 @@ def _cut_between(ev: Evidence, early: Observation, late: Observation) -> bool:
     return any(obs.who == "link" and obs.connection == early.connection and obs.body.get("name") == "closed" for obs in closed)
 
 
-def spaces_lookups(client: str, *, after: str, gap_ms: float = 40, requirement: str = "CLIENT-06") -> Judge:
+@checker
+def spaces_lookups(ev: Evidence, client: str, *, after: str, gap_ms: float = 40, requirement: str = "CLIENT-06") -> Iterator[Finding]:
     """Judge that failed lookups are repeated with a pause: half of the gaps or more are at least `gap_ms` long."""
     claim = Claim(requirement=requirement, expected="The client waits before it repeats a failed lookup.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        finds = ev.requests(Api.FIND_COORDINATOR, client, after, ev.closing)
-        answers = [(answer, find) for find in finds if (answer := _answer_before(ev, client, find)) is not None]
-        gaps = sorted(elapsed_ms(answer, find) for answer, find in answers)
-        if not gaps:
-            raise NotReached(f"{client} did not repeat a lookup")
-        if gaps[len(gaps) // 2] < gap_ms:
-            yield claim.tolerated("It repeated it at once.", finds[-1], detail=f"gaps {[round(gap) for gap in gaps]} ms")
-        else:
-            yield claim.ok("It did.", finds[-1])
-
-    return judge
+    finds = ev.requests(Api.FIND_COORDINATOR, client, after, ev.closing)
+    answers = [(answer, find) for find in finds if (answer := _answer_before(ev, client, find)) is not None]
+    gaps = sorted(elapsed_ms(answer, find) for answer, find in answers)
+    if not gaps:
+        raise NotReached(f"{client} did not repeat a lookup")
+    if gaps[len(gaps) // 2] < gap_ms:
+        yield claim.tolerated("It repeated it at once.", finds[-1], detail=f"gaps {[round(gap) for gap in gaps]} ms")
+    else:
+        yield claim.ok("It did.", finds[-1])
 
 
 def _answer_before(ev: Evidence, client: str, find: Observation) -> Observation | None:
@@ -145,29 +136,23 @@ def _answer_before(ev: Evidence, client: str, find: Observation) -> Observation 
     return answers[-1] if answers and answers[-1].error else None
 
 
-def looks_up_once(client: str, *, after: str, requirement: str = "CLIENT-03") -> Judge:
+@checker
+def looks_up_once(ev: Evidence, client: str, *, after: str, requirement: str = "CLIENT-03") -> Iterator[Finding]:
     """Report whether a rebalance made the client ask for a coordinator that it knew: its own affair, as long as it is no storm."""
     claim = Claim(requirement=requirement, expected="A rebalance alone makes the client ask for no coordinator.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        finds = ev.requests(Api.FIND_COORDINATOR, client, after, ev.closing)
-        yield claim.found(Verdict.INFORMATIONAL, "It asked again.", finds[0]) if finds else claim.ok("It asked for none.")
-
-    return judge
+    finds = ev.requests(Api.FIND_COORDINATOR, client, after, ev.closing)
+    yield claim.found(Verdict.INFORMATIONAL, "It asked again.", finds[0]) if finds else claim.ok("It asked for none.")
 
 
-def finds_by_its_group(client: str, group: str, *, requirement: str = "FIND-01") -> Judge:
+@checker
+def finds_by_its_group(ev: Evidence, client: str, group: str, *, requirement: str = "FIND-01") -> Iterator[Finding]:
     """Judge that FindCoordinator names the client's own group."""
     claim = Claim(requirement=requirement, expected="FindCoordinator carries the client's group id.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        finds = _group_lookups(ev, client)
-        if not finds:
-            raise NotReached(f"{client} never asked for its coordinator")
-        wrong = [find for find in finds if group not in (find.body.get("coordinator_keys") or (find.group,))]
-        yield claim.failed("It carried another key.", wrong[0]) if wrong else claim.ok("It does.", finds[0])
-
-    return judge
+    finds = _group_lookups(ev, client)
+    if not finds:
+        raise NotReached(f"{client} never asked for its coordinator")
+    wrong = [find for find in finds if group not in (find.body.get("coordinator_keys") or (find.group,))]
+    yield claim.failed("It carried another key.", wrong[0]) if wrong else claim.ok("It does.", finds[0])
 
 
 def _group_lookups(ev: Evidence, client: str) -> list[Observation]:

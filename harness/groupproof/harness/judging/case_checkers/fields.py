@@ -9,7 +9,7 @@ from groupproof.harness.judging.case_checkers.findings import end, overdue
 from groupproof.harness.judging.case_checkers.trace_queries import accepted, memberships_given, moment, newest, origin, synced
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, tolerated_ms, waited
 from groupproof.harness.judging.checkers.frame_facts import error_of, instance_of, subscription_of
-from groupproof.harness.model.case import Judge
+from groupproof.harness.model.case import Judge, checker
 from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.trace import Observation
@@ -30,46 +30,40 @@ def _joins(ev: Evidence, client: str, after: str | None = None) -> list[Observat
     return joins
 
 
-def joins_with_timeouts(client: str, *, session_ms: int, rebalance_ms: int, requirement: str = "CLIENT-23") -> Judge:
+@checker
+def joins_with_timeouts(ev: Evidence, client: str, *, session_ms: int, rebalance_ms: int, requirement: str = "CLIENT-23") -> Iterator[Finding]:
     """Judge the session timeout of JoinGroup and, from v1, its rebalance timeout, which is max.poll.interval.ms."""
     claim = Claim(requirement=requirement, expected="JoinGroup carries the session timeout, and max.poll.interval.ms as rebalance timeout.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        join = _joins(ev, client)[0]
-        rebalance = join.body.get("rebalance_timeout_ms", -1)
-        if join.body.get("session_timeout_ms") != session_ms:
-            yield claim.tolerated("It carried another session timeout.", join, detail=str(join.body.get("session_timeout_ms")))
-        elif join.version != 0 and rebalance != rebalance_ms:
-            yield claim.tolerated("It carried another rebalance timeout.", join, detail=str(rebalance))
-        else:
-            yield claim.ok("It does.", join)
-
-    return judge
+    join = _joins(ev, client)[0]
+    rebalance = join.body.get("rebalance_timeout_ms", -1)
+    if join.body.get("session_timeout_ms") != session_ms:
+        yield claim.tolerated("It carried another session timeout.", join, detail=str(join.body.get("session_timeout_ms")))
+    elif join.version != 0 and rebalance != rebalance_ms:
+        yield claim.tolerated("It carried another rebalance timeout.", join, detail=str(rebalance))
+    else:
+        yield claim.ok("It does.", join)
 
 
-def lists_protocols(client: str, protocols: Sequence[str], *, requirement: str = "ASSIGN-13") -> Judge:
+@checker
+def lists_protocols(ev: Evidence, client: str, protocols: Sequence[str], *, requirement: str = "ASSIGN-13") -> Iterator[Finding]:
     """Judge that JoinGroup is of type `consumer` and lists the assignors in the order of preference, each with readable metadata.
 
     Who lists only some, be it for the first JoinGroup alone, keeps members out that share another with it (INCONSISTENT_GROUP_PROTOCOL).
     """
     claim = Claim(requirement=requirement, expected="JoinGroup lists the client's assignors in its order of preference, each with its subscription.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        join, *later = _joins(ev, client)
-        names, subscription = _protocols(join), subscription_of(join)
-        if join.body.get("protocol_type") != "consumer" or subscription is None:
-            yield claim.failed("It is no join of a consumer.", join)
-        elif subscription.is_truncated:
-            yield claim.failed(truncation_of(subscription), join)
-        elif names == list(protocols):
-            yield claim.ok("It does.", join)
-        elif set(names) < set(protocols) and any(_protocols(obs) == list(protocols) for obs in later):
-            yield claim.failed("It lists only some of them at first.", join, detail=str(names))
-        else:
-            verdict = Verdict.NON_STRICT if set(names) == set(protocols) else Verdict.FAILED
-            yield replace(claim.found(verdict, "It lists others, or in another order.", join, detail=str(names)), setting="assignors")
-
-    return judge
+    join, *later = _joins(ev, client)
+    names, subscription = _protocols(join), subscription_of(join)
+    if join.body.get("protocol_type") != "consumer" or subscription is None:
+        yield claim.failed("It is no join of a consumer.", join)
+    elif subscription.is_truncated:
+        yield claim.failed(truncation_of(subscription), join)
+    elif names == list(protocols):
+        yield claim.ok("It does.", join)
+    elif set(names) < set(protocols) and any(_protocols(obs) == list(protocols) for obs in later):
+        yield claim.failed("It lists only some of them at first.", join, detail=str(names))
+    else:
+        verdict = Verdict.NON_STRICT if set(names) == set(protocols) else Verdict.FAILED
+        yield replace(claim.found(verdict, "It lists others, or in another order.", join, detail=str(names)), setting="assignors")
 
 
 def truncation_of(subscription: Subscription) -> str:
@@ -84,75 +78,63 @@ def _protocols(join: Observation) -> list[str]:
     return [protocol["name"] for protocol in join.body.get("protocols") or ()]
 
 
-def subscribes_to(client: str, topics: Sequence[str], *, after: str | None = None, requirement: str) -> Judge:
+@checker
+def subscribes_to(ev: Evidence, client: str, topics: Sequence[str], *, after: str | None = None, requirement: str) -> Iterator[Finding]:
     """Judge that the next JoinGroup's subscription names exactly `topics`."""
     claim = Claim(requirement=requirement, expected="The JoinGroup's subscription names the topics that the application asked for.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        join = _joins(ev, client, after)[-1]
-        subscription = subscription_of(join)
-        named = () if subscription is None else subscription.topics
-        same = sorted(named) == sorted(topics)
-        yield claim.ok("It does.", join) if same else claim.failed("It names others.", join, detail=str(sorted(named)))
-
-    return judge
+    join = _joins(ev, client, after)[-1]
+    subscription = subscription_of(join)
+    named = () if subscription is None else subscription.topics
+    same = sorted(named) == sorted(topics)
+    yield claim.ok("It does.", join) if same else claim.failed("It names others.", join, detail=str(sorted(named)))
 
 
-def keeps_id_handed_out(client: str, *, requirement: str = "CLIENT-18") -> Judge:
+@checker
+def keeps_id_handed_out(ev: Evidence, client: str, *, requirement: str = "CLIENT-18") -> Iterator[Finding]:
     """Judge that after 79 the client comes back with the id it was handed (KIP-394). A JoinGroup before v4 never gets 79."""
     claim = Claim(requirement=requirement, expected="After MEMBER_ID_REQUIRED the next JoinGroup carries the id that was handed out.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        asked = [obs for obs in ev.responses(Api.JOIN_GROUP, client, before=ev.closing) if error_of(obs) == ErrorCode.MEMBER_ID_REQUIRED]
-        if not asked and all((join.version or 0) < 4 or instance_of(join) for join in _joins(ev, client)):
-            yield claim.ok("It joins in a version, or as an instance, that is not asked for an id.")
-            return
-        if not asked:
-            raise NotReached("the coordinator never asked for a member id")
-        back = next(iter(ev.requests(Api.JOIN_GROUP, client, asked[0].seq, ev.closing)), None)
-        if back is None:
-            yield claim.failed("It never came back.", asked[0], proof=Proof.LIVENESS, wait=waited(asked[0], end(ev), tolerated_ms(0)))
-        elif back.member == asked[0].body.get("member_id"):
-            yield claim.ok("It does.", back)
-        else:
-            yield claim.failed("It came back with another id, or none.", back)
-
-    return judge
+    asked = [obs for obs in ev.responses(Api.JOIN_GROUP, client, before=ev.closing) if error_of(obs) == ErrorCode.MEMBER_ID_REQUIRED]
+    if not asked and all((join.version or 0) < 4 or instance_of(join) for join in _joins(ev, client)):
+        yield claim.ok("It joins in a version, or as an instance, that is not asked for an id.")
+        return
+    if not asked:
+        raise NotReached("the coordinator never asked for a member id")
+    back = next(iter(ev.requests(Api.JOIN_GROUP, client, asked[0].seq, ev.closing)), None)
+    if back is None:
+        yield claim.failed("It never came back.", asked[0], proof=Proof.LIVENESS, wait=waited(asked[0], end(ev), tolerated_ms(0)))
+    elif back.member == asked[0].body.get("member_id"):
+        yield claim.ok("It does.", back)
+    else:
+        yield claim.failed("It came back with another id, or none.", back)
 
 
-def syncs_after_join(client: str, session_ms: float, *, after: str | None = None, requirement: str = "CLIENT-36") -> Judge:
+@checker
+def syncs_after_join(ev: Evidence, client: str, session_ms: float, *, after: str | None = None, requirement: str = "CLIENT-36") -> Iterator[Finding]:
     """Judge that every JoinGroup answered without error is followed by SyncGroup (or a new JoinGroup) within the session timeout."""
     claim = Claim(requirement=requirement, expected="SyncGroup follows the JoinGroup answer within the session timeout.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        answers = [obs for obs in ev.responses(Api.JOIN_GROUP, client, after, ev.closing) if error_of(obs) == 0]
-        if not answers:
-            raise NotReached(f"{client} was never let in")
-        for answer in answers:
-            later = (*ev.requests(Api.SYNC_GROUP, client, answer.seq), *ev.requests(Api.JOIN_GROUP, client, answer.seq))
-            until = min(later, key=lambda request: request.seq, default=end(ev))
-            if elapsed_ms(answer, until) > tolerated_ms(session_ms):
-                yield claim.failed("No SyncGroup came in that time.", answer, proof=Proof.TIMING)
-                return
-        yield claim.ok("It does.", answers[-1])
-
-    return judge
+    answers = [obs for obs in ev.responses(Api.JOIN_GROUP, client, after, ev.closing) if error_of(obs) == 0]
+    if not answers:
+        raise NotReached(f"{client} was never let in")
+    for answer in answers:
+        later = (*ev.requests(Api.SYNC_GROUP, client, answer.seq), *ev.requests(Api.JOIN_GROUP, client, answer.seq))
+        until = min(later, key=lambda request: request.seq, default=end(ev))
+        if elapsed_ms(answer, until) > tolerated_ms(session_ms):
+            yield claim.failed("No SyncGroup came in that time.", answer, proof=Proof.TIMING)
+            return
+    yield claim.ok("It does.", answers[-1])
 
 
-def syncs_protocol_agreed(client: str, protocol: str, *, requirement: str = "ASSIGN-01") -> Judge:
+@checker
+def syncs_protocol_agreed(ev: Evidence, client: str, protocol: str, *, requirement: str = "ASSIGN-01") -> Iterator[Finding]:
     """Judge that the client takes part by the protocol that the group agreed on; before SyncGroup v5 it is not named."""
     claim = Claim(requirement=requirement, expected="The client goes on with the assignor that the group agreed on.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        sync = _newest_sync_under(ev, client, protocol)
-        if sync.body.get("protocol_name") not in (None, "", protocol):
-            yield claim.failed("Its SyncGroup names another.", sync)
-        elif not accepted(ev, sync):
-            yield claim.failed("Its SyncGroup was refused.", sync)
-        else:
-            yield claim.ok("It does.", sync)
-
-    return judge
+    sync = _newest_sync_under(ev, client, protocol)
+    if sync.body.get("protocol_name") not in (None, "", protocol):
+        yield claim.failed("Its SyncGroup names another.", sync)
+    elif not accepted(ev, sync):
+        yield claim.failed("Its SyncGroup was refused.", sync)
+    else:
+        yield claim.ok("It does.", sync)
 
 
 def _newest_sync_under(ev: Evidence, client: str, protocol: str) -> Observation:
@@ -176,52 +158,43 @@ def _was_lost(answer: Observation | None) -> bool:
     return answer is None or error_of(answer) in (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION, ErrorCode.REBALANCE_IN_PROGRESS)
 
 
-def where_version(client: str, api: Api, at_least: int, asked: Judge, *, requirement: str) -> Judge:
+@checker
+def where_version(ev: Evidence, client: str, api: Api, at_least: int, asked: Judge, *, requirement: str) -> Iterator[Finding]:
     """Ask `asked` only of a client that sends `api` in version `at_least` or later: to an older one no broker gives such an answer."""
     claim = Claim(requirement=requirement, expected=f"From {api.title} v{at_least} on the client knows such an answer.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        sent = ev.requests(api, client, before=ev.closing)
-        if sent and all((request.version or 0) < at_least for request in sent):
-            yield claim.ok("It asks in an older version.", sent[0])
-        else:
-            yield from asked(ev)
-
-    return judge
+    sent = ev.requests(api, client, before=ev.closing)
+    if sent and all((request.version or 0) < at_least for request in sent):
+        yield claim.ok("It asks in an older version.", sent[0])
+    else:
+        yield from asked(ev)
 
 
-def joins_once(client: str, *, after: str, before: str | None = None, requirement: str) -> Judge:
+@checker
+def joins_once(ev: Evidence, client: str, *, after: str, before: str | None = None, requirement: str) -> Iterator[Finding]:
     """Judge that after a JoinGroup was parked, or its answer held back, no other comes while its connection lives and no answer has come."""
     claim = Claim(requirement=requirement, expected="The client waits for the answer to its JoinGroup and sends no second.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        last = ev.closing if before is None else before
-        answer = next(iter(ev.responses(Api.JOIN_GROUP, client, after, last)), None)
-        joins = ev.requests(Api.JOIN_GROUP, client, after, last if answer is None else answer.seq)
-        yield claim.tolerated("It sent another.", joins[0]) if joins else claim.ok("It did.")
-
-    return judge
+    last = ev.closing if before is None else before
+    answer = next(iter(ev.responses(Api.JOIN_GROUP, client, after, last)), None)
+    joins = ev.requests(Api.JOIN_GROUP, client, after, last if answer is None else answer.seq)
+    yield claim.tolerated("It sent another.", joins[0]) if joins else claim.ok("It did.")
 
 
+@checker
 def joins_when_topics_grow(
-    client: str, topic: str, partitions: int, *, after: str, requirement: str = "CLIENT-74", within_ms: float = 5_000
-) -> Judge:
+    ev: Evidence, client: str, topic: str, partitions: int, *, after: str, requirement: str = "CLIENT-74", within_ms: float = 5_000
+) -> Iterator[Finding]:
     """Judge that `client` joins again once it was told (by Metadata) that `topic` has that many partitions, which came after an instant.
 
     How often a client asks for metadata is its own affair: one that did not ask in the run is not judged.
     """
     claim = Claim(requirement=requirement, expected="A leader that learns of new partitions joins again.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        answers = ev.responses(Api.METADATA, client, after, ev.closing)
-        report = next((obs for obs in answers if _partitions_in(obs, topic) >= partitions), None)
-        if report is None:
-            raise NotReached(f"{client} did not ask for metadata of {topic} in time")
-        join = next(iter(ev.requests(Api.JOIN_GROUP, client, after, ev.closing)), None)
-        never, late = "It did not join again.", "It joined again late."
-        yield overdue(ev, claim, join, since=report, within_ms=within_ms, never=never, late=late) or claim.ok("It did.", join)
-
-    return judge
+    answers = ev.responses(Api.METADATA, client, after, ev.closing)
+    report = next((obs for obs in answers if _partitions_in(obs, topic) >= partitions), None)
+    if report is None:
+        raise NotReached(f"{client} did not ask for metadata of {topic} in time")
+    join = next(iter(ev.requests(Api.JOIN_GROUP, client, after, ev.closing)), None)
+    never, late = "It did not join again.", "It joined again late."
+    yield overdue(ev, claim, join, since=report, within_ms=within_ms, never=never, late=late) or claim.ok("It did.", join)
 
 
 def _partitions_in(metadata: Observation, topic: str) -> int:
@@ -230,67 +203,57 @@ def _partitions_in(metadata: Observation, topic: str) -> int:
     return max((item if isinstance(item, int) else len(item) for item in entries), default=0)
 
 
-def names_its_instance(client: str, instance: str, *, requirement: str = "STATIC-01") -> Judge:
+@checker
+def names_its_instance(ev: Evidence, client: str, instance: str, *, requirement: str = "STATIC-01") -> Iterator[Finding]:
     """Judge that JoinGroup is sent in a version, v5 or later, that carries the instance id, and carries it."""
     claim = Claim(requirement=requirement, expected="A static member's JoinGroup carries its group.instance.id.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        without = [join for join in _joins(ev, client) if instance_of(join) != instance]
-        yield claim.failed("It carries none, or another.", without[0]) if without else claim.ok("It does.")
-
-    return judge
+    without = [join for join in _joins(ev, client) if instance_of(join) != instance]
+    yield claim.failed("It carries none, or another.", without[0]) if without else claim.ok("It does.")
 
 
-def starts_in_generation(client: str, *, of: str, requirement: str) -> Judge:
+@checker
+def starts_in_generation(ev: Evidence, client: str, *, of: str, requirement: str) -> Iterator[Finding]:
     """Judge that `client`, which comes in place of `of`, is let into the generation that the group is in and takes its assignment."""
     claim = Claim(requirement=requirement, expected="The returning static member takes its old place in the running generation.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        left, back = newest(ev, of), newest(ev, client, before=ev.closing)
-        if left is None or back is None or not synced(ev, client, before=ev.closing):
-            raise NotReached(f"{client} never came in the place of {of}")
-        if back.generation == left.generation:
-            yield claim.ok("It did.", back.answer)
-        else:
-            yield claim.tolerated("Its return made a rebalance.", back.answer)
-
-    return judge
+    left, back = newest(ev, of), newest(ev, client, before=ev.closing)
+    if left is None or back is None or not synced(ev, client, before=ev.closing):
+        raise NotReached(f"{client} never came in the place of {of}")
+    if back.generation == left.generation:
+        yield claim.ok("It did.", back.answer)
+    else:
+        yield claim.tolerated("Its return made a rebalance.", back.answer)
 
 
-def commits_carry_membership(client: str, *, after: str, requirement: str = "CLIENT-66") -> Judge:
+@checker
+def commits_carry_membership(ev: Evidence, client: str, *, after: str, requirement: str = "CLIENT-66") -> Iterator[Finding]:
     """Judge that the next OffsetCommit carries member id and generation of the newest membership."""
     claim = Claim(requirement=requirement, expected="OffsetCommit carries the member's generation and id.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        sent = ev.requests(Api.OFFSET_COMMIT, client, after, ev.closing)
-        if not sent:
-            raise NotReached(f"{client} sent no OffsetCommit")
-        mine = newest(ev, client, before=sent[0].seq)
-        same = mine is not None and (sent[0].member, sent[0].generation) == (mine.member, mine.generation)
-        yield claim.ok("It does.", sent[0]) if same else claim.failed("It carries another membership, or none.", sent[0])
-
-    return judge
+    sent = ev.requests(Api.OFFSET_COMMIT, client, after, ev.closing)
+    if not sent:
+        raise NotReached(f"{client} sent no OffsetCommit")
+    mine = newest(ev, client, before=sent[0].seq)
+    same = mine is not None and (sent[0].member, sent[0].generation) == (mine.member, mine.generation)
+    yield claim.ok("It does.", sent[0]) if same else claim.failed("It carries another membership, or none.", sent[0])
 
 
-def fetches_only_assigned(client: str, *, requirement: str = "FETCH-06") -> Judge:
+@checker
+def fetches_only_assigned(ev: Evidence, client: str, *, requirement: str = "FETCH-06") -> Iterator[Finding]:
     """Judge that OffsetFetch asks for partitions that were assigned; more is the client's own affair, and waste."""
     claim = Claim(requirement=requirement, expected="The client fetches committed offsets only of partitions assigned to it.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        sent = ev.requests(Api.OFFSET_FETCH, client, before=ev.closing)
-        if not sent:
-            raise NotReached(f"{client} fetched no offsets")
-        for request in sent:
-            mine = {partition for answer in synced(ev, client, before=request.seq) for partition in answer.partitions}
-            if set(request.partitions) - mine:
-                yield claim.found(Verdict.INFORMATIONAL, "It fetched others too.", request)
-                return
-        yield claim.ok("It does.", sent[0])
-
-    return judge
+    sent = ev.requests(Api.OFFSET_FETCH, client, before=ev.closing)
+    if not sent:
+        raise NotReached(f"{client} fetched no offsets")
+    for request in sent:
+        mine = {partition for answer in synced(ev, client, before=request.seq) for partition in answer.partitions}
+        if set(request.partitions) - mine:
+            yield claim.found(Verdict.INFORMATIONAL, "It fetched others too.", request)
+            return
+    yield claim.ok("It does.", sent[0])
 
 
+@checker
 def starts_at(
+    ev: Evidence,
     client: str,
     offsets: Mapping[tuple[str, int], int],
     *,
@@ -299,7 +262,7 @@ def starts_at(
     within_ms: float = 8_000,
     or_not: bool = False,
     means_nothing_once: bool = False,
-) -> Judge:
+) -> Iterator[Finding]:
     """Judge that each partition is first fetched, and its first records delivered, at `offsets`: a failed fetch of offsets is not "nothing committed".
 
     Fetch requests come first, for a shim may leave out what its client reads again; a client that names topics by ids that nobody told is judged by
@@ -309,32 +272,28 @@ def starts_at(
     of OffsetFetch meant "nothing committed", so that a client which reads it so in any version is NON_STRICT.
     """
     claim = Claim(requirement=requirement, expected="The client goes on at the committed offset.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        first, fetched = _first_records(ev, client, after), _first_fetches(ev, client, after)
-        by_fetch = {partition: value for partition, value in fetched.items() if value[0] != offsets.get(partition, value[0])}
-        by_records = {partition: value for partition, value in first.items() if value[0] != offsets.get(partition, value[0])}
-        wrong = by_fetch or by_records
-        where = next((obs for _, obs in wrong.values()), None)
-        detail = str({partition: offset for partition, (offset, _) in (fetched if by_fetch else first).items()})
-        if wrong and means_nothing_once and all(offset == 0 for offset, _ in wrong.values()):
-            yield claim.tolerated("It took the error for nothing committed, which it means in version 0 alone.", where, detail=detail)
-        elif wrong and not by_records and _came_back(ev, client, {partition: offsets[partition] for partition in wrong}, first, where):
-            yield claim.tolerated("It fetched elsewhere before it went to the committed offset.", where, detail=detail)
-        elif wrong:
-            proof = Proof.SAFETY if by_fetch else Proof.LIVENESS
-            yield claim.failed("It went on elsewhere: records are read twice, or never.", where, detail=detail, proof=proof)
-        elif set(offsets) <= set(first):
-            yield claim.ok("It does.", first[next(iter(offsets))][1])
-        elif or_not:
-            yield claim.ok("It went on nowhere else.")
-        elif elapsed_ms(ev.clock(moment(ev, after)), end(ev)) < within_ms * ev.stretch:
-            raise NotReached("the run ended before records of every partition were due")
-        else:
-            wait = waited(ev.clock(moment(ev, after)), end(ev), within_ms * ev.stretch)
-            yield claim.failed("It consumed nothing from some partition.", end(ev), proof=Proof.LIVENESS, wait=wait)
-
-    return judge
+    first, fetched = _first_records(ev, client, after), _first_fetches(ev, client, after)
+    by_fetch = {partition: value for partition, value in fetched.items() if value[0] != offsets.get(partition, value[0])}
+    by_records = {partition: value for partition, value in first.items() if value[0] != offsets.get(partition, value[0])}
+    wrong = by_fetch or by_records
+    where = next((obs for _, obs in wrong.values()), None)
+    detail = str({partition: offset for partition, (offset, _) in (fetched if by_fetch else first).items()})
+    if wrong and means_nothing_once and all(offset == 0 for offset, _ in wrong.values()):
+        yield claim.tolerated("It took the error for nothing committed, which it means in version 0 alone.", where, detail=detail)
+    elif wrong and not by_records and _came_back(ev, client, {partition: offsets[partition] for partition in wrong}, first, where):
+        yield claim.tolerated("It fetched elsewhere before it went to the committed offset.", where, detail=detail)
+    elif wrong:
+        proof = Proof.SAFETY if by_fetch else Proof.LIVENESS
+        yield claim.failed("It went on elsewhere: records are read twice, or never.", where, detail=detail, proof=proof)
+    elif set(offsets) <= set(first):
+        yield claim.ok("It does.", first[next(iter(offsets))][1])
+    elif or_not:
+        yield claim.ok("It went on nowhere else.")
+    elif elapsed_ms(ev.clock(moment(ev, after)), end(ev)) < within_ms * ev.stretch:
+        raise NotReached("the run ended before records of every partition were due")
+    else:
+        wait = waited(ev.clock(moment(ev, after)), end(ev), within_ms * ev.stretch)
+        yield claim.failed("It consumed nothing from some partition.", end(ev), proof=Proof.LIVENESS, wait=wait)
 
 
 _First = dict[tuple[str, int], tuple[int, Observation]]

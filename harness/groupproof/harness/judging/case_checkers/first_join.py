@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms
 from groupproof.harness.judging.checkers.frame_facts import error_of
-from groupproof.harness.model.case import Judge
+from groupproof.harness.model.case import checker
 from groupproof.harness.model.evidence import Evidence, NotOffered, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof
 from groupproof.protocol.trace import Observation
@@ -17,26 +17,23 @@ __all__ = ["keeps_pending_id", "waits_for_its_join"]
 _JOIN = Api.JOIN_GROUP
 
 
-def keeps_pending_id(client: str, *, requirement: str = "CLIENT-18") -> Judge:
+@checker
+def keeps_pending_id(ev: Evidence, client: str, *, requirement: str = "CLIENT-18") -> Iterator[Finding]:
     """Judge that a client comes back with each id it is handed by 79, whatever has changed meanwhile (librdkafka#5569).
 
     The coordinator waits for a pending id until its session ends, and lets nobody have a partition before. Older versions are handed none.
     """
     claim = Claim(requirement=requirement, expected="The client comes back with the member id that it was handed.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        handed = [obs for obs in ev.responses(_JOIN, client, before=ev.closing) if error_of(obs) == ErrorCode.MEMBER_ID_REQUIRED]
-        joins = ev.requests(_JOIN, client, before=ev.closing)
-        left = [obs for obs in handed if not any(join.member == obs.body.get("member_id") for join in joins)]
-        if not joins:
-            raise NotReached(f"{client} sent no JoinGroup")
-        if left:
-            proof = Proof.SAFETY if _has_moved_on(left[0], joins) else Proof.LIVENESS
-            yield claim.tolerated("It left an id behind that it was handed.", left[0], proof=proof)
-        else:
-            yield claim.ok("It did." if handed else "It was handed none.", joins[-1])
-
-    return judge
+    handed = [obs for obs in ev.responses(_JOIN, client, before=ev.closing) if error_of(obs) == ErrorCode.MEMBER_ID_REQUIRED]
+    joins = ev.requests(_JOIN, client, before=ev.closing)
+    left = [obs for obs in handed if not any(join.member == obs.body.get("member_id") for join in joins)]
+    if not joins:
+        raise NotReached(f"{client} sent no JoinGroup")
+    if left:
+        proof = Proof.SAFETY if _has_moved_on(left[0], joins) else Proof.LIVENESS
+        yield claim.tolerated("It left an id behind that it was handed.", left[0], proof=proof)
+    else:
+        yield claim.ok("It did." if handed else "It was handed none.", joins[-1])
 
 
 def _has_moved_on(handed: Observation, joins: Iterable[Observation]) -> bool:
@@ -44,34 +41,31 @@ def _has_moved_on(handed: Observation, joins: Iterable[Observation]) -> bool:
     return any(join.connection == handed.connection and join.seq > handed.seq for join in joins)
 
 
-def waits_for_its_join(client: str, *, after: str, requirement: str = "CLIENT-22") -> Judge:
+@checker
+def waits_for_its_join(ev: Evidence, client: str, *, after: str, requirement: str = "CLIENT-22") -> Iterator[Finding]:
     """Judge that a JoinGroup that is parked is waited for until its own rebalance timeout, longer than other requests.
 
     Kafka's AbstractCoordinator.sendJoinGroupRequest takes the rebalance timeout and five seconds for it (JOIN_GROUP_TIMEOUT_LAPSE). Where the
     shim does not set `request_timeout_ms`, a client that waits may only have a longer one.
     """
     claim = Claim(requirement=requirement, expected="The client waits for its JoinGroup until the rebalance timeout.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        parked = [join for join in ev.requests(_JOIN, client, before=ev.closing) if _is_open(ev, join, ev.at(after))]
-        if not parked:
-            raise NotReached(f"no JoinGroup of {client} was parked at {after}")
-        first = parked[0]
-        answer = next(iter(obs for obs in ev.responses(_JOIN, client, after, ev.closing) if not error_of(obs)), None)
-        again = ev.requests(_JOIN, client, first.seq, ev.closing if answer is None else answer.seq)
-        early = [join for join in again if elapsed_ms(first, join) < first.body.get("rebalance_timeout_ms", 0)]
-        if early and early[0].member == first.member and first.member:
-            # Early is judged strictly: what the machine loses makes nobody's timeout shorter.
-            yield claim.tolerated("It sent another JoinGroup before its rebalance timeout was over.", early[0])
-        elif early:
-            observed = "It gave its JoinGroup up before the rebalance timeout and joined anew, leaving a ghost behind."
-            yield claim.tolerated(observed, early[0])
-        elif any("request_timeout_ms" in (obs.body.get("ignored") or ()) for obs in ev.events("answer", client)):
-            raise NotOffered(f"the shim of {client} does not set request_timeout_ms")
-        else:
-            yield claim.ok("It does.", first)
-
-    return judge
+    parked = [join for join in ev.requests(_JOIN, client, before=ev.closing) if _is_open(ev, join, ev.at(after))]
+    if not parked:
+        raise NotReached(f"no JoinGroup of {client} was parked at {after}")
+    first = parked[0]
+    answer = next(iter(obs for obs in ev.responses(_JOIN, client, after, ev.closing) if not error_of(obs)), None)
+    again = ev.requests(_JOIN, client, first.seq, ev.closing if answer is None else answer.seq)
+    early = [join for join in again if elapsed_ms(first, join) < first.body.get("rebalance_timeout_ms", 0)]
+    if early and early[0].member == first.member and first.member:
+        # Early is judged strictly: what the machine loses makes nobody's timeout shorter.
+        yield claim.tolerated("It sent another JoinGroup before its rebalance timeout was over.", early[0])
+    elif early:
+        observed = "It gave its JoinGroup up before the rebalance timeout and joined anew, leaving a ghost behind."
+        yield claim.tolerated(observed, early[0])
+    elif any("request_timeout_ms" in (obs.body.get("ignored") or ()) for obs in ev.events("answer", client)):
+        raise NotOffered(f"the shim of {client} does not set request_timeout_ms")
+    else:
+        yield claim.ok("It does.", first)
 
 
 def _is_open(ev: Evidence, join: Observation, seq: int) -> bool:

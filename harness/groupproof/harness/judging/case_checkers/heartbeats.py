@@ -8,7 +8,7 @@ from typing import NoReturn
 from groupproof.harness.judging.case_checkers.findings import end
 from groupproof.harness.judging.case_checkers.trace_queries import moment, synced
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, tolerated_ms
-from groupproof.harness.model.case import Judge
+from groupproof.harness.model.case import checker
 from groupproof.harness.model.evidence import Evidence, NotOffered, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict, Wait
 from groupproof.protocol.trace import Observation
@@ -17,37 +17,34 @@ from groupproof.protocol.vocabulary import Api
 __all__ = ["heartbeats_go_on", "heartbeats_stop", "heartbeats_while_parked"]
 
 
+@checker
 def heartbeats_go_on(
-    client: str, *, after: str, before: str | None = None, requirement: str, absent: Verdict = Verdict.FAILED, unasked: str = ""
-) -> Judge:
+    ev: Evidence, client: str, *, after: str, before: str | None = None, requirement: str, absent: Verdict = Verdict.FAILED, unasked: str = ""
+) -> Iterator[Finding]:
     """Judge that between two instants the coordinator hears of `client` at least once in every session timeout, as its JoinGroup named it.
 
     What counts is what keeps a member alive: heartbeats and commits as they arrive, and a JoinGroup or SyncGroup for as long as it is parked.
     `absent` is the verdict on a silence; with `unasked`, the name of a capability, it is NON_STRICT for a client that does not declare that.
     """
     claim = Claim(requirement=requirement, expected="The coordinator hears of the client at least once in every session timeout.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        session_ms = ev.terms(client).session_ms
-        since, until = moment(ev, after), end(ev) if before is None else moment(ev, before)
-        left = next(iter(ev.requests(Api.LEAVE_GROUP, client, after, until.seq)), None)
-        until = left or until  # who has left owes no heartbeat
-        if elapsed_ms(since, until) < session_ms / 2:
-            if left is not None and (back := next(iter(synced(ev, client, left.seq, ev.closing)), None)) is not None:
-                # reactor-kafka closes its consumer on any error of poll, and the application subscribes anew.
-                yield claim.ok("It left the group before a heartbeat was due, and came back.", back)
-                return
-            _cannot_see(ev, client, "the window is shorter than half a session timeout")
-        quiet, at = _longest_silence(ev, client, since, until)
-        if quiet > tolerated_ms(session_ms):
-            gravity = Verdict.NON_STRICT if unasked and unasked not in ev.capabilities(client) else absent
-            silent = "It was silent for longer than its session timeout."
-            detail = f"{quiet:.0f} ms, with a session timeout of {session_ms:.0f} ms"
-            yield claim.found(gravity, silent, at, proof=Proof.LIVENESS, detail=detail, wait=_wait(ev, at, quiet, tolerated_ms(session_ms)))
-        else:
-            yield claim.ok("It did.", at)
-
-    return judge
+    session_ms = ev.terms(client).session_ms
+    since, until = moment(ev, after), end(ev) if before is None else moment(ev, before)
+    left = next(iter(ev.requests(Api.LEAVE_GROUP, client, after, until.seq)), None)
+    until = left or until  # who has left owes no heartbeat
+    if elapsed_ms(since, until) < session_ms / 2:
+        if left is not None and (back := next(iter(synced(ev, client, left.seq, ev.closing)), None)) is not None:
+            # reactor-kafka closes its consumer on any error of poll, and the application subscribes anew.
+            yield claim.ok("It left the group before a heartbeat was due, and came back.", back)
+            return
+        _cannot_see(ev, client, "the window is shorter than half a session timeout")
+    quiet, at = _longest_silence(ev, client, since, until)
+    if quiet > tolerated_ms(session_ms):
+        gravity = Verdict.NON_STRICT if unasked and unasked not in ev.capabilities(client) else absent
+        silent = "It was silent for longer than its session timeout."
+        detail = f"{quiet:.0f} ms, with a session timeout of {session_ms:.0f} ms"
+        yield claim.found(gravity, silent, at, proof=Proof.LIVENESS, detail=detail, wait=_wait(ev, at, quiet, tolerated_ms(session_ms)))
+    else:
+        yield claim.ok("It did.", at)
 
 
 def _cannot_see(ev: Evidence, client: str, why: str) -> NoReturn:
@@ -86,34 +83,28 @@ def _signs(ev: Evidence, client: str, until: Observation) -> Iterator[tuple[floa
         yield request.at_ms, until.at_ms if answer is None else answer.at_ms, request
 
 
-def heartbeats_while_parked(client: str, *, hold: str, requirement: str, at_least_ms: float) -> Judge:
+@checker
+def heartbeats_while_parked(ev: Evidence, client: str, *, hold: str, requirement: str, at_least_ms: float) -> Iterator[Finding]:
     """Judge that heartbeats come while the answer to SyncGroup is held back by fault `hold`.
 
     None is INFORMATIONAL: brokers keep a member alive whose SyncGroup is parked, so that it costs nobody (KAFKA-10134 made the Java client send them).
     """
     claim = Claim(requirement=requirement, expected="The client heartbeats while its SyncGroup waits for an answer.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        held = moment(ev, hold)
-        freed = ev.receipts(hold, "released") or ev.receipts(hold, "healed")
-        until = freed[0] if freed else end(ev)
-        if elapsed_ms(held, until) < max(at_least_ms, 3 * ev.terms(client).heartbeat_ms):
-            _cannot_see(ev, client, "the SyncGroup was not held for long enough")
-        beats = ev.requests(Api.HEARTBEAT, client, held.seq, until.seq)
-        yield claim.ok("It did.", beats[0]) if beats else claim.found(Verdict.INFORMATIONAL, "None came.", held, proof=Proof.LIVENESS)
-
-    return judge
+    held = moment(ev, hold)
+    freed = ev.receipts(hold, "released") or ev.receipts(hold, "healed")
+    until = freed[0] if freed else end(ev)
+    if elapsed_ms(held, until) < max(at_least_ms, 3 * ev.terms(client).heartbeat_ms):
+        _cannot_see(ev, client, "the SyncGroup was not held for long enough")
+    beats = ev.requests(Api.HEARTBEAT, client, held.seq, until.seq)
+    yield claim.ok("It did.", beats[0]) if beats else claim.found(Verdict.INFORMATIONAL, "None came.", held, proof=Proof.LIVENESS)
 
 
-def heartbeats_stop(client: str, *, after: str, requirement: str, within_ms: float, until: str | None = None) -> Judge:
+@checker
+def heartbeats_stop(ev: Evidence, client: str, *, after: str, requirement: str, within_ms: float, until: str | None = None) -> Iterator[Finding]:
     """Judge that no heartbeat comes later than `within_ms` after an instant, until another: the client must no longer hold its place."""
     claim = Claim(requirement=requirement, expected="The client stops heartbeating.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        since, last = moment(ev, after), end(ev) if until is None else moment(ev, until)
-        if elapsed_ms(since, last) < tolerated_ms(within_ms):
-            raise NotReached("the run ended before the client had to be silent")
-        beats = [beat for beat in ev.requests(Api.HEARTBEAT, client, after, last.seq) if elapsed_ms(since, beat) > tolerated_ms(within_ms)]
-        yield claim.failed("It went on.", beats[0], proof=Proof.TIMING) if beats else claim.ok("It did.")
-
-    return judge
+    since, last = moment(ev, after), end(ev) if until is None else moment(ev, until)
+    if elapsed_ms(since, last) < tolerated_ms(within_ms):
+        raise NotReached("the run ended before the client had to be silent")
+    beats = [beat for beat in ev.requests(Api.HEARTBEAT, client, after, last.seq) if elapsed_ms(since, beat) > tolerated_ms(within_ms)]
+    yield claim.failed("It went on.", beats[0], proof=Proof.TIMING) if beats else claim.ok("It did.")

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from groupproof.harness.judging.case_checkers.trace_queries import accepted, origin, synced
 from groupproof.harness.judging.checkers.claim import Claim
 from groupproof.harness.judging.checkers.frame_facts import MembershipGrant, assignments_of, knew, members_of, partitions_of, subscriptions_of
-from groupproof.harness.model.case import Judge
+from groupproof.harness.model.case import checker
 from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof
 from groupproof.protocol.trace import Observation, Partitions
@@ -49,123 +49,108 @@ def _forgotten(sync: Observation, join: MembershipGrant, topics: Mapping[str, in
     return () if join.protocol in COOPERATIVE else tuple(sorted(due - assigned))
 
 
-def assigns_everything(client: str, topics: Mapping[str, int], *, requirement: str = "ASSIGN-09", after: str | None = None) -> Judge:
+@checker
+def assigns_everything(
+    ev: Evidence, client: str, topics: Mapping[str, int], *, requirement: str = "ASSIGN-09", after: str | None = None
+) -> Iterator[Finding]:
     """Judge the newest assignment of `client` as leader: every partition of `topics` that somebody wants is given to somebody."""
     claim = Claim(requirement=requirement, expected="The leader assigns every partition of every subscribed topic.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        sync, join = _led(ev, client, after)[-1]
-        missing = _forgotten(sync, join, topics)
-        if missing:
-            never = "The leader left partitions of a subscribed topic to nobody."
-            yield claim.failed(never, sync, detail=str(missing), proof=Proof.LIVENESS)
-        else:
-            yield claim.ok("Every partition was assigned.", sync)
-
-    return judge
+    sync, join = _led(ev, client, after)[-1]
+    missing = _forgotten(sync, join, topics)
+    if missing:
+        never = "The leader left partitions of a subscribed topic to nobody."
+        yield claim.failed(never, sync, detail=str(missing), proof=Proof.LIVENESS)
+    else:
+        yield claim.ok("Every partition was assigned.", sync)
 
 
-def assigns_at_once(client: str, topics: Mapping[str, int], *, after: str, requirement: str = "ASSIGN-10") -> Judge:
+@checker
+def assigns_at_once(ev: Evidence, client: str, topics: Mapping[str, int], *, after: str, requirement: str = "ASSIGN-10") -> Iterator[Finding]:
     """Judge that `client` needs no second generation for it: a leader that meets a new topic asks for its metadata before it assigns,
     or everyone has to join once more when the metadata has come."""
     claim = Claim(requirement=requirement, expected="The leader assigns every partition in the generation in which its member joined.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        sync, join = _led(ev, client, after)[0]
-        missing = _forgotten(sync, join, topics)
-        another = "The leader left partitions to nobody until another rebalance."
-        yield claim.tolerated(another, sync, detail=str(missing)) if missing else claim.ok("It did.", sync)
-
-    return judge
+    sync, join = _led(ev, client, after)[0]
+    missing = _forgotten(sync, join, topics)
+    another = "The leader left partitions to nobody until another rebalance."
+    yield claim.tolerated(another, sync, detail=str(missing)) if missing else claim.ok("It did.", sync)
 
 
-def assigns_everyone(client: str, members: int, *, requirement: str = "CLIENT-12", after: str | None = None) -> Judge:
+@checker
+def assigns_everyone(ev: Evidence, client: str, members: int, *, requirement: str = "CLIENT-12", after: str | None = None) -> Iterator[Finding]:
     """Judge that the newest SyncGroup of `client` as leader has an entry for each of `members` members."""
     claim = Claim(requirement=requirement, expected="The leader's SyncGroup has an assignment for every member, also an empty one.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        sync, join = _led(ev, client, after)[-1]
-        listed = members_of(join.answer)
-        if len(listed) < members:
-            raise NotReached("the group never had all its members in one generation")
-        if listed - set(assignments_of(sync)):
-            yield claim.tolerated("The leader left a member out of its SyncGroup.", sync)
-        else:
-            yield claim.ok("Every member had its entry.", sync)
-
-    return judge
+    sync, join = _led(ev, client, after)[-1]
+    listed = members_of(join.answer)
+    if len(listed) < members:
+        raise NotReached("the group never had all its members in one generation")
+    if listed - set(assignments_of(sync)):
+        yield claim.tolerated("The leader left a member out of its SyncGroup.", sync)
+    else:
+        yield claim.ok("Every member had its entry.", sync)
 
 
-def assigns_exactly(client: str, expected: Mapping[str, Partitions], *, assignor: str = "range", requirement: str, after: str | None = None) -> Judge:
+@checker
+def assigns_exactly(
+    ev: Evidence, client: str, expected: Mapping[str, Partitions], *, assignor: str = "range", requirement: str, after: str | None = None
+) -> Iterator[Finding]:
     """Judge the newest assignment of `client` as leader against what the assignor gives; `expected` is by client id.
 
     One leader decides for all, so another complete assignment is safe: it is NON_STRICT. A group that agreed on another assignor says nothing of this one.
     """
     claim = Claim(requirement=requirement, expected="The leader assigns what the assignor agreed upon assigns.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        sync, join = _led(ev, client, after)[-1]
-        if join.protocol != assignor:
-            return
-        names = {obs.member: obs.client for obs in ev.responses(Api.JOIN_GROUP) if obs.member}
-        got = {names.get(member, member): sorted(partitions) for member, partitions in assignments_of(sync).items()}
-        wanted = {name: sorted(partitions) for name, partitions in expected.items()}
-        if got == wanted:
-            yield claim.ok("The assignment is the assignor's.", sync)
-        else:
-            yield claim.tolerated("The assignment is another than the assignor's.", sync, detail=str(got))
-
-    return judge
+    sync, join = _led(ev, client, after)[-1]
+    if join.protocol != assignor:
+        return
+    names = {obs.member: obs.client for obs in ev.responses(Api.JOIN_GROUP) if obs.member}
+    got = {names.get(member, member): sorted(partitions) for member, partitions in assignments_of(sync).items()}
+    wanted = {name: sorted(partitions) for name, partitions in expected.items()}
+    if got == wanted:
+        yield claim.ok("The assignment is the assignor's.", sync)
+    else:
+        yield claim.tolerated("The assignment is another than the assignor's.", sync, detail=str(got))
 
 
-def follower_assigns_nothing(client: str, *, requirement: str = "CLIENT-12", after: str | None = None) -> Judge:
+@checker
+def follower_assigns_nothing(ev: Evidence, client: str, *, requirement: str = "CLIENT-12", after: str | None = None) -> Iterator[Finding]:
     """Judge that `client` synced as a follower, without assignments."""
     claim = Claim(requirement=requirement, expected="As a follower the client sends SyncGroup without assignments.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        for sync in ev.requests(Api.SYNC_GROUP, client, after, ev.closing):
-            join = origin(ev, client, sync)
-            if join is not None and not join.is_leader:
-                carried = bool(sync.body.get("assignments"))
-                yield claim.tolerated("It sent assignments.", sync) if carried else claim.ok("It sent none.", sync)
-                return
-        raise NotReached(f"{client} was never a follower")
-
-    return judge
+    for sync in ev.requests(Api.SYNC_GROUP, client, after, ev.closing):
+        join = origin(ev, client, sync)
+        if join is not None and not join.is_leader:
+            carried = bool(sync.body.get("assignments"))
+            yield claim.tolerated("It sent assignments.", sync) if carried else claim.ok("It sent none.", sync)
+            return
+    raise NotReached(f"{client} was never a follower")
 
 
-def holds_partitions(client: str, count: int, *, requirement: str, after: str | None = None, whom: str = "The client") -> Judge:
+@checker
+def holds_partitions(
+    ev: Evidence, client: str, count: int, *, requirement: str, after: str | None = None, whom: str = "The client"
+) -> Iterator[Finding]:
     """Judge that the newest assignment put in `client`'s hands has `count` partitions. `whom`: a member that is none of the subject's is called so."""
     claim = Claim(requirement=requirement, expected=f"{whom} is assigned {count} partitions in the end.")
     failed = f"{'It' if whom == 'The client' else whom} was assigned another number of partitions."
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        answers = synced(ev, client, after, ev.closing)
-        if not answers:
-            raise NotReached(f"{client} was assigned nothing")
-        if len(answers[-1].partitions) == count:
-            yield claim.ok("It was.", answers[-1])
-        else:
-            yield claim.failed(failed, answers[-1], detail=str(answers[-1].partitions))
-
-    return judge
+    answers = synced(ev, client, after, ev.closing)
+    if not answers:
+        raise NotReached(f"{client} was assigned nothing")
+    if len(answers[-1].partitions) == count:
+        yield claim.ok("It was.", answers[-1])
+    else:
+        yield claim.failed(failed, answers[-1], detail=str(answers[-1].partitions))
 
 
-def takes_what_it_was_given(client: str, *, requirement: str = "CLIENT-30") -> Judge:
+@checker
+def takes_what_it_was_given(ev: Evidence, client: str, *, requirement: str = "CLIENT-30") -> Iterator[Finding]:
     """Judge that the newest assignment the application is told of holds no partition but those of the SyncGroup answer it comes from."""
     claim = Claim(requirement=requirement, expected="The application is told of the partitions that the client was assigned, and of no other.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        observations = ev.events("partitions_assigned", client, before=ev.closing)
-        if not observations:
-            raise NotReached(f"the application of {client} was told of no assignment")
-        answers = [answer for answer in synced(ev, client, before=ev.closing) if knew(answer, observations[-1])]
-        others = "It was told of others."
-        foreign = partitions_of(observations[-1]) - {partition for answer in answers[-1:] for partition in answer.partitions}
-        yield (
-            claim.failed(others, observations[-1], detail=str(sorted(foreign)), proof=Proof.LIVENESS)
-            if foreign
-            else claim.ok("It was.", observations[-1])
-        )
-
-    return judge
+    observations = ev.events("partitions_assigned", client, before=ev.closing)
+    if not observations:
+        raise NotReached(f"the application of {client} was told of no assignment")
+    answers = [answer for answer in synced(ev, client, before=ev.closing) if knew(answer, observations[-1])]
+    others = "It was told of others."
+    foreign = partitions_of(observations[-1]) - {partition for answer in answers[-1:] for partition in answer.partitions}
+    yield (
+        claim.failed(others, observations[-1], detail=str(sorted(foreign)), proof=Proof.LIVENESS)
+        if foreign
+        else claim.ok("It was.", observations[-1])
+    )

@@ -12,7 +12,7 @@ from groupproof.harness.judging.case_checkers.trace_queries import accepted, mem
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, tolerated_ms, waited
 from groupproof.harness.judging.checkers.classic.generation_assignment import partitions_moved_from_owners
 from groupproof.harness.judging.checkers.frame_facts import MembershipGrant, assignments_of
-from groupproof.harness.model.case import Judge
+from groupproof.harness.model.case import Judge, checker
 from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof
 from groupproof.protocol.trace import Observation
@@ -52,30 +52,27 @@ def _syncs(ev: Evidence, client: str, after: str | None) -> Iterator[tuple[Obser
             yield sync, join
 
 
-def syncs_as_leader(client: str, *, members: int, after: str | None = None, requirement: str = "CLIENT-36") -> Judge:
+@checker
+def syncs_as_leader(ev: Evidence, client: str, *, members: int, after: str | None = None, requirement: str = "CLIENT-36") -> Iterator[Finding]:
     """Judge that a client which leads `members` members or more sends SyncGroup for them: until it does, the whole group has no partition.
 
     A leader that cannot read the subscription of a peer joins again and again, or waits (sarama up to 1.38.1), or leaves the group and lets another lead
     (segmentio/kafka-go#1128).
     """
     claim = Claim(requirement=requirement, expected="The leader sends SyncGroup for the generation that it leads.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        led = _led(ev, client, members, after)
-        syncs = {join.answer.seq: sync for sync, join in _syncs(ev, client, after)}
-        synced = next((syncs[assignment.answer.seq] for assignment in reversed(led) if assignment.answer.seq in syncs), None)
-        if synced is not None:
-            yield claim.ok("It does.", synced)
-        elif len(led) < REPEATS and (left := _left_instead(ev, client, led[-1])) is not None:
-            yield claim.tolerated("The leader left the group instead of syncing, which costs the group another rebalance.", left)
-        elif len(led) >= REPEATS or elapsed_ms(led[-1].answer, end(ev)) > tolerated_ms(SYNC_MS * ev.stretch):
-            detail = f"it was told {len(led)} times that it leads"
-            wait = None if len(led) >= REPEATS else waited(led[-1].answer, end(ev), SYNC_MS * ev.stretch)
-            yield claim.failed("The leader never sent its SyncGroup.", led[-1].answer, proof=Proof.LIVENESS, detail=detail, wait=wait)
-        else:
-            raise NotReached(f"the run ended before {client} had to send SyncGroup as leader")
-
-    return judge
+    led = _led(ev, client, members, after)
+    syncs = {join.answer.seq: sync for sync, join in _syncs(ev, client, after)}
+    synced = next((syncs[assignment.answer.seq] for assignment in reversed(led) if assignment.answer.seq in syncs), None)
+    if synced is not None:
+        yield claim.ok("It does.", synced)
+    elif len(led) < REPEATS and (left := _left_instead(ev, client, led[-1])) is not None:
+        yield claim.tolerated("The leader left the group instead of syncing, which costs the group another rebalance.", left)
+    elif len(led) >= REPEATS or elapsed_ms(led[-1].answer, end(ev)) > tolerated_ms(SYNC_MS * ev.stretch):
+        detail = f"it was told {len(led)} times that it leads"
+        wait = None if len(led) >= REPEATS else waited(led[-1].answer, end(ev), SYNC_MS * ev.stretch)
+        yield claim.failed("The leader never sent its SyncGroup.", led[-1].answer, proof=Proof.LIVENESS, detail=detail, wait=wait)
+    else:
+        raise NotReached(f"the run ended before {client} had to send SyncGroup as leader")
 
 
 def _left_instead(ev: Evidence, client: str, led: MembershipGrant) -> Observation | None:
@@ -97,50 +94,46 @@ def or_left(client: str, members: int, judge: Judge, *, after: str | None = None
     return judged
 
 
-def leaves_nobody_out(client: str, *, members: int, partitions: int, after: str | None = None, requirement: str = "CLIENT-12") -> Judge:
+@checker
+def leaves_nobody_out(
+    ev: Evidence, client: str, *, members: int, partitions: int, after: str | None = None, requirement: str = "CLIENT-12"
+) -> Iterator[Finding]:
     """Judge that the last assignment of `client` as leader has an entry for each member, where there are `partitions` enough for all.
 
     A member that gets nothing for as long as the generation lasts makes no progress. What the next rebalance mended costs it that time alone.
     """
     claim = Claim(requirement=requirement, expected="The leader gives each member its assignment.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        _led(ev, client, members, after)
-        assigned = [(sync, join) for sync, join in _syncs(ev, client, after) if accepted(ev, sync) and len(_listed(join)) >= members]
-        if not assigned:
-            raise NotReached(f"no assignment of {client} for {members} members was accepted")
-        forgotten = [(sync, missing) for sync, join in assigned if (missing := _listed(join) - set(assignments_of(sync)))]
-        last = assigned[-1][0]
-        if not forgotten:
-            yield claim.ok("It does.", last)
-        elif forgotten[-1][0] is last and partitions >= members and elapsed_ms(last, end(ev)) >= FOR_GOOD_MS:
-            yield claim.failed("The leader left a member out for good.", last, proof=Proof.LIVENESS, detail=str(sorted(forgotten[-1][1])))
-        else:
-            yield claim.tolerated("The leader left a member out of an assignment.", forgotten[-1][0], detail=str(sorted(forgotten[-1][1])))
-
-    return judge
+    _led(ev, client, members, after)
+    assigned = [(sync, join) for sync, join in _syncs(ev, client, after) if accepted(ev, sync) and len(_listed(join)) >= members]
+    if not assigned:
+        raise NotReached(f"no assignment of {client} for {members} members was accepted")
+    forgotten = [(sync, missing) for sync, join in assigned if (missing := _listed(join) - set(assignments_of(sync)))]
+    last = assigned[-1][0]
+    if not forgotten:
+        yield claim.ok("It does.", last)
+    elif forgotten[-1][0] is last and partitions >= members and elapsed_ms(last, end(ev)) >= FOR_GOOD_MS:
+        yield claim.failed("The leader left a member out for good.", last, proof=Proof.LIVENESS, detail=str(sorted(forgotten[-1][1])))
+    else:
+        yield claim.tolerated("The leader left a member out of an assignment.", forgotten[-1][0], detail=str(sorted(forgotten[-1][1])))
 
 
 def _listed(join: MembershipGrant) -> set[str]:
     return {member["member_id"] for member in join.answer.body.get("members") or ()}
 
 
-def hands_over_in_two_steps(client: str, *, requirement: str = "ASSIGN-09") -> Judge:
+@checker
+def hands_over_in_two_steps(ev: Evidence, client: str, *, requirement: str = "ASSIGN-09") -> Iterator[Finding]:
     """Judge that `client`, as leader of a cooperative group, gives no member what another still owns: its owner hands it back first (KIP-429).
 
     A claim of an older generation, or one that two members make, binds nobody (KIP-792, AbstractStickyAssignor).
     """
     claim = Claim(requirement=requirement, expected="A partition goes to its next owner only after its owner has handed it back.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        syncs = [(sync, join) for sync, join in _syncs(ev, client, None) if join.protocol in COOPERATIVE and accepted(ev, sync)]
-        moved = [(sync, partitions) for sync, join in syncs if (partitions := partitions_moved_from_owners(sync, join))]
-        if moved:
-            sync, partitions = moved[0]
-            yield claim.failed("The leader gave a partition away that its owner still held.", sync, detail=str(partitions))
-        elif any(len(_listed(join)) > 1 for _, join in syncs):
-            yield claim.ok("It does.", syncs[-1][0])
-        else:
-            raise NotReached(f"{client} never led a cooperative group of two")
-
-    return judge
+    syncs = [(sync, join) for sync, join in _syncs(ev, client, None) if join.protocol in COOPERATIVE and accepted(ev, sync)]
+    moved = [(sync, partitions) for sync, join in syncs if (partitions := partitions_moved_from_owners(sync, join))]
+    if moved:
+        sync, partitions = moved[0]
+        yield claim.failed("The leader gave a partition away that its owner still held.", sync, detail=str(partitions))
+    elif any(len(_listed(join)) > 1 for _, join in syncs):
+        yield claim.ok("It does.", syncs[-1][0])
+    else:
+        raise NotReached(f"{client} never led a cooperative group of two")

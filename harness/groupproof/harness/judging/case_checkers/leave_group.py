@@ -9,7 +9,7 @@ from groupproof.harness.judging.case_checkers.findings import TimedJudge, end, o
 from groupproof.harness.judging.case_checkers.trace_queries import accepted, moment, newest
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, tolerated_ms, waited
 from groupproof.harness.judging.crashes import has_crashed_closing, how_it_ended
-from groupproof.harness.model.case import Judge
+from groupproof.harness.model.case import Judge, checker
 from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.trace import Observation
@@ -53,131 +53,112 @@ def _is_forgotten(ev: Evidence, client: str, after: str, closed: Observation) ->
     return any(obs.error == ErrorCode.UNKNOWN_MEMBER_ID and obs.fault is None for obs in answers)
 
 
-def gives_its_place_up(client: str, *, after: str, within_ms: float, requirement: str = "CLIENT-52") -> Judge:
+@checker
+def gives_its_place_up(ev: Evidence, client: str, *, after: str, within_ms: float, requirement: str = "CLIENT-52") -> Iterator[Finding]:
     """Judge that a member whose application polls no more leaves. To fall silent only is NON_STRICT, for the others wait for its session;
     to go on heartbeating is FAILED: nobody reads its partitions."""
     claim = Claim(requirement=requirement, expected="The client leaves the group when its application polls no more.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        since, limit = moment(ev, after), tolerated_ms(within_ms)
-        left = next(iter(ev.requests(Api.LEAVE_GROUP, client, after, ev.closing)), None)
-        beats = [beat for beat in ev.requests(Api.HEARTBEAT, client, after, ev.closing) if elapsed_ms(since, beat) > limit]
-        if left is not None and elapsed_ms(since, left) <= limit:
-            yield claim.ok("It did.", left)
-        elif left is not None:
-            yield claim.tolerated("It left late.", left, proof=Proof.TIMING)
-        elif elapsed_ms(since, end(ev)) <= limit:
-            raise NotReached("the run ended before the client had to leave")
-        elif beats:
-            yield claim.failed("It went on heartbeating.", beats[0], proof=Proof.LIVENESS, wait=waited(since, end(ev), limit))
-        else:
-            yield claim.tolerated("It fell silent without a LeaveGroup.", since, proof=Proof.LIVENESS, wait=waited(since, end(ev), limit))
-
-    return judge
+    since, limit = moment(ev, after), tolerated_ms(within_ms)
+    left = next(iter(ev.requests(Api.LEAVE_GROUP, client, after, ev.closing)), None)
+    beats = [beat for beat in ev.requests(Api.HEARTBEAT, client, after, ev.closing) if elapsed_ms(since, beat) > limit]
+    if left is not None and elapsed_ms(since, left) <= limit:
+        yield claim.ok("It did.", left)
+    elif left is not None:
+        yield claim.tolerated("It left late.", left, proof=Proof.TIMING)
+    elif elapsed_ms(since, end(ev)) <= limit:
+        raise NotReached("the run ended before the client had to leave")
+    elif beats:
+        yield claim.failed("It went on heartbeating.", beats[0], proof=Proof.LIVENESS, wait=waited(since, end(ev), limit))
+    else:
+        yield claim.tolerated("It fell silent without a LeaveGroup.", since, proof=Proof.LIVENESS, wait=waited(since, end(ev), limit))
 
 
-def leaves_once(client: str, *, after: str, requirement: str = "CLIENT-73", once: str = "CLIENT-71") -> Judge:
+@checker
+def leaves_once(ev: Evidence, client: str, *, after: str, requirement: str = "CLIENT-73", once: str = "CLIENT-71") -> Iterator[Finding]:
     """Judge that a close says goodbye, however that is answered; a second LeaveGroup harms nobody and is only reported."""
     claim = Claim(requirement=once, expected="The client leaves the group, once.")
     judge_leaves = leaves(client, after=after, requirement=requirement, whole=True)
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        yield from judge_leaves(ev)
-        sent = ev.requests(Api.LEAVE_GROUP, client, after)
-        again = [request for request in sent[1:] if request.member == sent[0].member]
-        if sent:
-            yield claim.found(Verdict.INFORMATIONAL, "It sent it again.", again[0]) if again else claim.ok("It did not send it again.")
-
-    return judge
+    yield from judge_leaves(ev)
+    sent = ev.requests(Api.LEAVE_GROUP, client, after)
+    again = [request for request in sent[1:] if request.member == sent[0].member]
+    if sent:
+        yield claim.found(Verdict.INFORMATIONAL, "It sent it again.", again[0]) if again else claim.ok("It did not send it again.")
 
 
-def sends_none(client: str, api: Api, *, after: str, requirement: str, gravity: Verdict, grace_ms: float = 0, whole: bool = False) -> Judge:
+@checker
+def sends_none(
+    ev: Evidence, client: str, api: Api, *, after: str, requirement: str, gravity: Verdict, grace_ms: float = 0, whole: bool = False
+) -> Iterator[Finding]:
     """Judge that no `api` comes later than `grace_ms` after an instant."""
     claim = Claim(requirement=requirement, expected=f"The client sends no {api.title}.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        since = moment(ev, after)
-        sent = [obs for obs in ev.requests(api, client, after, None if whole else ev.closing) if elapsed_ms(since, obs) > grace_ms]
-        yield claim.found(gravity, "It sent one.", sent[0]) if sent else claim.ok("It sent none.")
-
-    return judge
+    since = moment(ev, after)
+    sent = [obs for obs in ev.requests(api, client, after, None if whole else ev.closing) if elapsed_ms(since, obs) > grace_ms]
+    yield claim.found(gravity, "It sent one.", sent[0]) if sent else claim.ok("It sent none.")
 
 
-def leaves_others_alone(other: str, *, after: str, requirement: str) -> Judge:
+@checker
+def leaves_others_alone(ev: Evidence, other: str, *, after: str, requirement: str) -> Iterator[Finding]:
     """Judge that a member beside the client need not join again: what the client did made no rebalance. One that it made costs the others: NON_STRICT."""
     claim = Claim(requirement=requirement, expected="No other member has to join again.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        joined = next(iter(ev.requests(Api.JOIN_GROUP, other, after, ev.closing)), None)
-        yield claim.ok("None had to.") if joined is None else claim.tolerated("Another member had to join again.", joined)
-
-    return judge
+    joined = next(iter(ev.requests(Api.JOIN_GROUP, other, after, ev.closing)), None)
+    yield claim.ok("None had to.") if joined is None else claim.tolerated("Another member had to join again.", joined)
 
 
-def stays_in_time(client: str, *, after: str, interval_ms: float, requirement: str) -> Judge:
+@checker
+def stays_in_time(ev: Evidence, client: str, *, after: str, interval_ms: float, requirement: str) -> Iterator[Finding]:
     """Judge that a client whose application is busy from an instant on leaves or joins anew only when `interval_ms` are over.
 
     Where the application was in fact kept busy for longer, nothing is judged.
     """
     claim = Claim(requirement=requirement, expected="The client stays in the group while its application is busy in time.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        since = moment(ev, after)
-        moves = (obs for api in (Api.LEAVE_GROUP, Api.JOIN_GROUP) for obs in ev.requests(api, client, after, ev.closing))
-        first = min(moves, key=lambda obs: obs.seq, default=None)
-        if first is None:
-            yield claim.ok("It did.")
-        elif elapsed_ms(since, first) >= interval_ms - _TICK_MS:
-            raise NotReached(f"the application of {client} was kept busy for longer than {interval_ms:.0f} ms")
-        elif first.api == Api.LEAVE_GROUP.title:
-            yield claim.failed("It left.", first)
-        else:
-            yield claim.tolerated("It joined again.", first)
-
-    return judge
+    since = moment(ev, after)
+    moves = (obs for api in (Api.LEAVE_GROUP, Api.JOIN_GROUP) for obs in ev.requests(api, client, after, ev.closing))
+    first = min(moves, key=lambda obs: obs.seq, default=None)
+    if first is None:
+        yield claim.ok("It did.")
+    elif elapsed_ms(since, first) >= interval_ms - _TICK_MS:
+        raise NotReached(f"the application of {client} was kept busy for longer than {interval_ms:.0f} ms")
+    elif first.api == Api.LEAVE_GROUP.title:
+        yield claim.failed("It left.", first)
+    else:
+        yield claim.tolerated("It joined again.", first)
 
 
-def syncs_no_more(client: str, *, after: str, requirement: str = "CLIENT-20", unsubscribes: bool = False) -> Judge:
+@checker
+def syncs_no_more(ev: Evidence, client: str, *, after: str, requirement: str = "CLIENT-20", unsubscribes: bool = False) -> Iterator[Finding]:
     """Judge that a client whose JoinGroup is answered after it has left takes no part in that generation.
 
     A SyncGroup that the coordinator refuses, since it has heard the goodbye, harms nobody: NON_STRICT. One that `unsubscribes` may send its LeaveGroup
     after the call has returned; where none comes before the run closes it, it has not left at all, and the answer to `unsubscribe` is what it said.
     """
     claim = Claim(requirement=requirement, expected="Once it has left, the client sends no SyncGroup for a JoinGroup that is answered late.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        until = ev.closing if unsubscribes else None
-        left = next(iter(ev.requests(Api.LEAVE_GROUP, client, after, until)), None)
-        lines = ev.events("answer" if unsubscribes else "shutdown_complete", client, after, until)
-        gone = left or next((obs for obs in lines if obs.body.get("ok", True)), None)
-        if gone is None:
-            raise NotReached(f"{client} neither left nor closed")
-        late = [sync for sync in ev.requests(Api.SYNC_GROUP, client, gone.seq, until) if left is None or sync.member == left.member]
-        accepted_syncs = [sync for sync in late if accepted(ev, sync)]
-        believed = "unsubscribe" if unsubscribes and left is None else ""
-        if accepted_syncs:
-            yield replace(claim.failed("It sent one and was given partitions.", accepted_syncs[0]), command=believed)
-        elif late:
-            yield replace(claim.tolerated("It sent one, which was refused.", late[0]), command=believed)
-        else:
-            yield claim.ok("It sent none.", gone)
-
-    return judge
+    until = ev.closing if unsubscribes else None
+    left = next(iter(ev.requests(Api.LEAVE_GROUP, client, after, until)), None)
+    lines = ev.events("answer" if unsubscribes else "shutdown_complete", client, after, until)
+    gone = left or next((obs for obs in lines if obs.body.get("ok", True)), None)
+    if gone is None:
+        raise NotReached(f"{client} neither left nor closed")
+    late = [sync for sync in ev.requests(Api.SYNC_GROUP, client, gone.seq, until) if left is None or sync.member == left.member]
+    accepted_syncs = [sync for sync in late if accepted(ev, sync)]
+    believed = "unsubscribe" if unsubscribes and left is None else ""
+    if accepted_syncs:
+        yield replace(claim.failed("It sent one and was given partitions.", accepted_syncs[0]), command=believed)
+    elif late:
+        yield replace(claim.tolerated("It sent one, which was refused.", late[0]), command=believed)
+    else:
+        yield claim.ok("It sent none.", gone)
 
 
-def closes(client: str, *, after: str, requirement: str = "CLIENT-71", within_ms: float = CLOSE_MS) -> Judge:
+@checker
+def closes(ev: Evidence, client: str, *, after: str, requirement: str = "CLIENT-71", within_ms: float = CLOSE_MS) -> Iterator[Finding]:
     """Report whether the application gets its thread back from `close`; one that hangs counts in the goodbye."""
     claim = Claim(requirement=requirement, expected="Closing ends.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        done = next(iter(ev.events("shutdown_complete", client, after)), None)
-        crashed = next((obs for obs in ev.select("event", None, client, after) if obs.who == "kit" and obs.body.get("name") == "exit"), None)
-        if done is None and crashed is not None and has_crashed_closing(crashed):
-            yield claim.found(Verdict.INFORMATIONAL, "It crashed while closing.", crashed, detail=how_it_ended(crashed))
-            return
-        never, late = "It did not end.", "It ended late."
-        since = moment(ev, after)
-        slow = overdue(ev, claim, done, since=since, within_ms=within_ms, never=never, late=late, gravity=Verdict.INFORMATIONAL, whole=True)
-        yield slow or claim.ok("It did.", done)
-
-    return judge
+    done = next(iter(ev.events("shutdown_complete", client, after)), None)
+    crashed = next((obs for obs in ev.select("event", None, client, after) if obs.who == "kit" and obs.body.get("name") == "exit"), None)
+    if done is None and crashed is not None and has_crashed_closing(crashed):
+        yield claim.found(Verdict.INFORMATIONAL, "It crashed while closing.", crashed, detail=how_it_ended(crashed))
+        return
+    never, late = "It did not end.", "It ended late."
+    since = moment(ev, after)
+    slow = overdue(ev, claim, done, since=since, within_ms=within_ms, never=never, late=late, gravity=Verdict.INFORMATIONAL, whole=True)
+    yield slow or claim.ok("It did.", done)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from groupproof.harness.judging.case_checkers.fields import truncation_of
 from groupproof.harness.judging.checkers.claim import Claim
 from groupproof.harness.judging.checkers.frame_facts import subscription_of
-from groupproof.harness.model.case import Judge
+from groupproof.harness.model.case import checker
 from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.verdicts import Finding
 from groupproof.protocol.vocabulary import Api
@@ -15,28 +15,25 @@ from groupproof.protocol.vocabulary import Api
 __all__ = ["assigns_nothing"]
 
 
-def assigns_nothing(client: str, *, after: str, requirement: str = "CGG-29") -> Judge:
+@checker
+def assigns_nothing(ev: Evidence, client: str, *, after: str, requirement: str = "CGG-29") -> Iterator[Finding]:
     """Judge that a client whose JoinGroup answer names no leader syncs, and sends no assignment: the coordinator has assigned already.
 
     Who is let in nowhere because its subscription can't be read has failed by that.
     """
     claim = Claim(requirement=requirement, expected="The client sends a SyncGroup without assignments.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        led = [obs for obs in ev.responses(Api.JOIN_GROUP, client, after, ev.closing) if not obs.error and not obs.body.get("leader")]
-        if not led and (unreadable := _unreadable(ev, client, after)) is not None:
-            yield unreadable
-            return
-        if not led:
-            raise NotReached(f"{client} was let into no group of both protocols after {after}")
-        syncs = ev.requests(Api.SYNC_GROUP, client, led[0].seq, ev.closing)
-        wrong = next((obs for obs in syncs if obs.body.get("assignments")), None)
-        if not syncs:
-            yield claim.failed("It sent no SyncGroup.", led[0])
-        else:
-            yield claim.ok("It did.", syncs[0]) if wrong is None else claim.failed("It assigned.", wrong)
-
-    return judge
+    led = [obs for obs in ev.responses(Api.JOIN_GROUP, client, after, ev.closing) if not obs.error and not obs.body.get("leader")]
+    if not led and (unreadable := _unreadable(ev, client, after)) is not None:
+        yield unreadable
+        return
+    if not led:
+        raise NotReached(f"{client} was let into no group of both protocols after {after}")
+    syncs = ev.requests(Api.SYNC_GROUP, client, led[0].seq, ev.closing)
+    wrong = next((obs for obs in syncs if obs.body.get("assignments")), None)
+    if not syncs:
+        yield claim.failed("It sent no SyncGroup.", led[0])
+    else:
+        yield claim.ok("It did.", syncs[0]) if wrong is None else claim.failed("It assigned.", wrong)
 
 
 def _unreadable(ev: Evidence, client: str, after: str) -> Finding | None:

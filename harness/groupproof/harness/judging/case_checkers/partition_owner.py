@@ -14,7 +14,7 @@ from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms
 from groupproof.harness.judging.checkers.frame_facts import partitions_of, subscription_of
 from groupproof.harness.judging.checkers.tracking.group_tracker import GroupTracker
 from groupproof.harness.judging.checkers.tracking.ownership_tracker import Holding, OwnershipTracker
-from groupproof.harness.model.case import Judge
+from groupproof.harness.model.case import checker
 from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.trace import Observation
@@ -39,36 +39,33 @@ def _late_ms(ev: Evidence, client: str) -> float:
     return group.late_ms(client)
 
 
-def revokes_before_joining(client: str, *, after: str, requirement: str = "CLIENT-62") -> Judge:
+@checker
+def revokes_before_joining(ev: Evidence, client: str, *, after: str, requirement: str = "CLIENT-62") -> Iterator[Finding]:
     """Judge that an eager member hands back its partitions before it joins again: else another may get them while it still works.
 
     The callback's line may lag behind the frame; a member of a cooperative protocol is not judged. A client without callbacks of a rebalance (no
     `on-revoked`) may have nothing to tell before its next assignment (kafkajs after UNKNOWN_MEMBER_ID): it is judged by what it reads meanwhile.
     """
     claim = Claim(requirement=requirement, expected="The client gives up its partitions before it joins again.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        joins = ev.requests(Api.JOIN_GROUP, client, after, ev.closing)
-        if not joins:
-            raise NotReached(f"{client} did not join again")
-        held = [holding for holding in holdings(ev) if holding.client == client and holding.since.seq < joins[0].seq]
-        late_ms = _late_ms(ev, client)
-        still = [holding for holding in held if holding.until is None or elapsed_ms(joins[0], holding.until) > late_ms]
-        if not held:
-            raise NotReached(f"{client} held nothing")
-        declared = ev.capabilities(client)
-        if still and declared and "on-revoked" not in declared and not _reads(ev, client, joins[0]):
-            yield claim.ok("Its application was told later, and was given nothing in between.", joins[0])
-        elif still:
-            # A client that reads on has them; of one that does not, a line is missing, be it the client's doing or its shim's.
-            reads = _reads(ev, client, joins[0])
-            sentence = "It joined again with its partitions still in hand." if reads else "It joined again, and no partitions_revoked came first."
-            finding = claim.failed(sentence, joins[0], detail=str(sorted(holding.partition for holding in still)), proof=Proof.LIVENESS)
-            yield replace(finding, line="partitions_revoked")
-        else:
-            yield claim.ok("It gave them up first.", joins[0])
-
-    return judge
+    joins = ev.requests(Api.JOIN_GROUP, client, after, ev.closing)
+    if not joins:
+        raise NotReached(f"{client} did not join again")
+    held = [holding for holding in holdings(ev) if holding.client == client and holding.since.seq < joins[0].seq]
+    late_ms = _late_ms(ev, client)
+    still = [holding for holding in held if holding.until is None or elapsed_ms(joins[0], holding.until) > late_ms]
+    if not held:
+        raise NotReached(f"{client} held nothing")
+    declared = ev.capabilities(client)
+    if still and declared and "on-revoked" not in declared and not _reads(ev, client, joins[0]):
+        yield claim.ok("Its application was told later, and was given nothing in between.", joins[0])
+    elif still:
+        # A client that reads on has them; of one that does not, a line is missing, be it the client's doing or its shim's.
+        reads = _reads(ev, client, joins[0])
+        sentence = "It joined again with its partitions still in hand." if reads else "It joined again, and no partitions_revoked came first."
+        finding = claim.failed(sentence, joins[0], detail=str(sorted(holding.partition for holding in still)), proof=Proof.LIVENESS)
+        yield replace(finding, line="partitions_revoked")
+    else:
+        yield claim.ok("It gave them up first.", joins[0])
 
 
 def _reads(ev: Evidence, client: str, since: Observation) -> bool:
@@ -78,26 +75,25 @@ def _reads(ev: Evidence, client: str, since: Observation) -> bool:
     return bool(ev.requests(Api.FETCH, client, since.seq, until) or ev.events("records_consumed", client, since.seq, until))
 
 
-def tells_no_revocation(client: str, *, after: str, before: str | None = None, requirement: str, gravely: bool = False) -> Judge:
+@checker
+def tells_no_revocation(
+    ev: Evidence, client: str, *, after: str, before: str | None = None, requirement: str, gravely: bool = False
+) -> Iterator[Finding]:
     """Judge that the application is not told of revoked or lost partitions between two instants (`gravely`: FAILED, else NON_STRICT)."""
     claim = Claim(requirement=requirement, expected="The client keeps its partitions.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        last = ev.closing if before is None else before
-        revocations = [obs for name in _TAKES for obs in ev.events(name, client, after, last) if partitions_of(obs)]
-        if not revocations:
-            yield claim.ok("No partition was taken from the application.")
-            return
-        gravity = Verdict.FAILED if gravely else Verdict.NON_STRICT
-        ended = _session_end(ev, client, after, revocations[0])
-        if ended is None:
-            yield claim.found(gravity, "Partitions were taken from the application.", revocations[0], proof=Proof.LIVENESS)
-        else:
-            beats = ev.requests(Api.HEARTBEAT, client, before=ended.seq)
-            silent = f"no Heartbeat for {elapsed_ms(beats[-1], ended):.0f} ms" if beats else "no Heartbeat at all"
-            yield claim.found(gravity, "Its session ended, and its partitions were taken from the application.", ended, detail=silent)
-
-    return judge
+    last = ev.closing if before is None else before
+    revocations = [obs for name in _TAKES for obs in ev.events(name, client, after, last) if partitions_of(obs)]
+    if not revocations:
+        yield claim.ok("No partition was taken from the application.")
+        return
+    gravity = Verdict.FAILED if gravely else Verdict.NON_STRICT
+    ended = _session_end(ev, client, after, revocations[0])
+    if ended is None:
+        yield claim.found(gravity, "Partitions were taken from the application.", revocations[0], proof=Proof.LIVENESS)
+    else:
+        beats = ev.requests(Api.HEARTBEAT, client, before=ended.seq)
+        silent = f"no Heartbeat for {elapsed_ms(beats[-1], ended):.0f} ms" if beats else "no Heartbeat at all"
+        yield claim.found(gravity, "Its session ended, and its partitions were taken from the application.", ended, detail=silent)
 
 
 def _session_end(ev: Evidence, client: str, after: str, before: Observation) -> Observation | None:
@@ -107,72 +103,63 @@ def _session_end(ev: Evidence, client: str, after: str, before: Observation) -> 
     return next((obs for obs in ends if any(id in (obs.detail or "") for id in ids)), None)
 
 
-def keeps_partitions(client: str, count: int, *, after: str, requirement: str) -> Judge:
+@checker
+def keeps_partitions(ev: Evidence, client: str, count: int, *, after: str, requirement: str) -> Iterator[Finding]:
     """Judge that of what `client` owned at `after`, at least `count` partitions were never taken until the closing (KIP-429)."""
     claim = Claim(requirement=requirement, expected=f"At least {count} of the client's partitions stay in its hands through the rebalance.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        since = ev.at(after)
-        owned = [holding for holding in holdings(ev) if holding.client == client and holding.since.seq < since and _lasts(holding, since)]
-        kept = [holding for holding in owned if holding.until is None or holding.until.seq > ev.closing]
-        if not owned:
-            raise NotReached(f"{client} owned nothing")
-        sentence = "Partitions that stay with the client were taken from it."
-        yield claim.ok("They did.") if len(kept) >= count else claim.tolerated(sentence, proof=Proof.LIVENESS)
-
-    return judge
+    since = ev.at(after)
+    owned = [holding for holding in holdings(ev) if holding.client == client and holding.since.seq < since and _lasts(holding, since)]
+    kept = [holding for holding in owned if holding.until is None or holding.until.seq > ev.closing]
+    if not owned:
+        raise NotReached(f"{client} owned nothing")
+    sentence = "Partitions that stay with the client were taken from it."
+    yield claim.ok("They did.") if len(kept) >= count else claim.tolerated(sentence, proof=Proof.LIVENESS)
 
 
 def _lasts(holding: Holding, seq: int) -> bool:
     return holding.until is None or holding.until.seq > seq
 
 
-def names_owned_partitions(client: str, *, after: str, requirement: str) -> Judge:
+@checker
+def names_owned_partitions(ev: Evidence, client: str, *, after: str, requirement: str) -> Iterator[Finding]:
     """Judge that a cooperative member's next JoinGroup names exactly what it still holds: what it does not name, the leader gives away.
 
     Naming less than it holds permits two owners; having given everything up before is safe and costs the others a rebalance.
     """
     claim = Claim(requirement=requirement, expected="The next JoinGroup's subscription names the partitions that the client owns.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        joins = ev.requests(Api.JOIN_GROUP, client, after, ev.closing)
-        if not joins:
-            raise NotReached(f"{client} did not join again")
-        subscription = subscription_of(joins[0])
-        if subscription is None or subscription.version < 1 or subscription.ends_before == "owned partitions":
-            raise NotReached(f"{client} sends a subscription that can't name owned partitions")
-        late_ms = _late_ms(ev, client)
-        mine = [holding for holding in holdings(ev) if holding.client == client]
-        before = {holding.partition for holding in mine if holding.since.seq < joins[0].seq and _lasts(holding, ev.at(after))}
-        holds = {
-            holding.partition
-            for holding in mine
-            if holding.since.seq < joins[0].seq and (holding.until is None or elapsed_ms(joins[0], holding.until) > late_ms)
-        }
-        named = set(subscription.owned)
-        if holds - named:
-            yield claim.failed("It named fewer partitions than it holds.", joins[0], detail=str(sorted(holds - named)), proof=Proof.LIVENESS)
-        elif before - named:
-            yield claim.tolerated("It had given its partitions up.", joins[0], detail=str(sorted(before - named)), proof=Proof.LIVENESS)
-        else:
-            yield claim.ok("It did.", joins[0])
-
-    return judge
+    joins = ev.requests(Api.JOIN_GROUP, client, after, ev.closing)
+    if not joins:
+        raise NotReached(f"{client} did not join again")
+    subscription = subscription_of(joins[0])
+    if subscription is None or subscription.version < 1 or subscription.ends_before == "owned partitions":
+        raise NotReached(f"{client} sends a subscription that can't name owned partitions")
+    late_ms = _late_ms(ev, client)
+    mine = [holding for holding in holdings(ev) if holding.client == client]
+    before = {holding.partition for holding in mine if holding.since.seq < joins[0].seq and _lasts(holding, ev.at(after))}
+    holds = {
+        holding.partition
+        for holding in mine
+        if holding.since.seq < joins[0].seq and (holding.until is None or elapsed_ms(joins[0], holding.until) > late_ms)
+    }
+    named = set(subscription.owned)
+    if holds - named:
+        yield claim.failed("It named fewer partitions than it holds.", joins[0], detail=str(sorted(holds - named)), proof=Proof.LIVENESS)
+    elif before - named:
+        yield claim.tolerated("It had given its partitions up.", joins[0], detail=str(sorted(before - named)), proof=Proof.LIVENESS)
+    else:
+        yield claim.ok("It did.", joins[0])
 
 
-def claims_nothing(client: str, *, after: str, requirement: str) -> Judge:
+@checker
+def claims_nothing(ev: Evidence, client: str, *, after: str, requirement: str) -> Iterator[Finding]:
     """Judge that a member that was put out names no partitions as its own when it comes back: others may own them by now.
 
     It is NON_STRICT only, for a leader knows by the generation (KIP-792) or by two claims that one of them is old.
     """
     claim = Claim(requirement=requirement, expected="The JoinGroup of a member that was put out names no owned partitions.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        joins = ev.requests(Api.JOIN_GROUP, client, after, ev.closing)
-        if not joins:
-            raise NotReached(f"{client} did not join again")
-        subscription = subscription_of(joins[0])
-        owned = () if subscription is None else subscription.owned
-        yield claim.tolerated("It named some.", joins[0]) if owned else claim.ok("It named none.", joins[0])
-
-    return judge
+    joins = ev.requests(Api.JOIN_GROUP, client, after, ev.closing)
+    if not joins:
+        raise NotReached(f"{client} did not join again")
+    subscription = subscription_of(joins[0])
+    owned = () if subscription is None else subscription.owned
+    yield claim.tolerated("It named some.", joins[0]) if owned else claim.ok("It named none.", joins[0])

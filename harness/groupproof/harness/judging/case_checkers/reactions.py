@@ -16,7 +16,7 @@ from groupproof.harness.judging.case_checkers.findings import TimedJudge, end, o
 from groupproof.harness.judging.case_checkers.trace_queries import moment, newest, report_due, surfaced, synced
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, tolerated_ms, waited
 from groupproof.harness.judging.checkers.frame_facts import GROUP_REQUESTS, error_of
-from groupproof.harness.model.case import Judge
+from groupproof.harness.model.case import Judge, checker
 from groupproof.harness.model.client_timeouts import REACT_MS
 from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
@@ -199,27 +199,24 @@ def _stood(ev: Evidence, client: str, after: str) -> Observation | None:
     return next((beat for beat in beats if (answer := ev.answer(beat)) is not None and error_of(answer) == 0), None)
 
 
-def takes_up_its_work(client: str, *, after: str, requirement: str = "CLIENT-30", within_ms: float = 3_000) -> Judge:
+@checker
+def takes_up_its_work(ev: Evidence, client: str, *, after: str, requirement: str = "CLIENT-30", within_ms: float = 3_000) -> Iterator[Finding]:
     """Judge that each assignment from `after` on is taken up, unless the client joins again before that is due: its application is told of it.
 
     A member that heartbeats and never tells holds partitions that nobody reads. Of an assignment without partitions a heartbeat is enough.
     """
     claim = Claim(requirement=requirement, expected="The client takes its new assignment up: it tells the application and heartbeats.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        answers = synced(ev, client, after, ev.closing)
-        if not answers:
-            raise NotReached(f"{client} was assigned nothing after {after}")
-        for answer in answers:
-            begun, beat = _signs_of_assignment(ev, client, answer)
-            rejoin = next(iter(ev.requests(Api.JOIN_GROUP, client, answer.seq, ev.closing)), None)
-            if begun is None and rejoin is not None and elapsed_ms(answer, rejoin) <= tolerated_ms(within_ms):
-                continue
-            never = "Neither heartbeat nor callback came." if beat is None else "It heartbeats, and its application was never told."
-            late = "It took it up late."
-            yield overdue(ev, claim, begun, since=answer, within_ms=within_ms, never=never, late=late) or claim.ok("It did.", begun)
-
-    return judge
+    answers = synced(ev, client, after, ev.closing)
+    if not answers:
+        raise NotReached(f"{client} was assigned nothing after {after}")
+    for answer in answers:
+        begun, beat = _signs_of_assignment(ev, client, answer)
+        rejoin = next(iter(ev.requests(Api.JOIN_GROUP, client, answer.seq, ev.closing)), None)
+        if begun is None and rejoin is not None and elapsed_ms(answer, rejoin) <= tolerated_ms(within_ms):
+            continue
+        never = "Neither heartbeat nor callback came." if beat is None else "It heartbeats, and its application was never told."
+        late = "It took it up late."
+        yield overdue(ev, claim, begun, since=answer, within_ms=within_ms, never=never, late=late) or claim.ok("It did.", begun)
 
 
 def _signs_of_assignment(ev: Evidence, client: str, answer: Observation) -> tuple[Observation | None, Observation | None]:
@@ -362,35 +359,31 @@ def _silent(ev: Evidence, claim: Claim, client: str, since: Observation, within_
     return _gravely(claim).failed("It fell silent, on the wire and to the application.", since, proof=Proof.LIVENESS, wait=wait)
 
 
-def ignores_stale_refusal(client: str, *, fault: str, join: str, before: str | None = None, requirement: str = "CLIENT-64") -> Judge:
+@checker
+def ignores_stale_refusal(
+    ev: Evidence, client: str, *, fault: str, join: str, before: str | None = None, requirement: str = "CLIENT-64"
+) -> Iterator[Finding]:
     """Judge that a commit of the old generation, refused by `fault` after fault `join` let the answer to JoinGroup go, makes no new rebalance.
 
     A client that sends no commit while it joins, that holds it until it has joined and sends it in the new generation (franz-go), or that is refused
     before it has joined, has nothing stale to ignore.
     """
     claim = Claim(requirement=requirement, expected="A refusal that belongs to the old generation does not make the client join once more.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        answered = [obs for obs in ev.responses(Api.JOIN_GROUP, client, join, ev.closing) if not obs.error]
-        if not answered:
-            raise NotReached(f"{client} was never let in again")
-        commits = (obs for obs in ev.requests(Api.OFFSET_COMMIT, client, before=ev.closing) if obs.generation != answered[0].generation)
-        refused = [answer for obs in commits if (answer := ev.answer(obs)) is not None and answer.error and answer.seq > answered[0].seq]
-        if not ev.reached(fault) or not refused:
-            yield claim.ok("It had none.")
-            return
-        again = ev.requests(Api.JOIN_GROUP, client, refused[0].seq, ev.closing if before is None else before)
-        yield claim.tolerated("It joined once more.", again[0]) if again else claim.ok("It did not.", refused[0])
-
-    return judge
+    answered = [obs for obs in ev.responses(Api.JOIN_GROUP, client, join, ev.closing) if not obs.error]
+    if not answered:
+        raise NotReached(f"{client} was never let in again")
+    commits = (obs for obs in ev.requests(Api.OFFSET_COMMIT, client, before=ev.closing) if obs.generation != answered[0].generation)
+    refused = [answer for obs in commits if (answer := ev.answer(obs)) is not None and answer.error and answer.seq > answered[0].seq]
+    if not ev.reached(fault) or not refused:
+        yield claim.ok("It had none.")
+        return
+    again = ev.requests(Api.JOIN_GROUP, client, refused[0].seq, ev.closing if before is None else before)
+    yield claim.tolerated("It joined once more.", again[0]) if again else claim.ok("It did not.", refused[0])
 
 
-def stays_out(client: str, *, after: str, requirement: str) -> Judge:
+@checker
+def stays_out(ev: Evidence, client: str, *, after: str, requirement: str) -> Iterator[Finding]:
     """Judge that a fenced static member does not take its place back: a join with its instance id and no member id throws the other out."""
     claim = Claim(requirement=requirement, expected="A client that was fenced or replaced does not join anew under its instance id.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        anew = [join for join in ev.requests(Api.JOIN_GROUP, client, after, ev.closing) if not join.member and join.instance]
-        yield claim.failed("It joined anew and threw its successor out.", anew[0]) if anew else claim.ok("It did not.")
-
-    return judge
+    anew = [join for join in ev.requests(Api.JOIN_GROUP, client, after, ev.closing) if not join.member and join.instance]
+    yield claim.failed("It joined anew and threw its successor out.", anew[0]) if anew else claim.ok("It did not.")

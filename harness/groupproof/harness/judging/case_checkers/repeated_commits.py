@@ -12,7 +12,7 @@ from groupproof.harness.judging.case_checkers.trace_queries import accepted, exp
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, tolerated_ms, waited
 from groupproof.harness.judging.checkers.frame_facts import partitions_of
 from groupproof.harness.judging.checkers.tracking.ownership_tracker import REPORTING_MS
-from groupproof.harness.model.case import Judge
+from groupproof.harness.model.case import checker
 from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof
 from groupproof.protocol.trace import Observation
@@ -33,32 +33,29 @@ HASTE_MAX = 4
 """So many retries in haste, one after the other, are no accident."""
 
 
-def repeats_no_refused_commit(client: str, *, after: str, requirement: str = "CLIENT-67") -> Judge:
+@checker
+def repeats_no_refused_commit(ev: Evidence, client: str, *, after: str, requirement: str = "CLIENT-67") -> Iterator[Finding]:
     """Judge that a commit which the coordinator refused with the membership of its sender is not sent again under the next one.
 
     Others have gone on with the partitions since: accepted, it takes the group's progress back. One that is refused again does no harm.
     """
     claim = Claim(requirement=requirement, expected="A commit that was refused is not sent again under a new generation.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        sent = ev.requests(_COMMIT, client, after, ev.closing)
-        refused = [obs for obs in sent if (answer := ev.answer(obs)) is not None and answer.error in _FENCED]
-        if not refused:
-            raise NotReached(f"no commit of {client} was refused after {after}")
-        again = [obs for obs in sent if obs.seq > refused[0].seq and _is_repeated(refused[0], obs)]
-        accepted_commits = [obs for obs in again if accepted(ev, obs)]
-        if accepted_commits:
-            yield claim.failed(
-                "It sent the refused commit again under a new generation, and it was accepted.",
-                accepted_commits[0],
-                detail=str(accepted_commits[0].offsets),
-            )
-        elif again:
-            yield claim.tolerated("It sent the refused commit again under a new generation, and it was refused again.", again[0])
-        else:
-            yield claim.ok("It was not.", refused[0])
-
-    return judge
+    sent = ev.requests(_COMMIT, client, after, ev.closing)
+    refused = [obs for obs in sent if (answer := ev.answer(obs)) is not None and answer.error in _FENCED]
+    if not refused:
+        raise NotReached(f"no commit of {client} was refused after {after}")
+    again = [obs for obs in sent if obs.seq > refused[0].seq and _is_repeated(refused[0], obs)]
+    accepted_commits = [obs for obs in again if accepted(ev, obs)]
+    if accepted_commits:
+        yield claim.failed(
+            "It sent the refused commit again under a new generation, and it was accepted.",
+            accepted_commits[0],
+            detail=str(accepted_commits[0].offsets),
+        )
+    elif again:
+        yield claim.tolerated("It sent the refused commit again under a new generation, and it was refused again.", again[0])
+    else:
+        yield claim.ok("It was not.", refused[0])
 
 
 def _is_repeated(refused: Observation, later: Observation) -> bool:
@@ -66,32 +63,29 @@ def _is_repeated(refused: Observation, later: Observation) -> bool:
     return (later.member, later.generation) != (refused.member, refused.generation) and bool(set(refused.offsets) & set(later.offsets))
 
 
-def gives_refused_commits_up(client: str, *, after: str, requirement: str = "CLIENT-69") -> Judge:
+@checker
+def gives_refused_commits_up(ev: Evidence, client: str, *, after: str, requirement: str = "CLIENT-69") -> Iterator[Finding]:
     """Judge that a commit which is refused each time is given up, and the application told: it can't know otherwise that nothing is stored.
 
     To try for some seconds is a client's choice; to try on when the application knows is of no use to anybody.
     """
     claim = Claim(requirement=requirement, expected="A commit that is refused each time is given up, and the application is told.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        refused = [obs for obs in ev.requests(_COMMIT, client, after, ev.closing) if (answer := ev.answer(obs)) is not None and answer.error]
-        if not refused:
-            raise NotReached(f"no commit of {client} was refused after {after}")
-        report = _commit_report(ev, client, after)
-        late = [obs for obs in refused if report is not None and elapsed_ms(report, obs) > REPORTING_MS]
-        due_ms = GIVE_UP_MS * ev.stretch
-        if report is None and elapsed_ms(refused[0], end(ev)) < tolerated_ms(due_ms):
-            raise NotReached("the run ended before the application had to be told")
-        if report is None:
-            again = "It sent the refused commit again and again, and never told its application."
-            observed = again if len(refused) > 1 else "It never told its application."
-            yield claim.failed(observed, refused[-1], proof=Proof.LIVENESS, wait=waited(refused[0], end(ev), due_ms))
-        elif late:
-            yield claim.tolerated("It went on sending a commit whose failure it had told.", late[0], proof=Proof.LIVENESS)
-        else:
-            yield claim.ok("It was.", report)
-
-    return judge
+    refused = [obs for obs in ev.requests(_COMMIT, client, after, ev.closing) if (answer := ev.answer(obs)) is not None and answer.error]
+    if not refused:
+        raise NotReached(f"no commit of {client} was refused after {after}")
+    report = _commit_report(ev, client, after)
+    late = [obs for obs in refused if report is not None and elapsed_ms(report, obs) > REPORTING_MS]
+    due_ms = GIVE_UP_MS * ev.stretch
+    if report is None and elapsed_ms(refused[0], end(ev)) < tolerated_ms(due_ms):
+        raise NotReached("the run ended before the application had to be told")
+    if report is None:
+        again = "It sent the refused commit again and again, and never told its application."
+        observed = again if len(refused) > 1 else "It never told its application."
+        yield claim.failed(observed, refused[-1], proof=Proof.LIVENESS, wait=waited(refused[0], end(ev), due_ms))
+    elif late:
+        yield claim.tolerated("It went on sending a commit whose failure it had told.", late[0], proof=Proof.LIVENESS)
+    else:
+        yield claim.ok("It was.", report)
 
 
 def _commit_report(ev: Evidence, client: str, after: str) -> Observation | None:
@@ -104,23 +98,20 @@ def _commit_report(ev: Evidence, client: str, after: str) -> Observation | None:
     return None
 
 
-def pauses_between_commits(client: str, *, after: str, requirement: str = "CLIENT-75") -> Judge:
+@checker
+def pauses_between_commits(ev: Evidence, client: str, *, after: str, requirement: str = "CLIENT-75") -> Iterator[Finding]:
     """Judge that a commit refused with 27 is not sent again at once, time and again: the coordinator waits for a JoinGroup, and answers the
     same until it has come (KAFKA-14024)."""
     claim = Claim(requirement=requirement, expected="A commit that the rebalance refuses is sent again after a pause, if at all.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        sent = ev.requests(_COMMIT, client, after, ev.closing)
-        haste = worst = 0
-        at: Observation | None = None
-        for refusals, again in _retries(ev, sent):
-            is_hasty = any(commit.offsets == again.offsets and elapsed_ms(answer, again) < PAUSE_MS for commit, answer in refusals)
-            haste = haste + 1 if is_hasty else 0
-            if haste > worst:
-                worst, at = haste, again
-        yield claim.tolerated("It sent the refused commit again and again without a pause.", at) if worst >= HASTE_MAX else claim.ok("It does.")
-
-    return judge
+    sent = ev.requests(_COMMIT, client, after, ev.closing)
+    haste = worst = 0
+    at: Observation | None = None
+    for refusals, again in _retries(ev, sent):
+        is_hasty = any(commit.offsets == again.offsets and elapsed_ms(answer, again) < PAUSE_MS for commit, answer in refusals)
+        haste = haste + 1 if is_hasty else 0
+        if haste > worst:
+            worst, at = haste, again
+    yield claim.tolerated("It sent the refused commit again and again without a pause.", at) if worst >= HASTE_MAX else claim.ok("It does.")
 
 
 _Refusal = tuple[Observation, Observation]
@@ -143,64 +134,56 @@ def _retries(ev: Evidence, sent: Sequence[Observation]) -> Iterator[tuple[Sequen
             refusals = []
 
 
-def commits_never_go_back(client: str, *, after: str, requirement: str = "CLIENT-62") -> Judge:
+@checker
+def commits_never_go_back(ev: Evidence, client: str, *, after: str, requirement: str = "CLIENT-62") -> Iterator[Finding]:
     """Judge that what a client commits by itself for a partition never falls behind what it had committed: a crash would give the records between
     to their next owner once more, and an older reader the group's progress back.
 
     Nobody told it to seek; only an assignment made anew may begin lower, where the group has committed less.
     """
     claim = Claim(requirement=requirement, expected="What the client commits by itself only grows.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        sent = [obs for obs in ev.requests(_COMMIT, client, after) if accepted(ev, obs)]
-        if not sent:
-            raise NotReached(f"no commit of {client} was accepted after {after}")
-        pairs = explicit_offsets(ev, client)
-        reached: dict[tuple[str, int], tuple[int, int]] = {}
-        for commit in sent:
-            assignments = len(synced(ev, client, before=commit.seq))
-            for topic, partition, offset in set(commit.offsets) - pairs:
-                since, most = reached.get((topic, partition), (assignments, offset))
-                if since == assignments and offset < most:
-                    yield claim.failed(
-                        "It committed less than it had committed before.", commit, detail=f"{topic}-{partition}: {offset} after {most}"
-                    )
-                    return
-                reached[topic, partition] = (assignments, max(most, offset) if since == assignments else offset)
-        yield claim.ok("It does.", sent[-1])
-
-    return judge
+    sent = [obs for obs in ev.requests(_COMMIT, client, after) if accepted(ev, obs)]
+    if not sent:
+        raise NotReached(f"no commit of {client} was accepted after {after}")
+    pairs = explicit_offsets(ev, client)
+    reached: dict[tuple[str, int], tuple[int, int]] = {}
+    for commit in sent:
+        assignments = len(synced(ev, client, before=commit.seq))
+        for topic, partition, offset in set(commit.offsets) - pairs:
+            since, most = reached.get((topic, partition), (assignments, offset))
+            if since == assignments and offset < most:
+                yield claim.failed("It committed less than it had committed before.", commit, detail=f"{topic}-{partition}: {offset} after {most}")
+                return
+            reached[topic, partition] = (assignments, max(most, offset) if since == assignments else offset)
+    yield claim.ok("It does.", sent[-1])
 
 
-def commits_nothing_handed_over(client: str, *, after: str, requirement: str = "COMMIT-27") -> Judge:
+@checker
+def commits_nothing_handed_over(ev: Evidence, client: str, *, after: str, requirement: str = "COMMIT-27") -> Iterator[Finding]:
     """Judge that a client commits nothing for a partition once its application has handed it over: the next owner's progress stands there by then.
 
     The callback's end was told before the commit came, by more than a line may be late, and the coordinator accepted it.
     """
     claim = Claim(requirement=requirement, expected="The client commits for a partition only until it has handed it over.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        since = moment(ev, after)
-        handed_over: dict[tuple[str, int], Observation] = {}
-        pending: set[tuple[str, int]] = set()
-        for obs in ev.trace[since.seq : ev.closing]:
-            if obs.client != client:
-                continue
-            name = obs.body.get("name") if obs.who == "shim" else None
-            if name in ("partitions_revoked", "partitions_lost"):
-                pending |= partitions_of(obs)
-            elif name == "callback_done":
-                handed_over |= dict.fromkeys(pending, obs)
-                pending = set()
-            elif name == "partitions_assigned":
-                handed_over = {partition: at for partition, at in handed_over.items() if partition not in partitions_of(obs)}
-            elif obs.kind == "request" and obs.api == _COMMIT.title and accepted(ev, obs):
-                late = [(t, p) for t, p, _ in obs.offsets if (t, p) in handed_over and elapsed_ms(handed_over[t, p], obs) > REPORTING_MS]
-                if late:
-                    yield claim.failed("It committed for a partition that it had handed over.", obs, detail=str(sorted(late)))
-                    return
-        if not handed_over:
-            raise NotReached(f"{client} handed nothing over after {after}")
-        yield claim.ok("It does.")
-
-    return judge
+    since = moment(ev, after)
+    handed_over: dict[tuple[str, int], Observation] = {}
+    pending: set[tuple[str, int]] = set()
+    for obs in ev.trace[since.seq : ev.closing]:
+        if obs.client != client:
+            continue
+        name = obs.body.get("name") if obs.who == "shim" else None
+        if name in ("partitions_revoked", "partitions_lost"):
+            pending |= partitions_of(obs)
+        elif name == "callback_done":
+            handed_over |= dict.fromkeys(pending, obs)
+            pending = set()
+        elif name == "partitions_assigned":
+            handed_over = {partition: at for partition, at in handed_over.items() if partition not in partitions_of(obs)}
+        elif obs.kind == "request" and obs.api == _COMMIT.title and accepted(ev, obs):
+            late = [(t, p) for t, p, _ in obs.offsets if (t, p) in handed_over and elapsed_ms(handed_over[t, p], obs) > REPORTING_MS]
+            if late:
+                yield claim.failed("It committed for a partition that it had handed over.", obs, detail=str(sorted(late)))
+                return
+    if not handed_over:
+        raise NotReached(f"{client} handed nothing over after {after}")
+    yield claim.ok("It does.")

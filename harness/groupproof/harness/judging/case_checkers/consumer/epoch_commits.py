@@ -11,7 +11,7 @@ from groupproof.harness.judging.case_checkers.offset_fetch import READ_MS, goes_
 from groupproof.harness.judging.case_checkers.trace_queries import accepted, moment
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms
 from groupproof.harness.judging.checkers.frame_facts import IN_FLIGHT_MS, error_of
-from groupproof.harness.model.case import Judge
+from groupproof.harness.model.case import Judge, checker
 from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.trace import Observation
@@ -23,27 +23,24 @@ _EPOCHS_SINCE = 9
 """OffsetCommit v9 and OffsetFetch v9 carry member epochs (KIP-848)."""
 
 
-def commits_with_epoch(client: str, *, after: str | None = None) -> Judge:
+@checker
+def commits_with_epoch(ev: Evidence, client: str, *, after: str | None = None) -> Iterator[Finding]:
     """Judge that each commit of a member is of a version that knows epochs, and carries its id and the newest epoch that it was given."""
     version = Claim(requirement="CGP-01", expected="A commit has a version that knows member epochs.")
     identity = Claim(requirement="CGP-01", expected="A commit carries the member's id and its epoch.")
     newest = Claim(requirement="CGP-04", expected="A commit carries the newest epoch that the client was given.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        sent = ev.requests(Api.OFFSET_COMMIT, client, after)
-        if not sent:
-            raise NotReached(f"{client} committed nothing")
-        for request in sent:
-            if (request.version or 0) < _EPOCHS_SINCE:
-                yield version.failed("It has an older one.", request)
-                return
-            finding = _epoch_of(ev, client, request, identity, newest)
-            if finding is not None:
-                yield finding
-                return
-        yield version.ok("It has.", sent[0])
-
-    return judge
+    sent = ev.requests(Api.OFFSET_COMMIT, client, after)
+    if not sent:
+        raise NotReached(f"{client} committed nothing")
+    for request in sent:
+        if (request.version or 0) < _EPOCHS_SINCE:
+            yield version.failed("It has an older one.", request)
+            return
+        finding = _epoch_of(ev, client, request, identity, newest)
+        if finding is not None:
+            yield finding
+            return
+    yield version.ok("It has.", sent[0])
 
 
 def _epoch_of(ev: Evidence, client: str, request: Observation, identity: Claim, newest: Claim) -> Finding | None:
@@ -112,51 +109,45 @@ def commits_on(client: str, *, after: str, requirement: str = "CGP-19", within_m
     return TimedJudge(judge, after, within_ms)
 
 
-def commit_is_answered(client: str, *, after: str, requirement: str) -> Judge:
+@checker
+def commit_is_answered(ev: Evidence, client: str, *, after: str, requirement: str) -> Iterator[Finding]:
     """Judge that the membership outlives a refused commit: heartbeats go on, with the same id."""
     claim = Claim(requirement=requirement, expected="The member goes on heartbeating.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        mine = standing(ev, client, after)
-        if mine is None:
-            raise NotReached(f"{client} was no member at {after}")
-        later = beats(ev, client, after, ev.closing)
-        if not later:
-            yield claim.failed("It sent none.", moment(ev, after), proof=Proof.LIVENESS)
-            return
-        joined = next((beat for beat in later if beat.is_join), None)
-        yield claim.ok("It did.", later[0].request) if joined is None else claim.tolerated("It joined again.", joined.request)
-
-    return judge
+    mine = standing(ev, client, after)
+    if mine is None:
+        raise NotReached(f"{client} was no member at {after}")
+    later = beats(ev, client, after, ev.closing)
+    if not later:
+        yield claim.failed("It sent none.", moment(ev, after), proof=Proof.LIVENESS)
+        return
+    joined = next((beat for beat in later if beat.is_join), None)
+    yield claim.ok("It did.", later[0].request) if joined is None else claim.tolerated("It joined again.", joined.request)
 
 
+@checker
 def reads_on_from(
-    client: str, *, after: str, positions: dict[TopicPartition, int], requirement: str = "CGP-10", reads: str | None = "CGP-11"
-) -> Judge:
+    ev: Evidence, client: str, *, after: str, positions: dict[TopicPartition, int], requirement: str = "CGP-10", reads: str | None = "CGP-11"
+) -> Iterator[Finding]:
     """Judge that after an instant nothing is fetched, and nothing reaches the application, from before what the group has committed.
 
     A client that reads nothing more of a partition has lost no position, but stands still: `reads` is the requirement that this breaks, None where it may.
     """
     claim = Claim(requirement=requirement, expected="Reading goes on from what the group has committed, and never from auto.offset.reset.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        back = next((obs for obs in ev.requests(Api.FETCH, client, after, ev.closing) if _is_before(obs, positions)), None)
-        if back is not None:
-            yield claim.failed("It fetched from before that.", back)
-            return
-        read = _read(ev, client, after)
-        wrong = sorted(place for place, first in read.items() if first < positions.get(place, 0))
-        if wrong:
-            yield claim.failed("Records from before that reached the application.", moment(ev, after), detail=str(wrong), proof=Proof.LIVENESS)
-            return
-        yield claim.ok("It did.")
-        missing = sorted(positions.keys() - read.keys())
-        if reads is not None and missing:
-            still = Claim(requirement=reads, expected="The client asks again, and reads on.")
-            never = "Nothing more of some partitions reached the application."
-            yield still.failed(never, moment(ev, after), proof=Proof.LIVENESS, detail=str(missing))
-
-    return judge
+    back = next((obs for obs in ev.requests(Api.FETCH, client, after, ev.closing) if _is_before(obs, positions)), None)
+    if back is not None:
+        yield claim.failed("It fetched from before that.", back)
+        return
+    read = _read(ev, client, after)
+    wrong = sorted(place for place, first in read.items() if first < positions.get(place, 0))
+    if wrong:
+        yield claim.failed("Records from before that reached the application.", moment(ev, after), detail=str(wrong), proof=Proof.LIVENESS)
+        return
+    yield claim.ok("It did.")
+    missing = sorted(positions.keys() - read.keys())
+    if reads is not None and missing:
+        still = Claim(requirement=reads, expected="The client asks again, and reads on.")
+        never = "Nothing more of some partitions reached the application."
+        yield still.failed(never, moment(ev, after), proof=Proof.LIVENESS, detail=str(missing))
 
 
 def asks_again_or_tells(client: str, *, after: str, requirement: str) -> Judge:

@@ -11,7 +11,7 @@ from groupproof.harness.judging.case_checkers.trace_queries import accepted
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms
 from groupproof.harness.judging.checkers.frame_facts import IN_FLIGHT_MS, partitions_of
 from groupproof.harness.judging.checkers.tracking.ownership_tracker import REPORTING_MS
-from groupproof.harness.model.case import Judge
+from groupproof.harness.model.case import checker
 from groupproof.harness.model.evidence import Evidence, NotOffered, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.trace import Observation
@@ -58,51 +58,45 @@ def _acknowledged(sent: list[Beat], since: int) -> Iterator[_HandOver]:
             ordered = (beat.answer, gone)  # one that is repeated began with the first
 
 
-def calls_back_before(client: str, *, after: str, requirement: str = "CGT-06") -> Judge:
+@checker
+def calls_back_before(ev: Evidence, client: str, *, after: str, requirement: str = "CGT-06") -> Iterator[Finding]:
     """Judge that the application is back from its callback before the acknowledgement: the next owner may begin at once then."""
     claim = Claim(requirement=requirement, expected="The application has given its partitions up before the client says so.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        if "partitions_revoked" in ev.unreported(client):
-            raise NotOffered(f"the program of {client} does not tell of its callbacks")
-        for change in _hand_overs(ev, client, after):
-            events = [obs for obs in ev.events("partitions_revoked", client, change.order.seq - 1) if partitions_of(obs) & change.gone]
-            done = None if not events else next(iter(ev.events("callback_done", client, events[0].seq)), None)
-            late = None if done is None else elapsed_ms(change.acknowledgement, done)
-            if not events:
-                yield claim.failed("The application was never told.", change.acknowledgement, proof=Proof.LIVENESS)
-            elif late is not None and late > REPORTING_MS:
-                detail = f"{late:.0f} ms before the callback ended"
-                yield claim.failed(
-                    "The acknowledgement came before the callback had ended.", change.acknowledgement, proof=Proof.LIVENESS, detail=detail
-                )
-            else:
-                yield claim.ok("It has.", events[0])
-
-    return judge
+    if "partitions_revoked" in ev.unreported(client):
+        raise NotOffered(f"the program of {client} does not tell of its callbacks")
+    for change in _hand_overs(ev, client, after):
+        events = [obs for obs in ev.events("partitions_revoked", client, change.order.seq - 1) if partitions_of(obs) & change.gone]
+        done = None if not events else next(iter(ev.events("callback_done", client, events[0].seq)), None)
+        late = None if done is None else elapsed_ms(change.acknowledgement, done)
+        if not events:
+            yield claim.failed("The application was never told.", change.acknowledgement, proof=Proof.LIVENESS)
+        elif late is not None and late > REPORTING_MS:
+            detail = f"{late:.0f} ms before the callback ended"
+            yield claim.failed("The acknowledgement came before the callback had ended.", change.acknowledgement, proof=Proof.LIVENESS, detail=detail)
+        else:
+            yield claim.ok("It has.", events[0])
 
 
-def commits_before(client: str, *, after: str, requirement: str = "CGT-05", uncommitted: Verdict = Verdict.FAILED, meanwhile: bool = False) -> Judge:
+@checker
+def commits_before(
+    ev: Evidence, client: str, *, after: str, requirement: str = "CGT-05", uncommitted: Verdict = Verdict.FAILED, meanwhile: bool = False
+) -> Iterator[Finding]:
     """Judge that what the application was given of the partitions that go is committed before the acknowledgement, or the next owner gives it once more.
 
     It is what it had been given when the order came; with `meanwhile` also what it was given until the acknowledgement.
     """
     claim = Claim(requirement=requirement, expected="What was consumed is committed before the partitions are given up.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        for change in _hand_overs(ev, client, after):
-            consumed = _consumed(ev, client, change.acknowledgement if meanwhile else change.order)
-            committed = _committed(ev, client, change.acknowledgement)
-            lost = sorted(place for place in change.gone if consumed.get(place, 0) > committed.get(place, 0))
-            if not any(consumed.get(place) for place in change.gone):
-                raise NotReached(f"{client} had read nothing of what it gave up")
-            if lost:
-                detail = ", ".join(f"{topic}-{number} read to {consumed[topic, number]}" for topic, number in lost)
-                yield claim.found(uncommitted, "It was not.", change.acknowledgement, detail=detail)
-            else:
-                yield claim.ok("It was.", change.acknowledgement)
-
-    return judge
+    for change in _hand_overs(ev, client, after):
+        consumed = _consumed(ev, client, change.acknowledgement if meanwhile else change.order)
+        committed = _committed(ev, client, change.acknowledgement)
+        lost = sorted(place for place in change.gone if consumed.get(place, 0) > committed.get(place, 0))
+        if not any(consumed.get(place) for place in change.gone):
+            raise NotReached(f"{client} had read nothing of what it gave up")
+        if lost:
+            detail = ", ".join(f"{topic}-{number} read to {consumed[topic, number]}" for topic, number in lost)
+            yield claim.found(uncommitted, "It was not.", change.acknowledgement, detail=detail)
+        else:
+            yield claim.ok("It was.", change.acknowledgement)
 
 
 def _consumed(ev: Evidence, client: str, until: Observation) -> dict[TopicPartition, int]:
@@ -123,18 +117,15 @@ def _committed(ev: Evidence, client: str, before: Observation) -> dict[TopicPart
     return committed
 
 
-def reads_no_more(client: str, *, after: str, requirement: str = "CGP-14") -> Judge:
+@checker
+def reads_no_more(ev: Evidence, client: str, *, after: str, requirement: str = "CGP-14") -> Iterator[Finding]:
     """Judge that partitions are not fetched once their revocation is acknowledged; what was on its way by then is no fault."""
     claim = Claim(requirement=requirement, expected="No Fetch for a partition is sent once the client has said that it is given up.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        for change in _hand_overs(ev, client, after):
-            again = _given_back(ev, client, change)
-            fetches = ev.requests(Api.FETCH, client, change.acknowledgement.seq, again)
-            late = next((obs for obs in fetches if _places(obs) & change.gone and elapsed_ms(change.acknowledgement, obs) > IN_FLIGHT_MS), None)
-            yield claim.ok("None was.", change.acknowledgement) if late is None else claim.failed("One was sent.", late)
-
-    return judge
+    for change in _hand_overs(ev, client, after):
+        again = _given_back(ev, client, change)
+        fetches = ev.requests(Api.FETCH, client, change.acknowledgement.seq, again)
+        late = next((obs for obs in fetches if _places(obs) & change.gone and elapsed_ms(change.acknowledgement, obs) > IN_FLIGHT_MS), None)
+        yield claim.ok("None was.", change.acknowledgement) if late is None else claim.failed("One was sent.", late)
 
 
 def _given_back(ev: Evidence, client: str, change: _HandOver) -> int:
@@ -147,81 +138,69 @@ def _places(fetch: Observation) -> Partitions:
     return frozenset((topic, number) for topic, number, _ in fetch.offsets or ())
 
 
-def keeps_reading(client: str, *, after: str, topics: Partitions | None = None, requirement: str = "CGT-14") -> Judge:
+@checker
+def keeps_reading(ev: Evidence, client: str, *, after: str, topics: Partitions | None = None, requirement: str = "CGT-14") -> Iterator[Finding]:
     """Judge that what stays is read on: the records that are appended after the hand-over reach the application."""
     claim = Claim(requirement=requirement, expected="The client reads the partitions on that it keeps.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        change = _hand_overs(ev, client, after)[-1]
-        kept = change.kept if topics is None else topics
-        if not kept:
-            raise NotReached(f"{client} keeps nothing")
-        read = {
-            (part["topic"], part["partition"])
-            for obs in ev.events("records_consumed", client, change.acknowledgement.seq)
-            for part in obs.body["partitions"]
-        }
-        missing = sorted(kept - read)
-        yield (
-            claim.ok("It did.", change.acknowledgement)
-            if not missing
-            else claim.failed("Nothing of some of them reached the application.", change.acknowledgement, proof=Proof.LIVENESS, detail=str(missing))
-        )
-
-    return judge
+    change = _hand_overs(ev, client, after)[-1]
+    kept = change.kept if topics is None else topics
+    if not kept:
+        raise NotReached(f"{client} keeps nothing")
+    read = {
+        (part["topic"], part["partition"])
+        for obs in ev.events("records_consumed", client, change.acknowledgement.seq)
+        for part in obs.body["partitions"]
+    }
+    missing = sorted(kept - read)
+    yield (
+        claim.ok("It did.", change.acknowledgement)
+        if not missing
+        else claim.failed("Nothing of some of them reached the application.", change.acknowledgement, proof=Proof.LIVENESS, detail=str(missing))
+    )
 
 
-def names_only_what_is_new(client: str, *, requirement: str = "CGT-09") -> Judge:
+@checker
+def names_only_what_is_new(ev: Evidence, client: str, *, requirement: str = "CGT-09") -> Iterator[Finding]:
     """Judge that `partitions_assigned` names no partition that the application has already: it would begin it anew."""
     claim = Claim(requirement=requirement, expected="The application is told of the partitions that are new, and of no others.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        mine: set[TopicPartition] = set()
-        reports = 0
-        for obs in ev.select("event", client=client, before=ev.closing):
-            name = obs.body.get("name") if obs.who == "shim" else None
-            if name == "partitions_assigned":
-                reports += 1
-                if twice := partitions_of(obs) & mine:
-                    yield claim.failed("It was told of one that it has.", obs, detail=str(sorted(twice)))
-                    return
-                mine |= partitions_of(obs)
-            elif name in ("partitions_revoked", "partitions_lost"):
-                mine -= partitions_of(obs)
-        if not reports:
-            raise NotReached(f"the application of {client} was told of no assignment")
-        yield claim.ok("It was.")
-
-    return judge
+    mine: set[TopicPartition] = set()
+    reports = 0
+    for obs in ev.select("event", client=client, before=ev.closing):
+        name = obs.body.get("name") if obs.who == "shim" else None
+        if name == "partitions_assigned":
+            reports += 1
+            if twice := partitions_of(obs) & mine:
+                yield claim.failed("It was told of one that it has.", obs, detail=str(sorted(twice)))
+                return
+            mine |= partitions_of(obs)
+        elif name in ("partitions_revoked", "partitions_lost"):
+            mine -= partitions_of(obs)
+    if not reports:
+        raise NotReached(f"the application of {client} was told of no assignment")
+    yield claim.ok("It was.")
 
 
-def names_only_what_goes(client: str, *, after: str, requirement: str = "CGT-14") -> Judge:
+@checker
+def names_only_what_goes(ev: Evidence, client: str, *, after: str, requirement: str = "CGT-14") -> Iterator[Finding]:
     """Judge that `partitions_revoked` names no partition that stays: the application would end it, and begin it anew."""
     claim = Claim(requirement=requirement, expected="The application is told to give up what goes, and nothing else.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        if "partitions_revoked" in ev.unreported(client):
-            raise NotOffered(f"the program of {client} does not tell of its callbacks")
-        for change in _hand_overs(ev, client, after):
-            callbacks = ev.events("partitions_revoked", client, change.order.seq - 1, change.acknowledgement.seq)
-            stays = next((obs for obs in callbacks if partitions_of(obs) & change.kept), None)
-            yield claim.ok("It was.", change.acknowledgement) if stays is None else claim.tolerated("It was told of some that it keeps.", stays)
-
-    return judge
+    if "partitions_revoked" in ev.unreported(client):
+        raise NotOffered(f"the program of {client} does not tell of its callbacks")
+    for change in _hand_overs(ev, client, after):
+        callbacks = ev.events("partitions_revoked", client, change.order.seq - 1, change.acknowledgement.seq)
+        stays = next((obs for obs in callbacks if partitions_of(obs) & change.kept), None)
+        yield claim.ok("It was.", change.acknowledgement) if stays is None else claim.tolerated("It was told of some that it keeps.", stays)
 
 
-def is_told_of_assignment(client: str, *, within_ms: float = 6_000, requirement: str = "CGT-09") -> Judge:
+@checker
+def is_told_of_assignment(ev: Evidence, client: str, *, within_ms: float = 6_000, requirement: str = "CGT-09") -> Iterator[Finding]:
     """Judge that the application hears of what the client says it owns."""
     claim = Claim(requirement=requirement, expected="The application is told of the partitions that the client says it owns.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        if "partitions_assigned" in ev.unreported(client):
-            raise NotOffered(f"the program of {client} does not tell of its callbacks")
-        owning = next((beat for beat in beats(ev, client, before=ev.closing) if beat.owned), None)
-        if owning is None or owning.owned is None:
-            raise NotReached(f"{client} said of nothing that it owns it")
-        callback = next((obs for obs in ev.events("partitions_assigned", client) if partitions_of(obs) & owning.owned), None)
-        missing = overdue(ev, claim, callback, since=owning.request, within_ms=within_ms, never="It was told of none.", late="It was told late.")
-        yield missing or claim.ok("It was.", callback)
-
-    return judge
+    if "partitions_assigned" in ev.unreported(client):
+        raise NotOffered(f"the program of {client} does not tell of its callbacks")
+    owning = next((beat for beat in beats(ev, client, before=ev.closing) if beat.owned), None)
+    if owning is None or owning.owned is None:
+        raise NotReached(f"{client} said of nothing that it owns it")
+    callback = next((obs for obs in ev.events("partitions_assigned", client) if partitions_of(obs) & owning.owned), None)
+    missing = overdue(ev, claim, callback, since=owning.request, within_ms=within_ms, never="It was told of none.", late="It was told late.")
+    yield missing or claim.ok("It was.", callback)

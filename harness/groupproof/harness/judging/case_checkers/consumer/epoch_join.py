@@ -9,7 +9,7 @@ from groupproof.harness.judging.case_checkers.consumer.epoch_beats import Beat, 
 from groupproof.harness.judging.case_checkers.findings import TimedJudge, end, overdue
 from groupproof.harness.judging.case_checkers.trace_queries import moment
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, tolerated_ms
-from groupproof.harness.model.case import Judge
+from groupproof.harness.model.case import Judge, checker
 from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
 
@@ -26,28 +26,22 @@ def _joins(ev: Evidence, client: str) -> list[Beat]:
     return found
 
 
-def is_one_member(client: str, *, requirement: str = "CGC-06") -> Judge:
+@checker
+def is_one_member(ev: Evidence, client: str, *, requirement: str = "CGC-06") -> Iterator[Finding]:
     """Judge that a client keeps the id that it has made: another leaves a member behind of which nobody will hear."""
     claim = Claim(requirement=requirement, expected="The client keeps its member id.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        first, *more = _joins(ev, client)
-        later = (*more, *beats(ev, client, first.request.seq, ev.closing))
-        # What has no id has never been told one: a join of version 0 whose answer was lost.
-        other = next((beat for beat in later if first.member and beat.member not in ("", first.member)), None)
-        yield claim.ok("It did.", first.request) if other is None else claim.tolerated("It has another.", other.request)
-
-    return judge
+    first, *more = _joins(ev, client)
+    later = (*more, *beats(ev, client, first.request.seq, ev.closing))
+    # What has no id has never been told one: a join of version 0 whose answer was lost.
+    other = next((beat for beat in later if first.member and beat.member not in ("", first.member)), None)
+    yield claim.ok("It did.", first.request) if other is None else claim.tolerated("It has another.", other.request)
 
 
-def joins_in_full(client: str) -> Judge:
+@checker
+def joins_in_full(ev: Evidence, client: str) -> Iterator[Finding]:
     """Judge that each join says all that a coordinator must know: who, of which group, how long it may take, what it wants, and that it owns nothing."""
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        for beat in _joins(ev, client):
-            yield from _whole(beat)
-
-    return judge
+    for beat in _joins(ev, client):
+        yield from _whole(beat)
 
 
 def _whole(beat: Beat) -> Iterator[Finding]:
@@ -70,73 +64,61 @@ def _whole(beat: Beat) -> Iterator[Finding]:
         yield as_given.failed("It has a regular expression beside the names.", beat.request)
 
 
-def names_rebalance_timeout(client: str, ms: int) -> Judge:
+@checker
+def names_rebalance_timeout(ev: Evidence, client: str, ms: int) -> Iterator[Finding]:
     """Judge that the rebalance timeout of the join is the client's max.poll.interval.ms."""
     claim = Claim(requirement="CGC-08", expected="The rebalance timeout of the join is max.poll.interval.ms.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        join = _joins(ev, client)[0].request
-        found = join.body.get("rebalance_timeout_ms")
-        yield claim.ok("It is.", join) if found == ms else claim.tolerated("It is another.", join, detail=f"{found} ms, and not {ms}")
-
-    return judge
+    join = _joins(ev, client)[0].request
+    found = join.body.get("rebalance_timeout_ms")
+    yield claim.ok("It is.", join) if found == ms else claim.tolerated("It is another.", join, detail=f"{found} ms, and not {ms}")
 
 
-def names_assignor(client: str, assignor: str | None) -> Judge:
+@checker
+def names_assignor(ev: Evidence, client: str, assignor: str | None) -> Iterator[Finding]:
     """Judge that a join names the server's assignor that the application wants, and none where it wants none."""
     claim = Claim(requirement="CGC-10", expected="The join names the assignor that the application chose, and none where it chose none.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        join = _joins(ev, client)[0].request
-        found = join.body.get("server_assignor")
-        if found == assignor:
-            yield claim.ok("It does.", join)
-        elif assignor is None:
-            yield claim.found(Verdict.INFORMATIONAL, "It names one that nobody chose.", join, detail=str(found))
-        else:
-            yield claim.failed("It names another, or none.", join, detail=str(found))
-
-    return judge
+    join = _joins(ev, client)[0].request
+    found = join.body.get("server_assignor")
+    if found == assignor:
+        yield claim.ok("It does.", join)
+    elif assignor is None:
+        yield claim.found(Verdict.INFORMATIONAL, "It names one that nobody chose.", join, detail=str(found))
+    else:
+        yield claim.failed("It names another, or none.", join, detail=str(found))
 
 
-def carries_instance(client: str, instance: str, *, leaving: bool = True) -> Judge:
+@checker
+def carries_instance(ev: Evidence, client: str, instance: str, *, leaving: bool = True) -> Iterator[Finding]:
     """Judge that a static member says which it is whenever it joins and, with `leaving`, leaves; in between it may leave that out (CGC-03)."""
     claim = Claim(requirement="CGC-02", expected="A static member sends its instance id with every join and every leave.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        every = beats(ev, client)
-        sent = [beat for beat in every if beat.is_join or (beat.is_leave and leaving)]
-        if not sent:
-            raise NotReached(f"{client} neither joined nor left")
-        wrong = next((beat for beat in sent if beat.request.instance != instance), None)
-        strange = next((beat for beat in every if beat.request.instance not in (None, instance)), None)
-        if strange is not None:
-            yield claim.failed("One of its heartbeats has another.", strange.request)
-        elif wrong is not None:
-            yield claim.failed(f"Its {'join' if wrong.is_join else 'leave'} is without it.", wrong.request)
-        else:
-            yield claim.ok("It did.", sent[0].request)
-
-    return judge
+    every = beats(ev, client)
+    sent = [beat for beat in every if beat.is_join or (beat.is_leave and leaving)]
+    if not sent:
+        raise NotReached(f"{client} neither joined nor left")
+    wrong = next((beat for beat in sent if beat.request.instance != instance), None)
+    strange = next((beat for beat in every if beat.request.instance not in (None, instance)), None)
+    if strange is not None:
+        yield claim.failed("One of its heartbeats has another.", strange.request)
+    elif wrong is not None:
+        yield claim.failed(f"Its {'join' if wrong.is_join else 'leave'} is without it.", wrong.request)
+    else:
+        yield claim.ok("It did.", sent[0].request)
 
 
-def subscribes_by_regex(client: str) -> Judge:
+@checker
+def subscribes_by_regex(ev: Evidence, client: str) -> Iterator[Finding]:
     """Judge that a subscription by a regular expression goes to the brokers as such, in a version that has it, and again with every join."""
     version = Claim(requirement="CGC-32", expected="A client that subscribes by regex heartbeats with version 1 or above.")
     wish = Claim(requirement="CGC-13", expected="The regular expression goes as such, and no topic by name.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        for beat in _joins(ev, client):
-            if (beat.request.version or 0) < 1:
-                yield version.failed("It uses version 0.", beat.request)
-            elif not beat.request.body.get("subscribed_topic_regex"):
-                yield wish.failed("It joined without it.", beat.request)
-            elif beat.names:
-                yield wish.failed("It names topics beside it.", beat.request)
-            else:
-                yield from (version.ok("It does.", beat.request), wish.ok("It does.", beat.request))
-
-    return judge
+    for beat in _joins(ev, client):
+        if (beat.request.version or 0) < 1:
+            yield version.failed("It uses version 0.", beat.request)
+        elif not beat.request.body.get("subscribed_topic_regex"):
+            yield wish.failed("It joined without it.", beat.request)
+        elif beat.names:
+            yield wish.failed("It names topics beside it.", beat.request)
+        else:
+            yield from (version.ok("It does.", beat.request), wish.ok("It does.", beat.request))
 
 
 def subscribes_to(client: str, wanted: tuple[str, ...], *, after: str, requirement: str = "CGC-30", within_ms: float) -> Judge:
@@ -157,7 +139,10 @@ def _must(claim: Claim) -> Claim:
     return Claim(requirement="CGC-11", expected=claim.expected)
 
 
-def acknowledges(client: str, *, after: str | None = None, requirement: str = "CGC-16", at_once_ms: float = 1_000, within_ms: float = 6_000) -> Judge:
+@checker
+def acknowledges(
+    ev: Evidence, client: str, *, after: str | None = None, requirement: str = "CGC-16", at_once_ms: float = 1_000, within_ms: float = 6_000
+) -> Iterator[Finding]:
     """Judge that each assignment which changes what the client has is acknowledged: a heartbeat lists just that.
 
     A client that waits with it for the next interval costs the others that time (CGC-29). An empty first assignment needs none (CGC-21). One that is
@@ -165,25 +150,21 @@ def acknowledges(client: str, *, after: str | None = None, requirement: str = "C
     """
     claim = Claim(requirement=requirement, expected="The client says what it owns after every assignment that changed it.")
     prompt = Claim(requirement="CGC-29", expected="The client acknowledges an assignment at once, and not at the next interval.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        pending = list(_unsaid(ev, client, after))
-        if not pending:
-            raise NotReached(f"{client} was given no assignment{f' after {after}' if after else ''}")
-        for assigned, target, reported in pending:
-            answer = assigned.answer
-            assert answer is not None
-            came = None if reported is None else reported.request
-            late = overdue(ev, claim, came, since=answer, within_ms=within_ms, never="It never said so.", late="It said so late.")
-            if late is not None:
-                yield late
-            elif came is not None and elapsed_ms(answer, came) > tolerated_ms(at_once_ms * ev.stretch):
-                waited_ms = f"after {elapsed_ms(answer, came):.0f} ms, of {len(target)} partitions"
-                yield prompt.tolerated("It waited with that.", came, detail=waited_ms, proof=Proof.TIMING)
-            else:
-                yield from (claim.ok("It did.", came), prompt.ok("It did.", came))
-
-    return judge
+    pending = list(_unsaid(ev, client, after))
+    if not pending:
+        raise NotReached(f"{client} was given no assignment{f' after {after}' if after else ''}")
+    for assigned, target, reported in pending:
+        answer = assigned.answer
+        assert answer is not None
+        came = None if reported is None else reported.request
+        late = overdue(ev, claim, came, since=answer, within_ms=within_ms, never="It never said so.", late="It said so late.")
+        if late is not None:
+            yield late
+        elif came is not None and elapsed_ms(answer, came) > tolerated_ms(at_once_ms * ev.stretch):
+            waited_ms = f"after {elapsed_ms(answer, came):.0f} ms, of {len(target)} partitions"
+            yield prompt.tolerated("It waited with that.", came, detail=waited_ms, proof=Proof.TIMING)
+        else:
+            yield from (claim.ok("It did.", came), prompt.ok("It did.", came))
 
 
 def _unsaid(ev: Evidence, client: str, after: str | None) -> Iterator[tuple[Beat, frozenset[Any], Beat | None]]:
@@ -212,23 +193,20 @@ def _ends(beat: Beat, target: frozenset[Any]) -> bool:
     return beat.is_join or beat.is_leave or (beat.target is not None and beat.target != target) or (beat.answer is not None and not beat.is_accepted)
 
 
-def says_little_when_idle(client: str, *, after: str, at_least: int = 3) -> Judge:
+@checker
+def says_little_when_idle(ev: Evidence, client: str, *, after: str, at_least: int = 3) -> Iterator[Finding]:
     """Judge that a member to which nothing happens does not send everything again and again: the coordinator repeats the assignment, and takes
     what an outdated list lacks for given up."""
     claim = Claim(requirement="CGC-12", expected="A heartbeat of a member to which nothing happened says no more than who it is.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        sent = [beat for beat in beats(ev, client, after, ev.closing) if beat.is_accepted]
-        if len(sent) < at_least:
-            raise NotReached(f"{client} sent only {len(sent)} heartbeats after {after}, until {end(ev).seq}")
-        full = [beat for beat in sent if beat.is_full]
-        if len(full) > 1:
-            how_often = "each time" if len(full) == len(sent) else "again and again"
-            yield claim.tolerated(f"It sends everything {how_often}.", full[0].request)
-        else:
-            yield claim.ok("It did.", sent[0].request)
-
-    return judge
+    sent = [beat for beat in beats(ev, client, after, ev.closing) if beat.is_accepted]
+    if len(sent) < at_least:
+        raise NotReached(f"{client} sent only {len(sent)} heartbeats after {after}, until {end(ev).seq}")
+    full = [beat for beat in sent if beat.is_full]
+    if len(full) > 1:
+        how_often = "each time" if len(full) == len(sent) else "again and again"
+        yield claim.tolerated(f"It sends everything {how_often}.", full[0].request)
+    else:
+        yield claim.ok("It did.", sent[0].request)
 
 
 def says_again(client: str, *, after: str, requirement: str = "CGC-18", within_ms: float = 6_000) -> Judge:
@@ -251,20 +229,17 @@ def says_again(client: str, *, after: str, requirement: str = "CGC-18", within_m
     return TimedJudge(judge, after, within_ms)
 
 
-def have_ids_of_their_own(*clients: str, requirement: str = "CGC-05") -> Judge:
+@checker
+def have_ids_of_their_own(ev: Evidence, *clients: str, requirement: str = "CGC-05") -> Iterator[Finding]:
     """Judge that no two clients have one member id."""
     claim = Claim(requirement=requirement, expected="Each client has a member id that no other has.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        owner: dict[str, str] = {}
-        for client in clients:
-            for beat in _joins(ev, client):
-                if beat.member and owner.setdefault(beat.member, client) != client:
-                    yield claim.failed("Two have the same.", beat.request)
-                    return
-        yield claim.ok("It has.")
-
-    return judge
+    owner: dict[str, str] = {}
+    for client in clients:
+        for beat in _joins(ev, client):
+            if beat.member and owner.setdefault(beat.member, client) != client:
+                yield claim.failed("Two have the same.", beat.request)
+                return
+    yield claim.ok("It has.")
 
 
 def learns_assignment(client: str, *, after: str, partitions: int, requirement: str = "CGC-19", within_ms: float = 9_000) -> Judge:

@@ -10,7 +10,7 @@ from groupproof.harness.judging.case_checkers.trace_queries import accepted, mom
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, tolerated_ms
 from groupproof.harness.judging.checkers.frame_facts import IN_FLIGHT_MS, partitions_of
 from groupproof.harness.judging.checkers.tracking.ownership_tracker import REPORTING_MS
-from groupproof.harness.model.case import Judge
+from groupproof.harness.model.case import Judge, checker
 from groupproof.harness.model.evidence import Evidence, NotOffered, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.trace import Observation
@@ -70,70 +70,59 @@ def leaves_what_it_asked_for(client: str, *, after: str, requirement: str = "CGV
     return TimedJudge(judge, after, within_ms)
 
 
-def is_quiet_after_leaving(client: str, *, after: str, before: str | None = None, requirement: str = "CGV-11") -> Judge:
+@checker
+def is_quiet_after_leaving(ev: Evidence, client: str, *, after: str, before: str | None = None, requirement: str = "CGV-11") -> Iterator[Finding]:
     """Judge that the client sends no heartbeat once it has left, until its application subscribes anew."""
     claim = Claim(requirement=requirement, expected="After its leave the client sends no heartbeat.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        sent = beats(ev, client, after, None if before is None else before)
-        at = next((place for place, beat in enumerate(sent) if beat.is_leave), None)
-        if at is None:
-            raise NotReached(f"{client} did not leave after {after}")
-        more = sent[at + 1 :]
-        if not more:
-            yield claim.ok("It sent none.", sent[at].request)
-        elif all(beat.is_leave for beat in more) and not sent[at].is_accepted:
-            yield claim.ok("It tried its leave again.", more[0].request)
-        elif all(beat.is_leave for beat in more):
-            yield claim.tolerated("It left more than once.", more[0].request)
-        else:
-            yield claim.failed("It sent one.", next(beat.request for beat in more if not beat.is_leave))
-
-    return judge
+    sent = beats(ev, client, after, None if before is None else before)
+    at = next((place for place, beat in enumerate(sent) if beat.is_leave), None)
+    if at is None:
+        raise NotReached(f"{client} did not leave after {after}")
+    more = sent[at + 1 :]
+    if not more:
+        yield claim.ok("It sent none.", sent[at].request)
+    elif all(beat.is_leave for beat in more) and not sent[at].is_accepted:
+        yield claim.ok("It tried its leave again.", more[0].request)
+    elif all(beat.is_leave for beat in more):
+        yield claim.tolerated("It left more than once.", more[0].request)
+    else:
+        yield claim.failed("It sent one.", next(beat.request for beat in more if not beat.is_leave))
 
 
-def returns_partitions_first(client: str, *, after: str, requirement: str = "CGV-08") -> Judge:
+@checker
+def returns_partitions_first(ev: Evidence, client: str, *, after: str, requirement: str = "CGV-08") -> Iterator[Finding]:
     """Judge that the application has given its partitions up before the client leaves: others may have them from then on."""
     claim = Claim(requirement=requirement, expected="The application is told to give its partitions up before the client leaves.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        if "partitions_revoked" in ev.unreported(client):
-            raise NotOffered(f"the program of {client} does not tell of its callbacks")
-        leave = next((beat.request for beat in beats(ev, client, after) if beat.is_leave), None)
-        if leave is None:
-            raise NotReached(f"{client} did not leave after {after}")
-        revoked = next(
-            (obs for name in ("partitions_revoked", "partitions_lost") for obs in ev.events(name, client, after) if partitions_of(obs)), None
-        )
-        if revoked is None:
-            yield claim.failed("It was never told.", leave, proof=Proof.LIVENESS)
-        elif elapsed_ms(leave, revoked) > REPORTING_MS:
-            yield claim.failed("It was told afterwards.", revoked, proof=Proof.LIVENESS)
-        else:
-            yield claim.ok("It was.", revoked)
-
-    return judge
+    if "partitions_revoked" in ev.unreported(client):
+        raise NotOffered(f"the program of {client} does not tell of its callbacks")
+    leave = next((beat.request for beat in beats(ev, client, after) if beat.is_leave), None)
+    if leave is None:
+        raise NotReached(f"{client} did not leave after {after}")
+    revoked = next((obs for name in ("partitions_revoked", "partitions_lost") for obs in ev.events(name, client, after) if partitions_of(obs)), None)
+    if revoked is None:
+        yield claim.failed("It was never told.", leave, proof=Proof.LIVENESS)
+    elif elapsed_ms(leave, revoked) > REPORTING_MS:
+        yield claim.failed("It was told afterwards.", revoked, proof=Proof.LIVENESS)
+    else:
+        yield claim.ok("It was.", revoked)
 
 
-def commits_before_leaving(client: str, *, after: str, requirement: str = "CGV-07") -> Judge:
+@checker
+def commits_before_leaving(ev: Evidence, client: str, *, after: str, requirement: str = "CGV-07") -> Iterator[Finding]:
     """Judge that a client that commits by itself has committed what its application was given before it leaves."""
     claim = Claim(requirement=requirement, expected="What was consumed is committed before the client leaves.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        leave = next((beat.request for beat in beats(ev, client, after) if beat.is_leave), None)
-        if leave is None:
-            raise NotReached(f"{client} did not leave after {after}")
-        consumed = _positions(ev, client, after)
-        if not consumed:
-            raise NotReached(f"{client} had read nothing")
-        committed: dict[TopicPartition, int] = {}
-        for request in ev.requests(Api.OFFSET_COMMIT, client, before=leave.seq):
-            if accepted(ev, request) is not None:
-                committed.update({(topic, number): offset for topic, number, offset in request.offsets})
-        lost = sorted(place for place, position in consumed.items() if committed.get(place, -1) < position)
-        yield claim.failed("It was not.", leave, detail=str(lost)) if lost else claim.ok("It was.", leave)
-
-    return judge
+    leave = next((beat.request for beat in beats(ev, client, after) if beat.is_leave), None)
+    if leave is None:
+        raise NotReached(f"{client} did not leave after {after}")
+    consumed = _positions(ev, client, after)
+    if not consumed:
+        raise NotReached(f"{client} had read nothing")
+    committed: dict[TopicPartition, int] = {}
+    for request in ev.requests(Api.OFFSET_COMMIT, client, before=leave.seq):
+        if accepted(ev, request) is not None:
+            committed.update({(topic, number): offset for topic, number, offset in request.offsets})
+    lost = sorted(place for place, position in consumed.items() if committed.get(place, -1) < position)
+    yield claim.failed("It was not.", leave, detail=str(lost)) if lost else claim.ok("It was.", leave)
 
 
 def _positions(ev: Evidence, client: str, before: str) -> dict[TopicPartition, int]:
@@ -144,60 +133,48 @@ def _positions(ev: Evidence, client: str, before: str) -> dict[TopicPartition, i
     return found
 
 
-def comes_back_as(client: str, *, after: str, requirement: str = "CGV-23", is_same_member: bool = False) -> Judge:
+@checker
+def comes_back_as(ev: Evidence, client: str, *, after: str, requirement: str = "CGV-23", is_same_member: bool = False) -> Iterator[Finding]:
     """Judge as whom a client joins again: a new process with a new member id and its instance id (CGV-23), the same process with the id that it has."""
     which = "the id that it has" if is_same_member else "a new member id"
     claim = Claim(requirement=requirement, expected=f"The client joins with {which}.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        before = [beat.member for beat in beats(ev, client, before=after)]
-        join = next((beat for beat in beats(ev, client, after, ev.closing) if beat.is_join), None)
-        if join is None or not before:
-            raise NotReached(f"{client} did not join again after {after}")
-        is_same = join.member in before
-        yield claim.ok("It did.", join.request) if is_same is is_same_member else claim.tolerated("It joined with another.", join.request)
-
-    return judge
+    before = [beat.member for beat in beats(ev, client, before=after)]
+    join = next((beat for beat in beats(ev, client, after, ev.closing) if beat.is_join), None)
+    if join is None or not before:
+        raise NotReached(f"{client} did not join again after {after}")
+    is_same = join.member in before
+    yield claim.ok("It did.", join.request) if is_same is is_same_member else claim.tolerated("It joined with another.", join.request)
 
 
-def falls_silent(client: str, *, after: str, within_ms: float, until: str, requirement: str = "CGV-16") -> Judge:
+@checker
+def falls_silent(ev: Evidence, client: str, *, after: str, within_ms: float, until: str, requirement: str = "CGV-16") -> Iterator[Finding]:
     """Judge that the heartbeats of a client whose application does not poll end in time: it must not hold what nobody reads."""
     claim = Claim(requirement=requirement, expected="The client stops heartbeating.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        since, last = moment(ev, after), moment(ev, until)
-        if elapsed_ms(since, last) < tolerated_ms(within_ms):
-            raise NotReached("the run ended before the client had to be silent")
-        late = [beat for beat in beats(ev, client, after, until) if not beat.is_leave and elapsed_ms(since, beat.request) > tolerated_ms(within_ms)]
-        yield claim.failed("It went on.", late[0].request, proof=Proof.TIMING) if late else claim.ok("It did.")
-
-    return judge
+    since, last = moment(ev, after), moment(ev, until)
+    if elapsed_ms(since, last) < tolerated_ms(within_ms):
+        raise NotReached("the run ended before the client had to be silent")
+    late = [beat for beat in beats(ev, client, after, until) if not beat.is_leave and elapsed_ms(since, beat.request) > tolerated_ms(within_ms)]
+    yield claim.failed("It went on.", late[0].request, proof=Proof.TIMING) if late else claim.ok("It did.")
 
 
-def leaves_nothing_behind(client: str, *, after: str, until: str, requirement: str = "CGV-17") -> Judge:
+@checker
+def leaves_nothing_behind(ev: Evidence, client: str, *, after: str, until: str, requirement: str = "CGV-17") -> Iterator[Finding]:
     """Judge that a client which stops for its application's sake leaves, so that others need not wait for the end of its session."""
     claim = Claim(requirement=requirement, expected="The client leaves its group when its application has not polled for too long.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        left: Beat | None = next((beat for beat in beats(ev, client, after, until) if beat.is_leave), None)
-        at: Observation = moment(ev, until) if left is None else left.request
-        yield claim.ok("It did.", at) if left is not None else claim.tolerated("It only fell silent.", at, proof=Proof.LIVENESS)
-
-    return judge
+    left: Beat | None = next((beat for beat in beats(ev, client, after, until) if beat.is_leave), None)
+    at: Observation = moment(ev, until) if left is None else left.request
+    yield claim.ok("It did.", at) if left is not None else claim.tolerated("It only fell silent.", at, proof=Proof.LIVENESS)
 
 
-def closes_in_time(client: str, *, after: str, within_ms: float, requirement: str = "CGV-12") -> Judge:
+@checker
+def closes_in_time(ev: Evidence, client: str, *, after: str, within_ms: float, requirement: str = "CGV-12") -> Iterator[Finding]:
     """Judge that an error or a silence that meets the leave does not hold the close up."""
     claim = Claim(requirement=requirement, expected="The client closes, whatever becomes of its leave.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        since = moment(ev, after)
-        done = next(iter(ev.events("shutdown_complete", client, after)), None)
-        late = "It closed late."
-        missing = overdue(ev, claim, done, since=since, within_ms=within_ms, never="It did not close.", late=late, whole=True)
-        yield missing or claim.ok("It did.", done or end(ev))
-
-    return judge
+    since = moment(ev, after)
+    done = next(iter(ev.events("shutdown_complete", client, after)), None)
+    late = "It closed late."
+    missing = overdue(ev, claim, done, since=since, within_ms=within_ms, never="It did not close.", late=late, whole=True)
+    yield missing or claim.ok("It did.", done or end(ev))
 
 
 def has_partitions_again(client: str, *, after: str, requirement: str = "CGV-23", within_ms: float = 9_000) -> Judge:
@@ -217,31 +194,28 @@ def has_partitions_again(client: str, *, after: str, requirement: str = "CGV-23"
     return TimedJudge(judge, after, within_ms)
 
 
-def commits_as_nobody(client: str, *, after: str, requirement: str = "CGP-15") -> Judge:
+@checker
+def commits_as_nobody(ev: Evidence, client: str, *, after: str, requirement: str = "CGP-15") -> Iterator[Finding]:
     """Judge that a client whose membership a coordinator refused commits no more by it; what was on its way by then is no fault.
 
     Who joins again is given a membership of its own, by the same epoch too.
     """
     claim = Claim(requirement=requirement, expected="Once it is fenced the client commits nothing with the epoch that it had.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        if (leave := _met_by_its_leave(ev, client, after)) is not None:
-            yield claim.found(Verdict.INFORMATIONAL, _LEAVE_ALONE, leave.request)
-            return
-        mine = standing(ev, client, after)
-        if mine is None or mine.answer is None:
-            raise NotReached(f"{client} was no member at {after}")
-        former = (mine.member, mine.answer.member_epoch)
-        rejoin = next((beat.request.seq for beat in beats(ev, client, after, ev.closing) if beat.is_join), ev.closing)
-        later = [one for one in ev.requests(Api.OFFSET_COMMIT, client, after, rejoin) if elapsed_ms(moment(ev, after), one) > IN_FLIGHT_MS]
-        stale = next((one for one in later if (one.member, _epoch(one)) == former), None)
-        yield (
-            claim.failed("It commits with the epoch that was refused.", stale, detail=f"epoch {former[1]}")
-            if stale is not None
-            else claim.ok("It does not.")
-        )
-
-    return judge
+    if (leave := _met_by_its_leave(ev, client, after)) is not None:
+        yield claim.found(Verdict.INFORMATIONAL, _LEAVE_ALONE, leave.request)
+        return
+    mine = standing(ev, client, after)
+    if mine is None or mine.answer is None:
+        raise NotReached(f"{client} was no member at {after}")
+    former = (mine.member, mine.answer.member_epoch)
+    rejoin = next((beat.request.seq for beat in beats(ev, client, after, ev.closing) if beat.is_join), ev.closing)
+    later = [one for one in ev.requests(Api.OFFSET_COMMIT, client, after, rejoin) if elapsed_ms(moment(ev, after), one) > IN_FLIGHT_MS]
+    stale = next((one for one in later if (one.member, _epoch(one)) == former), None)
+    yield (
+        claim.failed("It commits with the epoch that was refused.", stale, detail=f"epoch {former[1]}")
+        if stale is not None
+        else claim.ok("It does not.")
+    )
 
 
 _LEAVE_ALONE = "It sent no heartbeat but its leave, which met the error."
@@ -258,24 +232,21 @@ def _epoch(commit: Observation) -> int | None:
     return commit.generation if commit.member_epoch is None else commit.member_epoch
 
 
-def stays_out(client: str, *, after: str, requirement: str = "CGV-22") -> Judge:
+@checker
+def stays_out(ev: Evidence, client: str, *, after: str, requirement: str = "CGV-22") -> Iterator[Finding]:
     """Judge that a client which is fenced as it leaves does not join again: nobody would read what it is given. Its leave finds nobody, and costs nobody."""
     claim = Claim(requirement=requirement, expected="The client is out of its group, and stays out.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        later = beats(ev, client, after, ev.closing)
-        join = next((beat for beat in later if beat.is_join), None)
-        if (alone := _met_by_its_leave(ev, client, after)) is not None and join is None:
-            yield claim.found(Verdict.INFORMATIONAL, _LEAVE_ALONE, alone.request)
-            return
-        leave = next((beat for beat in later if beat.is_leave), None)
-        if join is not None and leave is not None and leave.request.seq > join.request.seq:
-            yield claim.tolerated("It joined again before it left, which costs the others a rebalance.", join.request)
-        elif join is not None:
-            yield claim.failed("It joined again.", join.request)
-        elif leave is not None:
-            yield claim.found(Verdict.INFORMATIONAL, "It left all the same.", leave.request)
-        else:
-            yield claim.ok("It did.")
-
-    return judge
+    later = beats(ev, client, after, ev.closing)
+    join = next((beat for beat in later if beat.is_join), None)
+    if (alone := _met_by_its_leave(ev, client, after)) is not None and join is None:
+        yield claim.found(Verdict.INFORMATIONAL, _LEAVE_ALONE, alone.request)
+        return
+    leave = next((beat for beat in later if beat.is_leave), None)
+    if join is not None and leave is not None and leave.request.seq > join.request.seq:
+        yield claim.tolerated("It joined again before it left, which costs the others a rebalance.", join.request)
+    elif join is not None:
+        yield claim.failed("It joined again.", join.request)
+    elif leave is not None:
+        yield claim.found(Verdict.INFORMATIONAL, "It left all the same.", leave.request)
+    else:
+        yield claim.ok("It did.")

@@ -13,7 +13,7 @@ from groupproof.harness.judging.case_checkers.reactions import REACT_MS
 from groupproof.harness.judging.case_checkers.trace_queries import moment, report_due, surfaced
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, tolerated_ms
 from groupproof.harness.judging.checkers.frame_facts import error_of
-from groupproof.harness.model.case import Judge
+from groupproof.harness.model.case import Judge, checker
 from groupproof.harness.model.evidence import Evidence, NotOffered, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.trace import Observation
@@ -107,28 +107,22 @@ def _kept(claim: Claim, later: list[Beat], mine: Beat) -> Finding:
     return claim.tolerated("It gave its membership up and joined with another id, which leaves a ghost behind.", given_up.request)
 
 
-def goes_on_in_full(client: str, *, after: str, requirement: str = "CGC-19") -> Judge:
+@checker
+def goes_on_in_full(ev: Evidence, client: str, *, after: str, requirement: str = "CGC-19") -> Iterator[Finding]:
     """Judge that the first heartbeat that is answered well afterwards carried everything: the client can't know what the coordinator has of it."""
     claim = Claim(requirement=requirement, expected="The next heartbeat that succeeds says everything: timeout, subscription, partitions.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        good = next((beat for beat in _after_receipt(ev, client, after) if beat.is_accepted), None)
-        if good is None:
-            raise NotReached(f"no heartbeat of {client} succeeded after {after}")
-        yield claim.ok("It did.", good.request) if good.is_full else claim.tolerated("It said that nothing had changed.", good.request)
-
-    return judge
+    good = next((beat for beat in _after_receipt(ev, client, after) if beat.is_accepted), None)
+    if good is None:
+        raise NotReached(f"no heartbeat of {client} succeeded after {after}")
+    yield claim.ok("It did.", good.request) if good.is_full else claim.tolerated("It said that nothing had changed.", good.request)
 
 
-def keeps_partitions(client: str, *, after: str, requirement: str) -> Judge:
+@checker
+def keeps_partitions(ev: Evidence, client: str, *, after: str, requirement: str) -> Iterator[Finding]:
     """Judge that the application is not told to give its partitions up."""
     claim = Claim(requirement=requirement, expected="The application keeps its partitions: no callback.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        revoked = _revoked(ev, client, after)
-        yield claim.ok("It did.") if revoked is None else claim.tolerated("It was told to give some up.", revoked, proof=Proof.LIVENESS)
-
-    return judge
+    revoked = _revoked(ev, client, after)
+    yield claim.ok("It did.") if revoked is None else claim.tolerated("It was told to give some up.", revoked, proof=Proof.LIVENESS)
 
 
 def _revoked(ev: Evidence, client: str, after: str | int) -> Observation | None:
@@ -173,30 +167,27 @@ def stays_a_member(client: str, *, after: str, requirement: str, within_ms: floa
     return TimedJudge(judge, after, within_ms)
 
 
-def stops_beating(client: str, *, after: str, requirement: str) -> Judge:
+@checker
+def stops_beating(ev: Evidence, client: str, *, after: str, requirement: str) -> Iterator[Finding]:
     """Judge that a member whose instance is another's sends no heartbeat more, gives its partitions up, and tells its application.
 
     To join again is NON_STRICT: the coordinator keeps it out as long as the other is there (111), and nobody loses anything.
     """
     quiet = Claim(requirement=requirement, expected="The client sends no heartbeat more.")
     informs = Claim(requirement=requirement, expected="The application is told of the error, or that its partitions are lost.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        since = moment(ev, after)
-        if elapsed_ms(since, end(ev)) < tolerated_ms(REACT_MS / 3):
-            raise NotReached("the run ended before the client had to be silent")
-        later = [beat for beat in _after_receipt(ev, client, after) if not beat.is_leave]
-        how = "It joined again." if later and later[0].is_join else "It went on."
-        yield quiet.tolerated(how, later[0].request) if later else quiet.ok("It sent none.")
-        lost, report = _revoked(ev, client, after), surfaced(ev, client, after)
-        if lost is not None or (report is not None and report.body.get("fatal")):
-            yield informs.ok("It was.", lost or report)
-        elif report is not None:
-            yield informs.failed("It was told of the error, and keeps its partitions.", report, proof=Proof.LIVENESS)
-        else:
-            yield informs.failed("It was never told, and keeps its partitions.", since, proof=Proof.LIVENESS)
-
-    return judge
+    since = moment(ev, after)
+    if elapsed_ms(since, end(ev)) < tolerated_ms(REACT_MS / 3):
+        raise NotReached("the run ended before the client had to be silent")
+    later = [beat for beat in _after_receipt(ev, client, after) if not beat.is_leave]
+    how = "It joined again." if later and later[0].is_join else "It went on."
+    yield quiet.tolerated(how, later[0].request) if later else quiet.ok("It sent none.")
+    lost, report = _revoked(ev, client, after), surfaced(ev, client, after)
+    if lost is not None or (report is not None and report.body.get("fatal")):
+        yield informs.ok("It was.", lost or report)
+    elif report is not None:
+        yield informs.failed("It was told of the error, and keeps its partitions.", report, proof=Proof.LIVENESS)
+    else:
+        yield informs.failed("It was never told, and keeps its partitions.", since, proof=Proof.LIVENESS)
 
 
 def shows_or_tries(client: str, *, after: str, requirement: str, within_ms: float = REACT_MS, untold: Verdict = Verdict.NON_STRICT) -> Judge:
@@ -219,13 +210,10 @@ def shows_or_tries(client: str, *, after: str, requirement: str, within_ms: floa
     return TimedJudge(judge, after, within_ms)
 
 
-def spaces_its_tries(client: str, *, after: str, requirement: str) -> Judge:
+@checker
+def spaces_its_tries(ev: Evidence, client: str, *, after: str, requirement: str) -> Iterator[Finding]:
     """Judge that an error that will not go away is not answered by a storm of heartbeats."""
     claim = Claim(requirement=requirement, expected="The client does not send its heartbeat again and again without a pause.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        sent = [beat.request for beat in beats(ev, client, after, ev.closing)]
-        storm = next((one for one, last in zip(sent, sent[STORM_MAX:], strict=False) if elapsed_ms(one, last) < 1_000), None)
-        yield claim.tolerated("It does.", storm) if storm is not None else claim.ok("It did not.", surfaced(ev, client, after))
-
-    return judge
+    sent = [beat.request for beat in beats(ev, client, after, ev.closing)]
+    storm = next((one for one, last in zip(sent, sent[STORM_MAX:], strict=False) if elapsed_ms(one, last) < 1_000), None)
+    yield claim.tolerated("It does.", storm) if storm is not None else claim.ok("It did not.", surfaced(ev, client, after))

@@ -11,7 +11,7 @@ from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, tolerat
 from groupproof.harness.judging.checkers.embedded.connect_frames import Dealt, Jobs, dealt, jobs_in_words
 from groupproof.harness.judging.checkers.embedded.led_generations import rounds_of
 from groupproof.harness.judging.checkers.frame_facts import SLACK_MS
-from groupproof.harness.model.case import Judge
+from groupproof.harness.model.case import Judge, checker
 from groupproof.harness.model.client_timeouts import REACT_MS
 from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof
@@ -23,22 +23,19 @@ __all__ = [
 ]  # fmt: skip
 
 
-def agrees_on(client: str, protocol: str, *, after: str | None = None, requirement: str = "CONNECT-04") -> Judge:
+@checker
+def agrees_on(ev: Evidence, client: str, protocol: str, *, after: str | None = None, requirement: str = "CONNECT-04") -> Iterator[Finding]:
     """Judge that the leader's assignments are of the agreed protocol's format, one for each member, and name the leader and the greatest offset."""
     version = CONNECT_PROTOCOLS.index(protocol)
     claim = Claim(
         requirement=requirement,
         expected=f"The leader sends each member an assignment for {protocol} with its id, its URL and the greatest offset.",
     )
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        rounds = [deal for deal in rounds_of(dealt, ev, client, after) if deal.version == version]
-        if not rounds:
-            raise NotReached(f"{client} led no generation that agreed on {protocol}")
-        for deal in rounds:
-            yield _well_formed(claim, deal)
-
-    return judge
+    rounds = [deal for deal in rounds_of(dealt, ev, client, after) if deal.version == version]
+    if not rounds:
+        raise NotReached(f"{client} led no generation that agreed on {protocol}")
+    for deal in rounds:
+        yield _well_formed(claim, deal)
 
 
 def _well_formed(claim: Claim, deal: Dealt) -> Finding:
@@ -62,20 +59,17 @@ def _well_formed(claim: Claim, deal: Dealt) -> Finding:
     return claim.ok("It did.", deal.sync)
 
 
-def assigns_once(client: str, *, requirement: str = "CONNECT-05") -> Judge:
+@checker
+def assigns_once(ev: Evidence, client: str, *, requirement: str = "CONNECT-05") -> Iterator[Finding]:
     """Judge that no generation leaves a connector or task with two workers, where no worker had said before that it runs what another does."""
     claim = Claim(requirement=requirement, expected="No connector and no task is given to two workers.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        for deal in rounds_of(dealt, ev, client, None):
-            counts = Counter(job for member in deal.states for job in deal.result(member))
-            twice = frozenset(job for job, count in counts.items() if count > 1)
-            if twice:
-                yield claim.failed("It gave connectors or tasks to two workers.", deal.sync, detail=jobs_in_words(twice))
-            else:
-                yield claim.ok("It did not.", deal.sync)
-
-    return judge
+    for deal in rounds_of(dealt, ev, client, None):
+        counts = Counter(job for member in deal.states for job in deal.result(member))
+        twice = frozenset(job for job, count in counts.items() if count > 1)
+        if twice:
+            yield claim.failed("It gave connectors or tasks to two workers.", deal.sync, detail=jobs_in_words(twice))
+        else:
+            yield claim.ok("It did not.", deal.sync)
 
 
 def assigns_everything(client: str, *jobs: TopicPartition, after: str | None, requirement: str = "CONNECT-05", within_ms: float = REACT_MS) -> Judge:
@@ -102,30 +96,27 @@ def assigns_everything(client: str, *jobs: TopicPartition, after: str | None, re
     return TimedJudge(judge, after, within_ms)
 
 
-def revokes_first(client: str, *, after: str, requirement: str = "CONNECT-06") -> Judge:
+@checker
+def revokes_first(ev: Evidence, client: str, *, after: str, requirement: str = "CONNECT-06") -> Iterator[Finding]:
     """Judge that what moves is revoked in one generation and given in a later one, and that something moved at all."""
     claim = Claim(
         requirement=requirement, expected="What moves to another worker is revoked first, and assigned when its former worker no longer runs it."
     )
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        moved = False
-        for deal in rounds_of(dealt, ev, client, after):
-            for member, assignment in deal.assignments.items():
-                came = frozenset() if assignment is None else frozenset(assignment.assigned)
-                moved = moved or (assignment is not None and bool(assignment.revoked))
-                others = frozenset[TopicPartition]().union(*(deal.running(other) for other in deal.states if other != member))
-                if early := came & others:
-                    yield claim.failed("It assigned what another worker still runs.", deal.sync, detail=jobs_in_words(early))
-                    return
-        if not moved:
-            yield claim.tolerated(
-                "It moved nothing to the worker that came.", end(ev), proof=Proof.LIVENESS, wait=waited(moment(ev, after), end(ev), tolerated_ms(0))
-            )
-            return
-        yield claim.ok("It did.", moment(ev, after))
-
-    return judge
+    moved = False
+    for deal in rounds_of(dealt, ev, client, after):
+        for member, assignment in deal.assignments.items():
+            came = frozenset() if assignment is None else frozenset(assignment.assigned)
+            moved = moved or (assignment is not None and bool(assignment.revoked))
+            others = frozenset[TopicPartition]().union(*(deal.running(other) for other in deal.states if other != member))
+            if early := came & others:
+                yield claim.failed("It assigned what another worker still runs.", deal.sync, detail=jobs_in_words(early))
+                return
+    if not moved:
+        yield claim.tolerated(
+            "It moved nothing to the worker that came.", end(ev), proof=Proof.LIVENESS, wait=waited(moment(ev, after), end(ev), tolerated_ms(0))
+        )
+        return
+    yield claim.ok("It did.", moment(ev, after))
 
 
 def revokes(client: str, *jobs: TopicPartition, after: str, requirement: str = "CONNECT-15", within_ms: float = REACT_MS) -> Judge:
@@ -142,23 +133,22 @@ def revokes(client: str, *jobs: TopicPartition, after: str, requirement: str = "
     return TimedJudge(judge, after, within_ms)
 
 
-def keeps_lost_jobs_back(client: str, max_delay_ms: int, *, after: str, counts_down: bool = False, requirement: str = "CONNECT-08") -> Judge:
+@checker
+def keeps_lost_jobs_back(
+    ev: Evidence, client: str, max_delay_ms: int, *, after: str, counts_down: bool = False, requirement: str = "CONNECT-08"
+) -> Iterator[Finding]:
     """Judge that what a worker ran that left waits for the delay: nobody is given it before, and each assignment carries what is left of it."""
     claim = Claim(
         requirement=requirement, expected="What was lost is given to nobody before the delay has passed, and assignments carry what is left of it."
     )
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        rounds = rounds_of(dealt, ev, client, after)
-        before = rounds_of(dealt, ev, client, None)
-        earlier = [deal for deal in before if deal.sync.seq <= rounds[0].sync.seq]
-        last = earlier[-2].results() if len(earlier) > 1 else frozenset()
-        lost = last - frozenset[TopicPartition]().union(*(rounds[0].running(member) for member in rounds[0].states))
-        if not lost:
-            raise NotReached("the worker that left ran nothing")
-        yield from _waits(claim, rounds, lost, max_delay_ms, counts_down=counts_down)
-
-    return judge
+    rounds = rounds_of(dealt, ev, client, after)
+    before = rounds_of(dealt, ev, client, None)
+    earlier = [deal for deal in before if deal.sync.seq <= rounds[0].sync.seq]
+    last = earlier[-2].results() if len(earlier) > 1 else frozenset()
+    lost = last - frozenset[TopicPartition]().union(*(rounds[0].running(member) for member in rounds[0].states))
+    if not lost:
+        raise NotReached("the worker that left ran nothing")
+    yield from _waits(claim, rounds, lost, max_delay_ms, counts_down=counts_down)
 
 
 def _waits(claim: Claim, rounds: list[Dealt], lost: Jobs, max_delay_ms: int, *, counts_down: bool) -> Iterator[Finding]:
@@ -185,40 +175,32 @@ _CLOCK_MS = 500.0
 """What lies between the leader's clock, when it computes, and the arrival of its SyncGroup."""
 
 
-def leaves_others_alone(client: str, *, after: str, requirement: str = "CONNECT-10") -> Judge:
+@checker
+def leaves_others_alone(ev: Evidence, client: str, *, after: str, requirement: str = "CONNECT-10") -> Iterator[Finding]:
     """Judge that workers that stayed keep what they ran: nothing is revoked from anybody after an instant."""
     claim = Claim(requirement=requirement, expected="The workers that stayed keep what they run.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        for deal in rounds_of(dealt, ev, client, after):
-            taken_away = frozenset(job for assignment in deal.assignments.values() if assignment is not None for job in assignment.revoked)
-            if taken_away:
-                yield claim.tolerated("It revoked something from a worker that stayed.", deal.sync, detail=jobs_in_words(taken_away))
-                return
-        yield claim.ok("They do.", moment(ev, after))
-
-    return judge
+    for deal in rounds_of(dealt, ev, client, after):
+        taken_away = frozenset(job for assignment in deal.assignments.values() if assignment is not None for job in assignment.revoked)
+        if taken_away:
+            yield claim.tolerated("It revoked something from a worker that stayed.", deal.sync, detail=jobs_in_words(taken_away))
+            return
+    yield claim.ok("They do.", moment(ev, after))
 
 
-def answers_mismatch(client: str, offset: int, *, after: str | None = None, requirement: str = "CONNECT-11") -> Judge:
+@checker
+def answers_mismatch(ev: Evidence, client: str, offset: int, *, after: str | None = None, requirement: str = "CONNECT-11") -> Iterator[Finding]:
     """Judge that a leader behind another member's configuration answers all with CONFIG_MISMATCH, that offset, and nothing to run."""
     claim = Claim(requirement=requirement, expected="The leader answers all members with CONFIG_MISMATCH, the newest offset and nothing to run.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        rounds = [
-            deal
-            for deal in rounds_of(dealt, ev, client, after)
-            if any(state is not None and state.offset == offset for state in deal.states.values())
+    rounds = [
+        deal for deal in rounds_of(dealt, ev, client, after) if any(state is not None and state.offset == offset for state in deal.states.values())
+    ]
+    if not rounds:
+        raise NotReached(f"{client} led no generation with a member at offset {offset}")
+    for deal in rounds:
+        wrong = [
+            item for item in deal.assignments.values() if item is None or item.error != CONFIG_MISMATCH or item.offset != offset or item.assigned
         ]
-        if not rounds:
-            raise NotReached(f"{client} led no generation with a member at offset {offset}")
-        for deal in rounds:
-            wrong = [
-                item for item in deal.assignments.values() if item is None or item.error != CONFIG_MISMATCH or item.offset != offset or item.assigned
-            ]
-            if wrong:
-                yield claim.failed("It assigned by a configuration that another member is beyond.", deal.sync)
-            else:
-                yield claim.ok("It did.", deal.sync)
-
-    return judge
+        if wrong:
+            yield claim.failed("It assigned by a configuration that another member is beyond.", deal.sync)
+        else:
+            yield claim.ok("It did.", deal.sync)

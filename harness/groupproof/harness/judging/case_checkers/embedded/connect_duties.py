@@ -10,7 +10,7 @@ from groupproof.harness.judging.case_checkers.trace_queries import moment
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms
 from groupproof.harness.judging.checkers.embedded.connect_frames import Jobs, ReceivedJobs, jobs_in_words, jobs_run, received_jobs, states_in
 from groupproof.harness.judging.checkers.frame_facts import SLACK_MS, knew
-from groupproof.harness.model.case import Judge
+from groupproof.harness.model.case import Judge, checker
 from groupproof.harness.model.client_timeouts import REACT_MS
 from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.verdicts import Finding, Verdict
@@ -24,68 +24,59 @@ __all__ = [
 ]  # fmt: skip
 
 
-def offers(client: str, *protocols: str, requirement: str = "CONNECT-01") -> Judge:
+@checker
+def offers(ev: Evidence, client: str, *protocols: str, requirement: str = "CONNECT-01") -> Iterator[Finding]:
     """Judge which protocols each JoinGroup offers, in order, and under which protocol type."""
     claim = Claim(requirement=requirement, expected=f"The worker joins as {PROTOCOL_TYPE} and offers {', '.join(protocols)}.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        for join in _joins(ev, client):
-            names = tuple(protocol["name"] for protocol in join.body.get("protocols") or ())
-            if join.body.get("protocol_type") != PROTOCOL_TYPE:
-                yield claim.failed("It joined with another protocol type.", join, detail=str(join.body.get("protocol_type")))
-            elif names != protocols:
-                yield claim.failed("It offered other protocols, or in another order.", join, detail=", ".join(names))
-            else:
-                yield claim.ok("It did.", join)
-
-    return judge
+    for join in _joins(ev, client):
+        names = tuple(protocol["name"] for protocol in join.body.get("protocols") or ())
+        if join.body.get("protocol_type") != PROTOCOL_TYPE:
+            yield claim.failed("It joined with another protocol type.", join, detail=str(join.body.get("protocol_type")))
+        elif names != protocols:
+            yield claim.failed("It offered other protocols, or in another order.", join, detail=", ".join(names))
+        else:
+            yield claim.ok("It did.", join)
 
 
-def describes_itself(client: str, *, offset: int, requirement: str = "CONNECT-02") -> Judge:
+@checker
+def describes_itself(ev: Evidence, client: str, *, offset: int, requirement: str = "CONNECT-02") -> Iterator[Finding]:
     """Judge that each protocol's metadata can be read, is of the protocol's version, and has a URL and the config offset."""
     claim = Claim(requirement=requirement, expected="The metadata of each protocol has its version, the worker's URL and its config offset.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        for join in _joins(ev, client):
-            for name, state in states_in(join).items():
-                if state is None:
-                    yield claim.failed("The metadata cannot be read.", join, detail=name)
-                elif name in CONNECT_PROTOCOLS and state.version != CONNECT_PROTOCOLS.index(name):
-                    yield claim.failed("The metadata has another version than its protocol.", join, detail=f"{name}: {state.version}")
-                elif not state.url or state.offset != offset:
-                    yield claim.failed(
-                        "The metadata lacks the URL, or has another offset.", join, detail=f"{state.url!r} at {state.offset}, not {offset}"
-                    )
-                else:
-                    yield claim.ok("It has.", join)
-
-    return judge
+    for join in _joins(ev, client):
+        for name, state in states_in(join).items():
+            if state is None:
+                yield claim.failed("The metadata cannot be read.", join, detail=name)
+            elif name in CONNECT_PROTOCOLS and state.version != CONNECT_PROTOCOLS.index(name):
+                yield claim.failed("The metadata has another version than its protocol.", join, detail=f"{name}: {state.version}")
+            elif not state.url or state.offset != offset:
+                yield claim.failed(
+                    "The metadata lacks the URL, or has another offset.", join, detail=f"{state.url!r} at {state.offset}, not {offset}"
+                )
+            else:
+                yield claim.ok("It has.", join)
 
 
-def names_its_jobs(client: str, *, after: str | None = None, requirement: str = "CONNECT-03") -> Judge:
+@checker
+def names_its_jobs(ev: Evidence, client: str, *, after: str | None = None, requirement: str = "CONNECT-03") -> Iterator[Finding]:
     """Judge that the metadata of each JoinGroup names what the worker's assignments left it with, in every protocol that can say so."""
     claim = Claim(requirement=requirement, expected="The metadata names the connectors and tasks that the worker runs.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        first = ev.at(after)
-        joins = [join for join in _joins(ev, client) if join.seq > first and _received(ev, client, join)]
-        if not joins:
-            raise NotReached(f"{client} did not join again")
-        for join in joins:
-            for name, state in states_in(join).items():
-                if state is None:
-                    yield claim.failed("The metadata cannot be read.", join, detail=name)
-                    continue
-                if state.version == 0:
-                    continue
-                run, named = _run_at(ev, client, join), jobs_run(state)
-                if named == run:
-                    yield claim.ok("It does.", join)
-                else:
-                    detail = f"{name}: {jobs_in_words(named)}, not {jobs_in_words(run)}"
-                    yield claim.failed("It names other connectors or tasks than it was assigned.", join, detail=detail)
-
-    return judge
+    first = ev.at(after)
+    joins = [join for join in _joins(ev, client) if join.seq > first and _received(ev, client, join)]
+    if not joins:
+        raise NotReached(f"{client} did not join again")
+    for join in joins:
+        for name, state in states_in(join).items():
+            if state is None:
+                yield claim.failed("The metadata cannot be read.", join, detail=name)
+                continue
+            if state.version == 0:
+                continue
+            run, named = _run_at(ev, client, join), jobs_run(state)
+            if named == run:
+                yield claim.ok("It does.", join)
+            else:
+                detail = f"{name}: {jobs_in_words(named)}, not {jobs_in_words(run)}"
+                yield claim.failed("It names other connectors or tasks than it was assigned.", join, detail=detail)
 
 
 def _run_at(ev: Evidence, client: str, join: Observation) -> Jobs:
@@ -183,15 +174,12 @@ _SYNC_MS = 3_000
 """How long a worker tries to read the configuration: worker.sync.timeout.ms by default."""
 
 
-def stays_in(client: str, *, after: str, requirement: str) -> Judge:
+@checker
+def stays_in(ev: Evidence, client: str, *, after: str, requirement: str) -> Iterator[Finding]:
     """Judge that the worker does not leave the group."""
     claim = Claim(requirement=requirement, expected="The worker stays in the group.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        left: Sequence[Observation] = ev.requests(Api.LEAVE_GROUP, client, after, ev.closing)
-        yield claim.failed("It left the group.", left[0]) if left else claim.ok("It did.", moment(ev, after))
-
-    return judge
+    left: Sequence[Observation] = ev.requests(Api.LEAVE_GROUP, client, after, ev.closing)
+    yield claim.failed("It left the group.", left[0]) if left else claim.ok("It did.", moment(ev, after))
 
 
 def keeps_membership_in_reach(client: str, *, after: str, requirement: str) -> Judge:

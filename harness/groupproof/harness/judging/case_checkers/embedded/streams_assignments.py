@@ -10,7 +10,7 @@ from groupproof.harness.judging.case_checkers.trace_queries import moment
 from groupproof.harness.judging.checkers.claim import Claim, tolerated_ms, waited
 from groupproof.harness.judging.checkers.embedded.led_generations import rounds_of
 from groupproof.harness.judging.checkers.embedded.streams_frames import Dealt, dealt, tasks_in_words
-from groupproof.harness.model.case import Judge
+from groupproof.harness.model.case import Judge, checker
 from groupproof.harness.model.client_timeouts import REACT_MS
 from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof
@@ -20,7 +20,8 @@ from groupproof.protocol.wire.streams_protocol import NO_ERROR, Task
 __all__ = ["agrees_on_versions", "answers_error", "calls_back", "deals_everything", "deals_once", "deals_standbys", "keeps_standbys_apart"]
 
 
-def agrees_on_versions(client: str, *, after: str, requirement: str = "STREAMS-05") -> Judge:
+@checker
+def agrees_on_versions(ev: Evidence, client: str, *, after: str, requirement: str = "STREAMS-05") -> Iterator[Finding]:
     """Judge the versions of each assignment: the lowest that a member's subscription used, and beside it the lowest of the newest that members know (KIP-268).
 
     The leader's own newest bounds both.
@@ -29,15 +30,11 @@ def agrees_on_versions(client: str, *, after: str, requirement: str = "STREAMS-0
         requirement=requirement,
         expected="The leader assigns in the lowest version used, and names the lowest of the newest versions that members know.",
     )
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        rounds = [deal for deal in rounds_of(dealt, ev, client, after) if len(deal.subscriptions) > 1]
-        if not rounds:
-            raise NotReached(f"{client} led no generation with another member")
-        for deal in rounds:
-            yield _versioned(claim, deal)
-
-    return judge
+    rounds = [deal for deal in rounds_of(dealt, ev, client, after) if len(deal.subscriptions) > 1]
+    if not rounds:
+        raise NotReached(f"{client} led no generation with another member")
+    for deal in rounds:
+        yield _versioned(claim, deal)
 
 
 def _versioned(claim: Claim, deal: Dealt) -> Finding:
@@ -56,25 +53,22 @@ def _versioned(claim: Claim, deal: Dealt) -> Finding:
     return claim.ok("It does.", deal.sync)
 
 
-def deals_once(client: str, *, requirement: str = "STREAMS-08") -> Judge:
+@checker
+def deals_once(ev: Evidence, client: str, *, requirement: str = "STREAMS-08") -> Iterator[Finding]:
     """Judge that no task is active at two members, and that the partitions that a member is given are those of its tasks, in their order."""
     claim = Claim(
         requirement=requirement, expected="Each task is active at one member at most, which is given the partitions of its tasks in their order."
     )
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        for deal in rounds_of(dealt, ev, client, None):
-            counts = Counter(task for info in deal.infos for task in set(info.active))
-            twice = [task for task, count in counts.items() if count > 1]
-            muddled = [name for name, item in deal.assignments.items() if item is not None and not _is_aligned(item.partitions, item.info.active)]
-            if twice:
-                yield claim.failed("It gave a task to two members.", deal.sync, detail=tasks_in_words(twice))
-            elif muddled:
-                yield claim.failed("It gave a member other partitions than those of its tasks.", deal.sync, detail=", ".join(muddled))
-            else:
-                yield claim.ok("It is.", deal.sync)
-
-    return judge
+    for deal in rounds_of(dealt, ev, client, None):
+        counts = Counter(task for info in deal.infos for task in set(info.active))
+        twice = [task for task, count in counts.items() if count > 1]
+        muddled = [name for name, item in deal.assignments.items() if item is not None and not _is_aligned(item.partitions, item.info.active)]
+        if twice:
+            yield claim.failed("It gave a task to two members.", deal.sync, detail=tasks_in_words(twice))
+        elif muddled:
+            yield claim.failed("It gave a member other partitions than those of its tasks.", deal.sync, detail=", ".join(muddled))
+        else:
+            yield claim.ok("It is.", deal.sync)
 
 
 def _is_aligned(partitions: tuple[TopicPartition, ...], tasks: tuple[Task, ...]) -> bool:
@@ -94,40 +88,37 @@ def deals_everything(client: str, tasks: int, *, after: str, requirement: str = 
     return TimedJudge(judge, after, within_ms)
 
 
-def calls_back(client: str, *, after: str, requirement: str = "STREAMS-09") -> Judge:
+@checker
+def calls_back(ev: Evidence, client: str, *, after: str, requirement: str = "STREAMS-09") -> Iterator[Finding]:
     """Judge that a task that moves is withheld while its owner has it, that a member is told to come again at once then, and that something moved at all."""
     claim = Claim(
         requirement=requirement,
         expected="A task that moves is given to nobody until its owner has given it back, and a member is told to come for it at once.",
     )
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        moved = False
-        for deal in rounds_of(dealt, ev, client, after):
-            held = frozenset[TopicPartition]().union(*deal.owned.values())
-            now = frozenset(partition for item in deal.assignments.values() if item is not None for partition in item.partitions)
-            early = [
-                partition
-                for name, item in deal.assignments.items()
-                if item is not None
-                for partition in item.partitions
-                if _is_others(deal, name, partition)
-            ]
-            if early:
-                yield claim.failed("It gave away what another member owns.", deal.sync, detail=str(early))
+    moved = False
+    for deal in rounds_of(dealt, ev, client, after):
+        held = frozenset[TopicPartition]().union(*deal.owned.values())
+        now = frozenset(partition for item in deal.assignments.values() if item is not None for partition in item.partitions)
+        early = [
+            partition
+            for name, item in deal.assignments.items()
+            if item is not None
+            for partition in item.partitions
+            if _is_others(deal, name, partition)
+        ]
+        if early:
+            yield claim.failed("It gave away what another member owns.", deal.sync, detail=str(early))
+            return
+        if held - now:
+            moved = True
+            if not any(info.next_rebalance_ms == 0 for info in deal.infos):
+                yield claim.failed("It told nobody to come again at once.", deal.sync)
                 return
-            if held - now:
-                moved = True
-                if not any(info.next_rebalance_ms == 0 for info in deal.infos):
-                    yield claim.failed("It told nobody to come again at once.", deal.sync)
-                    return
-        if moved:
-            yield claim.ok("It did.", moment(ev, after))
-        else:
-            late = waited(moment(ev, after), end(ev), tolerated_ms(0))
-            yield claim.tolerated("It moved nothing to the member that came.", end(ev), proof=Proof.LIVENESS, wait=late)
-
-    return judge
+    if moved:
+        yield claim.ok("It did.", moment(ev, after))
+    else:
+        late = waited(moment(ev, after), end(ev), tolerated_ms(0))
+        yield claim.tolerated("It moved nothing to the member that came.", end(ev), proof=Proof.LIVENESS, wait=late)
 
 
 def _is_others(deal: Dealt, name: str, partition: TopicPartition) -> bool:
@@ -153,23 +144,20 @@ def deals_standbys(client: str, tasks: int, *, after: str, requirement: str = "S
     return TimedJudge(judge, after, within_ms)
 
 
-def keeps_standbys_apart(client: str, *, after: str, requirement: str = "STREAMS-22") -> Judge:
+@checker
+def keeps_standbys_apart(ev: Evidence, client: str, *, after: str, requirement: str = "STREAMS-22") -> Iterator[Finding]:
     """Judge that no thread of a process gets a standby of a task that runs in it: threads of a process name the same one in their user data."""
     claim = Claim(requirement=requirement, expected="A task has no standby in the process that runs it.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        rounds = [deal for deal in rounds_of(dealt, ev, client, after) if _threads_of_one(deal)]
-        if not rounds:
-            raise NotReached("no process with two threads was given tasks")
-        for deal in rounds:
-            active, standby = _by_process(deal, "active"), _by_process(deal, "standby")
-            both = sorted(task for process, tasks in standby.items() for task in tasks & active.get(process, set()))
-            if both:
-                yield claim.failed("It gave a process a standby of a task that it runs.", deal.sync, detail=tasks_in_words(both))
-                return
-        yield claim.ok("It has none.", rounds[-1].sync)
-
-    return judge
+    rounds = [deal for deal in rounds_of(dealt, ev, client, after) if _threads_of_one(deal)]
+    if not rounds:
+        raise NotReached("no process with two threads was given tasks")
+    for deal in rounds:
+        active, standby = _by_process(deal, "active"), _by_process(deal, "standby")
+        both = sorted(task for process, tasks in standby.items() for task in tasks & active.get(process, set()))
+        if both:
+            yield claim.failed("It gave a process a standby of a task that it runs.", deal.sync, detail=tasks_in_words(both))
+            return
+    yield claim.ok("It has none.", rounds[-1].sync)
 
 
 def _threads_of_one(deal: Dealt) -> bool:
@@ -188,19 +176,16 @@ def _by_process(deal: Dealt, role: str) -> dict[str, set[Task]]:
     return {process: held for process, held in tasks.items() if held}
 
 
-def answers_error(client: str, error: int, *, after: str, requirement: str) -> Judge:
+@checker
+def answers_error(ev: Evidence, client: str, error: int, *, after: str, requirement: str) -> Iterator[Finding]:
     """Judge that the leader answers all members with this error and no tasks."""
     claim = Claim(requirement=requirement, expected=f"The leader answers all members with error {error} and no tasks.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        deal = rounds_of(dealt, ev, client, after)[-1]
-        if deal.assignments.keys() != deal.subscriptions.keys():
-            yield claim.failed("It left members out.", deal.sync)
-        elif any(item is None or item.info.error == NO_ERROR or item.partitions for item in deal.assignments.values()):
-            yield claim.failed("It dealt tasks out.", deal.sync)
-        elif any(info.error != error for info in deal.infos):
-            yield claim.failed("It answered with another error.", deal.sync, detail=str(sorted(info.error for info in deal.infos)))
-        else:
-            yield claim.ok("It does.", deal.sync)
-
-    return judge
+    deal = rounds_of(dealt, ev, client, after)[-1]
+    if deal.assignments.keys() != deal.subscriptions.keys():
+        yield claim.failed("It left members out.", deal.sync)
+    elif any(item is None or item.info.error == NO_ERROR or item.partitions for item in deal.assignments.values()):
+        yield claim.failed("It dealt tasks out.", deal.sync)
+    elif any(info.error != error for info in deal.infos):
+        yield claim.failed("It answered with another error.", deal.sync, detail=str(sorted(info.error for info in deal.infos)))
+    else:
+        yield claim.ok("It does.", deal.sync)

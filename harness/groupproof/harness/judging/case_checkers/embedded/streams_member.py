@@ -9,7 +9,7 @@ from groupproof.harness.judging.case_checkers.findings import TimedJudge, end, o
 from groupproof.harness.judging.case_checkers.trace_queries import moment, report_due
 from groupproof.harness.judging.checkers.claim import Claim
 from groupproof.harness.judging.checkers.embedded.streams_frames import ThreadAssignment, info_in, newest_assignment, subscription_in, tasks_in_words
-from groupproof.harness.model.case import Judge
+from groupproof.harness.model.case import Judge, checker
 from groupproof.harness.model.client_timeouts import REACT_MS
 from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
@@ -23,91 +23,79 @@ __all__ = [
 ]  # fmt: skip
 
 
-def describes_itself(client: str, *, requirement: str = "STREAMS-01") -> Judge:
+@checker
+def describes_itself(ev: Evidence, client: str, *, requirement: str = "STREAMS-01") -> Iterator[Finding]:
     """Judge that each JoinGroup offers `stream` alone, with user data in a version that its sender knows, and that the first is in the newest."""
     claim = Claim(
         requirement=requirement, expected=f"The member offers {ASSIGNOR} alone, with user data, at first in the newest version that it says to know."
     )
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        for place, join in enumerate(_joins(ev, client)):
-            names = [protocol["name"] for protocol in join.body.get("protocols") or ()]
-            info = info_in(join)
-            if names != [ASSIGNOR]:
-                yield claim.failed("It offers other protocols.", join, detail=", ".join(names))
-            elif info is None:
-                yield claim.failed("Its user data cannot be read.", join)
-            elif info.version > info.latest:
-                yield claim.failed("It uses a version that it does not say to know.", join, detail=f"{info.version} of {info.latest}")
-            elif place == 0 and info.version != info.latest:
-                yield claim.failed("It begins with an older version than it knows.", join, detail=f"{info.version} of {info.latest}")
-            else:
-                yield claim.ok("It does.", join)
-
-    return judge
+    for place, join in enumerate(_joins(ev, client)):
+        names = [protocol["name"] for protocol in join.body.get("protocols") or ()]
+        info = info_in(join)
+        if names != [ASSIGNOR]:
+            yield claim.failed("It offers other protocols.", join, detail=", ".join(names))
+        elif info is None:
+            yield claim.failed("Its user data cannot be read.", join)
+        elif info.version > info.latest:
+            yield claim.failed("It uses a version that it does not say to know.", join, detail=f"{info.version} of {info.latest}")
+        elif place == 0 and info.version != info.latest:
+            yield claim.failed("It begins with an older version than it knows.", join, detail=f"{info.version} of {info.latest}")
+        else:
+            yield claim.ok("It does.", join)
 
 
-def is_one_process(client: str, *, requirement: str = "STREAMS-02") -> Judge:
+@checker
+def is_one_process(ev: Evidence, client: str, *, requirement: str = "STREAMS-02") -> Iterator[Finding]:
     """Judge that a member names the same process in each JoinGroup."""
     claim = Claim(requirement=requirement, expected="The member names the same process in each JoinGroup.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        for (_, before), (join, info) in itertools.pairwise(_infos(ev, client)):
-            if info.process != before.process:
-                yield claim.tolerated("It names another process.", join)
-                return
-        yield claim.ok("It does.", _joins(ev, client)[-1])
-
-    return judge
+    for (_, before), (join, info) in itertools.pairwise(_infos(ev, client)):
+        if info.process != before.process:
+            yield claim.tolerated("It names another process.", join)
+            return
+    yield claim.ok("It does.", _joins(ev, client)[-1])
 
 
-def differs_each_time(client: str, *, requirement: str = "STREAMS-03") -> Judge:
+@checker
+def differs_each_time(ev: Evidence, client: str, *, requirement: str = "STREAMS-03") -> Iterator[Finding]:
     """Judge that no JoinGroup of a member has the user data of the one before: a coordinator would not rebalance for it (KAFKA-10455)."""
     claim = Claim(requirement=requirement, expected="The user data of each JoinGroup differs from that of the one before.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        sent = [(join, subscription.user_data) for join in _joins(ev, client) if (subscription := subscription_in(join)) is not None]
-        if len(sent) < 2:
-            raise NotReached(f"{client} joined once")
-        for (_, before), (join, user_data) in itertools.pairwise(sent):
-            yield claim.failed("It sent the same user data again.", join) if user_data == before else claim.ok("It does.", join)
-
-    return judge
+    sent = [(join, subscription.user_data) for join in _joins(ev, client) if (subscription := subscription_in(join)) is not None]
+    if len(sent) < 2:
+        raise NotReached(f"{client} joined once")
+    for (_, before), (join, user_data) in itertools.pairwise(sent):
+        yield claim.failed("It sent the same user data again.", join) if user_data == before else claim.ok("It does.", join)
 
 
-def names_its_tasks(client: str, *, after: str, has_standbys: bool = False, requirement: str = "STREAMS-04") -> Judge:
+@checker
+def names_its_tasks(ev: Evidence, client: str, *, after: str, has_standbys: bool = False, requirement: str = "STREAMS-04") -> Iterator[Finding]:
     """Judge that the next JoinGroup names the tasks that its newest assignment gave the member, and no others.
 
     A task may still be restored, and is then named with its sum or not at all: it runs for sure once the member has committed for it.
     """
     claim = Claim(requirement=requirement, expected="The member names its tasks, with how far they are.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        join = _next_join(ev, client, after)
-        info, mine = info_in(join), newest_assignment(ev, client, join)
-        if info is None:
-            yield claim.failed("Its user data cannot be read.", join)
-            return
-        if mine is None:
-            raise NotReached(f"{client} was given no tasks before")
-        running, standby = _committed_tasks(ev, client, mine, join), frozenset(task for task, _ in mine.info.standby)
-        if has_standbys and not standby:
-            raise NotReached(f"{client} was given no standby tasks before")
-        if not running:
-            raise NotReached(f"{client} committed for none of its tasks before")
-        named = frozenset(task for task, _ in info.offset_sums)
-        if foreign := named - set(mine.info.active) - standby:
-            yield claim.failed("It names tasks that it was not given.", join, detail=tasks_in_words(foreign))
-        elif missing := running - named:
-            yield claim.failed("It leaves out tasks that it runs.", join, detail=tasks_in_words(missing))
-        elif missing := standby - named:
-            yield claim.failed("It leaves out standby tasks.", join, detail=tasks_in_words(missing), proof=Proof.LIVENESS)
-        elif shared := standby & set(info.active):
-            yield claim.failed("It names standby tasks as running.", join, detail=tasks_in_words(shared))
-        else:
-            yield claim.ok("It does.", join)
-
-    return judge
+    join = _next_join(ev, client, after)
+    info, mine = info_in(join), newest_assignment(ev, client, join)
+    if info is None:
+        yield claim.failed("Its user data cannot be read.", join)
+        return
+    if mine is None:
+        raise NotReached(f"{client} was given no tasks before")
+    running, standby = _committed_tasks(ev, client, mine, join), frozenset(task for task, _ in mine.info.standby)
+    if has_standbys and not standby:
+        raise NotReached(f"{client} was given no standby tasks before")
+    if not running:
+        raise NotReached(f"{client} committed for none of its tasks before")
+    named = frozenset(task for task, _ in info.offset_sums)
+    if foreign := named - set(mine.info.active) - standby:
+        yield claim.failed("It names tasks that it was not given.", join, detail=tasks_in_words(foreign))
+    elif missing := running - named:
+        yield claim.failed("It leaves out tasks that it runs.", join, detail=tasks_in_words(missing))
+    elif missing := standby - named:
+        yield claim.failed("It leaves out standby tasks.", join, detail=tasks_in_words(missing), proof=Proof.LIVENESS)
+    elif shared := standby & set(info.active):
+        yield claim.failed("It names standby tasks as running.", join, detail=tasks_in_words(shared))
+    else:
+        yield claim.ok("It does.", join)
 
 
 def _committed_tasks(ev: Evidence, client: str, mine: ThreadAssignment, before: Observation) -> frozenset[Task]:
@@ -151,15 +139,12 @@ def comes_back_at_once(client: str, *, after: str, requirement: str = "STREAMS-1
     return TimedJudge(judge, after, within_ms)
 
 
-def waits(client: str, *, after: str, requirement: str = "STREAMS-20") -> Judge:
+@checker
+def waits(ev: Evidence, client: str, *, after: str, requirement: str = "STREAMS-20") -> Iterator[Finding]:
     """Judge that the member does not join again before the time of its next rebalance, which is far off: that were needless."""
     claim = Claim(requirement=requirement, expected="The member does not join again before the time of the next rebalance.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        joins = ev.requests(Api.JOIN_GROUP, client, after, ev.closing)
-        yield claim.tolerated("It joined again without need.", joins[0]) if joins else claim.ok("It did not.", moment(ev, after))
-
-    return judge
+    joins = ev.requests(Api.JOIN_GROUP, client, after, ev.closing)
+    yield claim.tolerated("It joined again without need.", joins[0]) if joins else claim.ok("It did not.", moment(ev, after))
 
 
 def ends(client: str, *, after: str, requirement: str, within_ms: float = REACT_MS) -> Judge:
@@ -219,40 +204,34 @@ def stays_a_member(client: str, *, after: str, requirement: str, within_ms: floa
     return TimedJudge(judge, after, within_ms)
 
 
-def stays_when_closed(client: str, *, after: str, requirement: str = "STREAMS-18") -> Judge:
+@checker
+def stays_when_closed(ev: Evidence, client: str, *, after: str, requirement: str = "STREAMS-18") -> Iterator[Finding]:
     """Judge that a member that is closed sends no LeaveGroup: its tasks wait for it as long as its session lasts."""
     claim = Claim(requirement=requirement, expected="A member that is closed sends no LeaveGroup.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        if not ev.events("shutdown_complete", client, after):
-            raise NotReached(f"{client} was not closed")
-        left = ev.requests(Api.LEAVE_GROUP, client, after)
-        yield claim.tolerated("It left the group.", left[0]) if left else claim.ok("It did not.", end(ev, whole=True))
-
-    return judge
+    if not ev.events("shutdown_complete", client, after):
+        raise NotReached(f"{client} was not closed")
+    left = ev.requests(Api.LEAVE_GROUP, client, after)
+    yield claim.tolerated("It left the group.", left[0]) if left else claim.ok("It did not.", end(ev, whole=True))
 
 
-def commits_what_goes(client: str, *partitions: TopicPartition, after: str, requirement: str = "STREAMS-17") -> Judge:
+@checker
+def commits_what_goes(ev: Evidence, client: str, *partitions: TopicPartition, after: str, requirement: str = "STREAMS-17") -> Iterator[Finding]:
     """Judge that what the member was given of the partitions that it loses is committed before it joins again: who gets them goes on from there.
 
     A thread processes all that a poll gave it before it polls again, which is where it loses tasks.
     """
     claim = Claim(requirement=requirement, expected="The member commits what it processed of the tasks that it gives up, before it joins again.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        join = _next_join(ev, client, after)
-        reached: dict[TopicPartition, int] = {}
-        for event in ev.events("records_consumed", client, before=after):
-            reached.update({(item["topic"], item["partition"]): item["maxOffset"] + 1 for item in event.body.get("partitions") or ()})
-        if not set(partitions) <= reached.keys():
-            raise NotReached(f"{client} was given no records of what it lost")
-        committed: dict[TopicPartition, int] = {}
-        for obs in ev.requests(Api.OFFSET_COMMIT, client, before=join.seq):
-            committed.update({(topic, number): offset for topic, number, offset in obs.offsets})
-        behind = [f"{topic}-{number}" for topic, number in partitions if committed.get((topic, number), 0) < reached[topic, number]]
-        yield claim.failed("It gave tasks up that it had not committed.", join, detail=", ".join(behind)) if behind else claim.ok("It did.", join)
-
-    return judge
+    join = _next_join(ev, client, after)
+    reached: dict[TopicPartition, int] = {}
+    for event in ev.events("records_consumed", client, before=after):
+        reached.update({(item["topic"], item["partition"]): item["maxOffset"] + 1 for item in event.body.get("partitions") or ()})
+    if not set(partitions) <= reached.keys():
+        raise NotReached(f"{client} was given no records of what it lost")
+    committed: dict[TopicPartition, int] = {}
+    for obs in ev.requests(Api.OFFSET_COMMIT, client, before=join.seq):
+        committed.update({(topic, number): offset for topic, number, offset in obs.offsets})
+    behind = [f"{topic}-{number}" for topic, number in partitions if committed.get((topic, number), 0) < reached[topic, number]]
+    yield claim.failed("It gave tasks up that it had not committed.", join, detail=", ".join(behind)) if behind else claim.ok("It did.", join)
 
 
 def rejoins_uncommitted(client: str, *, after: str, requirement: str = "STREAMS-19", within_ms: float = REACT_MS) -> Judge:
