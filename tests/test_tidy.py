@@ -38,7 +38,6 @@ UNTESTED = {
     "coordinator/groupproof/coordinator/machine/effect_context.py": "a protocol without behaviour",
     "harness/groupproof/harness/subjects/brokers/cluster.py": "protocols without behaviour",
     "harness/groupproof/harness/subjects/brokers/programs/*.py": "programs that run in an environment of their own; tests/harness/subjects/brokers starts them",
-    "harness/groupproof/harness/model/case.py": "a dataclass without behaviour",
     "harness/groupproof/harness/running/fuzzing/choice_source.py": "a protocol without behaviour",
     "harness/groupproof/harness/cases/coordinator/*.py": "cases as data; tests/harness/cases/test_coordinator.py reads every one and runs it against the kit's own cluster",
     "harness/groupproof/harness/simulation/pending_request.py": "a dataclass without behaviour",

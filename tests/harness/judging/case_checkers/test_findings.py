@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
 from tests.traces import Story
 
-from groupproof.harness.judging.case_checkers.findings import end, overdue
+from groupproof.harness.judging.case_checkers.findings import TimedJudge, end, overdue, timed_checker
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, tolerated_ms
 from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
@@ -117,3 +120,19 @@ def story_of_a_beat_at(ms: float) -> Story:
 
 def judged_at(story: Story, seq: int) -> Finding | None:
     return overdue(Evidence(story.trace), CLAIM, story.trace[seq], since=story.trace[0], within_ms=2_000, never="", late="It came late.")
+
+
+@timed_checker
+def comes(ev: Evidence, client: str, *, after: str, within_ms: float = 6_000) -> Iterator[Finding]:
+    yield CLAIM.ok(f"{client} after {after}", ev.trace[0])
+
+
+def test_a_judge_that_waits_says_from_when_on_and_for_how_long_as_it_was_told_or_by_default() -> None:
+    plain, patient = comes("m0", after="due"), comes("m0", after="due", within_ms=9_000)
+
+    assert isinstance(plain, TimedJudge)
+    assert [(judge.after, judge.within_ms, judge.from_arming) for judge in (plain, patient)] == [("due", 6_000, False), ("due", 9_000, False)]
+    assert [finding.observed for finding in plain(Evidence(story(comes_at=5, ends_at=9).trace))] == ["m0 after due"]
+    make: Any = comes
+    with pytest.raises(TypeError, match="after"):
+        make("m0")

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 
-from groupproof.harness.judging.case_checkers.findings import TimedJudge, overdue
+from groupproof.harness.judging.case_checkers.findings import overdue, timed_checker
 from groupproof.harness.judging.case_checkers.partition_owner import holdings
 from groupproof.harness.judging.case_checkers.trace_queries import moment, newest, synced
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms
@@ -39,28 +39,25 @@ def hears_nothing_fatal(ev: Evidence, client: str, *, after: str, requirement: s
         yield claim.ok("It was told of none.")
 
 
-def application_holds(client: str, count: int, *, after: str, requirement: str, within_ms: float = 6_000) -> Judge:
+@timed_checker
+def application_holds(ev: Evidence, client: str, count: int, *, after: str, requirement: str, within_ms: float = 6_000) -> Iterator[Finding]:
     """Judge that by the end the application of `client` holds `count` partitions, as its callbacks tell and its last assignment has it."""
     claim = Claim(requirement=requirement, expected=f"In the end the application holds {count} partitions.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        since = moment(ev, after)
-        last = ev.trace[min(ev.closing, len(ev.trace) - 1)].seq
-        held = {
-            holding.partition
-            for holding in holdings(ev)
-            if holding.client == client and holding.since.seq <= last and (holding.until is None or holding.until.seq > last)
-        }
-        assigned = [set(answer.partitions) for answer in synced(ev, client, before=ev.closing)]
-        if len(held) == count and assigned and len(assigned[-1]) == count:
-            yield claim.ok("It does.")
-        else:
-            never = "It holds another number of partitions."
-            found = overdue(ev, claim, None, since=since, within_ms=within_ms, never=never, late="")
-            if found is not None:
-                yield replace(found, detail=f"told of {sorted(held)}, assigned {sorted(assigned[-1]) if assigned else []}")
-
-    return TimedJudge(judge, after, within_ms)
+    since = moment(ev, after)
+    last = ev.trace[min(ev.closing, len(ev.trace) - 1)].seq
+    held = {
+        holding.partition
+        for holding in holdings(ev)
+        if holding.client == client and holding.since.seq <= last and (holding.until is None or holding.until.seq > last)
+    }
+    assigned = [set(answer.partitions) for answer in synced(ev, client, before=ev.closing)]
+    if len(held) == count and assigned and len(assigned[-1]) == count:
+        yield claim.ok("It does.")
+    else:
+        never = "It holds another number of partitions."
+        found = overdue(ev, claim, None, since=since, within_ms=within_ms, never=never, late="")
+        if found is not None:
+            yield replace(found, detail=f"told of {sorted(held)}, assigned {sorted(assigned[-1]) if assigned else []}")
 
 
 @checker

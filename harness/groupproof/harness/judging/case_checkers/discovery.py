@@ -5,12 +5,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-from groupproof.harness.judging.case_checkers.findings import TimedJudge, end, overdue
+from groupproof.harness.judging.case_checkers.findings import end, overdue, timed_checker
 from groupproof.harness.judging.case_checkers.trace_queries import moment, report_due
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, waited
 from groupproof.harness.judging.checkers.frame_facts import GROUP_REQUESTS, SLACK_MS
 from groupproof.harness.judging.lag import lost_ms
-from groupproof.harness.model.case import Judge, checker
+from groupproof.harness.model.case import checker
 from groupproof.harness.model.client_timeouts import REACT_MS
 from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
@@ -77,19 +77,16 @@ def _came_beside(find: Observation, request: Observation) -> bool:
     return find.connection != request.connection and find.at_ms - request.at_ms <= SLACK_MS
 
 
-def goes_to_another(client: str, api: Api, *, after: str, requirement: str, within_ms: float = REACT_MS) -> Judge:
+@timed_checker
+def goes_to_another(ev: Evidence, client: str, api: Api, *, after: str, requirement: str, within_ms: float = REACT_MS) -> Iterator[Finding]:
     """Judge that `client` sends `api` (or joins) to another broker than before: the one that the coordinator moved to (CLIENT-07)."""
     claim = Claim(requirement=requirement, expected="The client goes on at the broker that the coordinator moved to.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        before = [obs.node for obs in ev.select("request", None, client, before=after) if obs.api in _AT_THE_COORDINATOR]
-        if not before:
-            raise NotReached(f"{client} had no coordinator before {after}")
-        there = next((obs for obs in _next_requests(ev, client, api, after) if obs.node != before[-1]), None)
-        since, never, late = moment(ev, after), "It never came there.", "It came there late."
-        yield overdue(ev, claim, there, since=since, within_ms=within_ms, never=never, late=late) or claim.ok("It did.", there)
-
-    return TimedJudge(judge, after, within_ms)
+    before = [obs.node for obs in ev.select("request", None, client, before=after) if obs.api in _AT_THE_COORDINATOR]
+    if not before:
+        raise NotReached(f"{client} had no coordinator before {after}")
+    there = next((obs for obs in _next_requests(ev, client, api, after) if obs.node != before[-1]), None)
+    since, never, late = moment(ev, after), "It never came there.", "It came there late."
+    yield overdue(ev, claim, there, since=since, within_ms=within_ms, never=never, late=late) or claim.ok("It did.", there)
 
 
 _AT_THE_COORDINATOR = {api.title for api in GROUP_REQUESTS}

@@ -7,16 +7,21 @@ otherwise `NotReached` makes the case INCONCLUSIVE.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import update_wrapper
+from inspect import signature
+from typing import Concatenate, ParamSpec
 
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, tolerated_ms, waited
-from groupproof.harness.model.case import Judge
+from groupproof.harness.model.case import Judge, checker
 from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.trace import Observation
 
-__all__ = ["TimedJudge", "end", "milder", "overdue"]
+__all__ = ["TimedJudge", "end", "milder", "overdue", "timed_checker"]
+
+P = ParamSpec("P")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +39,19 @@ class TimedJudge:
 
     def __call__(self, ev: Evidence) -> Iterable[Finding]:
         return self.judge(ev)
+
+
+def timed_checker(findings: Callable[Concatenate[Evidence, P], Iterator[Finding]]) -> Callable[P, TimedJudge]:
+    """Return a maker of judges, as `checker` does, that wait: from `after` on, for `within_ms`, as the function takes both."""
+    make, parameters = checker(findings), signature(findings)
+
+    def maker(*args: P.args, **kwargs: P.kwargs) -> TimedJudge:
+        judge = make(*args, **kwargs)
+        bound = parameters.bind(None, *args, **kwargs)
+        bound.apply_defaults()
+        return TimedJudge(judge, bound.arguments["after"], bound.arguments["within_ms"])
+
+    return update_wrapper(maker, findings)
 
 
 def end(ev: Evidence, *, whole: bool = False) -> Observation:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from groupproof.harness.judging.case_checkers.findings import TimedJudge, overdue
+from groupproof.harness.judging.case_checkers.findings import TimedJudge, overdue, timed_checker
 from groupproof.harness.judging.case_checkers.trace_queries import moment, report_due
 from groupproof.harness.judging.checkers.claim import Claim
 from groupproof.harness.judging.checkers.frame_facts import error_of
@@ -20,29 +20,26 @@ READ_MS = 6_000
 """Within which a client has asked again for the offsets that it was refused, whatever its backoff."""
 
 
-def goes_on_reading(client: str, *, after: str, requirement: str = "CLIENT-79", within_ms: float = READ_MS) -> TimedJudge:
+@timed_checker
+def goes_on_reading(ev: Evidence, client: str, *, after: str, requirement: str = "CLIENT-79", within_ms: float = READ_MS) -> Iterator[Finding]:
     """Judge that a client whose fetch of offsets failed asks again, reads all the same, or tells its application.
 
     Heartbeats are no sign of it: they keep partitions that nobody reads (librdkafka#5586). Where it reads from is another judge's question.
     """
     claim = Claim(requirement=requirement, expected="The client asks for its offsets again, reads, or tells the application.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        again = next(iter(ev.requests(Api.OFFSET_FETCH, client, after, ev.closing)), None)
-        read = next(iter(ev.requests(Api.FETCH, client, after, ev.closing)), None) or next(
-            iter(ev.events("records_consumed", client, after, ev.closing)), None
-        )
-        if again is not None:
-            yield claim.ok("It asked again.", again)
-        elif read is not None:
-            yield claim.ok("It read on.", read)
-        elif (report := report_due(ev, client, after)) is not None:
-            yield claim.ok("It told the application.", report)
-        else:
-            never = "It never asked for its offsets again, read nothing, and told nobody."
-            yield overdue(ev, claim, None, since=moment(ev, after), within_ms=within_ms, never=never, late="") or claim.ok("")
-
-    return TimedJudge(judge, after, within_ms)
+    again = next(iter(ev.requests(Api.OFFSET_FETCH, client, after, ev.closing)), None)
+    read = next(iter(ev.requests(Api.FETCH, client, after, ev.closing)), None) or next(
+        iter(ev.events("records_consumed", client, after, ev.closing)), None
+    )
+    if again is not None:
+        yield claim.ok("It asked again.", again)
+    elif read is not None:
+        yield claim.ok("It read on.", read)
+    elif (report := report_due(ev, client, after)) is not None:
+        yield claim.ok("It told the application.", report)
+    else:
+        never = "It never asked for its offsets again, read nothing, and told nobody."
+        yield overdue(ev, claim, None, since=moment(ev, after), within_ms=within_ms, never=never, late="") or claim.ok("")
 
 
 def unless_asked_twice(asked: TimedJudge, client: str, *, requirement: str) -> TimedJudge:

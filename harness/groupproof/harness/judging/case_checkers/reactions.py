@@ -12,7 +12,7 @@ from dataclasses import replace
 from enum import Enum
 from typing import Final
 
-from groupproof.harness.judging.case_checkers.findings import TimedJudge, end, overdue
+from groupproof.harness.judging.case_checkers.findings import TimedJudge, end, overdue, timed_checker
 from groupproof.harness.judging.case_checkers.trace_queries import moment, newest, report_due, surfaced, synced
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, tolerated_ms, waited
 from groupproof.harness.judging.checkers.frame_facts import GROUP_REQUESTS, error_of
@@ -53,7 +53,9 @@ def is_struck(fault: str, client: str, api: Api, *, requirement: str, within_ms:
     return TimedJudge(judge, fault, within_ms, from_arming=True)
 
 
+@timed_checker
 def rejoins(
+    ev: Evidence,
     client: str,
     *,
     after: str,
@@ -64,7 +66,7 @@ def rejoins(
     or_tells: bool = False,
     or_syncs: bool = False,
     beyond_session_of: str = "",
-) -> Judge:
+) -> Iterator[Finding]:
     """Judge that `client` joins again, and as whom.
 
     A dropped id is NON_STRICT, and so is one JoinGroup with an id that another request was refused for: it costs a round trip, and the coordinator's
@@ -73,28 +75,24 @@ def rejoins(
     coordinator takes (SYNC-53). With `beyond_session_of` the wait is longer by the session of that member, which is gone.
     """
     claim = Claim(requirement=requirement, expected=f"The client joins again{_AS[identity]}.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        since, mine = moment(ev, after), newest(ev, client, before=after)
-        join = next(iter(ev.requests(Api.JOIN_GROUP, client, after, ev.closing)), None)
-        resent = next(iter(ev.requests(Api.SYNC_GROUP, client, after, ev.closing)), None) if or_syncs else None
-        if resent is not None and (join is None or resent.seq < join.seq):
-            yield claim.ok("It sent its SyncGroup once more.", resent)
-            return
-        if join is None and or_tells and (report := report_due(ev, client, after)) is not None:
-            yield claim.ok("It told the application.", report)
-            return
-        due_ms = within_ms + (ev.terms(beyond_session_of).session_ms if beyond_session_of else 0)
-        never = overdue(ev, claim, join, since=since, within_ms=due_ms, never="No JoinGroup came.", late="It joined again late.", gravity=absent)
-        if never is not None:
-            yield never
-        if join is not None and mine is None and not join.member:
-            # Before KIP-394 the answer to the first JoinGroup is the first word of an id; where it is lost nobody could keep it.
-            yield claim.ok("It had been told no member id, and joined without one.", join)
-        elif join is not None:
-            yield _identified(ev, claim, join, identity, since if mine is None else mine.answer, after)
-
-    return TimedJudge(judge, after, within_ms)
+    since, mine = moment(ev, after), newest(ev, client, before=after)
+    join = next(iter(ev.requests(Api.JOIN_GROUP, client, after, ev.closing)), None)
+    resent = next(iter(ev.requests(Api.SYNC_GROUP, client, after, ev.closing)), None) if or_syncs else None
+    if resent is not None and (join is None or resent.seq < join.seq):
+        yield claim.ok("It sent its SyncGroup once more.", resent)
+        return
+    if join is None and or_tells and (report := report_due(ev, client, after)) is not None:
+        yield claim.ok("It told the application.", report)
+        return
+    due_ms = within_ms + (ev.terms(beyond_session_of).session_ms if beyond_session_of else 0)
+    never = overdue(ev, claim, join, since=since, within_ms=due_ms, never="No JoinGroup came.", late="It joined again late.", gravity=absent)
+    if never is not None:
+        yield never
+    if join is not None and mine is None and not join.member:
+        # Before KIP-394 the answer to the first JoinGroup is the first word of an id; where it is lost nobody could keep it.
+        yield claim.ok("It had been told no member id, and joined without one.", join)
+    elif join is not None:
+        yield _identified(ev, claim, join, identity, since if mine is None else mine.answer, after)
 
 
 _AS = {Identity.KEPT: " with the member id it has", Identity.EMPTY: " with the empty member id", Identity.EITHER: ""}
@@ -152,41 +150,37 @@ def _joins_refused(ev: Evidence, client: str, member: str, first: Observation) -
     return None
 
 
-def retries(client: str, api: Api, *, after: str, requirement: str, within_ms: float = REACT_MS, or_tells: bool = False) -> TimedJudge:
+@timed_checker
+def retries(
+    ev: Evidence, client: str, api: Api, *, after: str, requirement: str, within_ms: float = REACT_MS, or_tells: bool = False
+) -> Iterator[Finding]:
     """Judge that `client` sends `api` again; with `or_tells` telling the application instead is as good."""
     claim = Claim(requirement=requirement, expected=f"The client sends {api.title} again.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        again = next(iter(ev.requests(api, client, after, ev.closing)), None)
-        if again is None and or_tells and (report := report_due(ev, client, after)) is not None:
-            yield claim.ok("It told the application.", report)
-            return
-        never, late = f"No further {api.title} came.", f"{api.title} came again late."
-        yield overdue(ev, claim, again, since=moment(ev, after), within_ms=within_ms, never=never, late=late) or claim.ok("It did.", again)
-
-    return TimedJudge(judge, after, within_ms)
+    again = next(iter(ev.requests(api, client, after, ev.closing)), None)
+    if again is None and or_tells and (report := report_due(ev, client, after)) is not None:
+        yield claim.ok("It told the application.", report)
+        return
+    never, late = f"No further {api.title} came.", f"{api.title} came again late."
+    yield overdue(ev, claim, again, since=moment(ev, after), within_ms=within_ms, never=never, late=late) or claim.ok("It did.", again)
 
 
-def recovers(client: str, *, after: str, requirement: str, within_ms: float = 10_000) -> Judge:
+@timed_checker
+def recovers(ev: Evidence, client: str, *, after: str, requirement: str, within_ms: float = 10_000) -> Iterator[Finding]:
     """Judge that `client` is a member with an assignment once more: a SyncGroup answered without error.
 
     A Heartbeat that is answered without error in the generation in which it had synced shows as well that it is one.
     """
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        was_one = bool(synced(ev, client, before=after))
-        claim = Claim(requirement=requirement, expected=f"The client ends up a member of the group{' again' if was_one else ', with an assignment'}.")
-        back = next(iter(synced(ev, client, after, ev.closing)), None)
-        beat = _stood(ev, client, after)
-        if beat is not None and (back is None or beat.seq < back.seq):
-            yield claim.ok("It was one all the while.", beat)
-            return
-        never, late = "It never got an assignment.", "It got its assignment late."
-        if was_one:
-            never, late = "It never became a member again.", "It became a member again late."
-        yield overdue(ev, claim, back, since=moment(ev, after), within_ms=within_ms, never=never, late=late) or claim.ok("It did.", back)
-
-    return TimedJudge(judge, after, within_ms)
+    was_one = bool(synced(ev, client, before=after))
+    claim = Claim(requirement=requirement, expected=f"The client ends up a member of the group{' again' if was_one else ', with an assignment'}.")
+    back = next(iter(synced(ev, client, after, ev.closing)), None)
+    beat = _stood(ev, client, after)
+    if beat is not None and (back is None or beat.seq < back.seq):
+        yield claim.ok("It was one all the while.", beat)
+        return
+    never, late = "It never got an assignment.", "It got its assignment late."
+    if was_one:
+        never, late = "It never became a member again.", "It became a member again late."
+    yield overdue(ev, claim, back, since=moment(ev, after), within_ms=within_ms, never=never, late=late) or claim.ok("It did.", back)
 
 
 def _stood(ev: Evidence, client: str, after: str) -> Observation | None:
@@ -229,40 +223,36 @@ def _signs_of_assignment(ev: Evidence, client: str, answer: Observation) -> tupl
     return report if answer.partitions else report or beat, beat
 
 
-def comes_back(client: str, *, after: str, requirement: str, within_ms: float = 9_000) -> Judge:
+@timed_checker
+def comes_back(ev: Evidence, client: str, *, after: str, requirement: str, within_ms: float = 9_000) -> Iterator[Finding]:
     """Judge that `client` is heard of by its group again: a Heartbeat or SyncGroup is answered without error."""
     claim = Claim(requirement=requirement, expected="The client gives the silent connection up and is back in its group.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        answers = synced(ev, client, after, ev.closing) + ev.responses(Api.HEARTBEAT, client, after, ev.closing)
-        good = sorted((obs for obs in answers if error_of(obs) == 0), key=lambda obs: obs.seq)
-        back, never, late = next(iter(good), None), "It never came back.", "It came back late."
-        yield overdue(ev, claim, back, since=moment(ev, after), within_ms=within_ms, never=never, late=late) or claim.ok("It did.", back)
-
-    return TimedJudge(judge, after, within_ms)
+    answers = synced(ev, client, after, ev.closing) + ev.responses(Api.HEARTBEAT, client, after, ev.closing)
+    good = sorted((obs for obs in answers if error_of(obs) == 0), key=lambda obs: obs.seq)
+    back, never, late = next(iter(good), None), "It never came back.", "It came back late."
+    yield overdue(ev, claim, back, since=moment(ev, after), within_ms=within_ms, never=never, late=late) or claim.ok("It did.", back)
 
 
-def keeps_membership(client: str, *, after: str, requirement: str, within_ms: float = REACT_MS, or_tells: bool = False) -> TimedJudge:
+@timed_checker
+def keeps_membership(
+    ev: Evidence, client: str, *, after: str, requirement: str, within_ms: float = REACT_MS, or_tells: bool = False
+) -> Iterator[Finding]:
     """Judge that heartbeats go on with the same member id and generation. A new JoinGroup is a needless rebalance: NON_STRICT."""
     claim = Claim(requirement=requirement, expected="The client goes on heartbeating with the membership it has.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        mine = newest(ev, client, before=after)
-        if mine is None:
-            raise NotReached(f"{client} was no member before {after}")
-        beat = next(iter(ev.requests(Api.HEARTBEAT, client, after, ev.closing)), None)
-        join = next(iter(ev.requests(Api.JOIN_GROUP, client, after, ev.closing)), None)
-        first = min((obs for obs in (beat, join) if obs is not None), key=lambda obs: obs.seq, default=None)
-        if first is None and or_tells and (report := report_due(ev, client, after)) is not None:
-            yield claim.ok("It told the application.", report)
-            return
-        due_ms = max(within_ms, 2 * ev.terms(client).heartbeat_ms)
-        never, late = "Neither a Heartbeat nor a JoinGroup came.", "It went on late."
-        yield overdue(ev, _gravely(claim), first, since=moment(ev, after), within_ms=due_ms, never=never, late=late) or _kept(
-            ev, claim, join, beat, mine.member
-        )
-
-    return TimedJudge(judge, after, within_ms)
+    mine = newest(ev, client, before=after)
+    if mine is None:
+        raise NotReached(f"{client} was no member before {after}")
+    beat = next(iter(ev.requests(Api.HEARTBEAT, client, after, ev.closing)), None)
+    join = next(iter(ev.requests(Api.JOIN_GROUP, client, after, ev.closing)), None)
+    first = min((obs for obs in (beat, join) if obs is not None), key=lambda obs: obs.seq, default=None)
+    if first is None and or_tells and (report := report_due(ev, client, after)) is not None:
+        yield claim.ok("It told the application.", report)
+        return
+    due_ms = max(within_ms, 2 * ev.terms(client).heartbeat_ms)
+    never, late = "Neither a Heartbeat nor a JoinGroup came.", "It went on late."
+    yield overdue(ev, _gravely(claim), first, since=moment(ev, after), within_ms=due_ms, never=never, late=late) or _kept(
+        ev, claim, join, beat, mine.member
+    )
 
 
 def _kept(ev: Evidence, claim: Claim, join: Observation | None, beat: Observation | None, mine: str) -> Finding:
@@ -277,7 +267,9 @@ def _kept(ev: Evidence, claim: Claim, join: Observation | None, beat: Observatio
     return claim.tolerated("It gave its membership up and joined anew, leaving a ghost behind.", join)
 
 
+@timed_checker
 def surfaces(
+    ev: Evidence,
     client: str,
     *,
     after: str,
@@ -287,31 +279,27 @@ def surfaces(
     tried_again: Api | None = None,
     before_joining: bool = False,
     refusals: Collection[int] = (),
-) -> TimedJudge:
+) -> Iterator[Finding]:
     """Judge that the application is told. Going on without telling it is `unaware`, or as good if it means sending `tried_again`;
     silence on the wire and in the application is FAILED. With `before_joining` what is told after a new JoinGroup comes too late; with
     `refusals` the client goes on, or falls silent, only after the first answer with one of these errors."""
     claim = Claim(requirement=requirement, expected="The client tells the application of the error.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        since = _refused(ev, client, after, refusals) if refusals else moment(ev, after)
-        report, went_on = surfaced(ev, client, after), _goes_on(ev, client, since.seq if refusals else after)
-        anew = next(iter(ev.requests(Api.JOIN_GROUP, client, after, ev.closing)), None) if before_joining else None
-        if report is not None and anew is not None and anew.seq < report.seq:
-            report = None
-        again = next(iter(ev.requests(tried_again, client, after, ev.closing)), None) if tried_again is not None else None
-        if report is not None:
-            yield claim.ok("It did.", report)
-        elif again is not None:
-            yield claim.ok("It tried again.", again)
-        elif went_on is not None and (report_due(ev, client, after) is None or before_joining):
-            yield claim.found(
-                unaware, "It went on without telling the application.", went_on, proof=Proof.LIVENESS, wait=waited(went_on, end(ev), tolerated_ms(0))
-            )
-        else:
-            yield _silent(ev, claim, client, since, within_ms)
-
-    return TimedJudge(judge, after, within_ms)
+    since = _refused(ev, client, after, refusals) if refusals else moment(ev, after)
+    report, went_on = surfaced(ev, client, after), _goes_on(ev, client, since.seq if refusals else after)
+    anew = next(iter(ev.requests(Api.JOIN_GROUP, client, after, ev.closing)), None) if before_joining else None
+    if report is not None and anew is not None and anew.seq < report.seq:
+        report = None
+    again = next(iter(ev.requests(tried_again, client, after, ev.closing)), None) if tried_again is not None else None
+    if report is not None:
+        yield claim.ok("It did.", report)
+    elif again is not None:
+        yield claim.ok("It tried again.", again)
+    elif went_on is not None and (report_due(ev, client, after) is None or before_joining):
+        yield claim.found(
+            unaware, "It went on without telling the application.", went_on, proof=Proof.LIVENESS, wait=waited(went_on, end(ev), tolerated_ms(0))
+        )
+    else:
+        yield _silent(ev, claim, client, since, within_ms)
 
 
 def _refused(ev: Evidence, client: str, after: str, errors: Collection[int]) -> Observation:
@@ -321,20 +309,17 @@ def _refused(ev: Evidence, client: str, after: str, errors: Collection[int]) -> 
     return first
 
 
-def survives(client: str, *, after: str, requirement: str, within_ms: float = REACT_MS) -> Judge:
+@timed_checker
+def survives(ev: Evidence, client: str, *, after: str, requirement: str, within_ms: float = REACT_MS) -> Iterator[Finding]:
     """Judge that after an answer nobody expects the client neither stands still nor hides it: it goes on, or tells the application."""
     claim = Claim(requirement=requirement, expected="The client goes on, or tells the application.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        report, went_on = surfaced(ev, client, after), _goes_on(ev, client, after)
-        if report is not None:
-            yield claim.ok("It told the application.", report)
-        elif went_on is not None:
-            yield claim.ok("It went on.", went_on)
-        else:
-            yield _silent(ev, claim, client, moment(ev, after), within_ms)
-
-    return TimedJudge(judge, after, within_ms)
+    report, went_on = surfaced(ev, client, after), _goes_on(ev, client, after)
+    if report is not None:
+        yield claim.ok("It told the application.", report)
+    elif went_on is not None:
+        yield claim.ok("It went on.", went_on)
+    else:
+        yield _silent(ev, claim, client, moment(ev, after), within_ms)
 
 
 def _goes_on(ev: Evidence, client: str, after: str | int) -> Observation | None:

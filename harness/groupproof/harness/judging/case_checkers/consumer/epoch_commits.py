@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from groupproof.harness.judging.case_checkers.consumer.epoch_beats import beats, standing
-from groupproof.harness.judging.case_checkers.findings import TimedJudge, milder, overdue
+from groupproof.harness.judging.case_checkers.findings import TimedJudge, milder, overdue, timed_checker
 from groupproof.harness.judging.case_checkers.offset_fetch import READ_MS, goes_on_reading
 from groupproof.harness.judging.case_checkers.trace_queries import accepted, moment
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms
@@ -61,52 +61,43 @@ def _first_told(ev: Evidence, client: str, newest: Observation) -> Observation:
     return next((one for one in answers if (one.member, one.member_epoch) == (newest.member, newest.member_epoch)), newest)
 
 
-def commit_is_told(client: str, *, after: str, requirement: str, within_ms: float = 6_000) -> TimedJudge:
+@timed_checker
+def commit_is_told(ev: Evidence, client: str, *, after: str, requirement: str, within_ms: float = 6_000) -> Iterator[Finding]:
     """Judge that a refused commit is told to the application that waits for it."""
     claim = Claim(requirement=requirement, expected="The application is told that its commit failed.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        reported = [obs for obs in ev.events("offsets_committed", client, after, ev.closing) if "success" in obs.body]
-        first = reported[0] if reported else None
-        missing = overdue(ev, claim, first, since=moment(ev, after), within_ms=within_ms, never="It was told nothing.", late="It was told late.")
-        if missing is not None:
-            yield missing
-        elif first is not None and first.body.get("success"):
-            again = next((one for one in ev.requests(Api.OFFSET_COMMIT, client, after, first.seq) if accepted(ev, one) is not None), None)
-            yield claim.ok("It tried again, and succeeded.", again) if again is not None else claim.failed("It was told of a success.", first)
-        else:
-            yield claim.ok("It was.", first)
-
-    return TimedJudge(judge, after, within_ms)
+    reported = [obs for obs in ev.events("offsets_committed", client, after, ev.closing) if "success" in obs.body]
+    first = reported[0] if reported else None
+    missing = overdue(ev, claim, first, since=moment(ev, after), within_ms=within_ms, never="It was told nothing.", late="It was told late.")
+    if missing is not None:
+        yield missing
+    elif first is not None and first.body.get("success"):
+        again = next((one for one in ev.requests(Api.OFFSET_COMMIT, client, after, first.seq) if accepted(ev, one) is not None), None)
+        yield claim.ok("It tried again, and succeeded.", again) if again is not None else claim.failed("It was told of a success.", first)
+    else:
+        yield claim.ok("It was.", first)
 
 
-def retries_commit(client: str, *, after: str, requirement: str, within_ms: float = 6_000) -> TimedJudge:
+@timed_checker
+def retries_commit(ev: Evidence, client: str, *, after: str, requirement: str, within_ms: float = 6_000) -> Iterator[Finding]:
     """Judge that a commit which met a passing trouble is sent again, or its failure told."""
     claim = Claim(requirement=requirement, expected="The commit is sent again.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        refused = next((obs for obs in ev.responses(Api.OFFSET_COMMIT, client, ev.at(after) - 1) if error_of(obs)), moment(ev, after))
-        again = next((one for one in ev.requests(Api.OFFSET_COMMIT, client, refused.seq, ev.closing)), None)
-        reported = next((obs for obs in ev.events("offsets_committed", client, after, ev.closing) if obs.body.get("success") is False), None)
-        if again is None and reported is not None:
-            yield claim.tolerated("The application was told of a failure.", reported)
-            return
-        missing = overdue(ev, claim, again, since=moment(ev, after), within_ms=within_ms, never="It was not.", late="It was sent late.")
-        yield missing or claim.ok("It was.", again)
-
-    return TimedJudge(judge, after, within_ms)
+    refused = next((obs for obs in ev.responses(Api.OFFSET_COMMIT, client, ev.at(after) - 1) if error_of(obs)), moment(ev, after))
+    again = next((one for one in ev.requests(Api.OFFSET_COMMIT, client, refused.seq, ev.closing)), None)
+    reported = next((obs for obs in ev.events("offsets_committed", client, after, ev.closing) if obs.body.get("success") is False), None)
+    if again is None and reported is not None:
+        yield claim.tolerated("The application was told of a failure.", reported)
+        return
+    missing = overdue(ev, claim, again, since=moment(ev, after), within_ms=within_ms, never="It was not.", late="It was sent late.")
+    yield missing or claim.ok("It was.", again)
 
 
-def commits_on(client: str, *, after: str, requirement: str = "CGP-19", within_ms: float = 7_000) -> TimedJudge:
+@timed_checker
+def commits_on(ev: Evidence, client: str, *, after: str, requirement: str = "CGP-19", within_ms: float = 7_000) -> Iterator[Finding]:
     """Judge that a client which commits by itself does so again after a commit was refused: else all that it reads is read twice one day."""
     claim = Claim(requirement=requirement, expected="The client commits again, with success.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        good = next((one for one in ev.requests(Api.OFFSET_COMMIT, client, after, ev.closing) if accepted(ev, one) is not None), None)
-        never, late = "It never did.", "It did late."
-        yield overdue(ev, claim, good, since=moment(ev, after), within_ms=within_ms, never=never, late=late) or claim.ok("It did.", good)
-
-    return TimedJudge(judge, after, within_ms)
+    good = next((one for one in ev.requests(Api.OFFSET_COMMIT, client, after, ev.closing) if accepted(ev, one) is not None), None)
+    never, late = "It never did.", "It did late."
+    yield overdue(ev, claim, good, since=moment(ev, after), within_ms=within_ms, never=never, late=late) or claim.ok("It did.", good)
 
 
 @checker

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from groupproof.harness.judging.case_checkers.consumer.epoch_beats import Beat, beats
-from groupproof.harness.judging.case_checkers.findings import TimedJudge, end, overdue
+from groupproof.harness.judging.case_checkers.findings import end, overdue, timed_checker
 from groupproof.harness.judging.case_checkers.trace_queries import moment
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, tolerated_ms
-from groupproof.harness.model.case import Judge, checker
+from groupproof.harness.model.case import checker
 from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
 
@@ -121,17 +121,16 @@ def subscribes_by_regex(ev: Evidence, client: str) -> Iterator[Finding]:
             yield from (version.ok("It does.", beat.request), wish.ok("It does.", beat.request))
 
 
-def subscribes_to(client: str, wanted: tuple[str, ...], *, after: str, requirement: str = "CGC-30", within_ms: float) -> Judge:
+@timed_checker
+def subscribes_to(
+    ev: Evidence, client: str, wanted: tuple[str, ...], *, after: str, requirement: str = "CGC-30", within_ms: float
+) -> Iterator[Finding]:
     """Judge that a subscription that changed at `after` is sent, whole."""
     claim = Claim(requirement=requirement, expected="The client sends its new subscription, with the next heartbeat that is due at the latest.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        sent = next((beat for beat in beats(ev, client, after, ev.closing) if beat.names is not None and sorted(beat.names) == sorted(wanted)), None)
-        came = None if sent is None else sent.request
-        never = overdue(ev, _must(claim), came, since=moment(ev, after), within_ms=within_ms, never="It never came.", late="It came late.")
-        yield from (never,) if never else (_must(claim).ok("It did.", came), claim.ok("It did.", came))
-
-    return TimedJudge(judge, after, within_ms)
+    sent = next((beat for beat in beats(ev, client, after, ev.closing) if beat.names is not None and sorted(beat.names) == sorted(wanted)), None)
+    came = None if sent is None else sent.request
+    never = overdue(ev, _must(claim), came, since=moment(ev, after), within_ms=within_ms, never="It never came.", late="It came late.")
+    yield from (never,) if never else (_must(claim).ok("It did.", came), claim.ok("It did.", came))
 
 
 def _must(claim: Claim) -> Claim:
@@ -209,24 +208,21 @@ def says_little_when_idle(ev: Evidence, client: str, *, after: str, at_least: in
         yield claim.ok("It did.", sent[0].request)
 
 
-def says_again(client: str, *, after: str, requirement: str = "CGC-18", within_ms: float = 6_000) -> Judge:
+@timed_checker
+def says_again(ev: Evidence, client: str, *, after: str, requirement: str = "CGC-18", within_ms: float = 6_000) -> Iterator[Finding]:
     """Judge that what a refused heartbeat said is said once more, until a heartbeat with it succeeds."""
     claim = Claim(requirement=requirement, expected="What the refused heartbeat said of its partitions is said again.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        refused = next(reversed(beats(ev, client, before=ev.at(after) + 1)), None)
-        if refused is None:
-            raise NotReached(f"no heartbeat of {client} was refused")
-        if refused.owned is None:
-            yield claim.ok("It had said nothing of them yet.", refused.request)
-            return
-        again = next((beat for beat in beats(ev, client, refused.request.seq, ev.closing) if beat.is_accepted and beat.owned is not None), None)
-        came = None if again is None else again.request
-        yield overdue(ev, claim, came, since=moment(ev, after), within_ms=within_ms, never="It was not.", late="It was, late.") or claim.ok(
-            "It was.", came
-        )
-
-    return TimedJudge(judge, after, within_ms)
+    refused = next(reversed(beats(ev, client, before=ev.at(after) + 1)), None)
+    if refused is None:
+        raise NotReached(f"no heartbeat of {client} was refused")
+    if refused.owned is None:
+        yield claim.ok("It had said nothing of them yet.", refused.request)
+        return
+    again = next((beat for beat in beats(ev, client, refused.request.seq, ev.closing) if beat.is_accepted and beat.owned is not None), None)
+    came = None if again is None else again.request
+    yield overdue(ev, claim, came, since=moment(ev, after), within_ms=within_ms, never="It was not.", late="It was, late.") or claim.ok(
+        "It was.", came
+    )
 
 
 @checker
@@ -242,22 +238,19 @@ def have_ids_of_their_own(ev: Evidence, *clients: str, requirement: str = "CGC-0
     yield claim.ok("It has.")
 
 
-def learns_assignment(client: str, *, after: str, partitions: int, requirement: str = "CGC-19", within_ms: float = 9_000) -> Judge:
+@timed_checker
+def learns_assignment(
+    ev: Evidence, client: str, *, after: str, partitions: int, requirement: str = "CGC-19", within_ms: float = 9_000
+) -> Iterator[Finding]:
     """Judge that an assignment whose answer was lost is learned all the same: the client says at last that it owns so many partitions.
 
     The coordinator repeats an assignment to who sends everything (CGM-25). Who sends no more than its epoch is never told again, and nobody reads what it
     was given.
     """
     claim = Claim(requirement="CGC-16", expected="The client learns its assignment though the answer was lost, and says that it owns it.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        since = moment(ev, after)
-        beat_with_all = next(
-            (beat for beat in beats(ev, client, after, ev.closing) if beat.owned is not None and len(beat.owned) == partitions), None
-        )
-        came = None if beat_with_all is None else beat_with_all.request
-        never = "It never learned it."
-        missing = overdue(ev, claim, came, since=since, within_ms=within_ms, never=never, late="It learned it late.")
-        yield missing or Claim(requirement=requirement, expected=claim.expected).ok("It did.", came)
-
-    return TimedJudge(judge, after, within_ms)
+    since = moment(ev, after)
+    beat_with_all = next((beat for beat in beats(ev, client, after, ev.closing) if beat.owned is not None and len(beat.owned) == partitions), None)
+    came = None if beat_with_all is None else beat_with_all.request
+    never = "It never learned it."
+    missing = overdue(ev, claim, came, since=since, within_ms=within_ms, never=never, late="It learned it late.")
+    yield missing or Claim(requirement=requirement, expected=claim.expected).ok("It did.", came)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from groupproof.harness.judging.case_checkers.consumer.epoch_beats import Beat, beats, standing
-from groupproof.harness.judging.case_checkers.findings import TimedJudge, end, overdue
+from groupproof.harness.judging.case_checkers.findings import end, overdue, timed_checker
 from groupproof.harness.judging.case_checkers.trace_queries import accepted, moment
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, tolerated_ms
 from groupproof.harness.judging.checkers.frame_facts import IN_FLIGHT_MS, partitions_of
 from groupproof.harness.judging.checkers.tracking.ownership_tracker import REPORTING_MS
-from groupproof.harness.model.case import Judge, checker
+from groupproof.harness.model.case import checker
 from groupproof.harness.model.evidence import Evidence, NotOffered, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.trace import Observation
@@ -24,50 +24,44 @@ __all__ = [
 LEAVE, BACK_SOON = -1, -2
 
 
-def leaves(client: str, *, after: str, epoch: int = LEAVE, requirement: str = "CGV-01", within_ms: float = 6_000) -> Judge:
+@timed_checker
+def leaves(ev: Evidence, client: str, *, after: str, epoch: int = LEAVE, requirement: str = "CGV-01", within_ms: float = 6_000) -> Iterator[Finding]:
     """Judge that the client says that it goes, as the member that it is: else its partitions wait for the end of its session."""
     claim = Claim(requirement=requirement, expected=f"The client leaves by a heartbeat with epoch {epoch}.")
     identity = Claim(requirement="CGV-06", expected="The leave names the member.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        mine = standing(ev, client, after)
-        if mine is None:
-            raise NotReached(f"{client} was no member at {after}")
-        leave = next((beat for beat in beats(ev, client, after) if beat.is_leave), None)
-        came = None if leave is None else leave.request
-        missing = overdue(ev, claim, came, since=moment(ev, after), within_ms=within_ms, never="It never did.", late="It left late.", whole=True)
-        if missing is not None:
-            yield missing
-        if leave is None:
-            return
-        if leave.epoch == LEAVE and epoch == BACK_SOON:
-            yield claim.tolerated("It left for good, which costs the others a rebalance.", came)
-        elif leave.epoch != epoch:
-            yield claim.failed("It left by another epoch.", came, detail=str(leave.epoch))
-        elif missing is None:
-            yield claim.ok("It did.", came)
-        yield identity.ok("It does.", came) if leave.member == mine.member else identity.failed("It names another.", came)
-
-    return TimedJudge(judge, after, within_ms)
+    mine = standing(ev, client, after)
+    if mine is None:
+        raise NotReached(f"{client} was no member at {after}")
+    leave = next((beat for beat in beats(ev, client, after) if beat.is_leave), None)
+    came = None if leave is None else leave.request
+    missing = overdue(ev, claim, came, since=moment(ev, after), within_ms=within_ms, never="It never did.", late="It left late.", whole=True)
+    if missing is not None:
+        yield missing
+    if leave is None:
+        return
+    if leave.epoch == LEAVE and epoch == BACK_SOON:
+        yield claim.tolerated("It left for good, which costs the others a rebalance.", came)
+    elif leave.epoch != epoch:
+        yield claim.failed("It left by another epoch.", came, detail=str(leave.epoch))
+    elif missing is None:
+        yield claim.ok("It did.", came)
+    yield identity.ok("It does.", came) if leave.member == mine.member else identity.failed("It names another.", came)
 
 
-def leaves_what_it_asked_for(client: str, *, after: str, requirement: str = "CGV-14", within_ms: float = 9_000) -> Judge:
+@timed_checker
+def leaves_what_it_asked_for(ev: Evidence, client: str, *, after: str, requirement: str = "CGV-14", within_ms: float = 9_000) -> Iterator[Finding]:
     """Judge that a client which leaves while its join waits for an answer says so: the coordinator has made it a member, whom nobody runs."""
     claim = Claim(requirement=requirement, expected="The client leaves the group that it was about to join.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        asked = [beat for beat in beats(ev, client, before=after) if beat.is_join]
-        if not asked or asked[-1].answer is None:
-            raise NotReached(f"{client} was given no membership")
-        leave = next((beat.request for beat in beats(ev, client, after) if beat.is_leave), None)
-        if leave is None and not asked[-1].request.member:
-            yield claim.found(Verdict.INFORMATIONAL, "It had no id to leave by, until its join was answered.", asked[-1].answer)
-            return
-        never, late = "It never did.", "It left late."
-        missing = overdue(ev, claim, leave, since=moment(ev, after), within_ms=within_ms, never=never, late=late)
-        yield missing or claim.ok("It did.", leave)
-
-    return TimedJudge(judge, after, within_ms)
+    asked = [beat for beat in beats(ev, client, before=after) if beat.is_join]
+    if not asked or asked[-1].answer is None:
+        raise NotReached(f"{client} was given no membership")
+    leave = next((beat.request for beat in beats(ev, client, after) if beat.is_leave), None)
+    if leave is None and not asked[-1].request.member:
+        yield claim.found(Verdict.INFORMATIONAL, "It had no id to leave by, until its join was answered.", asked[-1].answer)
+        return
+    never, late = "It never did.", "It left late."
+    missing = overdue(ev, claim, leave, since=moment(ev, after), within_ms=within_ms, never=never, late=late)
+    yield missing or claim.ok("It did.", leave)
 
 
 @checker
@@ -177,21 +171,18 @@ def closes_in_time(ev: Evidence, client: str, *, after: str, within_ms: float, r
     yield missing or claim.ok("It did.", done or end(ev))
 
 
-def has_partitions_again(client: str, *, after: str, requirement: str = "CGV-23", within_ms: float = 9_000) -> Judge:
+@timed_checker
+def has_partitions_again(ev: Evidence, client: str, *, after: str, requirement: str = "CGV-23", within_ms: float = 9_000) -> Iterator[Finding]:
     """Judge that a static member which comes back is let in, with what it had: its leave must have kept its place for it."""
     claim = Claim(requirement=requirement, expected="The client is let in again, and has its partitions.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        before = [beat.target for beat in beats(ev, client, before=after) if beat.target is not None]
-        if not before:
-            raise NotReached(f"{client} had no partitions before {after}")
-        again = next((beat for beat in beats(ev, client, after, ev.closing) if beat.target == before[-1]), None)
-        came = None if again is None else again.request
-        never = "It was not, as long as the run went on."
-        missing = overdue(ev, claim, came, since=moment(ev, after), within_ms=within_ms, never=never, late="It was, late.")
-        yield missing or claim.ok("It was.", came)
-
-    return TimedJudge(judge, after, within_ms)
+    before = [beat.target for beat in beats(ev, client, before=after) if beat.target is not None]
+    if not before:
+        raise NotReached(f"{client} had no partitions before {after}")
+    again = next((beat for beat in beats(ev, client, after, ev.closing) if beat.target == before[-1]), None)
+    came = None if again is None else again.request
+    never = "It was not, as long as the run went on."
+    missing = overdue(ev, claim, came, since=moment(ev, after), within_ms=within_ms, never=never, late="It was, late.")
+    yield missing or claim.ok("It was.", came)
 
 
 @checker

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from groupproof.harness.judging.case_checkers.consumer.epoch_beats import Beat, beats, standing
-from groupproof.harness.judging.case_checkers.findings import TimedJudge, end, overdue
+from groupproof.harness.judging.case_checkers.findings import end, overdue, timed_checker
 from groupproof.harness.judging.case_checkers.reactions import REACT_MS
 from groupproof.harness.judging.case_checkers.trace_queries import moment, report_due, surfaced
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, tolerated_ms
 from groupproof.harness.judging.checkers.frame_facts import error_of
-from groupproof.harness.model.case import Judge, checker
+from groupproof.harness.model.case import checker
 from groupproof.harness.model.evidence import Evidence, NotOffered, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.trace import Observation
@@ -30,9 +30,17 @@ STORM_MAX = 12
 """So many heartbeats within a second are no tries with a pause."""
 
 
+@timed_checker
 def joins_anew(
-    client: str, *, after: str, requirement: str, within_ms: float = REACT_MS, at_once_ms: float | None = None, renamed: Verdict = Verdict.NON_STRICT
-) -> Judge:
+    ev: Evidence,
+    client: str,
+    *,
+    after: str,
+    requirement: str,
+    within_ms: float = REACT_MS,
+    at_once_ms: float | None = None,
+    renamed: Verdict = Verdict.NON_STRICT,
+) -> Iterator[Finding]:
     """Judge that a member whose epoch was refused joins at epoch 0, with the id that it has.
 
     Another id leaves the old member in the group until its session ends, where the coordinator still has it: that costs others, and `renamed` is the verdict.
@@ -41,26 +49,22 @@ def joins_anew(
     claim = Claim(requirement=requirement, expected="The client joins again with epoch 0.")
     same = Claim(requirement="CGC-06", expected="The client keeps its member id.")
     prompt = Claim(requirement="CGT-21", expected="The join does not wait for the interval or a back-off.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        mine, since = standing(ev, client, after), moment(ev, after)
-        later = _after_receipt(ev, client, after)
-        join = next((beat for beat in later if beat.is_join), None)
-        came = None if join is None else join.request
-        never = "It goes on with the membership that was refused." if later else "No heartbeat with epoch 0 came."
-        missing = overdue(ev, claim, came, since=since, within_ms=within_ms, never=never, late="It joined late.")
-        yield missing or claim.ok("It did.", came)
-        if join is None:
-            return
-        if mine is not None:
-            yield same.ok("It did.", came) if join.member == mine.member else same.found(renamed, "It joined with another id.", came)
-        stubborn = next((beat for beat in later if not beat.is_join and beat.request.seq < join.request.seq), None)
-        if stubborn is not None:
-            yield claim.tolerated("It first sent a heartbeat more with the membership that was refused.", stubborn.request)
-        if at_once_ms is not None and elapsed_ms(since, join.request) > tolerated_ms(at_once_ms * ev.stretch):
-            yield prompt.tolerated("It waited.", came, detail=f"{elapsed_ms(since, join.request):.0f} ms", proof=Proof.TIMING)
-
-    return TimedJudge(judge, after, within_ms)
+    mine, since = standing(ev, client, after), moment(ev, after)
+    later = _after_receipt(ev, client, after)
+    join = next((beat for beat in later if beat.is_join), None)
+    came = None if join is None else join.request
+    never = "It goes on with the membership that was refused." if later else "No heartbeat with epoch 0 came."
+    missing = overdue(ev, claim, came, since=since, within_ms=within_ms, never=never, late="It joined late.")
+    yield missing or claim.ok("It did.", came)
+    if join is None:
+        return
+    if mine is not None:
+        yield same.ok("It did.", came) if join.member == mine.member else same.found(renamed, "It joined with another id.", came)
+    stubborn = next((beat for beat in later if not beat.is_join and beat.request.seq < join.request.seq), None)
+    if stubborn is not None:
+        yield claim.tolerated("It first sent a heartbeat more with the membership that was refused.", stubborn.request)
+    if at_once_ms is not None and elapsed_ms(since, join.request) > tolerated_ms(at_once_ms * ev.stretch):
+        yield prompt.tolerated("It waited.", came, detail=f"{elapsed_ms(since, join.request):.0f} ms", proof=Proof.TIMING)
 
 
 def _after_receipt(ev: Evidence, client: str, after: str) -> list[Beat]:
@@ -69,27 +73,24 @@ def _after_receipt(ev: Evidence, client: str, after: str) -> list[Beat]:
     return beats(ev, client, after if answer is None else answer.seq, ev.closing)
 
 
-def keeps_epoch(client: str, *, after: str, requirement: str, within_ms: float = REACT_MS, or_tells: bool = False) -> Judge:
+@timed_checker
+def keeps_epoch(ev: Evidence, client: str, *, after: str, requirement: str, within_ms: float = REACT_MS, or_tells: bool = False) -> Iterator[Finding]:
     """Judge that heartbeats go on with the membership that the client has. A new join is a needless rebalance: NON_STRICT. With `or_tells` telling the
     application instead is as good."""
     claim = Claim(requirement=requirement, expected="The client heartbeats on with the id and the epoch that it has.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        mine = standing(ev, client, after)
-        if mine is None or mine.answer is None:
-            raise NotReached(f"{client} was no member at {after}")
-        later = _after_receipt(ev, client, after)
-        first = later[0].request if later else None
-        if first is None and or_tells and (report := report_due(ev, client, after)) is not None:
-            yield claim.ok("It told the application.", report)
-            return
-        missing = overdue(ev, claim, first, since=moment(ev, after), within_ms=within_ms, never="No heartbeat came.", late="It went on late.")
-        if missing is not None:
-            yield missing
-            return
-        yield _kept(claim, later, mine)
-
-    return TimedJudge(judge, after, within_ms)
+    mine = standing(ev, client, after)
+    if mine is None or mine.answer is None:
+        raise NotReached(f"{client} was no member at {after}")
+    later = _after_receipt(ev, client, after)
+    first = later[0].request if later else None
+    if first is None and or_tells and (report := report_due(ev, client, after)) is not None:
+        yield claim.ok("It told the application.", report)
+        return
+    missing = overdue(ev, claim, first, since=moment(ev, after), within_ms=within_ms, never="No heartbeat came.", late="It went on late.")
+    if missing is not None:
+        yield missing
+        return
+    yield _kept(claim, later, mine)
 
 
 def _kept(claim: Claim, later: list[Beat], mine: Beat) -> Finding:
@@ -130,41 +131,33 @@ def _revoked(ev: Evidence, client: str, after: str | int) -> Observation | None:
     return min((obs for obs in events if obs.body.get("partitions")), key=lambda obs: obs.seq, default=None)
 
 
-def gives_up_partitions(client: str, *, after: str, requirement: str, within_ms: float = REACT_MS) -> Judge:
+@timed_checker
+def gives_up_partitions(ev: Evidence, client: str, *, after: str, requirement: str, within_ms: float = REACT_MS) -> Iterator[Finding]:
     """Judge that the application is told that its partitions are gone, before any is assigned anew."""
     claim = Claim(requirement=requirement, expected="The application is told that its partitions are lost.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        if {*_LOSES} & ev.unreported(client):
-            raise NotOffered(f"the program of {client} does not tell of what its application loses")
-        revoked = _revoked(ev, client, after)
-        again = next((obs for obs in ev.events("partitions_assigned", client, after, ev.closing) if obs.body.get("partitions")), None)
-        if again is not None and (revoked is None or again.seq < revoked.seq):
-            yield claim.failed("Partitions were assigned to it first.", again, proof=Proof.LIVENESS)
-            return
-        missing = overdue(ev, claim, revoked, since=moment(ev, after), within_ms=within_ms, never="It was never told.", late="It was told late.")
-        if missing is None and revoked is not None and revoked.body.get("name") != "partitions_lost":
-            # A client that does not tell the two apart says this of both (contract): its application may commit what will be refused.
-            yield claim.found(Verdict.INFORMATIONAL, "It was told to give them up, as in a rebalance.", revoked)
-        else:
-            yield missing or claim.ok("It was.", revoked)
-
-    return TimedJudge(judge, after, within_ms)
+    if {*_LOSES} & ev.unreported(client):
+        raise NotOffered(f"the program of {client} does not tell of what its application loses")
+    revoked = _revoked(ev, client, after)
+    again = next((obs for obs in ev.events("partitions_assigned", client, after, ev.closing) if obs.body.get("partitions")), None)
+    if again is not None and (revoked is None or again.seq < revoked.seq):
+        yield claim.failed("Partitions were assigned to it first.", again, proof=Proof.LIVENESS)
+        return
+    missing = overdue(ev, claim, revoked, since=moment(ev, after), within_ms=within_ms, never="It was never told.", late="It was told late.")
+    if missing is None and revoked is not None and revoked.body.get("name") != "partitions_lost":
+        # A client that does not tell the two apart says this of both (contract): its application may commit what will be refused.
+        yield claim.found(Verdict.INFORMATIONAL, "It was told to give them up, as in a rebalance.", revoked)
+    else:
+        yield missing or claim.ok("It was.", revoked)
 
 
-def stays_a_member(client: str, *, after: str, requirement: str, within_ms: float = REACT_MS) -> Judge:
+@timed_checker
+def stays_a_member(ev: Evidence, client: str, *, after: str, requirement: str, within_ms: float = REACT_MS) -> Iterator[Finding]:
     """Judge that an error that may pass ends no membership: who ends it has its application make a new client."""
     claim = Claim(requirement=requirement, expected="The client stays a member, and heartbeats on.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        if elapsed_ms(moment(ev, after), end(ev)) < tolerated_ms(within_ms):
-            raise NotReached("the run ended before its time was over")
-        later = _after_receipt(ev, client, after)
-        yield (
-            claim.ok("It did.", later[0].request) if later else claim.tolerated("It sent no heartbeat more.", moment(ev, after), proof=Proof.LIVENESS)
-        )
-
-    return TimedJudge(judge, after, within_ms)
+    if elapsed_ms(moment(ev, after), end(ev)) < tolerated_ms(within_ms):
+        raise NotReached("the run ended before its time was over")
+    later = _after_receipt(ev, client, after)
+    yield (claim.ok("It did.", later[0].request) if later else claim.tolerated("It sent no heartbeat more.", moment(ev, after), proof=Proof.LIVENESS))
 
 
 @checker
@@ -190,24 +183,23 @@ def stops_beating(ev: Evidence, client: str, *, after: str, requirement: str) ->
         yield informs.failed("It was never told, and keeps its partitions.", since, proof=Proof.LIVENESS)
 
 
-def shows_or_tries(client: str, *, after: str, requirement: str, within_ms: float = REACT_MS, untold: Verdict = Verdict.NON_STRICT) -> Judge:
+@timed_checker
+def shows_or_tries(
+    ev: Evidence, client: str, *, after: str, requirement: str, within_ms: float = REACT_MS, untold: Verdict = Verdict.NON_STRICT
+) -> Iterator[Finding]:
     """Judge that an error which may be for good reaches the application. To try again without a word is `untold`; to do neither is FAILED: nobody knows."""
     claim = Claim(requirement=requirement, expected="The application is told of the error.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        since, report = moment(ev, after), report_due(ev, client, after)
-        again = next((beat.request for beat in _after_receipt(ev, client, after) if not beat.is_leave), None)
-        if report is not None:
-            yield claim.ok("It was.", report)
-        elif again is not None:
-            if elapsed_ms(since, end(ev)) < tolerated_ms(within_ms):
-                raise NotReached("the run ended before its time was over: the application may still be told")
-            yield claim.found(untold, "It tries again without a word.", again, proof=Proof.LIVENESS)
-        else:
-            never = "It fell silent, on the wire and to the application."
-            yield overdue(ev, claim, None, since=since, within_ms=within_ms, never=never, late=never) or claim.ok("It did.")
-
-    return TimedJudge(judge, after, within_ms)
+    since, report = moment(ev, after), report_due(ev, client, after)
+    again = next((beat.request for beat in _after_receipt(ev, client, after) if not beat.is_leave), None)
+    if report is not None:
+        yield claim.ok("It was.", report)
+    elif again is not None:
+        if elapsed_ms(since, end(ev)) < tolerated_ms(within_ms):
+            raise NotReached("the run ended before its time was over: the application may still be told")
+        yield claim.found(untold, "It tries again without a word.", again, proof=Proof.LIVENESS)
+    else:
+        never = "It fell silent, on the wire and to the application."
+        yield overdue(ev, claim, None, since=since, within_ms=within_ms, never=never, late=never) or claim.ok("It did.")
 
 
 @checker

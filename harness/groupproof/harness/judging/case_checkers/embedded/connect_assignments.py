@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from groupproof.harness.judging.case_checkers.findings import TimedJudge, end, overdue
+from groupproof.harness.judging.case_checkers.findings import end, overdue, timed_checker
 from groupproof.harness.judging.case_checkers.trace_queries import moment
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, tolerated_ms, waited
 from groupproof.harness.judging.checkers.embedded.connect_frames import Dealt, Jobs, dealt, jobs_in_words
 from groupproof.harness.judging.checkers.embedded.led_generations import rounds_of
 from groupproof.harness.judging.checkers.frame_facts import SLACK_MS
-from groupproof.harness.model.case import Judge, checker
+from groupproof.harness.model.case import checker
 from groupproof.harness.model.client_timeouts import REACT_MS
 from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof
@@ -72,28 +72,27 @@ def assigns_once(ev: Evidence, client: str, *, requirement: str = "CONNECT-05") 
             yield claim.ok("It did not.", deal.sync)
 
 
-def assigns_everything(client: str, *jobs: TopicPartition, after: str | None, requirement: str = "CONNECT-05", within_ms: float = REACT_MS) -> Judge:
+@timed_checker
+def assigns_everything(
+    ev: Evidence, client: str, *jobs: TopicPartition, after: str | None, requirement: str = "CONNECT-05", within_ms: float = REACT_MS
+) -> Iterator[Finding]:
     """Judge that within its time after an instant the leader hands out a generation in which the workers run these jobs, all and no others."""
     wanted: Jobs = frozenset(jobs)
     claim = Claim(requirement=requirement, expected="Each connector and each task is given to a worker, and none that is not configured.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        rounds = rounds_of(dealt, ev, client, after)
-        whole = next((deal for deal in rounds if deal.results() == wanted), None)
-        last = rounds[-1].results()
-        never = "It left connectors or tasks to nobody." if wanted - last else "It let workers run what is not configured."
-        found = overdue(
-            ev,
-            claim,
-            None if whole is None else whole.sync,
-            since=moment(ev, after),
-            within_ms=within_ms,
-            never=never,
-            late="It gave them all out late.",
-        )
-        yield found or claim.ok("It did.", None if whole is None else whole.sync)
-
-    return TimedJudge(judge, after, within_ms)
+    rounds = rounds_of(dealt, ev, client, after)
+    whole = next((deal for deal in rounds if deal.results() == wanted), None)
+    last = rounds[-1].results()
+    never = "It left connectors or tasks to nobody." if wanted - last else "It let workers run what is not configured."
+    found = overdue(
+        ev,
+        claim,
+        None if whole is None else whole.sync,
+        since=moment(ev, after),
+        within_ms=within_ms,
+        never=never,
+        late="It gave them all out late.",
+    )
+    yield found or claim.ok("It did.", None if whole is None else whole.sync)
 
 
 @checker
@@ -119,18 +118,17 @@ def revokes_first(ev: Evidence, client: str, *, after: str, requirement: str = "
     yield claim.ok("It did.", moment(ev, after))
 
 
-def revokes(client: str, *jobs: TopicPartition, after: str, requirement: str = "CONNECT-15", within_ms: float = REACT_MS) -> Judge:
+@timed_checker
+def revokes(
+    ev: Evidence, client: str, *jobs: TopicPartition, after: str, requirement: str = "CONNECT-15", within_ms: float = REACT_MS
+) -> Iterator[Finding]:
     """Judge that the leader revokes these jobs from who runs them."""
     claim = Claim(requirement=requirement, expected="The leader revokes what is no longer configured.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        wanted: Jobs = frozenset(jobs)
-        done = next((deal for deal in rounds_of(dealt, ev, client, after) if not wanted & deal.results()), None)
-        never, late = "It did not revoke it.", "It revoked it late."
-        sync = None if done is None else done.sync
-        yield overdue(ev, claim, sync, since=moment(ev, after), within_ms=within_ms, never=never, late=late) or claim.ok("It did.", sync)
-
-    return TimedJudge(judge, after, within_ms)
+    wanted: Jobs = frozenset(jobs)
+    done = next((deal for deal in rounds_of(dealt, ev, client, after) if not wanted & deal.results()), None)
+    never, late = "It did not revoke it.", "It revoked it late."
+    sync = None if done is None else done.sync
+    yield overdue(ev, claim, sync, since=moment(ev, after), within_ms=within_ms, never=never, late=late) or claim.ok("It did.", sync)
 
 
 @checker

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from groupproof.harness.judging.case_checkers.findings import TimedJudge, overdue
+from groupproof.harness.judging.case_checkers.findings import TimedJudge, overdue, timed_checker
 from groupproof.harness.judging.case_checkers.reactions import keeps_membership
 from groupproof.harness.judging.case_checkers.trace_queries import moment
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms
@@ -100,36 +100,30 @@ def _is_eager(ev: Evidence, client: str, item: ReceivedJobs) -> bool:
     return bool(answers) and answers[-1].body["protocol_name"] == CONNECT_PROTOCOLS[0]
 
 
-def says_offset(client: str, offset: int, *, after: str, requirement: str, within_ms: float = REACT_MS) -> Judge:
+@timed_checker
+def says_offset(ev: Evidence, client: str, offset: int, *, after: str, requirement: str, within_ms: float = REACT_MS) -> Iterator[Finding]:
     """Judge that the worker joins again after an instant, and says this config offset."""
     claim = Claim(requirement=requirement, expected="The worker joins again, with the offset up to which it has read the configuration.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        join = next(iter(ev.requests(Api.JOIN_GROUP, client, after, ev.closing)), None)
-        never = overdue(ev, claim, join, since=moment(ev, after), within_ms=within_ms, never="No JoinGroup came.", late="It joined again late.")
-        if never is not None:
-            yield never
-        if join is not None:
-            offsets = {state.offset for state in states_in(join).values() if state is not None}
-            yield (
-                claim.ok("It did.", join)
-                if offsets == {offset}
-                else claim.failed("It said another offset.", join, detail=f"{sorted(offsets)}, not {offset}")
-            )
-
-    return TimedJudge(judge, after, within_ms)
+    join = next(iter(ev.requests(Api.JOIN_GROUP, client, after, ev.closing)), None)
+    never = overdue(ev, claim, join, since=moment(ev, after), within_ms=within_ms, never="No JoinGroup came.", late="It joined again late.")
+    if never is not None:
+        yield never
+    if join is not None:
+        offsets = {state.offset for state in states_in(join).values() if state is not None}
+        yield (
+            claim.ok("It did.", join)
+            if offsets == {offset}
+            else claim.failed("It said another offset.", join, detail=f"{sorted(offsets)}, not {offset}")
+        )
 
 
-def follows_up(client: str, *, after: str, requirement: str, within_ms: float = REACT_MS) -> Judge:
+@timed_checker
+def follows_up(ev: Evidence, client: str, *, after: str, requirement: str, within_ms: float = REACT_MS) -> Iterator[Finding]:
     """Judge that the worker joins again by itself after the assignment that a fault put in."""
     claim = Claim(requirement=requirement, expected="The worker joins again by itself.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        join = next(iter(ev.requests(Api.JOIN_GROUP, client, after, ev.closing)), None)
-        never, late = "No JoinGroup came.", "It joined again late."
-        yield overdue(ev, claim, join, since=moment(ev, after), within_ms=within_ms, never=never, late=late) or claim.ok("It did.", join)
-
-    return TimedJudge(judge, after, within_ms)
+    join = next(iter(ev.requests(Api.JOIN_GROUP, client, after, ev.closing)), None)
+    never, late = "No JoinGroup came.", "It joined again late."
+    yield overdue(ev, claim, join, since=moment(ev, after), within_ms=within_ms, never=never, late=late) or claim.ok("It did.", join)
 
 
 def waits_out_the_delay(client: str, delay_ms: int, *, after: str, requirement: str = "CONNECT-09") -> Judge:

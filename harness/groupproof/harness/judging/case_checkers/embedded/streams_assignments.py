@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from groupproof.harness.judging.case_checkers.findings import TimedJudge, end, overdue
+from groupproof.harness.judging.case_checkers.findings import end, overdue, timed_checker
 from groupproof.harness.judging.case_checkers.trace_queries import moment
 from groupproof.harness.judging.checkers.claim import Claim, tolerated_ms, waited
 from groupproof.harness.judging.checkers.embedded.led_generations import rounds_of
 from groupproof.harness.judging.checkers.embedded.streams_frames import Dealt, dealt, tasks_in_words
-from groupproof.harness.model.case import Judge, checker
+from groupproof.harness.model.case import checker
 from groupproof.harness.model.client_timeouts import REACT_MS
 from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof
@@ -76,16 +76,15 @@ def _is_aligned(partitions: tuple[TopicPartition, ...], tasks: tuple[Task, ...])
     return len(partitions) == len(tasks) and all(partition[1] == task.partition for partition, task in zip(sorted(partitions), tasks, strict=True))
 
 
-def deals_everything(client: str, tasks: int, *, after: str, requirement: str = "STREAMS-08", within_ms: float = REACT_MS) -> Judge:
+@timed_checker
+def deals_everything(
+    ev: Evidence, client: str, tasks: int, *, after: str, requirement: str = "STREAMS-08", within_ms: float = REACT_MS
+) -> Iterator[Finding]:
     """Judge that within its time after an instant the leader hands out a generation in which so many tasks are active."""
     claim = Claim(requirement=requirement, expected="Each task is given to a member.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        whole = next((deal.sync for deal in rounds_of(dealt, ev, client, after) if len(deal.active()) == tasks), None)
-        never, late = "It left tasks to nobody.", "It gave them all out late."
-        yield overdue(ev, claim, whole, since=moment(ev, after), within_ms=within_ms, never=never, late=late) or claim.ok("It is.", whole)
-
-    return TimedJudge(judge, after, within_ms)
+    whole = next((deal.sync for deal in rounds_of(dealt, ev, client, after) if len(deal.active()) == tasks), None)
+    never, late = "It left tasks to nobody.", "It gave them all out late."
+    yield overdue(ev, claim, whole, since=moment(ev, after), within_ms=within_ms, never=never, late=late) or claim.ok("It is.", whole)
 
 
 @checker
@@ -125,23 +124,22 @@ def _is_others(deal: Dealt, name: str, partition: TopicPartition) -> bool:
     return any(partition in owned for other, owned in deal.owned.items() if other != name)
 
 
-def deals_standbys(client: str, tasks: int, *, after: str, requirement: str = "STREAMS-11", within_ms: float = REACT_MS) -> Judge:
+@timed_checker
+def deals_standbys(
+    ev: Evidence, client: str, tasks: int, *, after: str, requirement: str = "STREAMS-11", within_ms: float = REACT_MS
+) -> Iterator[Finding]:
     """Judge that so many tasks get a standby at a member that does not run them."""
     claim = Claim(requirement=requirement, expected="Each stateful task has a standby at a member that does not run it.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        for deal in rounds_of(dealt, ev, client, after):
-            if both := [task for info in deal.infos for task, _ in info.standby if task in info.active]:
-                yield claim.failed("It gave a member a standby of a task that it runs.", deal.sync, detail=tasks_in_words(both))
-                return
-        whole = next(
-            (deal.sync for deal in rounds_of(dealt, ev, client, after) if len({task for info in deal.infos for task, _ in info.standby}) == tasks),
-            None,
-        )
-        never, late = "Tasks are without a standby.", "They got one late."
-        yield overdue(ev, claim, whole, since=moment(ev, after), within_ms=within_ms, never=never, late=late) or claim.ok("It has.", whole)
-
-    return TimedJudge(judge, after, within_ms)
+    for deal in rounds_of(dealt, ev, client, after):
+        if both := [task for info in deal.infos for task, _ in info.standby if task in info.active]:
+            yield claim.failed("It gave a member a standby of a task that it runs.", deal.sync, detail=tasks_in_words(both))
+            return
+    whole = next(
+        (deal.sync for deal in rounds_of(dealt, ev, client, after) if len({task for info in deal.infos for task, _ in info.standby}) == tasks),
+        None,
+    )
+    never, late = "Tasks are without a standby.", "They got one late."
+    yield overdue(ev, claim, whole, since=moment(ev, after), within_ms=within_ms, never=never, late=late) or claim.ok("It has.", whole)
 
 
 @checker

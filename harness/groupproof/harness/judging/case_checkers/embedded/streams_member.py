@@ -5,11 +5,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-from groupproof.harness.judging.case_checkers.findings import TimedJudge, end, overdue
+from groupproof.harness.judging.case_checkers.findings import end, overdue, timed_checker
 from groupproof.harness.judging.case_checkers.trace_queries import moment, report_due
 from groupproof.harness.judging.checkers.claim import Claim
 from groupproof.harness.judging.checkers.embedded.streams_frames import ThreadAssignment, info_in, newest_assignment, subscription_in, tasks_in_words
-from groupproof.harness.model.case import Judge, checker
+from groupproof.harness.model.case import checker
 from groupproof.harness.model.client_timeouts import REACT_MS
 from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
@@ -104,39 +104,33 @@ def _committed_tasks(ev: Evidence, client: str, mine: ThreadAssignment, before: 
     return frozenset(task for partition, task in zip(sorted(mine.partitions), mine.info.active, strict=False) if partition in committed)
 
 
-def joins_in_version(client: str, version: int, *, after: str, requirement: str, within_ms: float = REACT_MS) -> Judge:
+@timed_checker
+def joins_in_version(ev: Evidence, client: str, version: int, *, after: str, requirement: str, within_ms: float = REACT_MS) -> Iterator[Finding]:
     """Judge that the member joins again by itself, with user data of this version, and says its own newest one beside it."""
     claim = Claim(requirement=requirement, expected=f"The member joins again by itself, in version {version}, and says its own newest beside it.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        own = max(info.latest for _, info in _infos(ev, client, before=after))
-        join = next(iter(ev.requests(Api.JOIN_GROUP, client, after, ev.closing)), None)
-        never = overdue(ev, claim, join, since=moment(ev, after), within_ms=within_ms, never="No JoinGroup came.", late="It joined again late.")
-        if never is not None:
-            yield never
-        if join is None:
-            return
-        info = info_in(join)
-        if info is None or info.version != version:
-            yield claim.failed("It joined in another version.", join, detail="unreadable" if info is None else str(info.version))
-        elif info.latest != own:
-            yield claim.failed("It no longer says which version it knows.", join, detail=f"{info.latest}, not {own}")
-        else:
-            yield claim.ok("It did.", join)
-
-    return TimedJudge(judge, after, within_ms)
+    own = max(info.latest for _, info in _infos(ev, client, before=after))
+    join = next(iter(ev.requests(Api.JOIN_GROUP, client, after, ev.closing)), None)
+    never = overdue(ev, claim, join, since=moment(ev, after), within_ms=within_ms, never="No JoinGroup came.", late="It joined again late.")
+    if never is not None:
+        yield never
+    if join is None:
+        return
+    info = info_in(join)
+    if info is None or info.version != version:
+        yield claim.failed("It joined in another version.", join, detail="unreadable" if info is None else str(info.version))
+    elif info.latest != own:
+        yield claim.failed("It no longer says which version it knows.", join, detail=f"{info.latest}, not {own}")
+    else:
+        yield claim.ok("It did.", join)
 
 
-def comes_back_at_once(client: str, *, after: str, requirement: str = "STREAMS-10", within_ms: float = REACT_MS) -> Judge:
+@timed_checker
+def comes_back_at_once(ev: Evidence, client: str, *, after: str, requirement: str = "STREAMS-10", within_ms: float = REACT_MS) -> Iterator[Finding]:
     """Judge that the member joins again by itself after the assignment that a fault put in."""
     claim = Claim(requirement=requirement, expected="The member joins again by itself when the time of the next rebalance has come.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        join = next(iter(ev.requests(Api.JOIN_GROUP, client, after, ev.closing)), None)
-        never, late = "No JoinGroup came.", "It joined again late."
-        yield overdue(ev, claim, join, since=moment(ev, after), within_ms=within_ms, never=never, late=late) or claim.ok("It did.", join)
-
-    return TimedJudge(judge, after, within_ms)
+    join = next(iter(ev.requests(Api.JOIN_GROUP, client, after, ev.closing)), None)
+    never, late = "No JoinGroup came.", "It joined again late."
+    yield overdue(ev, claim, join, since=moment(ev, after), within_ms=within_ms, never=never, late=late) or claim.ok("It did.", join)
 
 
 @checker
@@ -147,22 +141,19 @@ def waits(ev: Evidence, client: str, *, after: str, requirement: str = "STREAMS-
     yield claim.tolerated("It joined again without need.", joins[0]) if joins else claim.ok("It did not.", moment(ev, after))
 
 
-def ends(client: str, *, after: str, requirement: str, within_ms: float = REACT_MS) -> Judge:
+@timed_checker
+def ends(ev: Evidence, client: str, *, after: str, requirement: str, within_ms: float = REACT_MS) -> Iterator[Finding]:
     """Judge that the member ends: its application is told, and the member neither joins again nor goes on with heartbeats."""
     claim = Claim(requirement=requirement, expected="The member ends and tells its application.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        report = report_due(ev, client, after)
-        join = next(iter(ev.requests(Api.JOIN_GROUP, client, after, ev.closing)), None)
-        if report is not None and (again := _goes_on(ev, client, report)) is not None:
-            yield claim.failed("It told its application, and goes on as a member.", again)
-        elif report is None and join is not None:
-            yield claim.failed("It joined again.", join)
-        else:
-            never, late = "Its application was never told.", "Its application was told late."
-            yield overdue(ev, claim, report, since=moment(ev, after), within_ms=within_ms, never=never, late=late) or claim.ok("It did.", report)
-
-    return TimedJudge(judge, after, within_ms)
+    report = report_due(ev, client, after)
+    join = next(iter(ev.requests(Api.JOIN_GROUP, client, after, ev.closing)), None)
+    if report is not None and (again := _goes_on(ev, client, report)) is not None:
+        yield claim.failed("It told its application, and goes on as a member.", again)
+    elif report is None and join is not None:
+        yield claim.failed("It joined again.", join)
+    else:
+        never, late = "Its application was never told.", "Its application was told late."
+        yield overdue(ev, claim, report, since=moment(ev, after), within_ms=within_ms, never=never, late=late) or claim.ok("It did.", report)
 
 
 _ENDING_MS = 2_000.0
@@ -174,34 +165,28 @@ def _goes_on(ev: Evidence, client: str, report: Observation) -> Observation | No
     return next((request for request in requests if request.at_ms - report.at_ms > _ENDING_MS), None)
 
 
-def asks_for_the_end(client: str, *, after: str, requirement: str = "STREAMS-21", within_ms: float = REACT_MS) -> Judge:
+@timed_checker
+def asks_for_the_end(ev: Evidence, client: str, *, after: str, requirement: str = "STREAMS-21", within_ms: float = REACT_MS) -> Iterator[Finding]:
     """Judge that a thread of the application tells the leader that all of it is to end: its member's, or one that it adds to say so (KIP-671)."""
     claim = Claim(requirement=requirement, expected="A thread of the application joins with SHUTDOWN_REQUESTED in its user data.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        own = [join for join in ev.requests(Api.JOIN_GROUP, None, after, ev.closing) if (join.client or "").partition("-")[0] == client]
-        asking = next((join for join in own if (info := info_in(join)) is not None and info.error == SHUTDOWN_REQUESTED), None)
-        never, late = "It told the group nothing of it.", "It said so late."
-        missed = overdue(ev, claim, asking, since=moment(ev, after), within_ms=within_ms, never=never, late=late, gravity=Verdict.NON_STRICT)
-        yield missed or claim.ok("It does.", asking)
-
-    return TimedJudge(judge, after, within_ms)
+    own = [join for join in ev.requests(Api.JOIN_GROUP, None, after, ev.closing) if (join.client or "").partition("-")[0] == client]
+    asking = next((join for join in own if (info := info_in(join)) is not None and info.error == SHUTDOWN_REQUESTED), None)
+    never, late = "It told the group nothing of it.", "It said so late."
+    missed = overdue(ev, claim, asking, since=moment(ev, after), within_ms=within_ms, never=never, late=late, gravity=Verdict.NON_STRICT)
+    yield missed or claim.ok("It does.", asking)
 
 
-def stays_a_member(client: str, *, after: str, requirement: str, within_ms: float = REACT_MS) -> Judge:
+@timed_checker
+def stays_a_member(ev: Evidence, client: str, *, after: str, requirement: str, within_ms: float = REACT_MS) -> Iterator[Finding]:
     """Judge that the member goes on: it heartbeats, and its application is told of no error."""
     claim = Claim(requirement=requirement, expected="The member goes on as one.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        report = report_due(ev, client, after)
-        if report is not None:
-            yield claim.tolerated("It told its application of an error.", report)
-            return
-        beat = next(iter(ev.requests(Api.HEARTBEAT, client, after, ev.closing)), None)
-        never, late = "No Heartbeat came.", "Its Heartbeat came late."
-        yield overdue(ev, claim, beat, since=moment(ev, after), within_ms=within_ms, never=never, late=late) or claim.ok("It does.", beat)
-
-    return TimedJudge(judge, after, within_ms)
+    report = report_due(ev, client, after)
+    if report is not None:
+        yield claim.tolerated("It told its application of an error.", report)
+        return
+    beat = next(iter(ev.requests(Api.HEARTBEAT, client, after, ev.closing)), None)
+    never, late = "No Heartbeat came.", "Its Heartbeat came late."
+    yield overdue(ev, claim, beat, since=moment(ev, after), within_ms=within_ms, never=never, late=late) or claim.ok("It does.", beat)
 
 
 @checker
@@ -234,21 +219,18 @@ def commits_what_goes(ev: Evidence, client: str, *partitions: TopicPartition, af
     yield claim.failed("It gave tasks up that it had not committed.", join, detail=", ".join(behind)) if behind else claim.ok("It did.", join)
 
 
-def rejoins_uncommitted(client: str, *, after: str, requirement: str = "STREAMS-19", within_ms: float = REACT_MS) -> Judge:
+@timed_checker
+def rejoins_uncommitted(ev: Evidence, client: str, *, after: str, requirement: str = "STREAMS-19", within_ms: float = REACT_MS) -> Iterator[Finding]:
     """Judge that a member whose commit was refused as a stranger's or an old generation's joins again, and commits nothing meanwhile."""
     claim = Claim(requirement=requirement, expected="The member gives its tasks up without a commit, and joins again.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        join = next(iter(ev.requests(Api.JOIN_GROUP, client, after, ev.closing)), None)
-        never = overdue(ev, claim, join, since=moment(ev, after), within_ms=within_ms, never="No JoinGroup came.", late="It joined again late.")
-        if never is not None:
-            yield never
-        if join is None:
-            return
-        commits = ev.requests(Api.OFFSET_COMMIT, client, after, join.seq)
-        yield claim.failed("It committed again before it joined.", commits[0]) if commits else claim.ok("It did.", join)
-
-    return TimedJudge(judge, after, within_ms)
+    join = next(iter(ev.requests(Api.JOIN_GROUP, client, after, ev.closing)), None)
+    never = overdue(ev, claim, join, since=moment(ev, after), within_ms=within_ms, never="No JoinGroup came.", late="It joined again late.")
+    if never is not None:
+        yield never
+    if join is None:
+        return
+    commits = ev.requests(Api.OFFSET_COMMIT, client, after, join.seq)
+    yield claim.failed("It committed again before it joined.", commits[0]) if commits else claim.ok("It did.", join)
 
 
 def _joins(ev: Evidence, client: str) -> list[Observation]:
