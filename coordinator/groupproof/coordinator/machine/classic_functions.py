@@ -42,7 +42,7 @@ def _fill_nothing(event: Event, message: LeaveGroupRequest | OffsetDeleteRequest
     """Leave the event as it is: whom a LeaveGroup is about its entries say, and an OffsetDelete is about no member."""
 
 
-def _at_rest(_: EffectContext, group: Any, message: HeartbeatRequest, __: Arrival) -> int | None:
+def _at_rest(_: EffectContext, group: Any, message: HeartbeatRequest, __: Arrival, ___: int) -> int | None:
     """Only a Stable group lets a heartbeat be nothing but a sign of life; a member's instance is its own then, or none is named."""
     if group.state is not GroupState.STABLE or group.dialect is not CLASSIC or message.generation_id != group.generation:
         return None

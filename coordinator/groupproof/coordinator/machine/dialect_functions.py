@@ -39,7 +39,7 @@ class ConfigDefaults(Protocol):
 class RequestFunctions:
     """How a request about one group becomes an event: of which `kind` and class it is, and what `fill` puts into it of what the request says.
 
-    With `asks_offsets` False no rule of the kind looks at offsets. `at_rest` returns the member's session in ms where the request cannot change more of the
+    With `asks_offsets` False no rule of the kind looks at offsets. `at_rest` returns the member's session in ms where the request, taken up at an instant, cannot change more of the
     group than how long that lasts, as it is with nearly every heartbeat; None where it may.
     """
 
@@ -47,7 +47,7 @@ class RequestFunctions:
     event: type[Event]
     fill: Callable[[Any, Any], None]
     asks_offsets: bool = True
-    at_rest: Callable[[EffectContext, Any, Any, Arrival], int | None] | None = None
+    at_rest: Callable[[EffectContext, Any, Any, Arrival, int], int | None] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

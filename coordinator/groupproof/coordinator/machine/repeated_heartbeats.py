@@ -7,6 +7,7 @@ nothing is remembered that a change of the group would have to take back, but th
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from groupproof.coordinator.machine.event import OPEN
@@ -30,9 +31,10 @@ REMEMBERED_MAX: Final = 16_384
 
 
 class _Remembered(NamedTuple):
-    """How the table answered; it answers so again while it is `group` that is asked, it counts the same `generation`, and has the same `configs`."""
+    """How the table answered; it answers so again while it is `group` that is asked, in the same `state` and `generation`, and with the same `configs`."""
 
     group: AnyGroup
+    state: StrEnum
     generation: int
     configs: Mapping[str, int] | None
     rule: str
@@ -71,11 +73,11 @@ class RepeatedHeartbeats:
         group = engine.groups.get(group_id)
         if group is None or request.at_rest is None or engine.append_error:
             return None
-        session_ms = request.at_rest(engine, group, message, arrival)
+        session_ms = request.at_rest(engine, group, message, arrival, now_ms)
         if not session_ms or self._gate(group_id) is not OPEN:
             return None
         remembered = self._remembered.get(message.member_id)
-        if remembered is None or group is not remembered.group or group.generation != remembered.generation:
+        if remembered is None or group is not remembered.group or group.state is not remembered.state or group.generation != remembered.generation:
             return group
         if engine.group_configs.get(group_id) is not remembered.configs:
             return group
@@ -92,6 +94,7 @@ class RepeatedHeartbeats:
             self._remembered.clear()
         self._remembered[member_id] = _Remembered(
             group,
+            group.state,
             group.generation,
             engine.group_configs.get(group_id),
             applied.rule,

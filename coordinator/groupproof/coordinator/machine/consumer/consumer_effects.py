@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from groupproof.coordinator.machine.effect_context import EffectContext
     from groupproof.protocol.rules.cells import EffectName
 
-__all__ = ["CONSUMER_EFFECTS", "times_of"]
+__all__ = ["CONSUMER_EFFECTS", "times_of", "waits_for_target"]
 
 
 def times_of(engine: EffectContext, group_id: str) -> GroupTimes:
@@ -103,7 +103,7 @@ def _bump(engine: EffectContext, event: ConsumerGroupEvent) -> None:
 
 def _assign(engine: EffectContext, event: ConsumerGroupEvent) -> None:
     group = group_of(event)
-    if group.generation <= group.assignment_epoch or _waits(engine, group, event.now_ms):
+    if group.generation <= group.assignment_epoch or waits_for_target(engine, group, event.now_ms):
         return
     group.assignor = computed_assignor(group, _default_assignor(engine), engine.choices, updated=event.member_id)
     group.target = target_of(
@@ -118,7 +118,7 @@ def _default_assignor(engine: EffectContext) -> str:
     return consumer_settings(engine.settings).assignors[0]
 
 
-def _waits(engine: EffectContext, group: ConsumerGroup, now_ms: int) -> bool:
+def waits_for_target(engine: EffectContext, group: ConsumerGroup, now_ms: int) -> bool:
     """Tell whether the next target is computed later (KIP-1263)."""
     if not engine.fields["assignment_waits"] or group.assigned_ms is None:
         return False

@@ -1,10 +1,13 @@
-"""Which ConsumerGroupHeartbeats change nothing of the group but how long their member's session lasts: nearly all, in a group that is Stable. Pure."""
+"""Which ConsumerGroupHeartbeats change nothing of the group but how long their member's session lasts: nearly all, in a group that is Stable. Pure.
+
+In a group that waits for its next target (KIP-1263) they are those of the members that are settled with the last one, so long as all are.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from groupproof.coordinator.machine.consumer.consumer_members import MemberProgress
+from groupproof.coordinator.machine.consumer.consumer_effects import waits_for_target
 from groupproof.coordinator.machine.consumer.effective_settings import consumer_settings, group_times
 from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
 from groupproof.protocol.rules.consumer.consumer_terms import ConsumerState
@@ -19,16 +22,21 @@ if TYPE_CHECKING:
 __all__ = ["session_ms_at_rest"]
 
 
-def session_ms_at_rest(engine: EffectContext, group: ConsumerGroup, message: ConsumerGroupHeartbeatRequest, arrival: Arrival) -> int | None:
+def session_ms_at_rest(
+    engine: EffectContext, group: ConsumerGroup, message: ConsumerGroupHeartbeatRequest, arrival: Arrival, now_ms: int
+) -> int | None:
     """Return how long the member's session goes on, None where the heartbeat may change more than that.
 
     For each step of a heartbeat something here says that it does nothing: for taking the member up that neither it nor its client says anything new, for
-    the bump and the target that the group has looked at its topics and is settled, for the resolution that nobody subscribes by an expression.
+    the bump and the target that the group has looked at its topics and is settled, or that its next target is not due, for the resolution that nobody
+    subscribes by an expression.
     """
-    if group.dialect is not CONSUMER or group.state is not ConsumerState.STABLE:
+    if group.dialect is not CONSUMER or not (group.state is ConsumerState.STABLE or group.state is ConsumerState.ASSIGNING):
         return None
     member = group.members.get(message.member_id)
     if member is None or not _says_nothing(member, message, arrival) or not _is_settled(group, member):
+        return None
+    if group.state is ConsumerState.ASSIGNING and not waits_for_target(engine, group, now_ms):
         return None
     configs = engine.group_configs.get(message.group_id)
     if not configs:
@@ -54,11 +62,9 @@ def _says_nothing(member: ConsumerMember, message: ConsumerGroupHeartbeatRequest
 
 def _is_settled(group: ConsumerGroup, member: ConsumerMember) -> bool:
     return (
-        member.epoch == group.assignment_epoch == group.generation
-        and member.progress is MemberProgress.STABLE
+        len(group.settled) == len(group.members)
         and member.classic is None
         and not group.is_stale
         and not group.regexes
         and len(group.votes) < 2  # of two with as many votes a heartbeat may elect the other
-        and len(group.settled) == len(group.members)
     )
