@@ -81,7 +81,7 @@ BUGS: Mapping[str, tuple[Any, str, Any]] = {
     "keeps the partitions of a member that has gone": (ConsumerGroup, "_own", _keeps_owners),
     "does not look at topics that changed": (ConsumerGroup, "is_subscribed_to", lambda self, topic: False),
     "counts a leave for nothing": (ConsumerGroup, "look_at", lambda self, image: False),
-    "never computes a target again": (consumer_effects, "_waits", lambda engine, group, now_ms: group.assigned_ms is not None),
+    "never computes a target again": (consumer_effects, "waits_for_target", lambda engine, group, now_ms: group.assigned_ms is not None),
 }
 
 
