@@ -20,8 +20,8 @@ from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
 from groupproof.protocol.rules.consumer.group_configs import PROTOCOLS
 
 __all__ = [
-    "ASSIGNMENT_PAUSE", "CLASSIC_ALONE", "GONE_BY", "HALF", "PACED", "QUICK", "SESSION_MS", "SIZE_MAX", "SMALL", "STATES", "TOPICS_KNOWN", "GroupInState", "consumer_case", "hand_over",
-    "mixed", "ordered", "pair", "shared", "shared_with_classic",
+    "ASSIGNMENT_PAUSE", "CLASSIC_ALONE", "GONE_BY", "HALF", "PACED", "QUICK", "SESSION_MS", "SIZE_MAX", "SMALL", "STATES", "TOPICS_KNOWN", "GroupInState", "after_half", "consumer_case", "hand_over",
+    "mixed", "ordered", "pair", "shared", "shared_with_classic", "with_topics_known",
 ]  # fmt: skip
 
 SESSION_MS: Final = 3_000
@@ -46,6 +46,16 @@ TOPICS_KNOWN: Final = passing(1_500)
 
 GONE_BY: Final = passing(SESSION_MS + 2 * APART_MS)
 """Longer than a session."""
+
+
+def after_half(step: ScriptStep) -> tuple[ScriptStep, ...]:
+    """Let half a session pass before the step."""
+    return (HALF, step)
+
+
+def with_topics_known(step: ScriptStep) -> tuple[ScriptStep, ...]:
+    """Let the group's coordinator hear of the topic, or match the regular expression, that the step is about."""
+    return (step, TOPICS_KNOWN)
 
 
 def consumer_case(

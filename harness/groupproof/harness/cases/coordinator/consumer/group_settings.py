@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from groupproof.harness.cases.coordinator.consumer.consumer_builders import GONE_BY, HALF, SMALL, TOPICS_KNOWN, consumer_case
+from groupproof.harness.cases.coordinator.consumer.consumer_builders import GONE_BY, SMALL, after_half, consumer_case, with_topics_known
 from groupproof.harness.cases.coordinator.coordinator_case_builders import passing
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.consumer_script_builders import beat, configure, describe, describe_configs, join
@@ -34,8 +34,7 @@ CASES: Final[tuple[Case, ...]] = (
             f"refuses {words} with 40, and leaves the group as it was",
             (requirement,),
             join("a"),
-            configure("z", configs, code=_INVALID_CONFIG),
-            TOPICS_KNOWN,
+            with_topics_known(configure("z", configs, code=_INVALID_CONFIG)),
             describe_configs("z", code=0),
             beat("a", code=0),
         )
@@ -46,8 +45,7 @@ CASES: Final[tuple[Case, ...]] = (
         "takes none of several settings of which one is refused",
         ("CGD-30", "CGD-31", "CGD-40"),
         join("a"),
-        configure("z", {_INTERVAL: "6000", _SESSION: "44999"}, code=_INVALID_CONFIG),
-        TOPICS_KNOWN,
+        with_topics_known(configure("z", {_INTERVAL: "6000", _SESSION: "44999"}, code=_INVALID_CONFIG)),
         beat("a", code=0),
     ),
     consumer_case(
@@ -61,8 +59,7 @@ CASES: Final[tuple[Case, ...]] = (
         "tells the members of a group its own heartbeat interval with their next heartbeat, and counts no epoch up",
         ("CGD-29", "CGD-40"),
         join("a"),
-        configure("z", {_INTERVAL: "6000"}, code=0),
-        TOPICS_KNOWN,
+        with_topics_known(configure("z", {_INTERVAL: "6000"}, code=0)),
         describe_configs("z", code=0),
         beat("a", code=0),
         describe("z", code=0),
@@ -71,8 +68,7 @@ CASES: Final[tuple[Case, ...]] = (
         "config/before-the-group",
         "lets a group that is still to come have settings of its own",
         ("CGD-29", "CGD-40"),
-        configure("z", {_INTERVAL: "7000"}, code=0),
-        TOPICS_KNOWN,
+        with_topics_known(configure("z", {_INTERVAL: "7000"}, code=0)),
         join("a", code=0),
         beat("a", code=0),
     ),
@@ -81,11 +77,9 @@ CASES: Final[tuple[Case, ...]] = (
         "goes by the broker's own setting again when a group's is taken away",
         ("CGD-29", "CGD-40"),
         join("a"),
-        configure("z", {_INTERVAL: "6000"}, code=0),
-        TOPICS_KNOWN,
+        with_topics_known(configure("z", {_INTERVAL: "6000"}, code=0)),
         beat("a", code=0),
-        configure("z", {_INTERVAL: None}, code=0),
-        TOPICS_KNOWN,
+        with_topics_known(configure("z", {_INTERVAL: None}, code=0)),
         beat("a", code=0),
         describe_configs("z", code=0),
     ),
@@ -95,8 +89,7 @@ CASES: Final[tuple[Case, ...]] = (
         ("CGD-29", "CGD-30", "CGD-40"),
         join("a"),
         configure("z", {_INTERVAL: "6000"}, only_checks=True, code=0),
-        configure("z", {_INTERVAL: "4999"}, only_checks=True, code=_INVALID_CONFIG),
-        TOPICS_KNOWN,
+        with_topics_known(configure("z", {_INTERVAL: "4999"}, only_checks=True, code=_INVALID_CONFIG)),
         beat("a", code=0),
     ),
     consumer_case(
@@ -105,8 +98,7 @@ CASES: Final[tuple[Case, ...]] = (
         ("CGD-29",),
         join("a"),
         join("b", group_id=Group("h")),
-        configure("z", {_INTERVAL: "9000"}, code=0),
-        TOPICS_KNOWN,
+        with_topics_known(configure("z", {_INTERVAL: "9000"}, code=0)),
         beat("a", code=0),
         beat("b", group_id=Group("h"), code=0),
     ),
@@ -114,8 +106,7 @@ CASES: Final[tuple[Case, ...]] = (
         "config/session-timeout",
         "ends the session of a member by the group's own timeout",
         ("CGD-29", "CGD-40", "CGM-40"),
-        configure("z", {_SESSION: "6000"}, code=0),
-        TOPICS_KNOWN,
+        with_topics_known(configure("z", {_SESSION: "6000"}, code=0)),
         join("a", code=0),
         GONE_BY,
         beat("a", code=0),
@@ -128,11 +119,9 @@ CASES: Final[tuple[Case, ...]] = (
         "goes by a shorter session timeout of the group from a member's next heartbeat on",
         ("CGD-29", "CGD-40"),
         join("a"),
-        configure("z", {_SESSION: "1500", _INTERVAL: "600"}, code=0),
-        TOPICS_KNOWN,
+        with_topics_known(configure("z", {_SESSION: "1500", _INTERVAL: "600"}, code=0)),
         beat("a", code=0),
-        HALF,
-        beat("a", code=25),
+        after_half(beat("a", code=25)),
         settings=SMALL,
     ),
     consumer_case(

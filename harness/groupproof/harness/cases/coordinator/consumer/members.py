@@ -5,15 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from groupproof.harness.cases.coordinator.consumer.consumer_builders import (
-    HALF,
-    SMALL,
-    STATES,
-    consumer_case,
-    hand_over,
-    ordered,
-    shared,
-)
+from groupproof.harness.cases.coordinator.consumer.consumer_builders import SMALL, STATES, after_half, consumer_case, hand_over, ordered, shared
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.consumer_script_builders import (
     acknowledge,
@@ -185,11 +177,9 @@ _SIZES: Final = (
         ("CGM-36", "CGM-40"),
         join("a"),
         join("b"),
-        HALF,
-        beat("a", code=0),
+        after_half(beat("a", code=0)),
         join("c", code=0),
-        HALF,
-        join("d", code=0),
+        after_half(join("d", code=0)),
         settings=SMALL,
     ),
     consumer_case(

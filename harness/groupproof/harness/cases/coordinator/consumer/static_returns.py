@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from groupproof.harness.cases.coordinator.consumer.consumer_builders import GONE_BY, HALF, SMALL, consumer_case
+from groupproof.harness.cases.coordinator.consumer.consumer_builders import GONE_BY, SMALL, after_half, consumer_case
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.consumer_script_builders import (
     acknowledge,
@@ -146,10 +146,8 @@ _TIMES: Final = (
         "gives up a place that waits when the session ends, counted from the last heartbeat",
         ("CGS-26", "CGS-27"),
         _ONE,
-        HALF,
-        away("s", "i1", code=0),
-        HALF,
-        describe("z", code=0),
+        after_half(away("s", "i1", code=0)),
+        after_half(describe("z", code=0)),
         join("r", instance="i1", code=0),
         settings=SMALL,
     ),
@@ -168,11 +166,9 @@ _TIMES: Final = (
         "counts the session of a member that takes a place from its join",
         ("CGS-18", "CGM-41"),
         _ONE,
-        HALF,
-        away("s", "i1", code=0),
+        after_half(away("s", "i1", code=0)),
         join("r", instance="i1", code=0),
-        HALF,
-        beat("r", instance="i1", code=0),
+        after_half(beat("r", instance="i1", code=0)),
         settings=SMALL,
     ),
     consumer_case(
