@@ -29,6 +29,7 @@ from groupproof.harness.model.script import (
     TopicPattern,
     script_from_json,
     script_to_json,
+    topics_in,
 )
 from groupproof.harness.model.script_builders import commit, stable
 from groupproof.protocol.vocabulary import Api
@@ -94,3 +95,19 @@ def _edited(**changes: Any) -> dict[str, Any]:
 def test_what_is_no_script_is_named(wrong: dict[str, Any], named: str) -> None:
     with pytest.raises(ValueError, match=f"not a script: .*{named}"):
         script_from_json(_edited(**wrong))
+
+
+def test_the_topics_that_a_request_names_are_found_wherever_it_names_them() -> None:
+    fields = {
+        "subscribed_topic_names": (Topic("a"),),
+        "topics": [{"topic_id": TopicId("b"), "partitions": ({"partition_index": 0},)}],
+        "subscribed_topic_regex": TopicPattern("{c}|x-{d}.*"),
+        "topic_partitions": PartitionsById((("e", 1),)),
+        "protocols": ({"name": "range", "metadata": SubscriptionBytes(topics=("f",))},),
+        "assignments": ({"assignment": AssignmentBytes((("g", 0),))},),
+        "group_id": Group("h"),
+        "member_id": "i",
+    }
+
+    assert list(topics_in(fields)) == list("abcdefg")
+    assert list(topics_in({"subscribed_topic_names": None})) == []

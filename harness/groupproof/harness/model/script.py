@@ -10,6 +10,7 @@ or `PartitionsById`, `OwnedById`, `TopicId` and `TopicPattern` (topics by their 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
@@ -19,7 +20,7 @@ from groupproof.protocol.vocabulary import Api, api_named
 __all__ = [
     "STEPS_END", "Ask", "AssignmentBytes", "AwaitAnswer", "AwaitClose", "Cut", "DeleteTopic", "Group", "GrowTopic", "MoveGroup", "OwnedById",
     "PartitionsById", "Pass", "Raw", "ReadAgain", "Ref", "Script", "ScriptStep", "StopReading", "SubscriptionBytes", "Topic", "TopicId",
-    "TopicPattern", "groups_in", "script_from_json", "script_to_json",
+    "TopicPattern", "groups_in", "script_from_json", "script_to_json", "topics_in",
 ]  # fmt: skip
 
 STEPS_END = "the end of the steps"
@@ -245,14 +246,28 @@ class Script:
 
 def groups_in(value: Any) -> Iterator[str]:
     """Yield the names of the groups in a request's fields."""
-    if isinstance(value, Group):
-        yield value.name
-    elif isinstance(value, Mapping):
-        for item in value.values():
-            yield from groups_in(item)
-    elif isinstance(value, tuple | list):
-        for item in value:
-            yield from groups_in(item)
+    return (leaf.name for leaf in _leaves(value) if isinstance(leaf, Group))
+
+
+def topics_in(value: Any) -> Iterator[str]:
+    """Yield the names of the topics in a request's fields, those in expressions too."""
+    for leaf in _leaves(value):
+        if isinstance(leaf, Topic | TopicId):
+            yield leaf.name
+        elif isinstance(leaf, PartitionsById | AssignmentBytes):
+            yield from (topic for topic, _ in leaf.partitions)
+        elif isinstance(leaf, SubscriptionBytes):
+            yield from leaf.topics
+        elif isinstance(leaf, TopicPattern):
+            yield from re.findall(r"{(\w+)}", leaf.text)
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    if isinstance(value, Mapping | tuple | list):
+        for item in value.values() if isinstance(value, Mapping) else value:
+            yield from _leaves(item)
+    else:
+        yield value
 
 
 _STEPS: dict[str, type[Any]] = {

@@ -7,14 +7,14 @@ groups of three at most, `PACED` has the pause between targets as it is shipped 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from groupproof.harness.cases.coordinator.coordinator_case_builders import APART_MS, PROMPT, Steps, case, passing
 from groupproof.harness.model import script_builders as classic
-from groupproof.harness.model.case import Case
+from groupproof.harness.model.case import Case, script_of
 from groupproof.harness.model.consumer_script_builders import acknowledge, beat, join, leave
-from groupproof.harness.model.script import ScriptStep
+from groupproof.harness.model.script import Ask, ScriptStep, topics_in
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
 from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
 from groupproof.protocol.rules.consumer.group_configs import PROTOCOLS
@@ -58,6 +58,9 @@ def with_topics_known(step: ScriptStep) -> tuple[ScriptStep, ...]:
     return (step, TOPICS_KNOWN)
 
 
+_PARTITIONS: Final = {"t": 4, "u": 3}
+
+
 def consumer_case(
     id: str,
     title: str,
@@ -67,8 +70,11 @@ def consumer_case(
     topics: Mapping[str, int] | None = None,
     brokers: int = 1,
 ) -> Case:
-    """Return a case of the dialect; `t` is a topic of four partitions unless `topics` are given."""
-    return case(id, title, requirements, *steps, settings=settings, brokers=brokers, topics={"t": 4} if topics is None else topics, dialect=CONSUMER)
+    """Return a case of the dialect; unless `topics` are given, `t` has four partitions, and `u` three where a request names it."""
+    made = case(id, title, requirements, *steps, settings=settings, brokers=brokers, topics=topics, dialect=CONSUMER)
+    script = script_of(made)
+    named = {"t", *(topic for step in script.steps if isinstance(step, Ask) for topic in topics_in(step.fields))}
+    return made if topics else replace(made, plan=replace(script, topics={topic: count for topic, count in _PARTITIONS.items() if topic in named}))
 
 
 # States to start from --------------------------------------------------------------------------------------------------------------

@@ -47,7 +47,6 @@ _JOINS: Final = (
         ("CGM-03", "CGA-04"),
         join("a", names=("t", "u"), code=0),
         describe("z", code=0),
-        topics={"t": 4, "u": 3},
     ),
     consumer_case(
         "join/into-empty-group",
@@ -77,7 +76,6 @@ _JOINS: Final = (
         join("b", code=0),
         in_group("h", describe("z", code=0)),
         describe("z", code=0),
-        topics={"t": 4, "u": 3},
     ),
     *(
         consumer_case(
@@ -257,7 +255,6 @@ _RETURNS: Final = (
         shared(),
         join("a", names=("t", "u"), code=110),
         describe("z", code=0),
-        topics={"t": 4, "u": 3},
     ),
     consumer_case(
         "epoch/return-acknowledges",

@@ -34,7 +34,6 @@ CASES: Final[tuple[Case, ...]] = (
         commit_by_id("a", {("t", 0): 5, ("u", 0): 6}),
         fetch_by_id("a", {"t": (0,), "u": (0,)}, code=0),
         fetch("a", {"u": (0,)}, code=0),
-        topics={"t": 4, "u": 3},
     ),
     consumer_case(
         "commit/by-an-unknown-topic-id",

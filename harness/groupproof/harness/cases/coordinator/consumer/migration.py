@@ -181,7 +181,6 @@ _SWITCHES: Final = (
         classic.join("k", **_AS_I1, wait=True, code=0),
         classic.describe("z"),
         classic.beat("k", **_AS_I1),
-        topics={"t": 4, "u": 3},
     ),
     consumer_case(
         "switch/place-of-one-that-is-away",

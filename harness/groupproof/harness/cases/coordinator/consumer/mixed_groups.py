@@ -157,7 +157,6 @@ _REQUESTS: Final = (
         classic.sync("k", code=0),
         describe("z", code=0),
         classic.beat("k"),
-        topics={"t": 4, "u": 3},
     ),
     consumer_case(
         "mixed/same-subscription-again",

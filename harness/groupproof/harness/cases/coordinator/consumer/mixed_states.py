@@ -25,7 +25,6 @@ _MOST: Final = passing(_SESSION_MS * 6 // 10)
 _AS_I1: Final[dict[str, Any]] = {"instance": "i1"}
 _ID: Final = Ref("k", "member_id")
 _OWNS: Final = SubscriptionBytes(owned=(("t", 2), ("t", 3)))
-_TWO: Final = {"t": 4, "u": 3}
 _SEEN: Final = passing(700)
 """A group that has only just been made may be unseen for half a second."""
 _GOES: Final = (join("b"), leave("b"))
@@ -71,7 +70,6 @@ _JOINS: Final = (
         classic.join("k", wait=True, metadata=SubscriptionBytes(topics=("t", "u"), owned=(("t", 2), ("t", 3))), code=0),
         classic.sync("k", code=0),
         describe("z", code=0),
-        topics=_TWO,
     ),
     consumer_case(
         "assigning/joins-and-does-not-sync",
@@ -337,7 +335,6 @@ _LAST_ONES: Final = (
         classic.join("k", wait=True, code=0, **_AS_I1),
         classic.describe("z"),
         classic.beat("k", **_AS_I1),
-        topics=_TWO,
     ),
     *(
         consumer_case(

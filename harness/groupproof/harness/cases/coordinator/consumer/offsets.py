@@ -26,7 +26,6 @@ _ABOVE: Final = Ref("a", "member_epoch", 1)
 _BELOW: Final = Ref("a", "member_epoch", -1)
 _FAR_BELOW: Final = Ref("a", "member_epoch", -2)
 _NONE: Final = -1
-_TWO: Final = {"t": 4, "u": 3}
 _LEFT: Final = (join("a"), commit("a"), leave("a"))
 
 _COMMITS: Final = (
@@ -79,7 +78,6 @@ _COMMITS: Final = (
         beat("a", names=("t", "u"), owned="own"),
         commit("a", {("u", 0): 7}, epoch=_BELOW, code=113),
         fetch("a", {"u": (0,)}, code=0),
-        topics=_TWO,
     ),
     consumer_case(
         "commit/previous-epoch-of-both",
@@ -89,7 +87,6 @@ _COMMITS: Final = (
         beat("a", names=("t", "u"), owned="own"),
         commit("a", {("t", 0): 7, ("u", 0): 8}, epoch=_BELOW, code=113),
         fetch("a", {"t": (0,), "u": (0,)}, code=0),
-        topics=_TWO,
     ),
     consumer_case(
         "commit/before-the-first-epoch",
@@ -116,7 +113,6 @@ _COMMITS: Final = (
         shared(),
         commit("a", {("t", 2): 7, ("u", 0): 8}, code=0),
         fetch("a", {"t": (2,), "u": (0,)}, code=0),
-        topics=_TWO,
     ),
     consumer_case(
         "commit/unknown-member",
@@ -305,7 +301,6 @@ _FETCHES: Final = (
         join("a", names=("t", "u")),
         commit("a", {("t", 0): 5, ("u", 2): 6}),
         fetch("a", everything=True, code=0),
-        topics=_TWO,
     ),
     consumer_case(
         "fetch/empty-group",
@@ -326,7 +321,6 @@ _DELETIONS: Final = (
         commit("a", {("t", 0): 5, ("u", 0): 6}),
         offset_delete("z", {"t": (0,), "u": (0,)}),
         fetch("a", {"t": (0,), "u": (0,)}, code=0),
-        topics=_TWO,
     ),
     consumer_case(
         "offset-delete/empty-group",
@@ -345,7 +339,6 @@ _DELETIONS: Final = (
         beat("a", names=("t",), owned=[("t", index) for index in range(4)]),
         offset_delete("z", {"u": (0,)}, code=0),
         fetch("a", {"u": (0,)}, code=0),
-        topics=_TWO,
     ),
     consumer_case(
         "offset-delete/no-group",
@@ -386,7 +379,6 @@ _IN_STATES: Final = tuple(
         fetch("z", {"t": (0,), "u": (0,)}, member_id=None, epoch=-1, code=0),
         offset_delete("z", {"u": (0,), "t": (0,)}),
         fetch("z", {"t": (0,), "u": (0,)}, member_id=None, epoch=-1, code=0),
-        topics={"t": 4, "u": 3},
     )
     for state, steps in (("assigning", (shared(), leave("b"))), ("reconciling", (ordered(),)))
 )

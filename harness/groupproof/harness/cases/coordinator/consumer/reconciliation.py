@@ -225,7 +225,6 @@ _HAND_OVER: Final = (
         beat("a", code=0),
         beat("b", code=0),
         describe("z", code=0),
-        topics={"t": 4, "u": 3},
     ),
     consumer_case(
         "reconcile/several-sources",
@@ -242,7 +241,6 @@ _HAND_OVER: Final = (
         acknowledge("b", code=0),
         settled("c", "d", "a", "b"),
         describe("z", code=0),
-        topics={"t": 4, "u": 3},
     ),
     consumer_case(
         "reconcile/stable-again",
@@ -328,7 +326,6 @@ _PACE: Final = (
         ASSIGNMENT_PAUSE,
         acknowledge("a", code=0),
         describe("z", code=0),
-        topics={"t": 4, "u": 3},
         settings=PACED,
     ),
     consumer_case(
@@ -340,7 +337,6 @@ _PACE: Final = (
         beat("a", owned=(), code=0),
         ASSIGNMENT_PAUSE,
         acknowledge("a", code=0),
-        topics={"t": 4, "u": 3},
         settings=PACED,
     ),
     consumer_case(

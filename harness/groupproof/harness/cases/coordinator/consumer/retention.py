@@ -17,7 +17,6 @@ __all__ = ["CASES"]
 
 _SOME_TIME: Final = passing(28_000)
 _REST: Final = passing(34_000)
-_TWO: Final = {"t": 4, "u": 3}
 _OF_BOTH: Final = commit("a", {("t", 0): 5, ("u", 0): 7}, code=0)
 _ASKED: Final = fetch("z", {"t": (0,), "u": (0,)}, member_id=None, epoch=-1, code=0)
 _BEATS: Final = (acknowledge("a"), acknowledge("b"))
@@ -40,7 +39,6 @@ def _given_up(state: str, *before: Steps) -> Case:
         _ASKED,
         describe("z", code=0),
         settings=SMALL,
-        topics=_TWO,
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
 from groupproof.harness.cases.coordinator.consumer.consumer_builders import consumer_case, shared, with_topics_known
@@ -13,7 +12,6 @@ from groupproof.harness.model.script import DeleteTopic, GrowTopic
 
 __all__ = ["CASES"]
 
-_TWO: Final[Mapping[str, int]] = {"t": 4, "u": 3}
 
 _NAMES: Final = (
     consumer_case(
@@ -23,7 +21,6 @@ _NAMES: Final = (
         join("a"),
         beat("a", names=("t", "u"), code=0),
         describe("z", code=0),
-        topics=_TWO,
     ),
     consumer_case(
         "subscribe/other-order",
@@ -32,7 +29,6 @@ _NAMES: Final = (
         join("a", names=("t", "u")),
         beat("a", names=("u", "t"), code=0),
         describe("z", code=0),
-        topics=_TWO,
     ),
     *(
         consumer_case(
@@ -66,7 +62,6 @@ _NAMES: Final = (
         beat("a", server_assignor="range", code=0),
         beat("a", names=("t", "u"), code=0),
         describe("z", code=0),
-        topics=_TWO,
     ),
     consumer_case(
         "subscribe/names-missing",
@@ -75,7 +70,6 @@ _NAMES: Final = (
         join("a", names=("t", "u")),
         beat("a", timeout=50_000, owned="own", code=0),
         describe("z", code=0),
-        topics=_TWO,
     ),
     consumer_case(
         "subscribe/one-topic-less",
@@ -85,7 +79,6 @@ _NAMES: Final = (
         beat("a", names=("u",), code=0),
         acknowledge("a", code=0),
         describe("z", code=0),
-        topics=_TWO,
     ),
     consumer_case(
         "subscribe/one-topic-less-acknowledged-at-once",
@@ -94,7 +87,6 @@ _NAMES: Final = (
         join("a", names=("t", "u")),
         beat("a", names=("u",), owned=[("u", 0), ("u", 1), ("u", 2)], code=0),
         describe("z", code=0),
-        topics=_TWO,
     ),
     consumer_case(
         "subscribe/another-topic",
@@ -105,7 +97,6 @@ _NAMES: Final = (
         beat("a", owned=(), code=0),
         acknowledge("a", code=0),
         describe("z", code=0),
-        topics=_TWO,
     ),
     consumer_case(
         "subscribe/to-nothing",
@@ -136,7 +127,6 @@ _NAMES: Final = (
         acknowledge("a", code=0),
         settled("b", "a"),
         describe("z", code=0),
-        topics=_TWO,
     ),
     consumer_case(
         "subscribe/different-topics",
@@ -146,7 +136,6 @@ _NAMES: Final = (
         join("b", names=("u",), code=0),
         settled("a", "b"),
         describe("z", code=0),
-        topics=_TWO,
     ),
     consumer_case(
         "subscribe/there-and-back",
@@ -157,7 +146,6 @@ _NAMES: Final = (
         beat("a", names=("t",), owned="own", code=0),
         settled("a", "b"),
         describe("z", code=0),
-        topics=_TWO,
     ),
     consumer_case(
         "subscribe/change-in-the-middle-of-a-revocation",
@@ -171,7 +159,6 @@ _NAMES: Final = (
         acknowledge("a", code=0),
         settled("b", "a"),
         describe("z", code=0),
-        topics=_TWO,
     ),
 )
 

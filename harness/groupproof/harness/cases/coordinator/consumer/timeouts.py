@@ -314,7 +314,6 @@ _REVOCATIONS: Final = (
         beat("b"),
         settled("c", "d", "a"),
         describe("z", code=0),
-        topics={"t": 4, "u": 3},
     ),
 )
 
