@@ -10,7 +10,7 @@ from tests.chaos.spark.streaming.test_streaming_verdict import JOINED, played, r
 from groupproof.chaos.spark import session as session_module
 from groupproof.chaos.spark.streaming import streaming_scenario_run
 from groupproof.chaos.spark.streaming.streaming_run import StreamingResult
-from groupproof.chaos.spark.streaming.streaming_scenarios import SCENARIOS, Scenario
+from groupproof.chaos.spark.streaming.streaming_scenarios import Scenario, scenarios
 from groupproof.harness.commands.base import boundary
 from groupproof.harness.subjects import spark_connector
 
@@ -41,7 +41,7 @@ def recorded_calls(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
 
 def test_the_scenarios_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert boundary.run([*RUN, "--list"]) == 0
-    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == [scenario.name for scenario in SCENARIOS]
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == [scenario.name for scenario in scenarios()]
 
 
 def test_what_is_as_expected_ends_with_0_and_leaves_a_report(

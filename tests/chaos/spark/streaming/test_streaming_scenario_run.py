@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from groupproof.chaos.spark.streaming.streaming_scenario_run import played
-from groupproof.chaos.spark.streaming.streaming_scenarios import SCENARIOS
+from groupproof.chaos.spark.streaming.streaming_scenarios import scenarios
 from groupproof.harness.model.errors import WrongUsage
 
 if TYPE_CHECKING:
@@ -47,5 +47,5 @@ def test_a_folder_that_holds_something_else_is_not_emptied(tmp_path: Path) -> No
     (tmp_path / "thesis.tex").touch()
 
     with pytest.raises(WrongUsage, match=r"holds something else \(thesis\.tex\); choose another --output"):
-        played(cast("SparkSession", None), SCENARIOS[0], None, folder=tmp_path, profile="kafka-4.1", seed=1, topic="t", partitions=4, rate=5)
+        played(cast("SparkSession", None), scenarios()[0], None, folder=tmp_path, profile="kafka-4.1", seed=1, topic="t", partitions=4, rate=5)
     assert (tmp_path / "thesis.tex").exists()

@@ -61,10 +61,10 @@ def command(*, names: tuple[str, ...], lists: bool, as_json: bool, **options: An
 
 
 def _listed() -> int:
-    from groupproof.chaos.spark.streaming.streaming_scenarios import SCENARIOS
+    from groupproof.chaos.spark.streaming.streaming_scenarios import scenarios
 
-    width = max(len(candidate.name) for candidate in SCENARIOS)
-    for scenario in SCENARIOS:
+    width = max(len(candidate.name) for candidate in scenarios())
+    for scenario in scenarios():
         click.echo(f"{scenario.name:{width}}  {scenario.title}")
     return 0
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from groupproof.harness.model.case import Judge
+from groupproof.harness.model.case import checker
 from groupproof.harness.model.evidence import Evidence
 from groupproof.harness.model.script import Ask, AwaitAnswer, AwaitClose, Script
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
@@ -41,26 +41,23 @@ class _AskedRequest:
     next_step: int
 
 
-def answers_as_written(script: Script, requirement: str, apis: Collection[Api] = frozenset(Api)) -> Judge:
+@checker
+def answers_as_written(evidence: Evidence, script: Script, requirement: str, apis: Collection[Api] = frozenset(Api)) -> Iterator[Finding]:
     """Judge that each answer has the code that the script names, and that what it calls parked is not answered before the next step.
 
     Only requests of `apis` are judged.
     """
-
-    def judge(evidence: Evidence) -> Iterator[Finding]:
-        asked: dict[str, _AskedRequest] = {}
-        for index, begin, end in _steps(evidence):
-            step = script.steps[index]
-            if isinstance(step, Ask) and step.api in apis:
-                request = next(evidence.select("request", after=begin, before=end), None)
-                if request is None:
-                    continue
-                asked[step.label] = _AskedRequest(request=request, answer=evidence.answer(request), next_step=end)
-                yield from _of_parking(step, asked[step.label], requirement)
-            if isinstance(step, Ask | AwaitAnswer) and step.code is not None and step.label in asked:
-                yield _of_code(step.label, step.code, asked[step.label], requirement)
-
-    return judge
+    asked: dict[str, _AskedRequest] = {}
+    for index, begin, end in _steps(evidence):
+        step = script.steps[index]
+        if isinstance(step, Ask) and step.api in apis:
+            request = next(evidence.select("request", after=begin, before=end), None)
+            if request is None:
+                continue
+            asked[step.label] = _AskedRequest(request=request, answer=evidence.answer(request), next_step=end)
+            yield from _of_parking(step, asked[step.label], requirement)
+        if isinstance(step, Ask | AwaitAnswer) and step.code is not None and step.label in asked:
+            yield _of_code(step.label, step.code, asked[step.label], requirement)
 
 
 def codes_as_written(script: Script, evidence: Evidence) -> Iterator[tuple[str, int, int | None]]:
@@ -75,40 +72,32 @@ def codes_as_written(script: Script, evidence: Evidence) -> Iterator[tuple[str, 
             yield step.label, step.code, None if answer is None else int(answer.error or 0)
 
 
-def answers_can_be_read(requirement: str) -> Judge:
+@checker
+def answers_can_be_read(evidence: Evidence, requirement: str) -> Iterator[Finding]:
     """Judge that what comes back are answers to what was asked; it says nothing where they are."""
-
-    def judge(evidence: Evidence) -> Iterator[Finding]:
-        for obs in evidence.select("event"):
-            if obs.who == "kit" and obs.body.get("name") == "garbage":
-                expected = "Each answer is one to a request, in its version."
-                observed = "What came cannot be read."
-                yield Finding(
-                    verdict=Verdict.FAILED, requirement=requirement, expected=expected, observed=observed, seq=obs.seq, detail=obs.body["why"]
-                )
-
-    return judge
+    for obs in evidence.select("event"):
+        if obs.who == "kit" and obs.body.get("name") == "garbage":
+            expected = "Each answer is one to a request, in its version."
+            observed = "What came cannot be read."
+            yield Finding(verdict=Verdict.FAILED, requirement=requirement, expected=expected, observed=observed, seq=obs.seq, detail=obs.body["why"])
 
 
-def answers_in_order(requirement: str) -> Judge:
+@checker
+def answers_in_order(evidence: Evidence, requirement: str) -> Iterator[Finding]:
     """Judge that the requests of one connection are answered in the order in which they were sent (Kafka mutes a channel meanwhile); it says
     nothing where they are, and nothing of a request that is never answered."""
-
-    def judge(evidence: Evidence) -> Iterator[Finding]:
-        last: dict[int | None, Observation] = {}
-        for request in evidence.select("request"):
-            answer = evidence.answer(request)
-            if answer is None:
-                continue
-            before = last.setdefault(request.connection, answer)
-            if answer.seq < before.seq:
-                observed = f"{request.api} was answered before the {before.api} that came first."
-                expected = "The requests of a connection are answered in their order."
-                yield Finding(verdict=Verdict.FAILED, requirement=requirement, expected=expected, observed=observed, seq=answer.seq)
-                return
-            last[request.connection] = answer
-
-    return judge
+    last: dict[int | None, Observation] = {}
+    for request in evidence.select("request"):
+        answer = evidence.answer(request)
+        if answer is None:
+            continue
+        before = last.setdefault(request.connection, answer)
+        if answer.seq < before.seq:
+            observed = f"{request.api} was answered before the {before.api} that came first."
+            expected = "The requests of a connection are answered in their order."
+            yield Finding(verdict=Verdict.FAILED, requirement=requirement, expected=expected, observed=observed, seq=answer.seq)
+            return
+        last[request.connection] = answer
 
 
 def answers_tell_of_asked_groups(evidence: Evidence) -> Iterator[Finding]:
@@ -133,20 +122,17 @@ def _asked_about(api: Api, request: Observation) -> set[str]:
     return {entry if isinstance(entry, str) else str(entry["group_id"]) for entry in entries}
 
 
-def raw_is_answered(api: Api, code: ErrorCode, requirement: str) -> Judge:
+@checker
+def raw_is_answered(evidence: Evidence, api: Api, code: ErrorCode, requirement: str) -> Iterator[Finding]:
     """Judge that the first request of raw bytes is answered `code`, in the oldest form of `api`'s answers, under its own correlation id."""
     expected = f"What was sent is answered {_code(code)}, in the form of {api.title} v0."
-
-    def judge(evidence: Evidence) -> Iterator[Finding]:
-        links = [obs for obs in evidence.select("event") if obs.who == "link"]
-        sent = next((obs for obs in links if obs.body.get("name") == "raw"), None)
-        answer = next((obs for obs in links if obs.body.get("name") == "answered-raw"), None)
-        if sent is not None:
-            observed = "It was not answered." if answer is None else _of_raw(api, sent, answer)
-            verdict = Verdict.OK if observed == f"It was answered {_code(code)}." else Verdict.FAILED
-            yield Finding(verdict=verdict, requirement=requirement, expected=expected, observed=observed, seq=(answer or sent).seq)
-
-    return judge
+    links = [obs for obs in evidence.select("event") if obs.who == "link"]
+    sent = next((obs for obs in links if obs.body.get("name") == "raw"), None)
+    answer = next((obs for obs in links if obs.body.get("name") == "answered-raw"), None)
+    if sent is not None:
+        observed = "It was not answered." if answer is None else _of_raw(api, sent, answer)
+        verdict = Verdict.OK if observed == f"It was answered {_code(code)}." else Verdict.FAILED
+        yield Finding(verdict=verdict, requirement=requirement, expected=expected, observed=observed, seq=(answer or sent).seq)
 
 
 def _of_raw(api: Api, sent: Observation, answer: Observation) -> str:
@@ -158,16 +144,13 @@ def _of_raw(api: Api, sent: Observation, answer: Observation) -> str:
     return f"It was answered {_code(body['error_code'])}." if is_its_own else "It was answered under another correlation id."
 
 
-def connections_end_as_written(script: Script, requirement: str) -> Judge:
+@checker
+def connections_end_as_written(evidence: Evidence, script: Script, requirement: str) -> Iterator[Finding]:
     """Judge that the broker ends the connections that the script waits for it to end."""
-
-    def judge(evidence: Evidence) -> Iterator[Finding]:
-        for index, begin, end in _steps(evidence):
-            step = script.steps[index]
-            if isinstance(step, AwaitClose):
-                yield _of_end(step.connection, evidence, begin, end, requirement)
-
-    return judge
+    for index, begin, end in _steps(evidence):
+        step = script.steps[index]
+        if isinstance(step, AwaitClose):
+            yield _of_end(step.connection, evidence, begin, end, requirement)
 
 
 def _of_end(connection: str, evidence: Evidence, begin: int, end: int, requirement: str) -> Finding:

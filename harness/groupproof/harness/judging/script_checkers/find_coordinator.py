@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from groupproof.harness.model.case import Judge
+from groupproof.harness.model.case import checker
 from groupproof.harness.model.evidence import Evidence
 from groupproof.harness.model.verdicts import Finding, Verdict
 from groupproof.protocol.trace import Observation
@@ -20,21 +20,18 @@ __all__ = ["coordinators_agree"]
 GROUP_KEY = 0
 
 
-def coordinators_agree(requirement: str) -> Judge:
+@checker
+def coordinators_agree(evidence: Evidence, requirement: str) -> Iterator[Finding]:
     """Judge every answer to FindCoordinator that a member got; it says nothing where they agree, nor after a coordinator moved."""
-
-    def judge(evidence: Evidence) -> Iterator[Finding]:
-        if any(obs.who == "kit" and obs.body.get("name") == "moved" for obs in evidence.trace):
-            return
-        fields: dict[str, tuple[Any, ...]] = {}
-        nodes = _nodes_in(evidence)
-        for request in evidence.requests(Api.FIND_COORDINATOR):
-            answer = evidence.answer(request)
-            if answer is not None and not answer.error and request.body.get("key_type", GROUP_KEY) == GROUP_KEY:
-                yield from _of_answer(request, answer, fields, requirement)
-                yield from _of_places(answer, nodes, requirement)
-
-    return judge
+    if any(obs.who == "kit" and obs.body.get("name") == "moved" for obs in evidence.trace):
+        return
+    fields: dict[str, tuple[Any, ...]] = {}
+    nodes = _nodes_in(evidence)
+    for request in evidence.requests(Api.FIND_COORDINATOR):
+        answer = evidence.answer(request)
+        if answer is not None and not answer.error and request.body.get("key_type", GROUP_KEY) == GROUP_KEY:
+            yield from _of_answer(request, answer, fields, requirement)
+            yield from _of_places(answer, nodes, requirement)
 
 
 def _nodes_in(evidence: Evidence) -> Mapping[int, tuple[str, int]]:
