@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from groupproof.harness.model.script import Ask, Group, OwnedById, PartitionsById, Ref, ScriptStep, Topic, TopicId, TopicPattern
+from groupproof.harness.model.script_builders import ask
 from groupproof.protocol.rules.consumer.group_configs import ConfigOperation, ConfigResource
 from groupproof.protocol.vocabulary import Api
 
@@ -27,18 +28,11 @@ SLOT_KEPT: Final = -2
 REVOCATION_MS: Final = 60_000
 """The rebalance timeout of a member: how long it may take to give partitions up."""
 
-_OF_ASK: Final = frozenset({"label", "version", "over", "to", "wait", "within_ms", "code", "is_parked", "settles", "since"})
 _GROUP: Final = Group()
 
 
 Owned = Sequence[tuple[str, int]] | str | None
 """What a member reports: partitions by the script's names, "own" for what it was last assigned, None for nothing at all."""
-
-
-def _ask(member: str, api: Api, fields: Mapping[str, Any], overrides: Mapping[str, Any], *, label: str) -> Ask:
-    options = {name: value for name, value in overrides.items() if name in _OF_ASK}
-    body = {**fields, **{name: value for name, value in overrides.items() if name not in _OF_ASK}}
-    return Ask(member=member, api=api, fields=body, **{"label": label, **options})
 
 
 def _reported(member: str, owned: Owned) -> Any:
@@ -71,7 +65,7 @@ def beat(
         "server_assignor": None,
         "topic_partitions": _reported(member, owned),
     }
-    return _ask(member, Api.CONSUMER_GROUP_HEARTBEAT, fields, overrides, label=f"beat {member}")
+    return ask(member, Api.CONSUMER_GROUP_HEARTBEAT, fields, overrides, label=f"beat {member}")
 
 
 def join(member: str, *, names: Iterable[str] | None = ("t",), **overrides: Any) -> Ask:
@@ -100,7 +94,7 @@ def away(member: str, instance: str, **overrides: Any) -> Ask:
 
 def describe(member: str, *groups: Any, **overrides: Any) -> Ask:
     fields = {"group_ids": groups or (_GROUP,), "include_authorized_operations": False}
-    return _ask(member, Api.CONSUMER_GROUP_DESCRIBE, fields, overrides, label=f"describe {member}")
+    return ask(member, Api.CONSUMER_GROUP_DESCRIBE, fields, overrides, label=f"describe {member}")
 
 
 def _committed(offsets: Mapping[tuple[str, int], int], metadata: str) -> tuple[Mapping[str, Any], ...]:
@@ -127,7 +121,7 @@ def commit(
         "group_instance_id": instance,
         "topics": _committed({("t", 0): 1} if offsets is None else offsets, metadata),
     }
-    return _ask(member, Api.OFFSET_COMMIT, fields, {"version": 9, **overrides}, label=f"commit {member}")
+    return ask(member, Api.OFFSET_COMMIT, fields, {"version": 9, **overrides}, label=f"commit {member}")
 
 
 def fetch(
@@ -143,7 +137,7 @@ def fetch(
         "topics": topics,
     }
     fields = {"groups": (group,), "require_stable": overrides.pop("require_stable", False)}
-    return _ask(member, Api.OFFSET_FETCH, fields, {"version": 9, **overrides}, label=f"fetch {member}")
+    return ask(member, Api.OFFSET_FETCH, fields, {"version": 9, **overrides}, label=f"fetch {member}")
 
 
 def commit_by_id(member: str, offsets: Mapping[tuple[str, int], int] | None = None, *, epoch: Any = None, **overrides: Any) -> Ask:
@@ -170,22 +164,22 @@ def configure(member: str, configs: Mapping[str, str | None], *, group: Any = _G
         for name, value in configs.items()
     )
     fields = {"resources": ({"resource_type": ConfigResource.GROUP.value, "resource_name": group, "configs": changes},), "validate_only": only_checks}
-    return _ask(member, Api.INCREMENTAL_ALTER_CONFIGS, fields, overrides, label=f"configure {member}")
+    return ask(member, Api.INCREMENTAL_ALTER_CONFIGS, fields, overrides, label=f"configure {member}")
 
 
 def describe_configs(member: str, *, group: Any = _GROUP, **overrides: Any) -> Ask:
     """Send DescribeConfigs for the settings that the group goes by."""
     resource = {"resource_type": ConfigResource.GROUP.value, "resource_name": group, "configuration_keys": None}
     fields = {"resources": (resource,), "include_synonyms": False, "include_documentation": False}
-    return _ask(member, Api.DESCRIBE_CONFIGS, fields, overrides, label=f"configs {member}")
+    return ask(member, Api.DESCRIBE_CONFIGS, fields, overrides, label=f"configs {member}")
 
 
 def list_groups(member: str, **overrides: Any) -> Ask:
-    return _ask(member, Api.LIST_GROUPS, {}, {"version": 5, **overrides}, label=f"list {member}")
+    return ask(member, Api.LIST_GROUPS, {}, {"version": 5, **overrides}, label=f"list {member}")
 
 
 def delete_groups(member: str, *, group: Any = _GROUP, **overrides: Any) -> Ask:
-    return _ask(member, Api.DELETE_GROUPS, {"groups_names": (group,)}, overrides, label=f"delete {member}")
+    return ask(member, Api.DELETE_GROUPS, {"groups_names": (group,)}, overrides, label=f"delete {member}")
 
 
 def settled(*members: str, rounds: int = 3) -> tuple[ScriptStep, ...]:

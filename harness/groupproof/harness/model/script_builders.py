@@ -12,7 +12,7 @@ from groupproof.harness.model.script import Ask, AssignmentBytes, AwaitAnswer, G
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
 __all__ = [
-    "REBALANCE_MS", "SESSION_MS", "answered", "beat", "commit", "delete_groups", "describe", "fetch", "join", "joined", "leave", "list_groups",
+    "REBALANCE_MS", "SESSION_MS", "answered", "ask", "beat", "commit", "delete_groups", "describe", "fetch", "join", "joined", "leave", "list_groups",
     "stable", "sync",
 ]  # fmt: skip
 
@@ -23,7 +23,8 @@ _OF_ASK = frozenset({"label", "version", "over", "to", "wait", "within_ms", "cod
 GROUP = Group()
 
 
-def _ask(member: str, api: Api, fields: Mapping[str, Any], overrides: Mapping[str, Any], *, label: str) -> Ask:
+def ask(member: str, api: Api, fields: Mapping[str, Any], overrides: Mapping[str, Any], *, label: str) -> Ask:
+    """Return a request: of the `overrides` those that are no options of `Ask` are fields of its body."""
     options = {name: value for name, value in overrides.items() if name in _OF_ASK}
     body = {**fields, **{name: value for name, value in overrides.items() if name not in _OF_ASK}}
     return Ask(member=member, api=api, fields=body, **{"label": label, **options})
@@ -44,7 +45,7 @@ def join(member: str, *, protocols: Sequence[str] = ("range",), metadata: Any = 
         "protocol_type": "consumer",
         "protocols": _protocols(protocols, SubscriptionBytes() if metadata is None else metadata),
     }
-    return _ask(member, Api.JOIN_GROUP, fields, {"wait": False, **overrides}, label=f"join {member}")
+    return ask(member, Api.JOIN_GROUP, fields, {"wait": False, **overrides}, label=f"join {member}")
 
 
 def joined(member: str, **overrides: Any) -> tuple[ScriptStep, ...]:
@@ -72,7 +73,7 @@ def sync(member: str, assignments: Mapping[str, Iterable[tuple[str, int]]] | Non
             {"member_id": Ref(name, "member_id"), "assignment": AssignmentBytes(tuple(owned))} for name, owned in (assignments or {}).items()
         ),
     }
-    return _ask(member, Api.SYNC_GROUP, fields, overrides, label=f"sync {member}")
+    return ask(member, Api.SYNC_GROUP, fields, overrides, label=f"sync {member}")
 
 
 def beat(member: str, *, instance: str | None = None, **overrides: Any) -> Ask:
@@ -82,14 +83,14 @@ def beat(member: str, *, instance: str | None = None, **overrides: Any) -> Ask:
         "member_id": Ref(member, "member_id"),
         "group_instance_id": instance,
     }
-    return _ask(member, Api.HEARTBEAT, fields, overrides, label=f"beat {member}")
+    return ask(member, Api.HEARTBEAT, fields, overrides, label=f"beat {member}")
 
 
 def leave(member: str, *, members: Sequence[Mapping[str, Any]] | None = None, **overrides: Any) -> Ask:
     """Send LeaveGroup as `member`, for itself unless `members` are given."""
     own = ({"member_id": Ref(member, "member_id"), "group_instance_id": None},)
     fields = {"group_id": GROUP, "members": own if members is None else tuple(members)}
-    return _ask(member, Api.LEAVE_GROUP, fields, overrides, label=f"leave {member}")
+    return ask(member, Api.LEAVE_GROUP, fields, overrides, label=f"leave {member}")
 
 
 def commit(
@@ -106,7 +107,7 @@ def commit(
         "group_instance_id": instance,
         "topics": tuple({"name": Topic(name), "partitions": tuple(partitions)} for name, partitions in topics.items()),
     }
-    return _ask(member, Api.OFFSET_COMMIT, fields, overrides, label=f"commit {member}")
+    return ask(member, Api.OFFSET_COMMIT, fields, overrides, label=f"commit {member}")
 
 
 def fetch(member: str, partitions: Mapping[str, Sequence[int]] | None = None, *, everything: bool = False, **overrides: Any) -> Ask:
@@ -115,19 +116,19 @@ def fetch(member: str, partitions: Mapping[str, Sequence[int]] | None = None, *,
     topics = None if everything else tuple({"name": Topic(name), "partition_indexes": tuple(of)} for name, of in wanted.items())
     group = {"group_id": overrides.pop("group_id", GROUP), "topics": topics}
     fields = {"groups": (group,), "require_stable": False}
-    return _ask(member, Api.OFFSET_FETCH, fields, overrides, label=f"fetch {member}")
+    return ask(member, Api.OFFSET_FETCH, fields, overrides, label=f"fetch {member}")
 
 
 def describe(member: str, *, group: Any = GROUP, **overrides: Any) -> Ask:
-    return _ask(member, Api.DESCRIBE_GROUPS, {"groups": (group,)}, overrides, label=f"describe {member}")
+    return ask(member, Api.DESCRIBE_GROUPS, {"groups": (group,)}, overrides, label=f"describe {member}")
 
 
 def list_groups(member: str, **overrides: Any) -> Ask:
-    return _ask(member, Api.LIST_GROUPS, {}, overrides, label=f"list {member}")
+    return ask(member, Api.LIST_GROUPS, {}, overrides, label=f"list {member}")
 
 
 def delete_groups(member: str, *, group: Any = GROUP, **overrides: Any) -> Ask:
-    return _ask(member, Api.DELETE_GROUPS, {"groups_names": (group,)}, overrides, label=f"delete {member}")
+    return ask(member, Api.DELETE_GROUPS, {"groups_names": (group,)}, overrides, label=f"delete {member}")
 
 
 def stable(*members: str, **overrides: Any) -> tuple[ScriptStep, ...]:

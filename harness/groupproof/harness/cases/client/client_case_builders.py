@@ -17,7 +17,7 @@ from groupproof.protocol.rules.dialect import Dialect
 from groupproof.protocol.vocabulary import ErrorCode
 
 __all__ = [
-    "AMPLE_POLL_MS", "GHOST_SESSION_MS", "GROUP", "SHOULD", "UNHEARD_OF", "case", "code_name",
+    "AMPLE_POLL_MS", "GHOST_SESSION_MS", "GROUP", "SHOULD", "UNHEARD_OF", "case", "code_name", "embedded_case",
 ]  # fmt: skip
 
 SHOULD: Final = Level.SHOULD
@@ -74,6 +74,17 @@ def case(
         isolated=isolated,
         required=required,
     )
+
+
+def embedded_case(
+    kind: str, name: str, title: str, requirements: Iterable[str], plan: Plan, *judges: Judge, level: Level | None = None, needs: Iterable[str] = ()
+) -> Case:
+    """Return a case for clients of a kind that embeds the classic protocol, which a shim must declare; the kind is the area, too."""
+    cited = tuple(requirements)
+    return Case(
+        id=case_id(kind, CLASSIC, name), title=title, requirements=cited, level=level or gravest_level(cited), plan=plan, judges=judges,
+        needs=frozenset({kind, *needs}),
+    )  # fmt: skip
 
 
 def _insisted(member: Member, insists: Collection[str], spares: Collection[str]) -> dict[str, Any]:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from functools import partial
 from typing import Any, Final
 
-from groupproof.harness.model.case import Case, Judge
-from groupproof.harness.model.case_dialect import case_id
-from groupproof.harness.model.plan import Arm, Await, Member, Plan, Step
+from groupproof.harness.cases.client.client_case_builders import embedded_case
+from groupproof.harness.model.plan import Arm, Await, Member, Step
 from groupproof.harness.model.plan_builders import JOIN_MS, answered, mark, start, strikes
-from groupproof.harness.model.requirement_levels import gravest_level
-from groupproof.harness.model.verdicts import Level
 from groupproof.protocol.faults import Answer
-from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
 from groupproof.protocol.vocabulary import Api, TopicPartition
 from groupproof.protocol.wire.connect_protocol import CONNECTOR, PROTOCOL_TYPE, ConnectAssignment, encode_connect_assignment
 
@@ -26,19 +22,7 @@ OFFSET: Final = 1
 
 _ELSEWHERE: Final = "http://another.invalid:8083/"
 
-
-def connect_case(name: str, title: str, requirements: Iterable[str], plan: Plan, *judges: Judge, level: Level | None = None) -> Case:
-    """Return a case for workers."""
-    cited = tuple(requirements)
-    return Case(
-        id=case_id("connect", CLASSIC, name),
-        title=title,
-        requirements=cited,
-        level=level or gravest_level(cited),
-        plan=plan,
-        judges=judges,
-        needs=frozenset({"connect"}),
-    )
+connect_case: Final = partial(embedded_case, "connect")
 
 
 def worker(name: str = "m0", *, kind: str = "subject", connectors: tuple[str, ...] = ("t",), tasks: int = TASKS, **settings: Any) -> Member:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any, Final
 
+from groupproof.harness.cases.client.client_case_builders import embedded_case
 from groupproof.harness.model import plan_builders
-from groupproof.harness.model.case import Case, Judge
-from groupproof.harness.model.case_dialect import case_id
 from groupproof.harness.model.plan import Arm, Member, Plan, Step
 from groupproof.harness.model.plan_builders import JOIN_MS, answered, answers, delivered, mark, passing, requested, start, strikes
-from groupproof.harness.model.requirement_levels import gravest_level
-from groupproof.harness.model.verdicts import Level
 from groupproof.protocol.faults import Answer
-from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
 from groupproof.protocol.vocabulary import Api, ErrorCode, TopicPartition
 from groupproof.protocol.wire.streams_protocol import ASSIGNOR, NO_REBALANCE_MS, STREAMS_VERSION_MAX, AssignmentInfo, Task, encode_assignment_info
 from groupproof.protocol.wire.subscription import Assignment, encode_assignment
@@ -29,21 +26,7 @@ COMMIT_MS: Final = 400
 WAIT_MS: Final = 12_000
 _RESTORED_MS: Final = 600
 
-
-def streams_case(
-    name: str, title: str, requirements: Iterable[str], plan: Plan, *judges: Judge, level: Level | None = None, needs: Iterable[str] = ()
-) -> Case:
-    """Return a case for applications of Kafka Streams."""
-    cited = tuple(requirements)
-    return Case(
-        id=case_id("streams", CLASSIC, name),
-        title=title,
-        requirements=cited,
-        level=level or gravest_level(cited),
-        plan=plan,
-        judges=judges,
-        needs=frozenset({"streams", *needs}),
-    )
+streams_case: Final = partial(embedded_case, "streams")
 
 
 def plan(*parts: Member | Step | Iterable[Step], topics: Mapping[str, int] | None = None, records: int = 20) -> Plan:
