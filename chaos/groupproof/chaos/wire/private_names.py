@@ -13,13 +13,7 @@ from typing import Any, Final
 from groupproof.harness.model.plan import Append, Grow, Plan, plan_from_json, plan_to_json
 from groupproof.harness.running.plans.member_control import DEFAULTS
 from groupproof.protocol.trace import Observation, Trace
-from groupproof.protocol.wire.subscription import (
-    SubscriptionError,
-    decode_assignment,
-    decode_subscription,
-    encode_assignment,
-    encode_subscription,
-)
+from groupproof.protocol.wire.subscription import SubscriptionError, decode_assignment, decode_subscription, encode_assignment, encode_subscription
 
 __all__ = ["Renaming", "groups_of", "topics_of"]
 

@@ -45,9 +45,7 @@ from groupproof.protocol.wire.messages import FindCoordinatorRequest, LeaveGroup
 if TYPE_CHECKING:
     from groupproof.coordinator.broker.group_coordinators import Coordinators, Ticket
     from groupproof.coordinator.broker.interception import Interception
-    from groupproof.coordinator.broker.metadata import (
-        ClusterMetadata,
-    )
+    from groupproof.coordinator.broker.metadata import ClusterMetadata
     from groupproof.coordinator.machine.incoming_request import IncomingRequest
     from groupproof.protocol.trace import Recorder
     from groupproof.protocol.wire.messages import GroupRequest, GroupResponse

@@ -42,12 +42,7 @@ if TYPE_CHECKING:
     from groupproof.coordinator.machine.members import Member
     from groupproof.protocol.rules.cells import AnswerName, EventKind
     from groupproof.protocol.vocabulary import TopicPartition
-    from groupproof.protocol.wire.messages import (
-        FetchGroup,
-        GroupResponse,
-        JoinMember,
-        TxnOffsetCommitRequest,
-    )
+    from groupproof.protocol.wire.messages import FetchGroup, GroupResponse, JoinMember, TxnOffsetCommitRequest
 
 __all__ = ["FORMS", "error_answer", "fetch_answer", "is_too_long", "join_error", "own_assignment", "sync_error"]
 

@@ -18,10 +18,7 @@ from groupproof.protocol.wire.messages import (
 
 if TYPE_CHECKING:
     from groupproof.protocol.rules.cells import EventKind
-    from groupproof.protocol.wire.messages import (
-        FetchGroup,
-        GroupResponse,
-    )
+    from groupproof.protocol.wire.messages import FetchGroup, GroupResponse
 
 __all__ = ["BATCHES", "Batch"]
 

@@ -24,9 +24,7 @@ if TYPE_CHECKING:
     from groupproof.coordinator.machine.event import Event
     from groupproof.coordinator.machine.members import Member
     from groupproof.protocol.rules.cells import AnswerName
-    from groupproof.protocol.wire.messages import (
-        GroupResponse,
-    )
+    from groupproof.protocol.wire.messages import GroupResponse
 
 __all__ = ["DESCRIPTIONS"]
 

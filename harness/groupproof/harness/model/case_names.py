@@ -28,12 +28,7 @@ from groupproof.protocol.wire.connect_protocol import (
     encode_connect_assignment,
     encode_worker_state,
 )
-from groupproof.protocol.wire.subscription import (
-    decode_assignment,
-    decode_subscription,
-    encode_assignment,
-    encode_subscription,
-)
+from groupproof.protocol.wire.subscription import decode_assignment, decode_subscription, encode_assignment, encode_subscription
 
 __all__ = ["NAMES", "CaseNames", "as_written", "drawn"]
 

@@ -42,9 +42,7 @@ if TYPE_CHECKING:
     from groupproof.harness.simulation.record import Record
     from groupproof.harness.simulation.settings import Simulation
     from groupproof.harness.simulation.simulated_network import Answer, Connection, Network, Request
-    from groupproof.protocol.wire.messages import (
-        GroupRequest,
-    )
+    from groupproof.protocol.wire.messages import GroupRequest
 
 __all__ = ["Brokers", "spoken_versions"]
 

@@ -32,9 +32,7 @@ from groupproof.clients.relatives.zookeeper.consumer_outputs import (
     StopFetchers,
     Telling,
 )
-from groupproof.clients.relatives.zookeeper.consumer_outputs import (
-    Connect as OpenSession,
-)
+from groupproof.clients.relatives.zookeeper.consumer_outputs import Connect as OpenSession
 from groupproof.clients.relatives.zookeeper.consumer_streams import Fetched, Record
 from groupproof.clients.relatives.zookeeper.group_settings import ConsumerSettings
 from groupproof.clients.relatives.zookeeper.kafka_offsets import KafkaOffsets

@@ -18,11 +18,7 @@ from groupproof.coordinator.machine.group_batches import Batch
 from groupproof.protocol.rules.classic.classic_terms import Guard
 from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
 from groupproof.protocol.rules.consumer.consumer_terms import ConsumerEvent
-from groupproof.protocol.wire.consumer_messages import (
-    ConsumerGroupDescribeRequest,
-    ConsumerGroupDescribeResponse,
-    ConsumerGroupHeartbeatRequest,
-)
+from groupproof.protocol.wire.consumer_messages import ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse, ConsumerGroupHeartbeatRequest
 
 if TYPE_CHECKING:
     from groupproof.protocol.wire.messages import FetchGroup

@@ -57,22 +57,12 @@ def _async(code: int) -> Plan:
 def _error_case(code: int, title: str) -> Case:
     """Return a case whose error the client may take as a reason to repeat the commit, or tell."""
     return case(
-        f"commit/async-{code_name(code)}",
-        title,
-        ("CLIENT-69",),
-        _async(code),
-        commit_is_reported("m0", after="commit", requirement="CLIENT-69"),
+        f"commit/async-{code_name(code)}", title, ("CLIENT-69",), _async(code), commit_is_reported("m0", after="commit", requirement="CLIENT-69")
     )
 
 
 def _fails(code: int, title: str, requirement: str) -> Case:
-    return case(
-        f"commit/async-{code_name(code)}",
-        title,
-        (requirement,),
-        _async(code),
-        commit_fails("m0", after="commit", requirement=requirement),
-    )
+    return case(f"commit/async-{code_name(code)}", title, (requirement,), _async(code), commit_fails("m0", after="commit", requirement=requirement))
 
 
 _ASYNC: tuple[Case, ...] = (

@@ -91,13 +91,7 @@ def _slow_rejoin() -> Arm:
 
 
 def _error_case(code: int, title: str) -> Case:
-    made = after_commits(
-        _arm(code),
-        start("m0"),
-        delivered("error", within_ms=15_000),
-        event("m0", "error", after="error", go_on=True),
-        passing(500),
-    )
+    made = after_commits(_arm(code), start("m0"), delivered("error", within_ms=15_000), event("m0", "error", after="error", go_on=True), passing(500))
     tells = unless_asked_twice(surfaces("m0", after="error", requirement="CLIENT-79", tried_again=_FETCH), "m0", requirement="CLIENT-79")
     return _case(code, title, made, tells, _GOES_ON, _continues(or_not=True))
 
@@ -132,9 +126,7 @@ CASES: tuple[Case, ...] = (
     ),
     # No broker answers so but to version 0, of Kafka's days in ZooKeeper, where it stood for an offset that nobody had committed.
     _odd(
-        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-        "A fetch of offsets of an unknown topic is never taken for nothing committed.",
-        means_nothing_once=True,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "A fetch of offsets of an unknown topic is never taken for nothing committed.", means_nothing_once=True
     ),
     _odd(ErrorCode.UNKNOWN_MEMBER_ID, "A fetch of offsets answered with 25 is never taken for nothing committed."),
     _odd(ErrorCode.ILLEGAL_GENERATION, "A fetch of offsets answered with 22 is never taken for nothing committed."),

@@ -227,11 +227,7 @@ _BUSY: tuple[Case, ...] = (
         "A fetch of offsets that the coordinator's move overtakes goes on where the group had committed.",
         ("CLIENT-79", "CLIENT-07"),
         after_commits(
-            moves("moved", Api.OFFSET_FETCH, client="m0"),
-            start("m0"),
-            delivered("moved", within_ms=15_000),
-            consumed("m0", go_on=True),
-            passing(500),
+            moves("moved", Api.OFFSET_FETCH, client="m0"), start("m0"), delivered("moved", within_ms=15_000), consumed("m0", go_on=True), passing(500)
         ),
         goes_to_another("m0", Api.OFFSET_FETCH, after="moved", requirement="CLIENT-07"),
         starts_at("m0", COMMITTED, requirement="CLIENT-79"),

@@ -71,11 +71,7 @@ def _fencing(api: Api, title: str, requirement: str) -> Case:
         _fenced(api),
         is_struck("fenced", "m0", api, requirement=requirement),
         surfaces(
-            "m0",
-            after="fenced",
-            requirement=requirement,
-            unaware=Verdict.FAILED if api is Api.HEARTBEAT else Verdict.NON_STRICT,
-            within_ms=_TELL_MS,
+            "m0", after="fenced", requirement=requirement, unaware=Verdict.FAILED if api is Api.HEARTBEAT else Verdict.NON_STRICT, within_ms=_TELL_MS
         ),
         stays_out("m0", after="fenced", requirement=requirement),
     )

@@ -60,13 +60,7 @@ def _failing(code: int, within_ms: int = 12_000, direction: str = "request", *, 
 
 
 def _rejoins(
-    code: int,
-    title: str,
-    requirement: str,
-    *more: Judge,
-    identity: Identity = Identity.KEPT,
-    direction: str = "request",
-    or_syncs: bool = False,
+    code: int, title: str, requirement: str, *more: Judge, identity: Identity = Identity.KEPT, direction: str = "request", or_syncs: bool = False
 ) -> Case:
     return case(
         f"sync/{code_name(code)}",

@@ -49,11 +49,7 @@ def plan(
     coordinator: Mapping[str, Any] | None = None,
 ) -> Plan:
     """Return a plan before a coordinator with these times, which computes each target at once."""
-    times = {
-        HEARTBEAT_INTERVAL: interval_ms,
-        SESSION_TIMEOUT: session_ms,
-        ASSIGNMENT_INTERVAL: 0,
-    }
+    times = {HEARTBEAT_INTERVAL: interval_ms, SESSION_TIMEOUT: session_ms, ASSIGNMENT_INTERVAL: 0}
     return plan_builders.plan(*parts, topics=topics, records=records, coordinator={**times, **(coordinator or {})})
 
 

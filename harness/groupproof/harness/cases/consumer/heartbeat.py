@@ -6,17 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from groupproof.harness.cases.client.client_case_builders import UNHEARD_OF, code_name
-from groupproof.harness.cases.consumer.epoch_builders import (
-    BEAT,
-    LONG_MS,
-    beaten,
-    case,
-    joined,
-    plan,
-    reconciled,
-    rejoining,
-    subject,
-)
+from groupproof.harness.cases.consumer.epoch_builders import BEAT, LONG_MS, beaten, case, joined, plan, reconciled, rejoining, subject
 from groupproof.harness.judging.case_checkers.consumer.epoch_join import says_again
 from groupproof.harness.judging.case_checkers.consumer.epoch_reactions import (
     gives_up_partitions,

@@ -19,19 +19,7 @@ from groupproof.harness.judging.case_checkers.consumer.epoch_reactions import jo
 from groupproof.harness.judging.case_checkers.consumer.epoch_rhythm import never_two_in_flight, stays_alive
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.plan import Step
-from groupproof.harness.model.plan_builders import (
-    answers,
-    append,
-    close,
-    cuts,
-    delivered,
-    event,
-    holds,
-    mark,
-    passing,
-    start,
-    strikes,
-)
+from groupproof.harness.model.plan_builders import answers, append, close, cuts, delivered, event, holds, mark, passing, start, strikes
 from groupproof.harness.model.verdicts import Verdict
 from groupproof.protocol.faults import Drop
 from groupproof.protocol.vocabulary import Api, ErrorCode

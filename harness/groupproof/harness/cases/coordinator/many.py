@@ -49,8 +49,4 @@ def _many(count: int, *more: Steps, required: bool = True, **options: Any) -> Ca
     )
 
 
-CASES: tuple[Case, ...] = (
-    _many(10, leave("m9", code=0), beat("m0", code=27)),
-    _many(100),
-    _many(1_000, required=False, version=_DIRECT),
-)
+CASES: tuple[Case, ...] = (_many(10, leave("m9", code=0), beat("m0", code=27)), _many(100), _many(1_000, required=False, version=_DIRECT))

@@ -55,12 +55,7 @@ _VOTES = (
         "counts a member's vote for the first of its protocols that all others offer too",
         {"a": ("sticky", "range", "roundrobin"), "b": ("roundrobin", "range"), "c": ("sticky", "roundrobin", "range")},
     ),
-    _vote(
-        "tie",
-        "chooses one of two protocols with as many votes",
-        {"a": ("range", "roundrobin"), "b": ("roundrobin", "range")},
-        level=Level.INFO,
-    ),
+    _vote("tie", "chooses one of two protocols with as many votes", {"a": ("range", "roundrobin"), "b": ("roundrobin", "range")}, level=Level.INFO),
     case(
         "protocol/changes-with-the-members",
         "chooses anew in each rebalance",

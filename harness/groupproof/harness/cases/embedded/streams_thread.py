@@ -67,14 +67,7 @@ _SUBSCRIPTIONS: tuple[Case, ...] = (
         "names-its-standbys",
         "A member that joins again names the standby tasks that it keeps, with how far they are.",
         ("STREAMS-04",),
-        plan(
-            application(),
-            assigns("shared", active=(0, 1, 2), standby=(3,)),
-            *working(),
-            passing(_QUIET_MS),
-            *rejoins_at_leisure(),
-            passing(300),
-        ),
+        plan(application(), assigns("shared", active=(0, 1, 2), standby=(3,)), *working(), passing(_QUIET_MS), *rejoins_at_leisure(), passing(300)),
         names_its_tasks("m0", after="rebalance", has_standbys=True),
     ),
 )
@@ -132,10 +125,7 @@ _NEXT: tuple[Case, ...] = (
         "waits-for-the-next-rebalance",
         "A member whose assignment names a time that is far off for the next rebalance does not join again before.",
         ("STREAMS-20",),
-        plan(
-            application(),
-            [assigns("later", next_rebalance_ms=_FAR_MS), *start("m0"), delivered("later", within_ms=WAIT_MS), passing(_QUIET_MS)],
-        ),
+        plan(application(), [assigns("later", next_rebalance_ms=_FAR_MS), *start("m0"), delivered("later", within_ms=WAIT_MS), passing(_QUIET_MS)]),
         waits("m0", after="later"),
         stays_a_member("m0", after="later", requirement="STREAMS-20"),
     ),

@@ -2,15 +2,7 @@
 
 from __future__ import annotations
 
-from groupproof.harness.judging.checkers.frame_facts import (
-    GROUP_REQUESTS,
-    MembershipGrant,
-    error_of,
-    fields_of,
-    gives,
-    knew,
-    membership_grant,
-)
+from groupproof.harness.judging.checkers.frame_facts import GROUP_REQUESTS, MembershipGrant, error_of, fields_of, gives, knew, membership_grant
 from groupproof.harness.model.evidence import Evidence, NotOffered
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api

@@ -14,21 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from groupproof.harness.model.errors import WrongUsage
-from groupproof.protocol.faults import (
-    Action,
-    Answer,
-    Corrupt,
-    Cut,
-    Drop,
-    Duplicate,
-    Fault,
-    Hold,
-    Move,
-    Reorder,
-    Selector,
-    Silence,
-    fault_from_json,
-)
+from groupproof.protocol.faults import Action, Answer, Corrupt, Cut, Drop, Duplicate, Fault, Hold, Move, Reorder, Selector, Silence, fault_from_json
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
 __all__ = ["faults_of"]

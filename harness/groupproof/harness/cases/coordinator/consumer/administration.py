@@ -51,11 +51,7 @@ CASES: Final[tuple[Case, ...]] = (
     consumer_case("describe/no-group", "describes no group that does not exist: 69", ("CGD-11",), describe("z", code=69)),
     consumer_case("describe/no-name", "describes no group without a name: 24", ("CGD-13",), join("a"), describe("z", ""), describe("z", code=0)),
     consumer_case(
-        "describe/several",
-        "describes several groups, each by itself",
-        ("CGD-16", "CGD-11"),
-        join("a"),
-        describe("z", Group("g"), Group("h")),
+        "describe/several", "describes several groups, each by itself", ("CGD-16", "CGD-11"), join("a"), describe("z", Group("g"), Group("h"))
     ),
     consumer_case(
         "describe/by-the-classic-request",
@@ -75,13 +71,7 @@ CASES: Final[tuple[Case, ...]] = (
         classic.list_groups("z", version=5, code=0),
     ),
     *(
-        consumer_case(
-            f"list/by-{name}",
-            f"lists groups by {words}",
-            (requirement,),
-            shared(),
-            classic.list_groups("z", version=5, **fields, code=0),
-        )
+        consumer_case(f"list/by-{name}", f"lists groups by {words}", (requirement,), shared(), classic.list_groups("z", version=5, **fields, code=0))
         for name, words, requirement, fields in (
             ("type", "their type", "CGD-21", {"types_filter": (CONSUMER.name,)}),
             ("type-in-capitals", "their type, in any case", "CGD-21", {"types_filter": ("Consumer",)}),
@@ -93,14 +83,7 @@ CASES: Final[tuple[Case, ...]] = (
             ("unknown-state", "a state that there is not", "CGD-22", {"states_filter": ("bogus",)}),
         )
     ),
-    consumer_case(
-        "delete/with-members",
-        "deletes no group with members: 68",
-        ("CGD-24",),
-        join("a"),
-        delete_groups("z", code=68),
-        beat("a", code=0),
-    ),
+    consumer_case("delete/with-members", "deletes no group with members: 68", ("CGD-24",), join("a"), delete_groups("z", code=68), beat("a", code=0)),
     consumer_case(
         "delete/empty-group",
         "deletes an Empty group with its offsets, whose epochs then begin anew",

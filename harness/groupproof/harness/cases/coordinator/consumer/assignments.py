@@ -85,11 +85,7 @@ _ASSIGNORS: Final = (
         describe("z", code=0),
     ),
     consumer_case(
-        "assign/default",
-        "takes the first assignor of the broker where no member names one",
-        ("CGA-02",),
-        join("a"),
-        describe("z", code=0),
+        "assign/default", "takes the first assignor of the broker where no member names one", ("CGA-02",), join("a"), describe("z", code=0)
     ),
     consumer_case(
         "assign/most-votes",
@@ -111,13 +107,7 @@ _ASSIGNORS: Final = (
         describe("z", code=0),
     ),
     consumer_case(
-        "assign/racks",
-        "looks at no racks",
-        ("CGA-25",),
-        join("a", rack_id="r1"),
-        join("b", rack_id="r2"),
-        settled("a", "b"),
-        describe("z", code=0),
+        "assign/racks", "looks at no racks", ("CGA-25",), join("a", rack_id="r1"), join("b", rack_id="r2"), settled("a", "b"), describe("z", code=0)
     ),
     consumer_case(
         "assign/same-history-same-target",

@@ -145,11 +145,7 @@ _IN_CLASSIC_GROUPS: Final = (
         classic.beat("k", code=0),
     ),
     consumer_case(
-        "classic-group/described",
-        "describes no classic group by ConsumerGroupDescribe: 69",
-        ("CGD-12",),
-        classic.stable("k"),
-        describe("z"),
+        "classic-group/described", "describes no classic group by ConsumerGroupDescribe: 69", ("CGD-12",), classic.stable("k"), describe("z")
     ),
     consumer_case(
         "classic-group/empty-one-is-joined",

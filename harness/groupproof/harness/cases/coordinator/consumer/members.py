@@ -7,18 +7,7 @@ from typing import Final
 
 from groupproof.harness.cases.coordinator.consumer.consumer_builders import SMALL, STATES, after_half, consumer_case, hand_over, ordered, shared
 from groupproof.harness.model.case import Case
-from groupproof.harness.model.consumer_script_builders import (
-    acknowledge,
-    away,
-    beat,
-    commit,
-    delete_groups,
-    describe,
-    fetch,
-    join,
-    leave,
-    settled,
-)
+from groupproof.harness.model.consumer_script_builders import acknowledge, away, beat, commit, delete_groups, describe, fetch, join, leave, settled
 
 __all__ = ["CASES"]
 

@@ -9,15 +9,7 @@ from groupproof.harness.cases.coordinator.consumer.consumer_builders import STAT
 from groupproof.harness.cases.coordinator.coordinator_case_builders import offset_delete
 from groupproof.harness.model import script_builders as classic
 from groupproof.harness.model.case import Case
-from groupproof.harness.model.consumer_script_builders import (
-    acknowledge,
-    beat,
-    commit,
-    describe,
-    fetch,
-    join,
-    leave,
-)
+from groupproof.harness.model.consumer_script_builders import acknowledge, beat, commit, describe, fetch, join, leave
 from groupproof.harness.model.script import Ref
 
 __all__ = ["CASES"]
@@ -115,12 +107,7 @@ _COMMITS: Final = (
         fetch("a", {"t": (2,), "u": (0,)}, code=0),
     ),
     consumer_case(
-        "commit/unknown-member",
-        "refuses the commit of a stranger with 25",
-        ("CGO-10",),
-        join("a"),
-        commit("z", epoch=2, code=25),
-        fetch("a", code=0),
+        "commit/unknown-member", "refuses the commit of a stranger with 25", ("CGO-10",), join("a"), commit("z", epoch=2, code=25), fetch("a", code=0)
     ),
     consumer_case(
         "commit/old-version-of-a-member",
@@ -267,18 +254,10 @@ _FETCHES: Final = (
         fetch("z", member_id="", epoch=_NONE, code=25),
     ),
     consumer_case(
-        "fetch/epoch-without-member",
-        "refuses a fetch with an epoch of nobody",
-        ("CGO-34",),
-        join("a"),
-        fetch("z", member_id=None, epoch=3, code=-1),
+        "fetch/epoch-without-member", "refuses a fetch with an epoch of nobody", ("CGO-34",), join("a"), fetch("z", member_id=None, epoch=3, code=-1)
     ),
     consumer_case(
-        "fetch/no-epoch-of-a-member",
-        "refuses a member's fetch without an epoch with 113",
-        ("CGO-35",),
-        join("a"),
-        fetch("a", epoch=_NONE, code=113),
+        "fetch/no-epoch-of-a-member", "refuses a member's fetch without an epoch with 113", ("CGO-35",), join("a"), fetch("a", epoch=_NONE, code=113)
     ),
     consumer_case(
         "fetch/no-group",

@@ -6,18 +6,7 @@ from typing import Final
 
 from groupproof.harness.cases.coordinator.consumer.consumer_builders import consumer_case
 from groupproof.harness.model.case import Case
-from groupproof.harness.model.consumer_script_builders import (
-    acknowledge,
-    away,
-    beat,
-    commit,
-    delete_groups,
-    describe,
-    fetch,
-    full,
-    join,
-    leave,
-)
+from groupproof.harness.model.consumer_script_builders import acknowledge, away, beat, commit, delete_groups, describe, fetch, full, join, leave
 
 __all__ = ["CASES"]
 

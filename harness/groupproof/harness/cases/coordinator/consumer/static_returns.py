@@ -7,16 +7,7 @@ from typing import Final
 
 from groupproof.harness.cases.coordinator.consumer.consumer_builders import GONE_BY, SMALL, after_half, consumer_case
 from groupproof.harness.model.case import Case
-from groupproof.harness.model.consumer_script_builders import (
-    acknowledge,
-    away,
-    beat,
-    commit,
-    describe,
-    join,
-    leave,
-    settled,
-)
+from groupproof.harness.model.consumer_script_builders import acknowledge, away, beat, commit, describe, join, leave, settled
 from groupproof.harness.model.script import ScriptStep
 
 __all__ = ["CASES"]
