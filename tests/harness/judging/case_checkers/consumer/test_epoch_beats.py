@@ -3,7 +3,7 @@ from __future__ import annotations
 from tests.epoch_traces import BOTH, EpochStory
 from tests.traces import ID
 
-from groupproof.harness.judging.case_checkers.consumer.epoch_beats import beats, owned_before, standing
+from groupproof.harness.judging.case_checkers.consumer.epoch_beats import beats, standing
 
 
 def test_a_heartbeat_is_read_with_its_answer() -> None:
@@ -41,12 +41,3 @@ def test_a_membership_stands_from_its_answer_until_the_client_leaves_or_is_refus
     assert [beat.answer.member_epoch for name in ("settled", "moved") if (beat := standing(ev, "m0", name)) is not None and beat.answer] == [1, 2]
     assert standing(ev, "m0", "gone") is None
     assert standing(ev, "m1", "gone") is None
-
-
-def test_what_a_member_owns_is_what_it_said_last_since_it_joined() -> None:
-    story = EpochStory().settled()
-    story.hb(1)
-    again = story.hb(0)
-
-    assert owned_before(story.evidence, "m0", again.seq) == frozenset(BOTH)
-    assert owned_before(story.evidence, "m0", again.seq + 1) == frozenset()

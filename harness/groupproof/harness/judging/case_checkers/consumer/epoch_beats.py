@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from groupproof.harness.judging.checkers.frame_facts import error_of
@@ -10,7 +9,7 @@ from groupproof.harness.model.evidence import Evidence
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api, TopicPartition
 
-__all__ = ["BEAT", "Beat", "beats", "owned_before", "standing"]
+__all__ = ["BEAT", "Beat", "beats", "standing"]
 
 BEAT = Api.CONSUMER_GROUP_HEARTBEAT
 
@@ -87,17 +86,3 @@ def standing(ev: Evidence, client: str, before: str | int) -> Beat | None:
         elif beat.is_accepted and beat.answer is not None and beat.answer.seq < last:
             mine = beat
     return mine
-
-
-def owned_before(ev: Evidence, client: str, before: int) -> frozenset[TopicPartition]:
-    """Return what the client had said to own, the last time that it said so before an instant, in the membership that it has then."""
-    reported: frozenset[TopicPartition] = frozenset()
-    for beat in _lived(beats(ev, client, before=before)):
-        reported = beat.owned if beat.owned is not None else reported
-    return reported
-
-
-def _lived(sent: list[Beat]) -> Iterator[Beat]:
-    """Yield the heartbeats of the newest membership: from the last join on."""
-    last = max((at for at, beat in enumerate(sent) if beat.is_join), default=0)
-    yield from sent[last:]
