@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import combinations
-
 import pytest
 
 from groupproof.protocol.rules import profile, profiles
@@ -23,12 +21,17 @@ def test_a_profile_differs_in_nothing_from_itself(name: str) -> None:
     assert not _between(name, name)
 
 
-@pytest.mark.parametrize(("one", "other"), list(combinations(profiles(), 2)))
-def test_two_profiles_differ_and_the_other_way_round_in_as_much(one: str, other: str) -> None:
-    forth, back = _between(one, other), _between(other, one)
+@pytest.mark.parametrize("one", profiles()[:-1])
+def test_two_profiles_differ_and_the_other_way_round_in_as_much(one: str) -> None:
+    later = profiles()[profiles().index(one) + 1 :]
+    both = {other: (_between(one, other), _between(other, one)) for other in later}
 
-    assert forth
-    assert (len(forth.behaviour), len(forth.versions)) == (len(back.behaviour), len(back.versions))
+    assert [other for other, (forth, _) in both.items() if not forth] == []
+    assert {other: _sizes(forth) for other, (forth, _) in both.items()} == {other: _sizes(back) for other, (_, back) in both.items()}
+
+
+def _sizes(found: ReleaseDiff) -> tuple[int, int]:
+    return len(found.behaviour), len(found.versions)
 
 
 def test_4_0_differs_from_4_1_in_heartbeats_of_the_consumer_protocol_and_in_versions_alone() -> None:

@@ -26,13 +26,11 @@ from groupproof.protocol.wire.codec_source import reader_of, writer_of
 from groupproof.protocol.wire.message_codec import VERSIONS, read_request, read_response, write_request, write_response
 from groupproof.protocol.wire.old_schemas import ENTITIES
 
-Sides = [
-    (api, version, side)
+OF_KIO = {
+    api: [version for version in range(oldest, newest + 1) if (api, version) not in {(message, dropped) for message, dropped, _ in ENTITIES}]
     for api, (oldest, newest) in VERSIONS.items()
-    for version in range(oldest, newest + 1)
-    for side in ("request", "response")
-    if (api, version) not in {(message, dropped) for message, dropped, _ in ENTITIES}  # kio has none to compare with
-]
+}
+"""The versions with which kio compares; of others it has no schema."""
 
 
 def schema_of(api: Api, version: int, side: str) -> Any:
@@ -114,8 +112,14 @@ def holds(body: Any, entity: Any) -> bool:
 RENAMED = {"generation_id_or_member_epoch": "generation_id"}
 
 
-@pytest.mark.parametrize(("api", "version", "side"), Sides, ids=lambda item: item.title if isinstance(item, Api) else str(item))
-def test_every_message_of_every_version_is_written_as_kio_writes_it(api: Api, version: int, side: str) -> None:
+@pytest.mark.parametrize("side", ["request", "response"])
+@pytest.mark.parametrize("api", OF_KIO, ids=lambda api: str(api.title))
+def test_every_message_of_every_version_is_written_as_kio_writes_it(api: Api, side: str) -> None:
+    for version in OF_KIO[api]:
+        _compare(api, version, side)
+
+
+def _compare(api: Api, version: int, side: str) -> None:
     schema = schema_of(api, version, side)
     for seed in range(4):
         entity = any_entity(schema, random.Random(f"{api}/{version}/{side}/{seed}"))

@@ -33,15 +33,19 @@ REQUESTS: dict[Api, dict[str, Any]] = {
     Api.DESCRIBE_TOPIC_PARTITIONS: {"topics": ({"name": "t"},)},
 }
 BY_NAME = {"topic_names": ("t",)}
-EVERY = [(api, version) for api, (oldest, newest) in VERSIONS.items() for version in range(oldest, newest + 1)]
 
 
-@pytest.mark.parametrize(("api", "version"), EVERY)
-def test_every_api_is_refused_in_every_version_and_the_client_sees_the_code(api: Api, version: int) -> None:
+@pytest.mark.parametrize("api", VERSIONS)
+def test_every_api_is_refused_in_every_version_and_the_client_sees_the_code(api: Api) -> None:
+    oldest, newest = VERSIONS[api]
+
+    assert {version: codes for version in range(oldest, newest + 1) if (codes := _codes_of_refusals(api, version)) != {16}} == {}
+
+
+def _codes_of_refusals(api: Api, version: int) -> set[int | None]:
     request = read_request(write_request(api, version, 1, "m0", BY_NAME if api is Api.DELETE_TOPICS and version < 6 else REQUESTS.get(api, {}))).body
-    for answer in (refusal(api, request, 16), refusal(api, request, 16, version)):
-        _, fields = read_response(api, version, write_response(api, version, 1, answer))
-        assert error_of(api, fields) == 16
+    answers = (refusal(api, request, 16), refusal(api, request, 16, version))
+    return {error_of(api, read_response(api, version, write_response(api, version, 1, answer))[1]) for answer in answers}
 
 
 def test_a_refused_join_echoes_the_member_and_says_generation_minus_one() -> None:
