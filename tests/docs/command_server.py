@@ -18,6 +18,7 @@ import socket
 import stat
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -95,7 +96,14 @@ def _import_all() -> None:
         for module in pkgutil.walk_packages(package.__path__, f"{root}."):
             if not module.name.endswith(".__main__") and ".programs." not in module.name:
                 importlib.import_module(module.name)
-    gc.freeze()  # what is forked shares it
+
+
+def _warm(folder: Path) -> None:
+    """Run one case: what a process makes once, codecs of messages and templates of pages, is then there in each that is forked."""
+    from groupproof.harness.commands.base.boundary import run
+
+    with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
+        run(["certify", "client", "groupproof", "--only", "leave/classic/close", "--output", str(folder / "warm")])
 
 
 def _serve(address: str) -> Order | None:
@@ -173,6 +181,8 @@ def _become(order: Order) -> None:
 if __name__ == "__main__":
     sys.path.pop(0)  # this folder, which the installed command has not
     _import_all()
+    _warm(Path(sys.argv[1]).parent)
+    gc.freeze()  # what is forked shares it
     commissioned = _serve(sys.argv[1])
     if commissioned is not None:
         _become(commissioned)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -42,6 +44,25 @@ print(provision.provision(resolve("my-client@1.0.0"), Path(sys.argv[1]), print).
 def copy(tmp_path: Path) -> Iterator[Copy]:
     made = Copy(tmp_path)
     yield made
+    made.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """A copy to which the recipe of a release of Kafka was applied, its `snapshots` before, and what printed them anew."""
+
+    copy: Copy
+    snapshots: Mapping[str, str]
+    printing: subprocess.CompletedProcess[str]
+
+
+@pytest.fixture(scope="module")
+def released(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Released]:
+    """What three tests read and none changes."""
+    made = Copy(tmp_path_factory.mktemp("released"))
+    before = {path.name: path.read_text() for path in (made.folder / SNAPSHOTS).iterdir()}
+    assert len(made.follow("A release of Kafka")) == 3
+    yield Released(made, before, made.python("-m", "groupproof.protocol.rules"))
     made.close()
 
 
@@ -85,14 +106,11 @@ def test_the_data_of_a_client_and_of_a_new_release_are_in_order(copy: Copy) -> N
 
 
 @pytest.mark.slow
-def test_a_release_changes_no_older_one_and_every_table_stays_total(copy: Copy) -> None:
-    before = {path.name: path.read_text() for path in (copy.folder / SNAPSHOTS).iterdir()}
-    assert len(copy.follow("A release of Kafka")) == 3
-
-    written = copy.python("-m", "groupproof.protocol.rules")
+def test_a_release_changes_no_older_one_and_every_table_stays_total(released: Released) -> None:
+    copy, before = released.copy, released.snapshots
     after = {path.name: path.read_text() for path in (copy.folder / SNAPSHOTS).iterdir()}
 
-    assert (written.returncode, written.stderr) == (0, "")
+    assert (released.printing.returncode, released.printing.stderr) == (0, "")
     assert after.keys() - before.keys() == {"kafka-4.5.txt"}
     assert {name for name, text in before.items() if after[name] != text} == set()
     lines = copy.python("-c", TOTAL).stdout.splitlines()
@@ -101,20 +119,16 @@ def test_a_release_changes_no_older_one_and_every_table_stays_total(copy: Copy) 
 
 
 @pytest.mark.slow
-def test_a_cell_of_the_new_release_is_printed_beside_that_of_the_old_one(copy: Copy) -> None:
-    copy.follow("A release of Kafka")
-    new, old = (copy.groupproof("explain", "Heartbeat/CompletingRebalance", "--profile", f"kafka-4.{minor}").stdout for minor in (5, 4))
+def test_a_cell_of_the_new_release_is_printed_beside_that_of_the_old_one(released: Released) -> None:
+    new, old = (released.copy.groupproof("explain", "Heartbeat/CompletingRebalance", "--profile", f"kafka-4.{minor}").stdout for minor in (5, 4))
 
     assert "27" in new
     assert "27" not in old
 
 
 @pytest.mark.slow
-def test_the_tests_that_a_release_concerns_are_those_that_the_page_names(copy: Copy) -> None:
-    copy.follow("A release of Kafka")
-    copy.python("-m", "groupproof.protocol.rules")
-
-    failed = set(re.findall(r"^FAILED (\S+?)::", copy.tests("tests/protocol/rules"), re.MULTILINE))
+def test_the_tests_that_a_release_concerns_are_those_that_the_page_names(released: Released) -> None:
+    failed = set(re.findall(r"^FAILED (\S+?)::", released.copy.tests("tests/protocol/rules"), re.MULTILINE))
     assert failed == set(OF_THE_NEWEST)
     assert all(f"`{name}`" in PAGE.read_text() for name in OF_THE_NEWEST)
 
