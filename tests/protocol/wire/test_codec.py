@@ -10,6 +10,7 @@ import typing
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import product
 from typing import Any
 from uuid import UUID
 
@@ -115,13 +116,8 @@ RENAMED = {"generation_id_or_member_epoch": "generation_id"}
 @pytest.mark.parametrize("side", ["request", "response"])
 @pytest.mark.parametrize("api", OF_KIO, ids=lambda api: str(api.title))
 def test_every_message_of_every_version_is_written_as_kio_writes_it(api: Api, side: str) -> None:
-    for version in OF_KIO[api]:
-        _compare(api, version, side)
-
-
-def _compare(api: Api, version: int, side: str) -> None:
-    schema = schema_of(api, version, side)
-    for seed in range(4):
+    for version, seed in product(OF_KIO[api], range(4)):
+        schema = schema_of(api, version, side)
         entity = any_entity(schema, random.Random(f"{api}/{version}/{side}/{seed}"))
         frame = header_of(api, version, side, schema) + bytes_of(entity)
         if side == "request":
