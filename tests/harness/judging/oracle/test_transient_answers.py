@@ -23,7 +23,7 @@ from groupproof.protocol.trace import Trace
 from groupproof.protocol.vocabulary import Api, GroupState
 from groupproof.protocol.wire.admin_messages import ListGroupsRequest, OffsetDeletePartition, OffsetDeleteRequest, OffsetDeleteTopic
 from groupproof.protocol.wire.consumer_messages import ConsumerGroupHeartbeatRequest
-from groupproof.protocol.wire.messages import DeleteGroupsRequest, GroupRequest, HeartbeatRequest
+from groupproof.protocol.wire.messages import DeleteGroupsRequest, FetchGroup, FetchTopic, GroupRequest, HeartbeatRequest, OffsetFetchRequest
 
 WRITTEN = StoredGroups(groups=(StoredGroup(group_id="g", generation=1, protocol_type=None, protocol_name=None, leader=None, since_ms=0),))
 COMMITTED = StoredGroups(
@@ -116,14 +116,20 @@ def test_who_asks_while_the_last_offsets_are_deleted_may_find_the_group_dead() -
 EMPTY_GROUP = {"group_id": "g", "protocol_type": "consumer", "group_state": "Empty", "group_type": "consumer"}
 
 
-def forgotten(member_id: str = "nobody", **fields: str) -> Trace:
-    """Return how a JoinGroup comes to an Empty consumer group, and how the group is listed after it."""
+def _joined_when_empty(member_id: str, *, gap_ms: int) -> Recording:
+    """Return how a JoinGroup comes to an Empty consumer group."""
     recording = Recording("kafka-4.2")
     for epoch in (0, -1):
         recording.ask("a", _beats("a", epoch), version=1)
         recording.wait(10)
     recording.join("b", member_id=member_id)
-    recording.wait(10)
+    recording.wait(gap_ms)
+    return recording
+
+
+def forgotten(member_id: str = "nobody", gap_ms: int = 10, **fields: str) -> Trace:
+    """Return how a JoinGroup comes to an Empty consumer group, and how the group is listed after it."""
+    recording = _joined_when_empty(member_id, gap_ms=gap_ms)
     recording.ask("z", ListGroupsRequest(), version=5)
     recording.wait(10)
     return changed(recording.end(), "ListGroups z", bodied(groups=({**EMPTY_GROUP, **fields},)))
@@ -148,7 +154,24 @@ def test_an_older_list_that_says_neither_state_nor_type_shows_it_still(unsaid: t
 def test_it_is_shown_as_it_was_and_only_where_the_join_was_refused() -> None:
     assert findings_of(forgotten(group_state="Stable"), profile="kafka-4.2", settings=SETTINGS) != []
     assert findings_of(forgotten(group_type="classic"), profile="kafka-4.2", settings=SETTINGS) != []
-    assert findings_of(forgotten(member_id=""), profile="kafka-4.2", settings=SETTINGS) != []
+
+
+def test_an_empty_consumer_group_is_listed_until_the_classic_one_in_its_place_is_written() -> None:
+    """The JoinGroup that makes it is answered 79 before its records are committed, as of which ListGroups reads."""
+    assert findings_of(forgotten(member_id=""), profile="kafka-4.2", settings=SETTINGS) == []
+    assert findings_of(forgotten(member_id="", gap_ms=600), profile="kafka-4.2", settings=SETTINGS) != []
+    assert findings_of(forgotten(member_id="", group_state="Stable"), profile="kafka-4.2", settings=SETTINGS) != []
+
+
+@pytest.mark.parametrize(("gap_ms", "are_blamed"), [(2, False), (600, True)])
+def test_who_fetches_as_a_member_until_then_is_unknown_to_it(gap_ms: int, are_blamed: bool) -> None:
+    recording = _joined_when_empty("", gap_ms=gap_ms)
+    fetched = FetchGroup(group_id="g", member_id="a", member_epoch=0, topics=(FetchTopic(name="t", partition_indexes=(0,)),))
+    recording.ask("z", OffsetFetchRequest(groups=(fetched,)), version=9)
+    recording.wait(10)
+    trace = changed(recording.end(), "OffsetFetch z", bodied(groups=({"group_id": "g", "topics": (), "error_code": 25},)))
+
+    assert bool(findings_of(trace, profile="kafka-4.2", settings=SETTINGS)) is are_blamed
 
 
 def test_what_looks_like_an_empty_consumer_group_is_one_group_or_a_member_that_it_does_not_have() -> None:

@@ -79,6 +79,16 @@ def _downgrades_by_return(event: Event) -> bool:
     return len(group.classic) == len(group.members) - 1 and len(group.members) <= event.settings.group_max_size
 
 
+def _downgrades_without_target(event: Event) -> bool:
+    """`ClassicGroup.fromConsumerGroup` takes for granted that everybody is in the target."""
+    return _downgrades(event) and not group_of(event).has_target_of_all(beside=leavers_of(event))
+
+
+def _returns_without_target(event: Event) -> bool:
+    """Who returns is given what the member had whose place that was (`joiningMember`)."""
+    return _downgrades_by_return(event) and not group_of(event).has_target_of_all()
+
+
 # JoinGroup
 
 
@@ -170,6 +180,8 @@ CLASSIC_GUARDS: Final[Mapping[GuardName, Callable[[Any], bool]]] = {
     ConsumerGuard.OWN_ID_JOINS: _own_id_joins,
     ConsumerGuard.DOWNGRADES: _downgrades,
     ConsumerGuard.DOWNGRADES_BY_RETURN: _downgrades_by_return,
+    ConsumerGuard.DOWNGRADES_WITHOUT_TARGET: _downgrades_without_target,
+    ConsumerGuard.RETURNS_WITHOUT_TARGET: _returns_without_target,
     ConsumerGuard.CLASSIC_OFF: _classic_off,
     ConsumerGuard.PROTOCOLS_UNFIT: _protocols_unfit,
     ConsumerGuard.JOINING_INSTANCE_UNKNOWN: _joining_instance_unknown,

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 __all__ = ["CONSUMER_EFFECTS", "times_of", "waits_for_target"]
 
 
+_RETRY_MS: Final = 500
+
+
 def times_of(engine: EffectContext, group_id: str) -> GroupTimes:
     """Return what the group goes by at this moment."""
     return group_times(engine.settings, engine.group_configs.get(group_id, {}), raises=bool(engine.fields["configs_are_raised"]))
@@ -244,6 +247,11 @@ def _remove(engine: EffectContext, event: ConsumerGroupEvent) -> None:
         group.assigned_ms, group.assignment_epoch = None, group.generation
 
 
+def _try_again(engine: EffectContext, event: ConsumerGroupEvent) -> None:
+    """As any write that fails in a timer of a consumer group (`EventBasedCoordinatorTimer`)."""
+    engine.timers.arm(TimerKey(event.kind, event.group_id, event.member_id), event.now_ms + _RETRY_MS)
+
+
 def _restart_timers(engine: EffectContext, event: ConsumerGroupEvent) -> None:
     """With the full timeouts (CGL-05, CGL-06)."""
     session_ms = times_of(engine, event.group_id).session_timeout_ms
@@ -268,6 +276,7 @@ CONSUMER_EFFECTS: Final[Mapping[EffectName, Callable[[Any, Any], None]]] = {
     ConsumerEffect.RESOLVE: _resolve,
     ConsumerEffect.CHECK_STATE: _check_state,
     ConsumerEffect.STORE: _store,
+    ConsumerEffect.TRY_AGAIN: _try_again,
     ConsumerEffect.RESTART_TIMERS: _restart_timers,
     ConsumerEffect.FORGET: _forget,
     ConsumerEffect.LOOK_UP: _look_up,

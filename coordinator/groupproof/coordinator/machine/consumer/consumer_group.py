@@ -137,6 +137,11 @@ class ConsumerGroup:
             for index in indexes
         )
 
+    def has_target_of_all(self, *, beside: Collection[ConsumerMember] = ()) -> bool:
+        """Tell whether a target was computed with every member but those, be it nothing that it was given."""
+        gone = {member.member_id for member in beside}
+        return all(member_id in self.target or member_id in gone for member_id in self.members)
+
     def resubscribe(self, member: ConsumerMember, names: frozenset[str], regex: str) -> None:
         """Take over what the member subscribes to."""
         self.unmatched = frozenset()
@@ -166,15 +171,14 @@ class ConsumerGroup:
 
     def replace(self, old: ConsumerMember, new: ConsumerMember) -> None:
         """Give the place of a static member, its share and its partitions, to another member id (CGS-18), which gives up what it had itself."""
-        share = self.target.get(old.member_id)
+        share = self.target.get(old.member_id, {})
         if (earlier := self.members.get(new.member_id)) is not None:
             self._take_out(earlier)
         self._count_regex(new.regex, 1)  # what it matched is kept meanwhile
         self.remove(old)
         self.add(new)
         self._count_regex(new.regex, -1)
-        if share is not None:
-            self.target[new.member_id] = share
+        self.target[new.member_id] = share  # `replaceMember` writes it down, be it nothing
         self._own(new, set(), partitions_of(new.assigned) | partitions_of(new.pending))
 
     def take(self, member: ConsumerMember, step: Step) -> None:

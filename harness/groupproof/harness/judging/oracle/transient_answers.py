@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Moment", "is_fenced_by_the_next", "is_passing", "may_be_unseen", "shows_dead_group", "shows_empty_consumer_group", "shows_no_group", "shows_offsets", "shows_state_before",
-    "was_forgotten",
+    "was_forgotten", "was_replaced",
 ]  # fmt: skip
 
 _LISTINGS: Final = (Api.LIST_GROUPS, Api.CONSUMER_GROUP_DESCRIBE)
@@ -63,8 +63,8 @@ def is_passing(asked: Exchange, expected: Mapping[str, Any], found: Sequence[Dif
         return True
     if is_fenced_by_the_next(asked, at.exchanges, line):
         return True
-    shows_forgotten = shows_offsets(asked.api, answer, at.group, at.stored) or shows_empty_consumer_group(asked.api, answer)
-    if shows_forgotten and was_forgotten(asked, at.steps):
+    is_of_before = shows_offsets(asked.api, answer, at.group, at.stored) or shows_empty_consumer_group(asked.api, answer)
+    if is_of_before and (was_forgotten(asked, at.steps) or (at.is_new and was_replaced(asked, at.steps))):
         return True
     is_unseen = not asked.is_stray and (at.is_new or may_be_unseen(at.group, at.stored, line))
     return is_unseen and shows_no_group(asked.api, answer) and not shows_no_group(asked.api, expected)
@@ -114,6 +114,17 @@ def was_forgotten(asked: Exchange, steps: Sequence[Step]) -> bool:
     if not is_gone or last is None or last.before is None or last.exchange.api is not Api.JOIN_GROUP:
         return False
     return last.before.state is ConsumerState.EMPTY and error_of(Api.JOIN_GROUP, last.expected or {}) == ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def was_replaced(asked: Exchange, steps: Sequence[Step]) -> bool:
+    """Tell whether the group is a classic one by a JoinGroup to an Empty consumer group, which was answered, or waits, before any record was written.
+
+    79 is one such answer: GroupMetadataManager gives it as it makes the records, and who reads as of the last one that was committed sees the consumer group
+    until these are (`classicGroupJoinToClassicGroup`; brokers gather records for some milliseconds, group.coordinator.append.linger.ms).
+    """
+    earlier = (step for step in reversed(steps) if step.exchange is not asked and step.before is not None)
+    last = next((step for step in earlier if step.before is not None and isinstance(step.before.state, ConsumerState)), None)
+    return last is not None and last.before is not None and last.before.state is ConsumerState.EMPTY and last.exchange.api is Api.JOIN_GROUP
 
 
 def shows_state_before(found: Sequence[Difference], moved: Transition) -> bool:

@@ -10,7 +10,7 @@ from groupproof.protocol.rules.cells import Row
 from groupproof.protocol.rules.classic.classic_terms import ClassicEvent, Effect
 from groupproof.protocol.rules.consumer.classic_requests import LIVE
 from groupproof.protocol.rules.consumer.consumer_table import OWN_ID_WAS_FENCED, SHAPE_LAST
-from groupproof.protocol.rules.consumer.consumer_terms import ConsumerEvent, ConsumerGuard
+from groupproof.protocol.rules.consumer.consumer_terms import ConsumerEffect, ConsumerEvent, ConsumerGuard
 from groupproof.protocol.rules.deltas import Change, Delta
 from groupproof.protocol.vocabulary import ErrorCode
 
@@ -37,6 +37,26 @@ _ILLEGAL = Row("epoch-older", ConsumerGuard.EPOCH_OLDER, ErrorCode.ILLEGAL_GENER
 _UNREADABLE = Row("unreadable", ConsumerGuard.SUBSCRIPTION_UNREADABLE, ErrorCode.UNKNOWN_SERVER_ERROR, "CGG-30", effects=(Effect.BLANK_MEMBER_ID,))
 """An IllegalStateException in `deserializeSubscription`, in 4.2.1 and 4.3.1 too. The mend is in 4.2.2 and 4.4."""
 
+_BREAKS_OFF: Final = "a NullPointerException in `ClassicGroup.fromConsumerGroup`: the target has no entry of who joined without a topic, or by an expression that is not looked up yet"
+_GOES_ON: Final = (ConsumerEffect.TRY_AGAIN,)
+_NO_TARGET: Final = Row("target-missing", ConsumerGuard.DOWNGRADES_WITHOUT_TARGET, ErrorCode.UNKNOWN_SERVER_ERROR, "CGG-52", note=_BREAKS_OFF)
+_DOWNGRADES_BROKE_OFF: Final = (
+    Change(kind=ConsumerEvent.HEARTBEAT, states=LIVE, name="last-leaves", rows=(_NO_TARGET,), keeps=True),
+    Change(kind=ClassicEvent.LEAVE_GROUP, states=LIVE, name="last-leaves", rows=(replace(_NO_TARGET, requirement="CGG-54"),), keeps=True),
+    Change(
+        kind=ClassicEvent.JOIN_GROUP,
+        states=LIVE,
+        name="joins",
+        rows=(replace(_NO_TARGET, guard=ConsumerGuard.RETURNS_WITHOUT_TARGET, requirement="CGG-64", effects=(Effect.BLANK_MEMBER_ID,)),),
+        keeps=True,
+    ),
+    *(
+        Change(kind=kind, states=LIVE, name="last-goes", rows=(replace(_NO_TARGET, answer=None, requirement="CGG-54", effects=_GOES_ON),), keeps=True)
+        for kind in (ClassicEvent.SESSION_END, ConsumerEvent.REVOCATION_DEADLINE, ConsumerEvent.REJOIN_DEADLINE, ConsumerEvent.RESYNC_DEADLINE)
+    ),
+)
+"""Up to 4.2 a downgrade breaks off where a member is in no target yet; a timer that brings it about is tried again every half second (`CoordinatorRuntime`)."""
+
 CONSUMER_DELTAS: Final[tuple[Delta, ...]] = (
     Delta(
         since=(4, 4),
@@ -52,8 +72,9 @@ CONSUMER_DELTAS: Final[tuple[Delta, ...]] = (
         change="a new group begins at epoch 1 (KAFKA-20268); targets keep the assignment interval apart (KIP-1263); a commit with an older epoch is accepted by the epoch at "
         "which the partition was assigned (KIP-1251); descriptions show what is to be revoked; stored group configs are raised to the broker's minimum; "
         "a classic member is sent back to JoinGroup by a newer target, no more by a newer group epoch; a downgraded group joins again where its target is old; "
-        "the answer to a subscription that cannot be read is that of 4.2.1 again",
+        "the answer to a subscription that cannot be read is that of 4.2.1 again; a downgrade gives nothing to a member that is in no target yet, where it broke off before",
         was=(
+            *_DOWNGRADES_BROKE_OFF,
             Change(
                 kind=ClassicEvent.JOIN_GROUP,
                 states=LIVE,

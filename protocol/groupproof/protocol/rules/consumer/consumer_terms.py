@@ -93,6 +93,8 @@ class ConsumerGuard(GuardName):
         "without who goes some members remain, all of them classic and at most group.max.size, and the policy is `downgrade` or `bidirectional`"
     )
     DOWNGRADES_BY_RETURN = "the instance id belongs to the last member of the consumer protocol, the group has at most group.max.size members, and the policy is `downgrade` or `bidirectional`"
+    DOWNGRADES_WITHOUT_TARGET = "the same, and no target was computed yet with one of those who remain"
+    RETURNS_WITHOUT_TARGET = "the same as for a downgrade by return, and no target was computed yet with one of the members"
     # classic members
     CLASSIC_OFF = "group.consumer.migration.policy is `disabled`"
     PROTOCOLS_UNFIT = "the protocol type is not `consumer`, or no protocol is one that every classic member supports"
@@ -178,6 +180,7 @@ class ConsumerEffect(EffectName):
     STORE = "store the group"
     STORE_COMMITTED_BY_EPOCH = "store the offsets of partitions that were assigned at this epoch or before"
     STORE_PENDING_BY_EPOCH = "keep the offsets of partitions that were assigned at this epoch or before until their transaction ends"
+    TRY_AGAIN = "arm the timer anew: it goes off again half a second later"
     RESTART_TIMERS = "restart every member's session timer, and the rebalance timer of each that is to revoke"
     FORGET = "forget the group and its timers"
     LOOK_UP = "look the names of the topics up"

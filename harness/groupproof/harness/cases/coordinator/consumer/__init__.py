@@ -13,6 +13,7 @@ from groupproof.harness.cases.coordinator.consumer import (
     identified_topics,
     members,
     migration,
+    migration_refusals,
     mixed_groups,
     mixed_states,
     moves,
@@ -26,7 +27,6 @@ from groupproof.harness.cases.coordinator.consumer import (
     static_returns,
     subscriptions,
     timeouts,
-    upgrade_refusals,
 )
 from groupproof.harness.model.case import Case
 
@@ -53,7 +53,7 @@ CASES: Final[tuple[Case, ...]] = (
     *mixed_states.CASES,
     *refusals.CASES,
     *migration.CASES,
-    *upgrade_refusals.CASES,
+    *migration_refusals.CASES,
     *moves.CASES,
 )
 """Every case of the dialect, in the order in which reports list them."""
