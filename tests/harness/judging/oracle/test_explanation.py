@@ -174,3 +174,25 @@ def test_each_kind_of_divergence_has_its_proof_and_its_words(kind: str, proof: P
     finding = finding_of(*diverged("TR-118", kind))
 
     assert (finding.proof, finding.observed) == (proof, f"Heartbeat of a (no group): {words}.")
+
+
+@pytest.mark.parametrize(
+    ("api", "rule", "answered_ms", "verdict"),
+    [
+        (Api.JOIN_GROUP, "ConsumerGroupHeartbeat/PreparingRebalance/unreadable", None, Verdict.NON_STRICT),
+        (Api.JOIN_GROUP, "ConsumerGroupHeartbeat/PreparingRebalance/unreadable", 5_000.0, Verdict.NON_STRICT),
+        (Api.JOIN_GROUP, "ConsumerGroupHeartbeat/PreparingRebalance/unreadable", 21.0, Verdict.FAILED),
+        (Api.SYNC_GROUP, "ConsumerGroupHeartbeat/CompletingRebalance/regex-invalid", None, Verdict.NON_STRICT),
+        (Api.SYNC_GROUP, "ConsumerGroupHeartbeat/CompletingRebalance/upgrades", None, Verdict.FAILED),
+        (Api.HEARTBEAT, "ConsumerGroupHeartbeat/Stable/unreadable", None, Verdict.FAILED),
+        (Api.JOIN_GROUP, "Leave/PreparingRebalance/all-joined", None, Verdict.FAILED),
+    ],
+)
+def test_who_waits_in_a_classic_group_may_wait_on_where_a_consumer_is_refused(
+    api: Api, rule: str, answered_ms: float | None, verdict: Verdict
+) -> None:
+    divergence, replay = diverged("CGG-09", "other" if answered_ms else "missing")
+    divergence.step.answer_rule, divergence.step.answer_requirement = rule, "CGG-09"
+    divergence.step.exchange = replace(divergence.step.exchange, api=api, answered_ms=answered_ms)
+
+    assert finding_of(divergence, replay).verdict is verdict

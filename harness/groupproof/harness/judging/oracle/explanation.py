@@ -13,6 +13,7 @@ from typing import Any, Final
 from groupproof.harness.judging.oracle.answer_diff import ABSENT, Difference
 from groupproof.harness.judging.oracle.history_replay import Divergence, ReplayResult, Step
 from groupproof.harness.judging.oracle.recorded_choices import NEW_ID, is_usual
+from groupproof.harness.judging.oracle.tolerance import Tolerance
 from groupproof.harness.model.verdicts import Finding, Level, Proof, Verdict
 from groupproof.protocol.rules.consumer.consumer_terms import ConsumerState
 from groupproof.protocol.rules.requirements import by_id
@@ -80,7 +81,7 @@ def finding_of(divergence: Divergence, replay: ReplayResult) -> Finding:
         return _lost(divergence)
     rule, requirement = _broken(divergence)
     return Finding(
-        verdict=Verdict.NON_STRICT if _is_only_shown(divergence) else _VERDICTS[by_id(requirement).level],
+        verdict=Verdict.NON_STRICT if _is_only_shown(divergence) or _waits_on(divergence) else _VERDICTS[by_id(requirement).level],
         requirement=requirement,
         expected=f"{_asked(step)}: {_TELL_EXPECTED.get(divergence.kind, _expected)(step, replay.names)}.",
         observed=f"{_asked(step)}: {_observed(divergence, replay.names)}.",
@@ -105,6 +106,19 @@ def _is_only_shown(divergence: Divergence) -> bool:
     elsewhere = _SAME_ELSEWHERE.get(divergence.step.exchange.api, frozenset())
     rest = [difference for difference in divergence.differences if difference.field not in elsewhere]
     return bool(divergence.differences) and (not rest or _is_early_target(rest, divergence.step))
+
+
+def _waits_on(divergence: Divergence) -> bool:
+    """Tell whether a request waits on in a classic group after a consumer was refused: for it nothing has changed.
+
+    Kafka lets it go all the same: `convertToConsumerGroup` completes what waits before it looks whether the group can be converted. CGG-15 asks for that at an upgrade.
+    """
+    step = divergence.step
+    event, _, row = step.answer_rule.partition("/")
+    if event != Api.CONSUMER_GROUP_HEARTBEAT.title or row.endswith("/upgrades") or step.exchange.api not in (Api.JOIN_GROUP, Api.SYNC_GROUP):
+        return False
+    answered_ms, due_ms = step.exchange.answered_ms, step.due_ms
+    return divergence.kind == "missing" or (answered_ms is not None and due_ms is not None and answered_ms > due_ms + Tolerance().prompt_ms)
 
 
 def _is_early_target(rest: Sequence[Difference], step: Step) -> bool:
