@@ -165,9 +165,14 @@ def _ends() -> Iterator[Case]:
             state, "last-consumer-is-removed", "a LeaveGroup removes the last consumer", ("CGG-54", "CGG-55"), *before,
             classic.leave("z", members=({"member_id": "a", "group_instance_id": None},), code=-1), beat("a"), classic.beat("k"),
         )  # fmt: skip
+
+
+def _falls_silent() -> Iterator[Case]:
+    """Of three members at most."""
+    for state, before in _in_states(join("a"), waiting=mixed()):
         yield _stays(
-            state, "last-consumer-falls-silent", "the last consumer falls silent, and tries again until there is a target", ("CGG-54", "CGM-40"),
-            *before, GONE_BY, *_STILL_THERE, _COMES_AND_GOES, _RETRY, classic.describe("z"), settings=SMALL,
+            state, "last-consumer-falls-silent", "the last consumer falls silent, until there is a target with everybody", ("CGG-54", "CGM-40"),
+            *before, GONE_BY, *_STILL_THERE, classic.join("l"), _RETRY, classic.describe("z"), settings=SMALL,
         )  # fmt: skip
 
 
@@ -197,7 +202,7 @@ def _returns() -> Iterator[Case]:
     for state, before in _in_states(settled, waiting=static):
         yield _stays(
             state, "only-static-consumer-is-replaced", "a JoinGroup takes the place of the only consumer", ("CGG-64",), *before,
-            classic.join("r", wait=True, code=-1, **_AS_I1), beat("a", **_AS_I1),
+            classic.join("r", wait=True, code=-1, **_AS_I1), classic.join("a", member_id="a", wait=True, code=-1, **_AS_I1), beat("a", **_AS_I1),
         )  # fmt: skip
     yield _stays(
         "stable", "joins-by-its-own-id", "the only consumer, which has none itself, joins by a JoinGroup", ("CGG-64",), classic.stable("k"),
@@ -205,6 +210,6 @@ def _returns() -> Iterator[Case]:
     )  # fmt: skip
 
 
-_DOWNGRADES: Final = (*_ends(), *_revokes(), *_turned(), *_returns())
+_DOWNGRADES: Final = (*_ends(), *_falls_silent(), *_revokes(), *_turned(), *_returns())
 
 CASES: Final[tuple[Case, ...]] = (*(made for state in _STATES for made in _of(state)), *_STABLE, *_DOWNGRADES)
