@@ -2,7 +2,7 @@
 
 Sources: the message schemas at the release tags ("latestVersionUnstable" left out), `ApiKeys`, and what the clients' library of each release
 says of itself. Only releases that have a profile stand here: what 3.8 brought stands at 3.9. Produce is advertised from 0 by 4.x although 0
-to 2 are refused (KAFKA-18659).
+to 2 are refused (KAFKA-18659). 4.0.0 alone has no JoinGroup v0 and v1: 4.0.1 brought them back (KAFKA-19444).
 """
 
 from __future__ import annotations
@@ -39,8 +39,7 @@ SINCE: Final[Mapping[Api, Mapping[Release, Range]]] = {
     },
     Api.FIND_COORDINATOR: {(1, 1): (0, 1), (2, 0): (0, 2), (2, 4): (0, 3), (3, 0): (0, 4), (3, 9): (0, 6)},
     Api.JOIN_GROUP: {
-        (1, 1): (0, 2), (2, 0): (0, 3), (2, 2): (0, 4), (2, 3): (0, 5), (2, 4): (0, 6), (2, 5): (0, 7), (3, 2): (0, 9), (4, 0): (2, 9),
-        (4, 1): (0, 9),
+        (1, 1): (0, 2), (2, 0): (0, 3), (2, 2): (0, 4), (2, 3): (0, 5), (2, 4): (0, 6), (2, 5): (0, 7), (3, 2): (0, 9),
     },
     Api.HEARTBEAT: {(1, 1): (0, 1), (2, 0): (0, 2), (2, 3): (0, 3), (2, 4): (0, 4)},
     Api.LEAVE_GROUP: {(1, 1): (0, 1), (2, 0): (0, 2), (2, 4): (0, 4), (3, 2): (0, 5)},

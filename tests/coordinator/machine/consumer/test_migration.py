@@ -106,6 +106,38 @@ def _members(release: str, *lines: str) -> set[str]:
     return {member.member_id for member in _play(*lines, profile=profile_of(release))._described("g").members}
 
 
+_LONG = "session=60000"
+_NO_TARGET = (f"{LIVE} {_LONG}", "A join instance=i1", f"L joingroup id=self names=[] {_LONG}")
+_LOOKED_UP_LATER = (LIVE, "A join names=null regex=t instance=i1")
+
+
+@pytest.mark.requirement("CGG-52", "CGG-54", "CGG-64")
+@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("last", ["A joingroup id=self instance=i1", "A leave instance=i1", "A leavegroup"])
+@pytest.mark.parametrize("before", [_NO_TARGET, _LOOKED_UP_LATER])
+def test_until_4_2_no_group_is_downgraded_of_which_a_member_is_in_no_target(release: str, last: str, before: tuple[str, ...]) -> None:
+    """`ClassicGroup.fromConsumerGroup` has a NullPointerException, of those who remain, or of whose place it is; fuzzing of 4.0.2 found it."""
+    player = _play(*before, profile=profile_of(release))
+    observed = player.play("-", last.split(" "))
+    is_downgraded = release >= "4.3" or (before is _LOOKED_UP_LATER and "joingroup" not in last)
+
+    assert observed is not None
+    assert observed.code == (0 if is_downgraded else -1)
+    assert player._described("g").error_code == (69 if is_downgraded else 0)
+
+
+@pytest.mark.parametrize(("release", "goes_on"), [("4.2.2", True), ("4.3.1", False)])
+def test_a_timer_that_breaks_off_is_tried_again_until_there_is_a_target(release: str, *, goes_on: bool) -> None:
+    """`CoordinatorRuntime` arms it anew after 500 ms."""
+    player = _play(*_NO_TARGET, "L sync", "wait 45100", profile=profile_of(release))
+    assert player._described("g").error_code == (0 if goes_on else 69)
+    assert len(player.machine.member_ids("g")) == (3 if goes_on else 2)
+
+    player.play("-", ["L", "joingroup"])
+    player.play("wait", ["501"])
+    assert player._described("g").error_code == 69
+
+
 class _LastOfAll(RandomChoices):
     """Chooses the last of the protocols with most votes."""
 

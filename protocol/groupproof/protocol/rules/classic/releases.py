@@ -23,7 +23,7 @@ RELEASES: Final[Mapping[str, Release]] = {
     "kafka-1.1": (1, 1, 0), "kafka-2.0": (2, 0, 1), "kafka-2.1": (2, 1, 1), "kafka-2.2": (2, 2, 2), "kafka-2.3": (2, 3, 1), "kafka-2.4": (2, 4, 1),
     "kafka-2.5": (2, 5, 1), "kafka-2.6": (2, 6, 3), "kafka-2.7": (2, 7, 2), "kafka-2.8": (2, 8, 2), "kafka-3.0": (3, 0, 2), "kafka-3.2": (3, 2, 3),
     "kafka-3.3": (3, 3, 2), "kafka-3.7": (3, 7, 2), "kafka-3.7-new": (3, 7, 2), "kafka-3.9": (3, 9, 1), "kafka-3.9-new": (3, 9, 1),
-    "kafka-4.0": (4, 0, 0), "kafka-4.1": (4, 1, 0), "kafka-4.2": (4, 2, 2), "kafka-4.3": (4, 3, 1), "kafka-4.4": (4, 4, 0),
+    "kafka-4.0": (4, 0, 2), "kafka-4.1": (4, 1, 0), "kafka-4.2": (4, 2, 2), "kafka-4.3": (4, 3, 1), "kafka-4.4": (4, 4, 0),
 }  # fmt: skip
 
 # Profiles of a coordinator that a setting of the broker chooses, each with that of its release's default. Up to 3.9 the default is the one in Scala;
