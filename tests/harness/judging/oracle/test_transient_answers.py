@@ -127,7 +127,7 @@ def _joined_when_empty(member_id: str, *, gap_ms: int) -> Recording:
     return recording
 
 
-def forgotten(member_id: str = "nobody", gap_ms: int = 10, **fields: str) -> Trace:
+def forgotten(member_id: str = "nobody", gap_ms: int = 10, **fields: Any) -> Trace:
     """Return how a JoinGroup comes to an Empty consumer group, and how the group is listed after it."""
     recording = _joined_when_empty(member_id, gap_ms=gap_ms)
     recording.ask("z", ListGroupsRequest(), version=5)
