@@ -148,7 +148,7 @@ def test_an_empty_consumer_group_that_a_refused_join_forgot_is_shown_still() -> 
 
 @pytest.mark.parametrize("unsaid", [("group_state", "group_type"), ("group_type",)])
 def test_an_older_list_that_says_neither_state_nor_type_shows_it_still(unsaid: tuple[str, ...]) -> None:
-    assert findings_of(forgotten(**dict.fromkeys(unsaid, "")), profile="kafka-4.2", settings=SETTINGS) == []
+    assert findings_of(forgotten("nobody", 10, **dict.fromkeys(unsaid, "")), profile="kafka-4.2", settings=SETTINGS) == []
 
 
 def test_it_is_shown_as_it_was_and_only_where_the_join_was_refused() -> None:
