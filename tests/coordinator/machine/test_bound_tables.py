@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from groupproof.coordinator.machine.bound_tables import bound_tables
+from groupproof.coordinator.machine.bound_tables import BoundTables, Rule, bound_tables
 from groupproof.coordinator.machine.classic_functions import CLASSIC_FUNCTIONS
-from groupproof.coordinator.machine.variant import REFERENCE, Variant
-from groupproof.protocol.rules import ClassicEvent, Guard, known_profiles, profile
+from groupproof.coordinator.machine.event import Event
+from groupproof.coordinator.machine.variant import REFERENCE, Variant, profile_with
+from groupproof.coordinator.planted.variants import BUGS, variant_named
+from groupproof.protocol.rules import ClassicEvent, Effect, Guard, known_profiles, profile
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
 
 
@@ -44,3 +46,39 @@ def test_a_gate_that_a_variant_changes_is_asked_always() -> None:
     bound = bound_tables(profile(), Variant(name="x", says="x", guards={Guard.LOADING: lambda event: True}))
 
     assert "Heartbeat/before/loading" in [rule.name for rule in bound.before_open[ClassicEvent.HEARTBEAT]]
+
+
+def _rules(bound: BoundTables) -> dict[tuple[object, ...], tuple[Rule, ...]]:
+    return {(dialect, *place): rules for dialect, cells in bound.cells.items() for place, rules in cells.items()}
+
+
+@pytest.mark.parametrize("bug", [bug.name for bug in BUGS][::60])
+def test_a_variant_has_its_own_rows_and_the_rules_of_its_release_elsewhere(bug: str) -> None:
+    variant = variant_named(bug)
+    bound, release = _rules(bound_tables(profile(), variant)), _rules(bound_tables(profile(), REFERENCE))
+    tables = profile_with(profile(), variant).tables.values()
+
+    assert {place: tuple(rule.row for rule in rules) for place, rules in bound.items()} == {
+        (table.dialect, kind, state): cell for table in tables for kind, states in table.cells.items() for state, cell in states.items()
+    }
+    assert sum(rules is not release.get(place) for place, rules in bound.items() if rules) < len(release) / 2
+
+
+def test_what_a_variant_means_by_a_word_it_means_in_every_cell() -> None:
+    def guard(_: Event) -> bool:
+        return True
+
+    def effect(*_: object) -> None:
+        return
+
+    release = _rules(bound_tables(profile(), REFERENCE))
+    by_guard = _rules(bound_tables(profile(), Variant(name="x", says="x", guards={Guard.STRANGER: guard})))
+    by_effect = _rules(bound_tables(profile(), Variant(name="y", says="y", effects={Effect.ADMIT: effect})))
+
+    guarded = [rule for rules in by_guard.values() for rule in rules if rule.row.guard is Guard.STRANGER]
+    assert guarded
+    assert {rule.guard for rule in guarded} == {guard}
+    acting = [rule for rules in by_effect.values() for rule in rules if Effect.ADMIT in (*rule.row.effects, *rule.row.after)]
+    assert acting
+    assert all(effect in (*rule.effects, *rule.after) for rule in acting)
+    assert any(rules is release[place] for place, rules in by_effect.items() if rules)

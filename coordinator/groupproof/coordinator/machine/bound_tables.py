@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from groupproof.coordinator.machine.function_registry import functions_of
-from groupproof.coordinator.machine.variant import profile_with
+from groupproof.coordinator.machine.variant import REFERENCE, profile_with
 from groupproof.protocol.rules.classic.classic_terms import NO_GROUP, state_name
 from groupproof.protocol.rules.dialect_registry import on_change
 from groupproof.protocol.vocabulary import ErrorCode
@@ -80,13 +80,13 @@ class BoundTables:
 
 @lru_cache(maxsize=64)
 def bound_tables(profile: Profile, variant: Variant) -> BoundTables:
-    """Bind the tables of a release once: the oracle makes a thousand machines of one release."""
-    profile = profile_with(profile, variant)
+    """Bind the tables of a release once: the oracle makes a thousand machines of one release. What a variant leaves as it is has the rules of the release."""
+    own, profile = None if variant is REFERENCE else bound_tables(profile, REFERENCE), profile_with(profile, variant)
     tables = tuple(profile.tables.values())
     functions = {table.dialect: functions_of(table.dialect) for table in tables}
     home = _home(tables, functions)
     fields = profile.fields
-    binder = _Binder(variant, tuple(functions.values()), home, fields)
+    binder = _Binder(variant, tuple(functions.values()), home, fields, own if own is not None and own.fields == fields else None)
     cells = {table.dialect: binder.cells(table) for table in tables}
     before = {kind: rules for table in tables for kind, rules in binder.before(table).items()}
     gate = frozenset(guard for function in functions.values() for guard in function.gate) - variant.guards.keys()
@@ -162,13 +162,31 @@ class _Binder:
     functions: tuple[DialectFunctions, ...]
     home: Mapping[EventKind, DialectFunctions]
     fields: Mapping[str, int]
+    release: BoundTables | None = None
 
     def cells(self, table: Table) -> dict[Place, tuple[Rule, ...]]:
         words = self._words(functions_of(table.dialect))
         return {
-            (kind, state): self._rules(kind, state_name(state) if state is None else f"{table.dialect.state_prefix}{state}", cell, words)
+            (kind, state): self._kept(table.dialect, (kind, state), cell)
+            or self._rules(kind, state_name(state) if state is None else f"{table.dialect.state_prefix}{state}", cell, words)
             for kind, states in table.cells.items() for state, cell in states.items()
         }  # fmt: skip
+
+    def _kept(self, dialect: Dialect, place: Place, cell: tuple[Row, ...]) -> tuple[Rule, ...]:
+        """Return the release's rules of a cell that the variant leaves as it is; nothing where it does not, or there are none."""
+        if self.release is None:
+            return ()
+        kind, state = place
+        is_left = self.release.profile.tables[dialect.name].cells.get(kind, {}).get(state) is cell and not self._is_of_variant(cell)
+        return self.release.cells[dialect][place] if is_left else ()
+
+    def _is_of_variant(self, cell: tuple[Row, ...]) -> bool:
+        """Tell whether the variant gives a word of the cell another meaning."""
+        variant = self.variant
+        return bool(variant.guards or variant.effects or variant.forms) and any(
+            row.guard in variant.guards or row.answer in variant.forms or not variant.effects.keys().isdisjoint((*row.effects, *row.after))
+            for row in cell
+        )
 
     def before(self, table: Table) -> dict[EventKind, tuple[Rule, ...]]:
         words = self._words(functions_of(table.dialect))
