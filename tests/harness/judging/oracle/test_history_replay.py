@@ -206,6 +206,24 @@ def test_a_commit_to_a_partition_that_is_not_there_is_refused_for_it_alone() -> 
     assert [partition["error_code"] for partition in step.expected["topics"][0]["partitions"]] == [0, 3]
 
 
+def test_a_broker_may_refuse_a_commit_to_a_topic_that_goes_before_its_coordinator_hears_of_it() -> None:
+    recording = Recording()
+    recording.event("ground", topics={"t": 2}, topic_ids={"t": ("id-t", 2)})
+    recording.stable("a")
+    recording.event("step", step="delete_topic")
+    recording.wait(2)
+    recording.commit("a", label="commit")
+    recording.wait(10)
+    recording.event("topics", topics={"t": ("", 0)})
+    refused = ({"name": "t", "partitions": tuple({"partition_index": index, "error_code": 3} for index in (0, 1))},)
+    trace = changed(recording.end(), "commit", bodied(topics=refused))
+    branches = {fork.key[0]: fork for fork in walked(trace).forks}
+
+    assert (branches["topics"].ways, branches["cache"].ways, divergence(trace)) == (2, 2, "other")
+    assert divergence(trace, {branches["cache"].key: 1}) is None
+    assert divergence(trace, {branches["topics"].key: 1}) is None
+
+
 def test_a_group_that_has_just_moved_may_be_refused_until_it_is_loaded() -> None:
     recording = Recording()
     recording.event("coordinator", group="g", node=0)

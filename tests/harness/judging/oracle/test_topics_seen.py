@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from groupproof.coordinator.machine.topics_image import TopicImage
@@ -23,6 +25,10 @@ def _topics_seen(topics: dict[str, int] | None = None) -> TopicsSeen:
 
 def _never(ways: int, changes: int) -> int:
     raise AssertionError(f"asked which of {ways} ways, with {changes} changes to come")
+
+
+def _refused(topics: TopicsSeen, asked: OffsetCommitRequest, way: Callable[[int, int], int] = _never, ready_ms: float = 9_000, seq: int = 9) -> bool:
+    return topics.asked_of_group(asked, ready_ms, seq, way)[1] is not None
 
 
 def _commit(*partitions: tuple[str, int]) -> OffsetCommitRequest:
@@ -110,18 +116,18 @@ def test_changes_come_one_after_the_other() -> None:
 def test_what_there_is_not_is_refused_beside_the_group() -> None:
     topics = _topics_seen({"t": 2})
 
-    accepted, refused = topics.asked_of_group(_commit(("t", 1), ("t", 9), ("later", 0)))
+    accepted, refused = topics.asked_of_group(_commit(("t", 1), ("t", 9), ("later", 0)), 0, 9, _never)
 
     assert refused is None
     assert accepted == _commit(("t", 1))
-    assert topics.asked_of_group(_commit(("nowhere", 0)))[1] is not None
+    assert _refused(topics, _commit(("nowhere", 0)))
 
 
 def test_what_came_meanwhile_is_there() -> None:
     topics = _topics_seen({"t": 2})
     list(topics.changes_until(9_000, 9, _never))
 
-    assert topics.asked_of_group(_commit(("later", 2))) == (_commit(("later", 2)), None)
+    assert topics.asked_of_group(_commit(("later", 2)), 9_000, 9, _never) == (_commit(("later", 2)), None)
 
 
 def test_an_answer_is_completed_by_what_was_refused() -> None:
@@ -134,21 +140,55 @@ def test_an_answer_is_completed_by_what_was_refused() -> None:
 def test_without_a_word_of_the_topics_nothing_is_refused() -> None:
     topics, asked = _topics_seen(), _commit(("nowhere", 0))
 
-    assert topics.asked_of_group(asked) == (asked, None)
+    assert topics.asked_of_group(asked, 9_000, 9, _never) == (asked, None)
     beat = HeartbeatRequest(group_id="g", generation_id=1, member_id="a")
-    assert _topics_seen({"t": 2}).asked_of_group(beat) == (beat, None)
+    assert _topics_seen({"t": 2}).asked_of_group(beat, 9_000, 9, _never) == (beat, None)
+
+
+T_WENT = TopicChange(begun_ms=1_000, done_ms=1_100, images={"t": TopicImage("", 0)}, begun_seq=5)
+T_CAME_AGAIN = TopicChange(begun_ms=3_000, done_ms=3_100, images={"t": TopicImage("id-new", 1)}, begun_seq=20)
+
+
+def _deleted(*changes: TopicChange) -> TopicsSeen:
+    history = History(group="g", exchanges=(), moves=(), end_ms=9_000, topics={"t": 2, "u": 1}, topic_images={"t": T}, topic_changes=changes)
+    return TopicsSeen(history, profile())
 
 
 def test_a_topic_that_went_is_refused_and_one_of_its_name_may_come_again() -> None:
-    changes = (
-        TopicChange(begun_ms=1_000, done_ms=1_100, images={"t": TopicImage("", 0)}),
-        TopicChange(begun_ms=3_000, done_ms=3_100, images={"t": TopicImage("id-new", 1)}),
-    )
-    topics = TopicsSeen(
-        History(group="g", exchanges=(), moves=(), end_ms=9_000, topics={"t": 2}, topic_images={"t": T}, topic_changes=changes), profile()
-    )
+    topics = _deleted(T_WENT, T_CAME_AGAIN)
 
     list(topics.changes_until(2_900, 9, _never))
-    assert (topics.images, topics.asked_of_group(_commit(("t", 0)))[1] is None) == ({}, False)
-    list(topics.changes_until(9_000, 9, _never))
-    assert (topics.images, topics.asked_of_group(_commit(("t", 0)))[1]) == ({"t": TopicImage("id-new", 1)}, None)
+    assert (topics.images, _refused(topics, _commit(("t", 0)), ready_ms=2_900)) == ({}, True)
+    list(topics.changes_until(9_000, 30, _never))
+    assert (topics.images, _refused(topics, _commit(("t", 0)))) == ({"t": TopicImage("id-new", 1)}, False)
+
+
+@pytest.mark.parametrize(("ready_ms", "way", "is_refused"), [(1_001, 0, False), (1_001, 1, True), (1_101, 0, True), (1_101, 1, False)])
+def test_a_broker_may_refuse_what_the_coordinator_knows_still(ready_ms: float, way: int, is_refused: bool) -> None:
+    topics = _deleted(T_WENT)
+
+    assert _refused(topics, _commit(("t", 0)), lambda *_: way, ready_ms) is is_refused
+    assert topics.images == {"t": T}
+
+
+def test_what_a_broker_has_heard_of_it_does_not_forget_and_the_coordinator_hears_of_it_once() -> None:
+    topics = _deleted(T_WENT, T_CAME_AGAIN)
+    _refused(topics, _commit(("t", 0)), lambda *_: 1, 1_001)
+
+    assert _refused(topics, _commit(("t", 0)), _never, 1_002)
+    assert list(topics.changes_until(2_900, 9, _never)) == [1_100]
+    assert _refused(topics, _commit(("t", 0)), _never, 2_900)
+    assert list(topics.changes_until(9_000, 30, _never)) == [3_100]
+    assert not _refused(topics, _commit(("t", 0)))
+
+
+def test_a_broker_hears_of_changes_one_after_the_other() -> None:
+    topics = _deleted(TopicChange(begun_ms=900, done_ms=950, images={"u": TopicImage("id-u", 2)}), T_WENT)
+    _refused(topics, _commit(("t", 0)), lambda *_: 1, 1_001)
+
+    assert not _refused(topics, _commit(("u", 1)), _never, 1_001)
+
+
+@pytest.mark.parametrize(("asked", "ready_ms", "seq"), [(("u", 0), 1_050, 9), (("t", 0), 999, 9), (("t", 0), 1_050, 4)])
+def test_what_a_broker_heard_is_asked_only_of_changes_that_touch_the_request(asked: tuple[str, int], ready_ms: float, seq: int) -> None:
+    assert not _refused(_deleted(T_WENT), _commit(asked), _never, ready_ms, seq)

@@ -255,13 +255,13 @@ class HistoryReplay:
     def _ask(self, exchange: Exchange, at_ms: int, machine: Coordinator) -> None:
         self._now_ms = at_ms
         step = Step(exchange=exchange, at_ms=at_ms, before=machine.standing(self._history.group))
-        self._journal.steps[exchange.number] = step
-        self._parked[exchange.number] = step
+        self._journal.steps[exchange.number] = self._parked[exchange.number] = step
         arrival = Arrival(token=exchange.number, api_version=exchange.version, client_id=exchange.client, client_host="/127.0.0.1")
         if self._is_loading(exchange):
             self._note_beside(step, "loading", "FIND-10", exchange.answer or {})
             return
-        message, refused = self._topics.asked_of_group(exchange.message)
+        way = partial(self._way, "cache", exchange.number)
+        message, refused = self._topics.asked_of_group(exchange.message, exchange.ready_ms, exchange.seq, way)
         if refused is not None:
             self._note_beside(step, "unknown-partitions", "ERR-02", as_answered(exchange.api, exchange.version, body_of(refused)))
             return

@@ -1,11 +1,14 @@
 """The topics of the brokers as a walk through a group's history knows them: which there were, with their ids, and when they came or grew. Pure.
 
-Groups that assign partitions themselves (KIP-848) are a function of the topics; commits of partitions that there are not are refused beside any group.
+Groups that assign partitions themselves (KIP-848) are a function of the topics, as the group's coordinator knows them. Commits of partitions that there are
+not are refused beside any group, by the metadata of the broker, which hear of a change first: `BrokerMetadataPublisher.onMetadataUpdate` begins with the
+cache that `KafkaApis` looks into, and ends with the coordinator.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Final
 
 from groupproof.coordinator.broker.topics import Topics
@@ -29,6 +32,7 @@ class TopicsSeen:
     def __init__(self, history: History, profile: Profile) -> None:
         self._topics = None if history.topics is None else _topics_with(history.topics)
         self._changes = list(history.topic_changes)
+        self._changes_of_broker = list(history.topic_changes)
         self._fields = profile.fields
         self._is_put_off = False
         self.images: Mapping[str, TopicImage] = history.topic_images
@@ -50,8 +54,7 @@ class TopicsSeen:
                 return
             self._changes.pop(0)
             self.images = {name: image for name, image in {**self.images, **change.images}.items() if image.partitions}
-            if self._topics is not None:
-                _change(self._topics, change.images)
+            self._tell_broker(max(0, len(self._changes_of_broker) - len(self._changes)))
             yield known_ms
 
     def _moments(self, change: TopicChange, ready_ms: float, due_ms: int | None) -> list[int | None]:
@@ -67,12 +70,37 @@ class TopicsSeen:
             moments.append(int(change.begun_ms))  # before the timer: who is fenced has the topics counted anew (`consumerGroupFenceMembers`)
         return moments
 
-    def asked_of_group(self, message: GroupRequest) -> tuple[GroupRequest, GroupResponse | None]:
-        """Return what of a request its group is asked, and the whole answer where it is asked nothing."""
+    def asked_of_group(
+        self, message: GroupRequest, ready_ms: float, seq: int, way: Callable[[int, int], int]
+    ) -> tuple[GroupRequest, GroupResponse | None]:
+        """Return what of a request its group is asked, and the whole answer where it is asked nothing.
+
+        `way` decides whether the broker has heard of a change of these topics that the coordinator knows nothing of.
+        """
         if self._topics is None or not isinstance(message, OFFSET_REQUESTS) or not all(topic.name for topic in message.topics):
             return message, None
+        self._hear_first({topic.name for topic in message.topics}, ready_ms, seq, way)
         existing = self._existing(message)
         return existing, refused_wholly(message, existing)
+
+    def _hear_first(self, names: AbstractSet[str], ready_ms: float, seq: int, way: Callable[[int, int], int]) -> None:
+        """Let the broker hear of changes of the topics before the coordinator does, each of them with those before it."""
+        heard = 0
+        for count, change in enumerate(self._changes_of_broker, 1):
+            if change.begun_ms > ready_ms or change.begun_seq > seq:
+                break
+            if names & change.images.keys():
+                is_likely = ready_ms >= change.done_ms  # the brokers tell of it
+                if (way(2, count) == 0) is not is_likely:
+                    break
+                heard = count
+        self._tell_broker(heard)
+
+    def _tell_broker(self, changes: int) -> None:
+        for change in self._changes_of_broker[:changes]:
+            if self._topics is not None:
+                _change(self._topics, change.images)
+        del self._changes_of_broker[:changes]
 
     def completed(self, asked: GroupRequest, answer: GroupResponse) -> GroupResponse:
         """Return a group's answer with what is said of partitions that there are not."""
