@@ -8,6 +8,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 from tests.epoch_traces import EpochStory
+from tests.harness.running.still_story import EVERY_MS, TIMES, StillStory
 
 from groupproof.protocol.trace import Observation, Trace
 from groupproof.protocol.vocabulary import Api, TopicPartition
@@ -16,7 +17,7 @@ MEMBERS = {"m0": ("a", 1, ("t", 0)), "m1": ("b", 2, ("t", 1))}
 """Its members by their clients: id, connection, partition."""
 
 
-class StillEpochs(EpochStory):
+class StillEpochs(StillStory, EpochStory):
     """Tells of two members in epoch 2 that beat and commit, of which one may do something else."""
 
     def __init__(self) -> None:
@@ -28,16 +29,6 @@ class StillEpochs(EpochStory):
             self.tell("callback_done", client)
             self.hb(2, client, owns=[partition], member=member, connection=connection)
         self.at(6_000)
-
-    def answer(self, request: Observation, *, error: int = 0, **columns: object) -> Observation:
-        return super().answer(request, error=error, **{"group": "g", **columns})
-
-    def see(self, kind: str, **columns: object) -> Observation:
-        of_group = {"group": "g"} if columns.get("who") in ("shim", "kit") else {}
-        return super().see(kind, **{**of_group, **columns})
-
-    def pass_ms(self, ms: float) -> None:
-        self.at(self._now_ms + ms)
 
     def beats(
         self, client: str, times: int, every_ms: float, *, epoch: int = 2, gets: int | None = None, member: str | None = None, **columns: Any
@@ -67,9 +58,6 @@ class StillEpochs(EpochStory):
     def fetches(self, client: str, partition: TopicPartition) -> None:
         self.request(Api.FETCH, client, offsets=((*partition, 5),), connection=MEMBERS[client][1], group=None)
 
-    def link(self, connection: int, by: str) -> None:
-        self.see("event", who="link", connection=connection, body={"name": "closed", "by": by})
-
     def described(self, state: str, epoch: int, *members: str) -> None:
         listed = [{"member_id": name, "member_epoch": epoch, "assignment": None, "target_assignment": None} for name in members]
         group = {"error_code": 0, "group_state": state, "group_epoch": epoch, "assignment_epoch": epoch, "members": listed}
@@ -83,11 +71,10 @@ class StillEpochs(EpochStory):
 
 
 _CLIENTS = st.sampled_from(sorted(MEMBERS))
-_TIMES, _EVERY = st.integers(1, 30), st.sampled_from([0, 3, 40, 300, 2_000, 6_000])
 _PARTITIONS = st.lists(st.sampled_from([("t", 0), ("t", 1), ("u", 0)]), max_size=2, unique=True)
 ACTS: st.SearchStrategy[Callable[[StillEpochs], object]] = st.one_of(
-    st.builds(lambda c, n, ms: lambda story: story.beats(c, n, ms), _CLIENTS, _TIMES, _EVERY),
-    st.builds(lambda c, n, ms: lambda story: story.commits(c, n, ms), _CLIENTS, _TIMES, _EVERY),
+    st.builds(lambda c, n, ms: lambda story: story.beats(c, n, ms), _CLIENTS, TIMES, EVERY_MS),
+    st.builds(lambda c, n, ms: lambda story: story.commits(c, n, ms), _CLIENTS, TIMES, EVERY_MS),
     st.builds(lambda c, e, n: lambda story: story.beats(c, n, 500, epoch=e), _CLIENTS, st.integers(-2, 4), st.integers(1, 12)),
     st.builds(lambda c, e, g: lambda story: story.beats(c, 1, 10, epoch=e, gets=g), _CLIENTS, st.integers(1, 3), st.integers(1, 4)),
     st.builds(lambda c, e: lambda story: story.commits(c, 2, 10, epoch=e), _CLIENTS, st.integers(-1, 4)),

@@ -7,30 +7,21 @@ from typing import Any
 
 from hypothesis import strategies as st
 from tests.harness.judging.checkers.stories import Group, keeping
+from tests.harness.running.still_story import EVERY_MS, TIMES, StillStory
 
-from groupproof.protocol.trace import Observation, Trace
+from groupproof.protocol.trace import Trace
 from groupproof.protocol.vocabulary import Api
 
 MEMBERS = {"m0": ("m0-1", 1), "m1": ("m1-1", 2)}
 
 
-class Still(Group):
+class Still(StillStory, Group):
     """Tells of two members of generation 2 that beat and commit, of which one may do something else."""
 
     def __init__(self) -> None:
         super().__init__()
         self.trace += keeping().trace
         self._now_ms, self._correlation = 6_000, 100
-
-    def answer(self, request: Observation, *, error: int = 0, **columns: object) -> Observation:
-        return super().answer(request, error=error, **{"group": "g", **columns})
-
-    def see(self, kind: str, **columns: object) -> Observation:
-        of_group = {"group": "g"} if columns.get("who") in ("shim", "kit") else {}
-        return super().see(kind, **{**of_group, **columns})
-
-    def pass_ms(self, ms: float) -> None:
-        self.at(self._now_ms + ms)
 
     def beats(self, client: str, times: int, every_ms: float, *, generation: int = 2, member: str | None = None, **columns: Any) -> None:
         for _ in range(times):
@@ -52,15 +43,11 @@ class Still(Group):
         self.pass_ms(200)
         self.rebalance(generation, self._now_ms)
 
-    def link(self, connection: int, by: str) -> None:
-        self.see("event", who="link", connection=connection, body={"name": "closed", "by": by})
-
 
 _CLIENTS = st.sampled_from(sorted(MEMBERS))
-_TIMES, _EVERY = st.integers(1, 30), st.sampled_from([0, 3, 40, 300, 2_000, 6_000])
 ACTS: st.SearchStrategy[Callable[[Still], object]] = st.one_of(
-    st.builds(lambda c, n, ms: lambda story: story.beats(c, n, ms), _CLIENTS, _TIMES, _EVERY),
-    st.builds(lambda c, n, ms, s, f: lambda story: story.commits(c, n, ms, step=s, first=f), _CLIENTS, _TIMES, _EVERY, st.integers(-1, 2), st.integers(0, 9)),
+    st.builds(lambda c, n, ms: lambda story: story.beats(c, n, ms), _CLIENTS, TIMES, EVERY_MS),
+    st.builds(lambda c, n, ms, s, f: lambda story: story.commits(c, n, ms, step=s, first=f), _CLIENTS, TIMES, EVERY_MS, st.integers(-1, 2), st.integers(0, 9)),
     st.builds(lambda c, p: lambda story: story.commits(c, 2, 10, partition=p), _CLIENTS, st.integers(0, 2)),
     st.builds(lambda c, g: lambda story: story.beats(c, 1, 10, generation=g), _CLIENTS, st.integers(0, 4)),
     st.builds(lambda c, g: lambda story: story.commits(c, 1, 10, generation=g), _CLIENTS, st.integers(0, 4)),
