@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from groupproof.protocol.rules import api_versions, profiles
+from groupproof.protocol.rules import ClassicEvent, api_versions, profiles, rows
 from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState
 from groupproof.protocol.wire.messages import LeaveGroupRequest, LeaveGroupResponse, LeaveMember
 from groupproof.protocol.wire.subscription import Subscription, encode_subscription
@@ -154,7 +154,18 @@ def _settled(scene: Scene) -> None:
     scene.coordinator.append_error = ErrorCode.NONE
     scene.after(3_600_000)
     assert scene.coordinator.parked(PARTITION) == []
-    assert scene.state() in (None, GroupState.EMPTY, GroupState.DEAD)
+    assert scene.state() in (None, GroupState.EMPTY, GroupState.DEAD) or _broke_off_for_good(scene)
+
+
+def _broke_off_for_good(scene: Scene) -> bool:
+    """Whether the end of an initial delay came to nothing, and with it the only try.
+
+    The coordinator in Scala marks a delayed operation as completed before it runs `onComplete`, and `InitialDelayedJoin.tryComplete` is
+    always false: where a subscription breaks off the one, nobody who comes or goes later tries again.
+    """
+    is_tried_once = any(kind is ClassicEvent.ABSENCE_CHECK and row.name == "initial-delay" for kind, _, row in rows(scene.profile))
+    is_broken = "InitialDelayEnd/PreparingRebalance/subscription-breaks" in scene.rules()
+    return is_tried_once and is_broken and scene.state() is GroupState.PREPARING_REBALANCE and scene.members() == []
 
 
 def _checked(scene: Scene) -> None:
@@ -177,6 +188,7 @@ def _reload_resets(scene: Scene) -> bool:
 @pytest.mark.slow
 @pytest.mark.requirement("INV-01", "INV-02", "INV-04", "INV-05", "INV-06", "INV-08", "INV-11", "INV-12", "TR-129")
 @settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@example(steps=[Step("join", who=5, which=1, how=0)], delay_ms=0, profile="kafka-2.7")
 @given(steps=STEPS, delay_ms=st.sampled_from((0, 3_000)), profile=st.sampled_from(profiles()))
 def test_the_laws_hold_in_any_history(scene_of: Callable[..., Scene], steps: list[Step], delay_ms: int, profile: str) -> None:
     scene = scene_of(profile, group_initial_rebalance_delay_ms=delay_ms)
