@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import json
 import random
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -88,7 +88,7 @@ class ShimCheck:
     async def _main(self) -> None:
         await self.put_through(_PACES)
 
-    async def put_through(self, paces: Sequence[Pace]) -> Bench:
+    async def put_through(self, paces: Iterable[Pace]) -> Bench:
         """Go through the paces, for as long as the first one of the check comes to its end; return what the shim's word was worth there."""
         recorder = self._recorder = Recorder(clock_from_now())
         async with trio.open_nursery() as nursery:
