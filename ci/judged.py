@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -45,7 +45,7 @@ def found() -> dict[str, Rows]:
 
 def of_clients(cases: Sequence[Case]) -> Rows:
     """Play client cases with the reference member."""
-    return {case.id: row_of(case, [_played(case)]) for case in cases}
+    return {case.id: row_of(case, judged_in(case, _played(case))) for case in cases}
 
 
 def of_coordinators(chosen: Sequence[Case]) -> Rows:
@@ -54,7 +54,7 @@ def of_coordinators(chosen: Sequence[Case]) -> Rows:
     config = RunConfig(cases=cases, profile=PROFILE, level="info", seed=1, jobs=JOBS, command=["groupproof"])
     outcome = CoordinatorRun(ReferenceBrokers(profile=PROFILE), config, say=lambda *_: None).go()
     played = {result.case.id: [play.trace for play in result.plays] for result in outcome.summary.results}
-    return {case.id: row_of(case, played[case.id]) for case in cases}
+    return {case.id: row_of(case, judged_in(case, *played[case.id])) for case in cases}
 
 
 def _played(case: Case) -> Trace:
@@ -70,9 +70,8 @@ def _played(case: Case) -> Trace:
     return traces[0]
 
 
-def row_of(case: Case, traces: Iterable[Trace]) -> Mapping[str, Sequence[str]]:
-    """Return what is written down of a case that was played."""
-    judged = judged_in(case, *traces)
+def row_of(case: Case, judged: Collection[str]) -> Mapping[str, Sequence[str]]:
+    """Return what is written down of a case that was played, and judged these requirements."""
     return {"lists": list(case.requirements), "judged": [name for name in everything() if name in judged]}
 
 

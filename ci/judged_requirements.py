@@ -6,9 +6,10 @@ against its rule.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from groupproof.harness.judging.checkers.requirements import requirements_judged
+from groupproof.harness.judging.ruling import Judgement
 from groupproof.harness.judging.script_judgement import judge_script_run
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.case_names import as_written
@@ -16,7 +17,7 @@ from groupproof.harness.model.evidence import Evidence, NotOffered, NotReached
 from groupproof.harness.model.plan import Plan
 from groupproof.protocol.trace import Trace
 
-__all__ = ["judged_in", "unjudged_in"]
+__all__ = ["judged_in", "spoken_of", "unjudged"]
 
 
 def judged_in(case: Case, *traces: Trace) -> frozenset[str]:
@@ -24,9 +25,13 @@ def judged_in(case: Case, *traces: Trace) -> frozenset[str]:
     return frozenset().union(*(_of_client(case, trace) if isinstance(case.plan, Plan) else _of_coordinator(case, trace) for trace in traces))
 
 
-def unjudged_in(case: Case, *traces: Trace) -> list[str]:
-    """Return what the case lists and no judging of these runs speaks of."""
-    judged = judged_in(case, *traces)
+def spoken_of(judgement: Judgement) -> frozenset[str]:
+    """Return the requirements that a coordinator's run was judged by; of a client's run its judgement names those alone of which a judge says anything."""
+    return frozenset(finding.requirement for finding in judgement.findings)
+
+
+def unjudged(case: Case, judged: Collection[str]) -> list[str]:
+    """Return what the case lists and is not `judged` in its runs."""
     return [requirement for requirement in case.requirements if requirement not in judged]
 
 
@@ -42,4 +47,4 @@ def _of_client(case: Case, trace: Trace) -> Iterable[str]:
 
 
 def _of_coordinator(case: Case, trace: Trace) -> Iterable[str]:
-    return (finding.requirement for finding in judge_script_run(case, trace).findings)
+    return spoken_of(judge_script_run(case, trace))

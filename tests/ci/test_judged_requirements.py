@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from judged_requirements import judged_in, unjudged_in
+from judged_requirements import judged_in, unjudged
 from tests.harness.running.virtual import played
 
 from groupproof.harness.cases.client import CASES
@@ -29,12 +29,12 @@ def test_a_case_judges_what_its_judges_speak_of_and_not_what_it_lists() -> None:
 
     assert "HB-03" in judged_in(case, trace)
     assert "HB-03" not in judged_in(replace(case, judges=(never_gets_there,)), trace)
-    assert unjudged_in(case, trace) == ["LEAVE-07"]
+    assert unjudged(case, judged_in(case, trace)) == ["LEAVE-07"]
 
 
 def test_what_is_judged_of_every_case_counts_where_the_trace_has_any_of_it() -> None:
     trace = played(STEADY).trace
     case = replace(STEADY, judges=(never_gets_there,), requirements=("CLIENT-11", "CLIENT-66"))
 
-    assert unjudged_in(case, trace) == ["CLIENT-66"], "no commit was made"
-    assert unjudged_in(case) == ["CLIENT-11", "CLIENT-66"], "nothing was played"
+    assert unjudged(case, judged_in(case, trace)) == ["CLIENT-66"], "no commit was made"
+    assert unjudged(case, judged_in(case)) == ["CLIENT-11", "CLIENT-66"], "nothing was played"

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 from judged import DATA, row_of
+from judged_requirements import spoken_of
 from tests.power.shares import is_drawn, parts
 
 from groupproof.harness.cases.client import CASES as CLIENT_CASES
@@ -214,7 +215,7 @@ def test_the_kits_own_cluster_passes_each_case_and_answers_as_it_is_written(case
 
     assert judgement.verdict is (Verdict.UNIMPLEMENTED if case.id in NOT_OF_4_1 else Verdict.OK), judgement
     assert case.id in NOT_OF_4_1 or [finding for finding in written if finding.verdict is not Verdict.OK] == []
-    row = row_of(case, [trace])
+    row = row_of(case, spoken_of(judgement))
     assert ROWS.get(case.id, row) == row, "run: make docs"
 
 

@@ -8,6 +8,7 @@ from collections import Counter
 
 import pytest
 from judged import row_of
+from judged_requirements import judged_in
 from tests.harness.running.virtual import judged
 
 from groupproof.harness.cases.catalogue import cases_like, cases_of
@@ -63,6 +64,6 @@ def test_the_reference_passes_in_little_time_whatever_the_seed(case: Case) -> No
     assert (judgement.verdict, again.verdict, judgement.reason) == (Verdict.OK, Verdict.OK, "")
     assert judgement.goodbye is not Goodbye.UNCLEAN, judgement.goodbye_reason
     assert play.duration_s <= SECONDS_MAX
-    row = row_of(case, [written.trace])
+    row = row_of(case, judged_in(case, written.trace))
     assert set(case.requirements) <= {*row["judged"]}, "the case lists requirements that it does not judge"
     assert all(case.id in judged_requirements()["client"][requirement] for requirement in row["judged"]), "run: make docs"
