@@ -314,14 +314,24 @@ class NaiveCoordinator(Administered):
         self.advance(now_ms)
         for group in list(self.groups.values()):
             for key, (_, _, committed_ms, _) in list(group["offsets"].items()):
-                counts_from_commit = group["type"] is None or not self.since(2, 1)
-                since_ms = committed_ms if counts_from_commit else group["empty_since"]
                 if self.is_java and key in self.uncommitted(group["id"]):
                     continue
-                if (group["state"] is EMPTY or not self.since(2, 1)) and now_ms - since_ms >= self.settings.offsets_retention_ms:
+                since_ms = self._unneeded_since(group, key[0], committed_ms)
+                if since_ms is not None and now_ms - since_ms >= self.settings.offsets_retention_ms:
                     del group["offsets"][key]
             if group["state"] is EMPTY and not group["offsets"] and not group["uncommitted"]:
                 self.die(group)
+
+    def _unneeded_since(self, group: Group, topic: str, committed_ms: int) -> int | None:
+        """Return from when the retention of an offset counts, None while it does not (COMMIT-26)."""
+        if not self.since(2, 1):
+            return committed_ms
+        if group["state"] is EMPTY:
+            return committed_ms if group["type"] is None else int(group["empty_since"])
+        # KIP-496 (2.4): what nobody subscribes to any more is no longer needed in a live group either; in Stable alone since KAFKA-13636 (2.8.2)
+        is_settled = group["state"] is STABLE or not self.since(2, 8, 2)
+        is_known = group["type"] == "consumer" and group["subscribed"] is not None
+        return committed_ms if self.since(2, 4) and is_settled and is_known and topic not in group["subscribed"] else None
 
     # The partition moves away and comes back
 

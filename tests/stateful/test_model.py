@@ -8,7 +8,11 @@ from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test
 from tests.soaking import SEED
 from tests.stateful.any_history import AnyHistory
+from tests.stateful.duel import Duel
+from tests.stateful.history import OFFERS, History
 from tests.stateful.naive_phases import Release
+
+from groupproof.protocol.wire.messages import JoinGroupRequest, JoinProtocol
 
 RELEASES: tuple[Release, ...] = ((4, 1), (3, 9), (2, 5), (2, 4, 1), (1, 1))
 STEPS = 40
@@ -44,6 +48,28 @@ def test_they_agree_that_a_group_loaded_of_offsets_alone_knows_no_subscription(r
     view = history.history.view()
     assert view is not None
     assert view.state.value == "PreparingRebalance"
+
+
+@pytest.mark.parametrize("is_stable", [True, False])
+@pytest.mark.parametrize("release", [release for release in RELEASES if release >= (2, 4)])
+def test_they_agree_that_a_live_group_keeps_offsets_of_the_topics_that_it_subscribes_to(release: Release, is_stable: bool) -> None:
+    duel = Duel(release=release, is_loading=False, offsets_retention_minutes=1)
+    history = History(duel, protocol_type="consumer")
+    history.commit("", off=None)
+    protocols = tuple(JoinProtocol(name=name, metadata=metadata) for name, metadata in OFFERS[0])
+    duel.ask(
+        JoinGroupRequest(group_id="g", session_timeout_ms=300_000, rebalance_timeout_ms=300_000, protocol_type="consumer", protocols=protocols), 3
+    )
+    duel.wait(6_000)
+    if is_stable:
+        history.sync_all()
+    duel.wait(54_000)
+
+    duel.clean_up()
+    history.fetch()
+
+    is_expired = is_stable or release < (2, 8, 2)  # while it rebalances: KAFKA-13636
+    assert {topic for topic, _ in duel.model.groups["g"]["offsets"]} == ({"t"} if is_expired else {"t", "u"})
 
 
 @pytest.mark.soak
