@@ -45,6 +45,7 @@ class OffsetRequest:
     deadline_ms: int
     not_before_ms: int = 0
     request_id: int | None = None
+    failures: int = 0
 
     @property
     def api(self) -> Api:
@@ -153,7 +154,8 @@ class OffsetRequests:
         if Effect.ACCEPT in reaction:
             self._end(request, None, response)
         elif Effect.RETRY in reaction and (request.is_persistent or self._core.policy.commits_outlive_membership):
-            request.not_before_ms = now_ms + (self._core.backoff_ms() if Effect.BACK_OFF in reaction else 0)
+            request.failures += 1
+            request.not_before_ms = now_ms + (self._pause_ms(request) if Effect.BACK_OFF in reaction else 0)
         else:
             self._end(request, answer_named(answer))
             self._auto_failed(request, now_ms)
@@ -197,14 +199,13 @@ class OffsetRequests:
         return error_named(ErrorCode.ILLEGAL_GENERATION if core.member_id else ErrorCode.UNKNOWN_MEMBER_ID)
 
     def _commit_request(self, request: OffsetRequest) -> OffsetCommitRequest:
-        core = self._core
-        kind = core.policy.commit_generation
+        generation_id, member_id, instance_id = self._committer()
         by_topic = groupby(sorted(request.offsets.items()), key=lambda item: item[0][0])
         return OffsetCommitRequest(
-            group_id=core.settings.group,
-            generation_id={"current": core.generation, "previous": core.previous_generation, "none": NO_GENERATION}[kind],
-            member_id=core.member_id if kind != "none" else "",
-            group_instance_id=core.instance_id if core.member_id else None,
+            group_id=self._core.settings.group,
+            generation_id=generation_id,
+            member_id=member_id,
+            group_instance_id=instance_id,
             topics=tuple(
                 CommitTopic(
                     name=topic,
@@ -214,10 +215,20 @@ class OffsetRequests:
             ),
         )
 
+    def _committer(self) -> tuple[int, str, str | None]:
+        """Return who commits: generation, member id and instance id."""
+        core, kind = self._core, self._core.policy.commit_generation
+        generation_id = {"current": core.generation, "previous": core.previous_generation, "none": NO_GENERATION}[kind]
+        return generation_id, core.member_id if kind != "none" else "", core.instance_id if core.member_id else None
+
     def _fetch_request(self, request: OffsetRequest) -> OffsetFetchRequest:
         by_topic = groupby(sorted(request.offsets), key=lambda partition: partition[0])
         topics = tuple(FetchTopic(name=topic, partition_indexes=tuple(index for _, index in item)) for topic, item in by_topic)
         return OffsetFetchRequest(groups=(FetchGroup(group_id=self._core.settings.group, topics=topics),))
+
+    def _pause_ms(self, request: OffsetRequest) -> int:
+        """Return how long a request that failed waits before it is sent again."""
+        return self._core.backoff_ms()
 
     def _auto_failed(self, request: OffsetRequest, now_ms: int) -> None:
         """Try a failed auto-commit again after the backoff, not after its interval."""

@@ -163,3 +163,62 @@ def test_the_broker_gives_the_member_id_to_who_speaks_version_0() -> None:
     b.poll_through()
     assert b.beat.member_id == b.member.member_id == "given"
     assert not b.waits(COMMIT)
+
+
+def _pauses(b: EpochBench, *codes: int) -> list[int]:
+    """Refuse the heartbeat in flight with these errors, one after the other; return how long it was from each to the next heartbeat."""
+    pauses = []
+    for code in codes:
+        refused = b.now
+        b.beaten(error=code)
+        b.advance(1_500)
+        b.now = b.times(BEAT)[-1]  # its answer is there at once
+        pauses.append(b.now - refused)
+    return pauses
+
+
+@pytest.mark.requirement("CGT-23", "CGC-20", "CGT-28")
+def test_the_pause_doubles_with_each_refusal_in_a_row_and_begins_anew_after_a_success() -> None:
+    b = EpochBench()
+    b.joined(0)
+    b.next_beat()
+
+    assert _pauses(b, 14, 29, 14, 14, 29, 14) == [100, 200, 400, 800, 1_000, 1_000]
+    b.beaten()
+    b.next_beat()
+    assert _pauses(b, 14) == [100]
+
+
+@pytest.mark.requirement("CGT-24", "CGC-19")
+def test_a_lost_heartbeat_waits_for_its_pause_though_the_coordinator_is_found_and_one_that_came_to_another_broker_does_not() -> None:
+    b = EpochBench()
+    b.joined(0)
+    b.next_beat()
+
+    lost = b.now
+    b.lose(BEAT)
+    b.answer(FIND)
+    assert b.times(BEAT)[-1] == lost
+    b.advance(200)
+    assert b.times(BEAT)[-1] == lost + 100
+    b.beaten(error=16)
+    b.advance(1_000)
+    b.answer(FIND)
+    assert b.times(BEAT)[-1] == b.now
+
+
+@pytest.mark.requirement("CGC-24", "CGC-27")
+def test_an_answer_that_repeats_the_last_one_leaves_the_next_heartbeat_to_its_time() -> None:
+    b = EpochBench()
+    b.joined(0)
+    for _ in range(3):
+        sent = b.next_beat()
+        b.advance(10)
+        before = b.count(BEAT)
+        b.beaten()
+        assert (b.count(BEAT), b.beat) == (before, sent)
+
+    b.advance(5 * INTERVAL_MS)
+    before = b.count(BEAT)
+    b.beaten()
+    assert b.count(BEAT) == before + 1, "one that is overdue is sent at once"

@@ -133,3 +133,33 @@ def test_a_commit_of_who_is_no_member_yet_names_none() -> None:
 
     asked = b.message(COMMIT)
     assert (asked.generation_id, asked.member_id, asked.group_instance_id) == (-1, "", None)
+
+
+@pytest.mark.requirement("CGP-08")
+@pytest.mark.parametrize("code", [14, 15, 16])
+def test_the_pause_of_a_commit_doubles_with_each_refusal(code: int) -> None:
+    b = EpochBench()
+    b.joined(0)
+    commit(b)
+    for _ in range(3):
+        b.answer(COMMIT, code)
+        if not b.waits(FIND):
+            b.advance(1)
+        b.answer(FIND) if b.waits(FIND) else None
+        while not b.waits(COMMIT):
+            b.advance(1)
+            b.answer(FIND) if b.waits(FIND) else None
+    first, *later = b.times(COMMIT)
+    assert [at - before for before, at in zip([first, *later], later, strict=False)] == [100, 200, 400]
+
+
+@pytest.mark.requirement("CGP-08", "CGP-19")
+def test_an_auto_commit_that_was_refused_is_made_again_at_its_interval() -> None:
+    b = EpochBench(auto_commit=True, auto_commit_interval_ms=500)
+    b.joined(0)
+    b.positions = AT
+    b.advance(600, polling=True)
+    (first,) = b.times(COMMIT)
+    b.answer(COMMIT, 14)
+    b.advance(1_000, polling=True)
+    assert b.times(COMMIT) == [first, first + 500]

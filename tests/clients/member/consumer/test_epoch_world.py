@@ -33,7 +33,7 @@ def test_reference_members_break_no_law(seed: int, instance_id: str | None) -> N
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(BUGS.keys() - BY_HAND - BEYOND))
 def test_every_planted_bug_breaks_a_law(name: str) -> None:
-    assert lived(BUGS[name].policy, 1, **BUGS[name].settings) != []
+    assert any(lived(BUGS[name].policy, seed, **BUGS[name].settings) for seed in (1, 2, 3)), "not all days are an occasion for every bug"
 
 
 @pytest.mark.slow

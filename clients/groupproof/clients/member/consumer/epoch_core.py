@@ -97,7 +97,7 @@ class EpochCore(Core):
             return super().phase(pending)
         if pending.membership != self.memberships or self.generation == NO_GENERATION:
             return Phase.STALE
-        return Phase.CURRENT if self.is_member else Phase.JOINING
+        return Phase.CURRENT if self.generation > JOIN_EPOCH else Phase.JOINING
 
     # Epochs
 

@@ -23,7 +23,8 @@ _REGEXES: Final[Mapping[str, Mapping[str, str]]] = {"null": {}, "empty": {"regex
 """What goes with names in the place of a regular expression, by the member's choice."""
 
 
-_Words = tuple[bool, tuple[str, ...], tuple[int, frozenset[TopicIdPartition]]]
+_Words = tuple[Any, ...]
+"""What all that a heartbeat can carry is made of, but for what never changes."""
 
 
 def listed(partitions: Iterable[TopicIdPartition]) -> tuple[TopicPartitions, ...]:
@@ -33,17 +34,20 @@ def listed(partitions: Iterable[TopicIdPartition]) -> tuple[TopicPartitions, ...
 
 
 class EpochHeartbeats:
-    """One heartbeat in flight at a time, but for the leave (CGC-27)."""
+    """One heartbeat in flight at a time, but for the leave (CGC-27). `due_ms` is when the next one is due, whether or not one is in flight."""
 
     def __init__(self, core: EpochCore) -> None:
         self._core = core
         self._in_flight: dict[int, dict[str, Any]] = {}
         self._confirmed: dict[str, Any] = {}
         self._interval_ms: int | None = None
-        self._next_ms: int | None = None
-        self._confirmed_words: _Words | None = None
-        self._bare: Any = None
+        self._pause_ms = self._pause()
+        self.due_ms: int | None = None
+        self._bare: Any = None  # the last heartbeat that had nothing to say
+        self._bare_words: _Words | None = None
+        self._last_answer: ConsumerGroupHeartbeatResponse | None = None  # to a heartbeat that had nothing to say, if it gave nothing either
         self._awaits_coordinator = False
+        self._failures = 0  # heartbeats in a row that a pause followed
         self._always = frozenset(name for name in ("names", "owned", "rack", "assignor") if getattr(core.choices, name) == "always")
 
     @property
@@ -56,61 +60,63 @@ class EpochHeartbeats:
         self._in_flight.clear()
         self._unsay()
         self._awaits_coordinator = False
-        self._next_ms = now_ms + (self._core.backoff_ms() if self._core.choices.join_backoff else 0)
+        self._failures = 0
+        self.due_ms = now_ms + (self._core.backoff_ms() if self._core.choices.join_backoff else 0)
 
     def at_once(self, now_ms: int) -> None:
-        self._next_ms = now_ms
+        self.due_ms = now_ms
 
     def forget(self) -> None:
         """Have nothing due: the member is none any more."""
         self._in_flight.clear()
         self._unsay()
-        self._next_ms = None
+        self.due_ms = None
 
     def _confirm(self, carried: Mapping[str, Any]) -> None:
-        if carried:
-            self._confirmed.update(carried)
-            self._confirmed_words = None
+        self._confirmed.update(carried)
+        self._bare_words = None
 
     def _unsay(self) -> None:
         self._confirmed.clear()
-        self._confirmed_words = None
+        self._bare_words = self._last_answer = None
 
     # When
 
-    @property
-    def due_ms(self) -> int | None:
-        """When the next heartbeat is due, whether or not one is in flight."""
-        return self._next_ms
-
     def step(self, now_ms: int) -> None:
-        if self.is_due(now_ms):
+        if self.due_ms is not None and now_ms >= self.due_ms and self._is_beating():
             self._beat(now_ms)
 
     def is_due(self, now_ms: int) -> bool:
         """Tell whether a heartbeat is to be sent now."""
-        return self._next_ms is not None and now_ms >= self._next_ms and self._is_beating()
+        return self.due_ms is not None and now_ms >= self.due_ms and self._is_beating()
 
     def next_ms(self) -> int | None:
-        return self._next_ms if self._next_ms is not None and self._is_beating() else None
+        return self.due_ms if self.due_ms is not None and self._is_beating() else None
 
     def _is_beating(self) -> bool:
         core = self._core
-        if core.is_halted or core.generation == NO_GENERATION or len(self._in_flight) >= core.choices.beats_in_flight:
+        if self._in_flight and len(self._in_flight) >= core.choices.beats_in_flight:
+            return False
+        if core.is_halted or core.generation == NO_GENERATION:
             return False
         return (core.coordinator is not None or not core.policy.looks_up) and (core.failure is None or core.choices.beats_after_failure)
 
     def _beat(self, now_ms: int) -> None:
         core = self._core
-        carried = self._carried()
-        request_id = core.send(self._request(self._epoch(), carried), now_ms)
+        words = core.generation, core.member_id, core.topics, core.held_number, core.held, core.target_number, core.target
+        if words == self._bare_words:  # as nearly always: what there is to say was confirmed before, and is the same
+            carried, request = {}, self._bare
+        else:
+            carried, request = self._made(words)
+        request_id = core.send(request, now_ms)
         self._in_flight[request_id] = carried
         core.has_joined = True
         if core.choices.fields_confirmed == "sent":
             self._confirm(carried)
-        self._next_ms = now_ms + self._pause_ms()
+        self.due_ms = now_ms + self._pause_ms
 
-    def _pause_ms(self) -> int:
+    def _pause(self) -> int:
+        """Return how long after a heartbeat the next one is due, at the interval that is known now."""
         interval_ms = self._interval_ms if self._interval_ms is not None else self._core.settings.request_timeout_ms
         if self._core.choices.interval == "own":
             interval_ms = _OWN_INTERVAL_MS
@@ -118,30 +124,25 @@ class EpochHeartbeats:
 
     # What
 
+    def _made(self, words: _Words) -> tuple[dict[str, Any], Any]:
+        """Return what a heartbeat has to say now, and the heartbeat; one that has nothing to say is kept, for the next may be the same."""
+        carried = self._carried()
+        request = self._request(self._epoch(), carried)
+        if not carried:
+            self._bare, self._bare_words = request, words
+        return carried, request
+
     def _epoch(self) -> int:
         core = self._core
-        if core.epoch <= JOIN_EPOCH:
-            return core.epoch
-        if core.choices.epoch == "newest":
-            return core.epoch
-        return {"first": core.first_generation, "ahead": core.epoch + 1}[core.choices.epoch]
+        if core.choices.epoch == "newest" or core.generation <= JOIN_EPOCH:
+            return core.generation
+        return {"first": core.first_generation, "ahead": core.generation + 1}[core.choices.epoch]
 
     def _carried(self) -> dict[str, Any]:
         """Return what this heartbeat has to say, by field; `owned` with the number of the assignment that it belongs to."""
-        words = self._words()
-        if words == self._confirmed_words:
-            return {}  # as nearly always: what there is to say was confirmed before, and is the same
         confirmed = {} if self._core.choices.full == "always" else self._confirmed
         always = self._always
-        carried = {name: value for name, value in self._all().items() if name in always or name not in confirmed or confirmed[name] != value}
-        if not carried:
-            self._confirmed_words = words
-        return carried
-
-    def _words(self) -> _Words:
-        """Return what all that a heartbeat can carry is made of, but for what never changes."""
-        core = self._core
-        return core.epoch == JOIN_EPOCH, core.topics, self._reported()
+        return {name: value for name, value in self._all().items() if name in always or name not in confirmed or confirmed[name] != value}
 
     def _all(self) -> dict[str, Any]:
         core, settings, choices = self._core, self._core.settings, self._core.choices
@@ -172,17 +173,12 @@ class EpochHeartbeats:
         return (core.target_number, core.target or frozenset()) if core.choices.owned == "target" else (core.held_number, core.held)
 
     def _request(self, epoch: int, carried: dict[str, Any]) -> Any:
-        core, bare = self._core, self._bare
-        if not carried and bare is not None and bare.member_epoch == epoch and bare.member_id == core.member_id:
-            return bare
-        request = ConsumerGroupHeartbeatRequest(
+        core = self._core
+        return ConsumerGroupHeartbeatRequest(
             group_id=core.settings.group, member_id=core.member_id, member_epoch=epoch, instance_id=self._instance_id(epoch),
             rack_id=carried.get("rack"), rebalance_timeout_ms=carried.get("timeout", -1), subscribed_topic_names=carried.get("names"),
             subscribed_topic_regex=carried.get("regex"), server_assignor=carried.get("assignor"), topic_partitions=self._owned(epoch, carried),
         )  # fmt: skip
-        if not carried:
-            self._bare = request
-        return request
 
     def _instance_id(self, epoch: int) -> str | None:
         """Return the instance id to send; who sends it with join and leave alone is known by its member id in between (CGC-03)."""
@@ -208,31 +204,57 @@ class EpochHeartbeats:
             return
         effects = reaction.effects
         if Effect.ACCEPT in effects and isinstance(response, ConsumerGroupHeartbeatResponse):
-            self._confirm(carried)
+            if carried:
+                self._confirm(carried)
             self._accept(response, now_ms)
+            self._last_answer = None if carried or response.assignment is not None else response
             return
         if Effect.SAY_ALL in effects:
             self._unsay()
+        self._failed(effects, now_ms)
+
+    def take_repeated(self, request_id: int, response: ConsumerGroupHeartbeatResponse) -> bool:
+        """Take an answer that says what the last one said to a heartbeat that had as little to say; return False, with nothing done, for any other.
+
+        What is in flight is of this membership, so that nothing changes but that it was answered.
+        """
+        last = self._last_answer
+        if last is None or (response is not last and response != last) or self._core.generation != response.member_epoch:
+            return False
+        if self._in_flight.get(request_id, True):
+            return False
+        del self._in_flight[request_id]
+        self._failures = 0
+        return True
+
+    def _failed(self, effects: tuple[Effect, ...], now_ms: int) -> None:
+        """Pause, longer with each failure in a row, or heartbeat as soon as the coordinator is found (`RequestState.onFailedAttempt` and `reset`)."""
+        if Effect.BACK_OFF in effects:
+            self._failures += 1
+            self.due_ms = now_ms + self._core.backoff_ms(self._failures)
+            return
+        self._failures = 0
         if Effect.REDISCOVER in effects:
             self._awaits_coordinator = True
-        if Effect.BACK_OFF in effects:
-            self._next_ms = now_ms + self._core.backoff_ms()
 
     def _accept(self, response: ConsumerGroupHeartbeatResponse, now_ms: int) -> None:
         core = self._core
-        if core.is_named_by_broker and response.member_id:
+        self._failures = 0
+        if response.member_id and response.member_id != core.member_id and core.is_named_by_broker:
             core.member_id = response.member_id
-        core.take_epoch(response.member_epoch)
+        if response.member_epoch != core.generation or core.first_generation == NO_GENERATION:
+            core.take_epoch(response.member_epoch)
         if self._interval_ms is None or core.choices.interval != "first":
             changed = self._interval_ms != response.heartbeat_interval_ms
             self._interval_ms = response.heartbeat_interval_ms
             if changed:  # the interval counts from the answer on that first names it
-                self._next_ms = now_ms + self._pause_ms()
+                self._pause_ms = self._pause()
+                self.due_ms = now_ms + self._pause_ms
 
     def coordinator_found(self, now_ms: int) -> None:
         """Heartbeat as soon as the coordinator is known again, which hears everything (CGT-13, CGC-19). Who has no interval yet can't wait for it."""
         if self._awaits_coordinator and (self._core.choices.after_lookup == "at-once" or self._interval_ms is None):
-            self._next_ms = earliest(self._next_ms, now_ms)
+            self.due_ms = earliest(self.due_ms, now_ms)
         self._awaits_coordinator = False
 
     # The leave

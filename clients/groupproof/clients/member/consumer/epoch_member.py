@@ -28,6 +28,7 @@ from groupproof.clients.outputs import CallbackKind, Output, is_more_than_sent
 from groupproof.protocol.rules.classic.member_reactions import Answer, Effect, Lapse, Phase, Reaction
 from groupproof.protocol.vocabulary import Api, TopicPartition
 from groupproof.protocol.wire.consumer_messages import ConsumerGroupHeartbeatResponse
+from groupproof.protocol.wire.messages import GroupResponse
 
 __all__ = ["EpochMember"]
 
@@ -49,6 +50,8 @@ class EpochMember(AnyMember):
         self._local = LocalAssignment(core, offset_requests, heartbeats)
         self._poll_ends_ms: int | None = None
         self._rejoin_ms = 0
+        self._knows_answers = not policy.overrides
+        self._reconciles_in_background = core.choices.reconciles_from == "background"
 
     # What the member is
 
@@ -102,6 +105,16 @@ class EpochMember(AnyMember):
         self._tell_failure()
         return self._outcome(now_ms)
 
+    def response(self, request_id: int, message: GroupResponse, now_ms: int) -> list[Output]:
+        """Take an answer; one that repeats the last leaves nothing to do, unless the next heartbeat is due already."""
+        core, heartbeats = self._core, self._heartbeats
+        is_at_rest = core.epoch_state is EpochState.STABLE and type(message) is ConsumerGroupHeartbeatResponse and self._knows_answers
+        if not is_at_rest or not heartbeats.take_repeated(request_id, message):
+            return super().response(request_id, message, now_ms)
+        core.requests.take(request_id)
+        self._finder.proven()
+        return self._outcome(now_ms) if heartbeats.is_due(now_ms) else []
+
     def metadata(self, cluster: Cluster, now_ms: int) -> list[Output]:
         """Take the newest view of the topics, with the names of their ids."""
         self._core.learn(cluster)
@@ -127,7 +140,11 @@ class EpochMember(AnyMember):
     def next_deadline_ms(self) -> int | None:
         """Return when `tick` has something to do, or None."""
         core = self._core
-        due_ms = earliest(core.requests.next_deadline_ms(), self._heartbeats.next_ms(), self._poll_end_ms())
+        due_ms, beat_ms, poll_end_ms = core.requests.next_deadline_ms(), self._heartbeats.next_ms(), self._poll_end_ms()
+        if beat_ms is not None and (due_ms is None or beat_ms < due_ms):
+            due_ms = beat_ms
+        if poll_end_ms is not None and (due_ms is None or poll_end_ms < due_ms):
+            due_ms = poll_end_ms
         if self._offset_requests.under_way or self._clean_close.stage is not None:
             due_ms = earliest(due_ms, self._offset_requests.next_ms(), self._clean_close.next_ms())
         if core.coordinator is None and self._needs_coordinator():
@@ -236,7 +253,8 @@ class EpochMember(AnyMember):
         phase = core.phase(pending)
         reaction = core.reaction(api, answer, phase)
         for effect in reaction.effects:
-            core.apply(effect, pending, answer, response, now_ms)
+            if effect is not Effect.ACCEPT:  # which is the business of the part that sent the request
+                core.apply(effect, pending, answer, response, now_ms)
         if api is Api.CONSUMER_GROUP_HEARTBEAT:
             self._heartbeat_settled(pending, answer, response, reaction, phase, now_ms)
         elif api is Api.FIND_COORDINATOR:
@@ -249,8 +267,12 @@ class EpochMember(AnyMember):
     def _heartbeat_settled(self, pending: RequestInFlight, answer: Answer, response: Any, reaction: Reaction, phase: Phase, now_ms: int) -> None:
         self._heartbeats.settled(pending, answer, response, reaction, phase, now_ms)
         if Effect.ACCEPT in reaction.effects and phase is not Phase.STALE and isinstance(response, ConsumerGroupHeartbeatResponse):
-            self._local.take(response.assignment)
-            self._local.acknowledged()
+            if response.assignment is not None:
+                self._local.take(response.assignment)
+            elif self._core.choices.absent_assignment == "empty":
+                self._local.take_none()
+            if self._core.epoch_state is EpochState.ACKNOWLEDGING:
+                self._local.acknowledged()
         elif Effect.LOSE in reaction and self._core.epoch != NO_GENERATION:
             self._rejoin_ms = now_ms + self._core.backoff_ms() if Effect.BACK_OFF in reaction else now_ms
             self._fenced()
@@ -277,7 +299,7 @@ class EpochMember(AnyMember):
         if self._offset_requests.under_way:
             self._offset_requests.step(now_ms)
         has_nothing_to_lose = core.epoch_state is EpochState.FENCED and not core.owned  # so that it joins again whether or not the application polls
-        if has_nothing_to_lose or core.failure is not None or core.choices.reconciles_from == "background":
+        if has_nothing_to_lose or core.failure is not None or self._reconciles_in_background:
             self._step_callbacks(now_ms)
         self._heartbeats.step(now_ms)
         if self._clean_close.stage is not None:

@@ -11,7 +11,7 @@ from groupproof.clients.member.offset_requests import OffsetRequest, OffsetReque
 from groupproof.clients.member.pending_requests import RequestInFlight
 from groupproof.protocol.rules.classic.member_reactions import Answer, Effect, Reaction
 from groupproof.protocol.vocabulary import ErrorCode, error_named
-from groupproof.protocol.wire.messages import OffsetCommitRequest, OffsetFetchRequest
+from groupproof.protocol.wire.messages import OffsetFetchRequest
 
 __all__ = ["EpochOffsetRequests"]
 
@@ -32,6 +32,17 @@ class EpochOffsetRequests(OffsetRequests):
             reaction = Reaction((Effect.BACK_OFF, Effect.RETRY) if is_own else (Effect.FAIL,), reaction.requirements)
         super().settled(pending, answer, response, reaction, now_ms)
 
+    def _pause_ms(self, request: OffsetRequest) -> int:
+        """Pause longer with each failure in a row (`RetriableRequestState` is a `RequestState`)."""
+        return self._core.backoff_ms(request.failures)
+
+    def _auto_failed(self, request: OffsetRequest, now_ms: int) -> None:
+        """Commit again at the next interval, not before.
+
+        Java means to try again after a pause, but looks for a `RetriableCommitFailedException`, and an auto-commit ends with the error itself
+        (`CommitRequestManager.maybeResetTimerWithBackoff`, 4.1.0).
+        """
+
     def _is_held(self, request: OffsetRequest) -> bool:
         return False
 
@@ -41,15 +52,15 @@ class EpochOffsetRequests(OffsetRequests):
             return None
         return error_named(ErrorCode.UNKNOWN_MEMBER_ID)
 
-    def _commit_request(self, request: OffsetRequest) -> OffsetCommitRequest:
+    def _committer(self) -> tuple[int, str, str | None]:
         core = self._member
-        made = super()._commit_request(request)
         epoch = {
             "newest": core.epoch, "first": core.first_generation, "none": NO_GENERATION, "previous": core.previous_generation,
         }[core.choices.commit_epoch]  # fmt: skip
         if not core.is_member or epoch == NO_GENERATION:
-            return replace(made, generation_id=NO_GENERATION, member_id="", group_instance_id=None)
-        return replace(made, generation_id=epoch)
+            return NO_GENERATION, "", None
+        _, member_id, instance_id = super()._committer()
+        return epoch, member_id, instance_id
 
     def _fetch_request(self, request: OffsetRequest) -> OffsetFetchRequest:
         core = self._member

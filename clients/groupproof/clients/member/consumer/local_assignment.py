@@ -64,13 +64,13 @@ class LocalAssignment:
 
     # What the coordinator says
 
-    def take(self, assignment: ConsumerAssignment | None) -> None:
-        """Take the assignment of an answer: the whole one, or None for no change."""
+    def take_none(self) -> None:
+        """Take an answer without an assignment for one with an empty assignment, as one does who mistakes it."""
+        self._aim_at(frozenset())
+
+    def take(self, assignment: ConsumerAssignment) -> None:
+        """Take the assignment of an answer, which is the whole one."""
         core = self._core
-        if assignment is None:
-            if core.choices.absent_assignment == "empty":
-                self._aim_at(frozenset())
-            return
         assigned = frozenset((topic.topic_id, index) for topic in assignment.topic_partitions for index in topic.partitions)
         if not assigned and core.choices.empty_assignment == "unchanged":
             return
@@ -184,8 +184,8 @@ class LocalAssignment:
             self._heartbeats.at_once(now_ms)
 
     def acknowledged(self) -> None:
-        """Note that the coordinator has been told."""
+        """Note that the coordinator has been told, if it has."""
         core = self._core
-        if core.epoch_state is EpochState.ACKNOWLEDGING and self._heartbeats.is_acknowledged:
+        if self._heartbeats.is_acknowledged:
             is_whole = core.held == core.target
             core.epoch_state = EpochState.STABLE if is_whole else EpochState.RECONCILING
