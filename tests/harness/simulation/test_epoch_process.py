@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from tests.harness.simulation.runs import calm, ran, short
 
+from groupproof.clients.member.consumer.epoch_heartbeats import EpochHeartbeats
 from groupproof.clients.member.consumer.epoch_member import EpochMember
 from groupproof.clients.member.member import Member
 from groupproof.clients.outputs import Output
@@ -124,3 +125,11 @@ def test_a_heartbeat_that_says_nothing_is_followed_by_the_next_and_by_no_poll() 
     assert beats[ConsumerGroupHeartbeatRequest] >= 3 * len(run.world.processes)
     assert process._polled_ms == polled_ms
     assert process.member.next_beat_ms > run.heap.now_ms
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_members_that_go_through_every_answer_live_as_those_that_know_one_again(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    simulation = short(seed, dialect="consumer")
+    knowing = run(simulation)
+    monkeypatch.setattr(EpochHeartbeats, "take_repeated", lambda *_: False)
+    assert (run(simulation).trace_hash, knowing.violations) == (knowing.trace_hash, ())

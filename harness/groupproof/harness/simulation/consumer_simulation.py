@@ -147,7 +147,7 @@ CONSUMER_SIMULATION: Final = DialectSimulation(
     digest={
         **CLASSIC_DIGEST,
         ConsumerGroupHeartbeatResponse: lambda asked, answer: (
-            asked.member_epoch, _shares(asked.topic_partitions), int(answer.error_code), answer.member_epoch,
+            asked.member_epoch, None if asked.topic_partitions is None else _shares(asked.topic_partitions), int(answer.error_code), answer.member_epoch,
             None if answer.assignment is None else _shares(answer.assignment.topic_partitions),
         ),
     },
@@ -159,5 +159,5 @@ CONSUMER_SIMULATION: Final = DialectSimulation(
 )  # fmt: skip
 
 
-def _shares(topics: Any) -> list[tuple[str, tuple[int, ...]]] | None:
-    return None if topics is None else [(topic.topic_id, tuple(topic.partitions)) for topic in topics]
+def _shares(topics: Any) -> list[tuple[str, tuple[int, ...]]]:
+    return [(topic.topic_id, tuple(topic.partitions)) for topic in topics]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from groupproof.clients.member.consumer.epoch_member import EpochMember
 from groupproof.clients.member.consumer_settings import MemberSettings
@@ -30,11 +30,8 @@ __all__ = ["EpochProcess"]
 _NAMES: Final = {topic_id_of(name): name for name in (TOPIC, OTHER_TOPIC)}
 
 
-class _Sent(NamedTuple):
-    """A request that has no answer yet."""
-
-    message: Any
-    at_ms: int
+_Sent = tuple[Any, int]
+"""A request that has no answer yet, and when it was sent."""
 
 
 class EpochProcess(Process):
@@ -110,12 +107,13 @@ class EpochProcess(Process):
 
     def _look_at_request(self, invariants: EpochMemberInvariants, request_id: int, message: Any) -> None:
         now_ms = self._heap.now_ms
-        is_beat, is_unpolled = type(message) is ConsumerGroupHeartbeatRequest, self._is_unpolled()
+        is_beat, is_unpolled = type(message) is ConsumerGroupHeartbeatRequest, now_ms >= self._polled_ms + self.settings.max_poll_interval_ms
         if is_unpolled and not (is_beat and message.member_epoch < 0):
             self._look_at_polls(invariants)
         if is_beat:
             invariants.is_polling = not is_unpolled
-            invariants.is_out_of_time = self._is_out_of_time()
+            if invariants.is_closing:
+                invariants.is_out_of_time = self._is_out_of_time()
             if message.member_epoch < 0:
                 self._sent.clear()  # what is still answered is of a membership that is over
             invariants.sends(message, now_ms, _NAMES)
@@ -126,7 +124,7 @@ class EpochProcess(Process):
         else:
             invariants.is_disturbed = True  # it looks for its coordinator
             return
-        self._sent[request_id] = _Sent(message, now_ms)
+        self._sent[request_id] = (message, now_ms)
 
     def _is_unpolled(self) -> bool:
         return self._heap.now_ms >= self._polled_ms + self.settings.max_poll_interval_ms
@@ -143,18 +141,20 @@ class EpochProcess(Process):
 
     def _lapse(self, invariants: EpochMemberInvariants, until_ms: int) -> None:
         """Take it that the member has given up what it asked at `until_ms` or before."""
-        for request_id in [request_id for request_id, sent in self._sent.items() if sent.at_ms <= until_ms]:
-            invariants.settled(self._sent.pop(request_id).message, None, self._heap.now_ms, _NAMES)
+        for request_id in [request_id for request_id, (_, sent_ms) in self._sent.items() if sent_ms <= until_ms]:
+            invariants.settled(self._sent.pop(request_id)[0], None, self._heap.now_ms, _NAMES)
 
     def _respond(self, request_id: int, answer: Any) -> None:
-        now_ms = self._heap.now_ms
-        sent = self._sent.pop(request_id, None)
-        if sent is not None and self.invariants is not None:
-            self.invariants.settled(sent.message, answer, now_ms, _NAMES)
-        if type(answer) is not ConsumerGroupHeartbeatResponse:
+        """Take an answer. One to a heartbeat that changes nothing leaves nothing to do: the next heartbeat is looked for already."""
+        now_ms, is_beaten = self._heap.now_ms, type(answer) is ConsumerGroupHeartbeatResponse
+        sent, invariants = self._sent.pop(request_id, None), self.invariants
+        if sent is not None and invariants is not None:
+            look = invariants.answered if is_beaten else invariants.settled
+            look(sent[0], answer, now_ms, _NAMES)
+        if not is_beaten:
             super()._respond(request_id, answer)
             return
-        outputs = self.member.response(request_id, cast(Any, answer), now_ms)
+        outputs = self.member.response(request_id, answer, now_ms)
         if answer.error_code or answer.assignment is not None or outputs:
             self._input(outputs, polls=self._has_a_poll_to_do(outputs))
         elif self.is_up and self._is_alarm_late():
@@ -170,16 +170,16 @@ class EpochProcess(Process):
         return not isinstance(member, EpochMember) or member.awaits_poll or is_more_than_sent(outputs)
 
     def _beats_again_ms(self, output: Output) -> int | None:
-        message: Any = output.message if type(output) is Send else None
-        if type(message) is ConsumerGroupHeartbeatRequest and isinstance(self.member, EpochMember):
-            is_bare = message.member_epoch > 0 and message.topic_partitions is None and message.subscribed_topic_names is None
-            return self.member.next_beat_ms if is_bare else None
+        message, member = output.message if type(output) is Send else None, self.member
+        if type(message) is ConsumerGroupHeartbeatRequest and isinstance(member, EpochMember):
+            is_bare = message.topic_partitions is None and message.subscribed_topic_names is None and message.member_epoch > 0
+            return member.next_beat_ms if is_bare else None
         return super()._beats_again_ms(output)
 
     def _unanswered(self, request_id: int) -> None:
         sent = self._sent.pop(request_id, None)
         if sent is not None and self.invariants is not None:
-            self.invariants.settled(sent.message, None, self._heap.now_ms, _NAMES)
+            self.invariants.settled(sent[0], None, self._heap.now_ms, _NAMES)
         super()._unanswered(request_id)
 
     # The application

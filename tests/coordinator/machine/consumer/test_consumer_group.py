@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from copy import deepcopy
+
 import pytest
 
 from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup, StoredConsumerGroup
@@ -137,3 +139,16 @@ def test_a_view_shows_no_assignment_bytes_and_no_leader() -> None:
 
     assert (member.member_id, member.group_instance_id, member.rebalance_timeout_ms) == ("a", "i", 7)
     assert (member.assignment, member.is_leader, member.parked, member.session_timeout_ms) == (b"", False, None, -1)
+
+
+def test_a_group_that_was_copied_does_not_change_with_the_one_that_it_was_copied_of() -> None:
+    group = _group(ConsumerMember(member_id="a", instance_id="i", assignor="range", names=frozenset({"t"}), regex="t.*"))
+    group.topics, group.target, group.settled = {"t": TopicImage("id", 1)}, {"a": {"t": (0,)}}, {"a"}
+    group.take(group.members["a"], Step(MemberProgress.STABLE, 1, {"t": {0: 1}}, {}))
+    copied, before = group.copied(), deepcopy(group)
+    assert copied == group
+
+    group.members["a"].epoch = 7
+    group.remove(group.members["a"])
+    group.topics.clear()
+    assert copied == before != group

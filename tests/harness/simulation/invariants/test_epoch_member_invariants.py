@@ -161,3 +161,26 @@ def test_the_first_that_is_broken_ends_a_simulation() -> None:
     member.raises = True
     with pytest.raises(InvariantBroken, match="CGV-01: m: closes without a leave"):
         member.closes()
+
+
+def _given_more() -> EpochMemberInvariants:
+    """Return a member that holds t-0, and is being assigned t-1."""
+    member = _joined(0)
+    _answer(member, BEAT, 1, 0, 1)
+    member.calls(Callback(kind=CallbackKind.ASSIGNED, partitions=frozenset({("t", 1)}), member_id="m", generation=1), {})
+    return member
+
+
+def test_a_report_may_be_of_what_was_held_before_the_callback_that_runs() -> None:
+    member = _given_more()
+    member.reported = frozenset()  # the acknowledgement of t-0 waited for an answer
+    _beat(member, 2_000, topic_partitions=_listed(0))
+    assert member.broken == []
+
+
+def test_what_a_report_names_was_held_or_reported() -> None:
+    member = _given_more()
+    member.called()
+    member.reported = frozenset()
+    _beat(member, 2_000, topic_partitions=_listed(0))
+    assert [requirement for requirement, _ in member.broken] == ["CGI-19"]

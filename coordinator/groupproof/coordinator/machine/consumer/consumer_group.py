@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterator, Mapping
-from copy import deepcopy
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import TYPE_CHECKING, ClassVar
 
@@ -78,9 +78,19 @@ class ConsumerGroup:
     @classmethod
     def restored(cls, record: StoredConsumerGroup) -> ConsumerGroup:
         """Return the group as a coordinator that loads it from the log has it, in the state that its members are in (CGL-01)."""
-        group = deepcopy(record.group)
+        group = record.group.copied()
         group.state = group.inferred_state()
         group.is_stale = True
+        return group
+
+    def copied(self) -> ConsumerGroup:
+        """Return a group that shares nothing with this one but what is never changed in place: assignments, shares, topics."""
+        group = copy(self)
+        for column in fields(self):
+            part = getattr(self, column.name)
+            if isinstance(part, dict | set):
+                setattr(group, column.name, part.copy())
+        group.members = {member_id: copy(member) for member_id, member in self.members.items()}
         return group
 
     def move_to(self, state: StrEnum, now_ms: int) -> None:

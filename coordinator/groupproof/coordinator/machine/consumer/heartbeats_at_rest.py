@@ -31,12 +31,13 @@ def session_ms_at_rest(
     the bump and the target that the group has looked at its topics and is settled, or that its next target is not due, for the resolution that nobody
     subscribes by an expression.
     """
-    if group.dialect is not CONSUMER or not (group.state is ConsumerState.STABLE or group.state is ConsumerState.ASSIGNING):
+    state = group.state
+    if group.dialect is not CONSUMER or (state is not ConsumerState.STABLE and state is not ConsumerState.ASSIGNING):
         return None
     member = group.members.get(message.member_id)
     if member is None or not _says_nothing(member, message, arrival) or not _is_settled(group, member):
         return None
-    if group.state is ConsumerState.ASSIGNING and not waits_for_target(engine, group, now_ms):
+    if state is ConsumerState.ASSIGNING and not waits_for_target(engine, group, now_ms):
         return None
     configs = engine.group_configs.get(message.group_id)
     if not configs:

@@ -103,6 +103,8 @@ class EpochGroupInvariants(SimulatedInvariants):
         seat = self._seats.get(member_id)
         if seat is None:
             seat = self._seats[member_id] = _Seat()
+        if answer.member_epoch == seat.epoch == asked.member_epoch and answer.assignment is None and asked.topic_partitions is None:
+            return  # as nearly always: nothing was said on either side
         if asked.member_epoch == 0:
             seat.epoch, seat.held, seat.share = 0, set(), set()
         if answer.member_epoch < seat.epoch:

@@ -39,6 +39,7 @@ class EpochMemberInvariants:
     names_itself: bool = True
     named: frozenset[str] = frozenset()
     subscribed: frozenset[str] = frozenset()  # what it said last to subscribe to
+    said_topics: tuple[str, ...] | None = None  # the topics that this was found to be
     target: frozenset[TopicPartition] = frozenset()
     is_overtaken: bool = False  # an assignment came before the last one was acknowledged
     gives_up: bool = False  # it has committed what it is about to give up
@@ -81,11 +82,8 @@ class EpochMemberInvariants:
 
     def sends(self, beat: ConsumerGroupHeartbeatRequest, now_ms: int, names: dict[str, str]) -> None:
         """Look at a heartbeat as it leaves."""
-        if self.member_id and beat.member_id != self.member_id:
-            self.blame("CGC-06", "another member id")
-        if self.names_itself and not beat.member_id:
-            self.blame("CGC-04", "no member id")
-        self.member_id = self.member_id or beat.member_id
+        if not beat.member_id or beat.member_id != self.member_id:
+            self._names_itself(beat)
         if self.is_fatal:
             self.blame("CGT-32", "a heartbeat after a fatal error")
         if self.has_left and beat.member_epoch != 0:
@@ -100,10 +98,17 @@ class EpochMemberInvariants:
             self._joins(beat)
         else:
             self._goes_on(beat, now_ms, names)
-        if self.sent_ms is not None and now_ms > max(self.counts_from_ms + 1.5 * self.interval_ms, self.answered_ms) + LATE_MS:
+        if now_ms > self.counts_from_ms + 1.5 * self.interval_ms + LATE_MS and self.sent_ms is not None and now_ms > self.answered_ms + LATE_MS:
             self.check("CGC-28", "its heartbeats come too late", holds=self.is_disturbed or beat.member_epoch == 0 or not self.is_polling)
         self.sent_ms = self.counts_from_ms = now_ms
         self.may_beat_early = self.has_left = False
+
+    def _names_itself(self, beat: ConsumerGroupHeartbeatRequest) -> None:
+        if self.member_id and beat.member_id != self.member_id:
+            self.blame("CGC-06", "another member id")
+        if self.names_itself and not beat.member_id:
+            self.blame("CGC-04", "no member id")
+        self.member_id = self.member_id or beat.member_id
 
     def _leaves(self, beat: ConsumerGroupHeartbeatRequest) -> None:
         right = -1 if self.instance_id is None else -2
@@ -116,7 +121,7 @@ class EpochMemberInvariants:
     def _joins(self, beat: ConsumerGroupHeartbeatRequest) -> None:
         self.check("CGC-07", "joins without timeout, or with partitions", holds=beat.rebalance_timeout_ms > 0 and beat.topic_partitions == ())
         self.check("CGC-07", "joins without its subscription", holds=set(beat.subscribed_topic_names or ()) == set(self.topics))
-        self.subscribed = frozenset(beat.subscribed_topic_names or ())
+        self.subscribed, self.said_topics = frozenset(beat.subscribed_topic_names or ()), None
         self.check("CGC-08", "another rebalance timeout", holds=beat.rebalance_timeout_ms in (-1, self.rebalance_timeout_ms))
         self.check("CGC-02", "joins without its instance id", holds=beat.instance_id == self.instance_id)
         self.check("CGC-10", "joins without its assignor", holds=beat.server_assignor == self.assignor)
@@ -128,34 +133,46 @@ class EpochMemberInvariants:
         """Look whether another subscription is said with the heartbeat after it was made."""
         if beat.subscribed_topic_names is not None:
             self.subscribed = frozenset(beat.subscribed_topic_names)
+            if self.subscribed != frozenset(self.topics):
+                self.blame("CGC-13", "other names")
         if self.subscribed != frozenset(self.topics):
             self.blame("CGC-11", f"says nothing of its new subscription {self.topics}")
+        else:
+            self.said_topics = self.topics
 
     def _goes_on(self, beat: ConsumerGroupHeartbeatRequest, now_ms: int, names: dict[str, str]) -> None:
         if beat.member_epoch != self.epoch:
             self.blame("CGI-18", f"sends epoch {beat.member_epoch}, not {self.epoch}")
         if beat.instance_id is not None and beat.instance_id != self.instance_id:
             self.blame("CGC-02", "another instance id")
-        says_nothing = beat.topic_partitions is None and beat.subscribed_topic_names is None
-        is_early = self.sent_ms is not None and now_ms < self.sent_ms + EARLIEST * self.interval_ms - SLACK_MS
-        if says_nothing and is_early and not self.may_beat_early:
-            self.blame("CGC-24", "a heartbeat long before the interval is over")
-        if beat.subscribed_topic_names not in (None, self.topics) and set(beat.subscribed_topic_names or ()) != set(self.topics):
-            self.blame("CGC-13", "other names")
-        self._says_names(beat)
+        if beat.subscribed_topic_names is not None or self.topics is not self.said_topics:
+            self._says_names(beat)
         if not self.is_polling and not self.is_closing:
             self.blame("CGV-16", "heartbeats although nobody polls")
         if beat.subscribed_topic_regex:
             self.blame("CGC-13", "a regular expression that nobody asked for")
-        if beat.topic_partitions is None:
-            return
-        owned = _named(beat.topic_partitions, names)
-        if owned not in (self.held, self.reported):
+        if beat.topic_partitions is not None:
+            self._reports(_named(beat.topic_partitions, names))
+        elif beat.subscribed_topic_names is None and not self.may_beat_early:
+            self._says_nothing(now_ms)
+
+    def _says_nothing(self, now_ms: int) -> None:
+        if self.sent_ms is not None and now_ms < self.sent_ms + EARLIEST * self.interval_ms - SLACK_MS:
+            self.blame("CGC-24", "a heartbeat long before the interval is over")
+
+    def _reports(self, owned: frozenset[TopicPartition]) -> None:
+        """Look at what the member says to own."""
+        if owned not in (self.held, self.reported, self._held_before()):
             self.blame("CGI-19", f"reports {sorted(owned)} and holds {sorted(self.held)}")
         self.reported, self.unsaid = owned, self.unsaid | ((self.target | self.held) - owned)
         if owned == self.ordered:
             # Who still commits for an assignment before this one goes on with that one, as Java does.
             self.ordered, self.is_overtaken, self.gives_up = None, self.is_overtaken and self.commits_fail, False
+
+    def _held_before(self) -> set[TopicPartition]:
+        """Return what was held before the callback that runs gave more: the acknowledgement of that may have waited for an answer (CGC-27)."""
+        calling = self.calling
+        return self.held if calling is None or calling.kind is not CallbackKind.ASSIGNED else self.held - calling.partitions
 
     def settled(self, asked: Any, answer: Any, now_ms: int, names: dict[str, str]) -> None:
         """Look at an answer, None where there is none."""
@@ -170,7 +187,8 @@ class EpochMemberInvariants:
         """Look at what the coordinator says."""
         if beat.member_epoch < 0:
             return
-        self.in_flight = max(0, self.in_flight - 1)
+        if self.in_flight:
+            self.in_flight -= 1
         if self.has_left:
             return
         self.is_disturbed = answer is None or bool(answer.error_code)
