@@ -16,6 +16,7 @@ import trio
 
 from groupproof.coordinator.broker.broker_host import BrokerHost
 from groupproof.coordinator.broker.config_requests import alter_configs, describe_configs
+from groupproof.coordinator.broker.kept_answers import KeptAnswer, KeptAnswers
 from groupproof.coordinator.broker.metadata import (
     api_versions,
     describe_cluster,
@@ -113,6 +114,7 @@ class Broker:
         self.accepted = accepted
         """The versions of each API that the profile's release answers, the first and the last."""
         self._serials = itertools.count()
+        self._kept = KeptAnswers(world)
 
     async def process(self, arrived: IncomingRequest, peer: Peer, *, taken_up_twice: Callable[[], None] | None = None) -> Body | None:
         """Take the request up and return its answer, None where none is due (Produce with acks 0).
@@ -152,11 +154,16 @@ class Broker:
         """Tell whether a request goes through as it comes: no fault is armed, no variant serves the connections, and the machine is whole."""
         return self.interception.is_idle and self.is_as_kafka and self.machine.is_whole
 
-    def take_up(self, arrived: IncomingRequest, peer: Peer) -> GroupResponse | Ticket | None:
-        """Take up a request of `AT_ONCE` without waiting, and return its answer, or where that will be; None where something may stand between."""
+    def take_up(self, arrived: IncomingRequest, peer: Peer) -> GroupResponse | KeptAnswer | Ticket | None:
+        """Take up a request of `AT_ONCE`, or one whose answer is kept, without waiting, and return its answer, or where that will be; None where something may stand between."""
         wire = arrived.wire
-        if wire.api not in AT_ONCE or not self.is_undisturbed:
+        if not self.is_undisturbed:
             return None
+        if wire.api not in AT_ONCE:
+            kept = self._kept.answer(arrived)
+            if kept is not None and self.recorder.is_heard:
+                self.recorder.record("processed", **arrived.columns)
+            return kept
         return self.coordinators.ask(self.node_id, wire.message, self.arrival(arrived, peer), arrived.columns, self._dropped(arrived, peer))
 
     def repeat(self, message: GroupRequest, arrival: Arrival) -> GroupResponse | None:

@@ -23,6 +23,7 @@ from groupproof.coordinator.broker.advertised_versions import refused_version
 from groupproof.coordinator.broker.described_requests import columns_of, described
 from groupproof.coordinator.broker.frame_faults import ConnectionSevered, Strikes
 from groupproof.coordinator.broker.group_coordinators import Ticket
+from groupproof.coordinator.broker.kept_answers import KeptAnswer, answer_columns, answer_frame
 from groupproof.coordinator.broker.repeated_frames import HEARTBEATS, RepeatedFrame
 from groupproof.coordinator.broker.request_queue import ConnectionEnd, Inbox, OpenRequest, Unread
 from groupproof.coordinator.broker.sockets import Socket, has_all
@@ -35,7 +36,6 @@ from groupproof.protocol.wire.message_codec import (
     WireRequest,
     frame,
     read_request,
-    write_answer,
     write_response,
 )
 from groupproof.protocol.wire.message_conversion import body_of
@@ -278,14 +278,14 @@ class Connection:
             self._inbox.put_first(OpenRequest(repeated.arrived, rest=rest))
         return True
 
-    def _answer_at_once(self, to: Socket, arrived: IncomingRequest, answer: GroupResponse) -> bytes:
+    def _answer_at_once(self, to: Socket, arrived: IncomingRequest, answer: GroupResponse | KeptAnswer) -> bytes:
         """Send what can be sent of the answer, recorded first so that what the client does next comes after it, and return the rest."""
         wire, recorder = arrived.wire, self.broker.recorder
         if recorder.is_heard:
-            columns = response_columns(wire.api, wire.body, body_of(answer), self.broker.world.topics.name_of)
+            columns = answer_columns(answer, wire, self.broker.world.topics.name_of)
             recorder.record("response", **{**arrived.columns, **columns})
         try:
-            return to.send_now(write_answer(answer, wire.version, wire.correlation))
+            return to.send_now(answer_frame(answer, wire))
         except trio.BrokenResourceError:
             if recorder.is_heard:
                 self._tell_unsent(arrived)

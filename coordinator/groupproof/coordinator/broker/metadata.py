@@ -6,7 +6,7 @@ Sources: Kafka's `KafkaApis` and `ApiVersionManager`; KIP-511 (ApiVersions), KIP
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -72,6 +72,11 @@ class ClusterMetadata:
     def controller(self) -> int:
         """Kafka 4 tells clients any live broker; here the last one, so that it is not the coordinator of everything."""
         return ([node for node in self.nodes if node.is_up] or self.nodes)[-1].node_id
+
+    @property
+    def state(self) -> Hashable:
+        """What an answer about topics by their names depends on: equal as long as it stays the same."""
+        return self.topics.changes, tuple([(node.host, node.port, node.is_up) for node in self.nodes])
 
     def leader_of(self, topic: Topic, index: int) -> int:
         """Return the node that leads a partition: its first, or the next after it that is there."""

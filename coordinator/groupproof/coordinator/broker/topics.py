@@ -119,6 +119,8 @@ class Topics:
     def __init__(self, records: int, on_change: Callable[[], None] = lambda: None) -> None:
         self._records = records
         self._on_change = on_change
+        self.changes = 0
+        """How often a topic came, grew or went."""
         self._topics: dict[str, Topic] = {}
         self._names: dict[str, str] = {}
         self._deleted: Counter[str] = Counter()
@@ -143,7 +145,7 @@ class Topics:
             raise ValueError(f"topic {name} has {len(topic.partitions)} partitions and cannot shrink to {partitions}")
         for index in range(len(topic.partitions), partitions):
             topic.partitions.append(_filled(name, index, self._records if records is None else records))
-        self._on_change()
+        self._has_changed()
         return topic
 
     def delete(self, name: str) -> None:
@@ -153,7 +155,7 @@ class Topics:
             raise ValueError(f"there is no topic {name} to delete")
         del self._names[topic.topic_id]
         self._deleted[name] += 1
-        self._on_change()
+        self._has_changed()
 
     def image(self) -> dict[str, TopicImage]:
         """Return the topics as a coordinator knows them."""
@@ -167,6 +169,10 @@ class Topics:
         for index, log in enumerate(topic.partitions):
             offsets = range(log.end_offset, log.end_offset + records)
             log.append(encode_batch([_record(name, index, offset) for offset in offsets]))
+
+    def _has_changed(self) -> None:
+        self.changes += 1
+        self._on_change()
 
     def _create(self, name: str) -> Topic:
         topic = Topic(name, topic_id_of(f"{name}#{times}" if (times := self._deleted[name]) else name), [])

@@ -1,0 +1,90 @@
+"""Answers that are the same for everybody until the cluster changes: written once for all who ask.
+
+Every member of a group asks which versions there are, on each of its connections, and where the partitions of its topic are. With a thousand
+partitions that answer takes longer to make and to write than all that is asked of the coordinator.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from groupproof.coordinator.broker.metadata import OFFSETS_TOPIC, ClusterMetadata, api_versions, metadata
+from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.wire.message_codec import write_answer, write_response
+from groupproof.protocol.wire.message_conversion import body_of
+from groupproof.protocol.wire.observation_columns import response_columns
+
+if TYPE_CHECKING:
+    from groupproof.coordinator.machine.incoming_request import IncomingRequest
+    from groupproof.protocol.wire.message_codec import WireRequest
+    from groupproof.protocol.wire.messages import GroupResponse
+
+__all__ = ["ANSWERS_MAX", "KeptAnswer", "KeptAnswers", "answer_columns", "answer_frame"]
+
+ANSWERS_MAX: Final = 64
+_CORRELATION_END: Final = 4
+_LENGTH_AND_CORRELATION: Final = struct.Struct(">ii")
+
+
+@dataclass(frozen=True, slots=True)
+class KeptAnswer:
+    """An answer as it is sent, but for its correlation id, and the columns that it has in a trace."""
+
+    written: bytes
+    columns: Mapping[str, Any]
+
+    def frame(self, correlation: int) -> bytes:
+        """Return it as the answer to the request with this correlation id, behind its length."""
+        return _LENGTH_AND_CORRELATION.pack(len(self.written) + _CORRELATION_END, correlation) + self.written
+
+
+class KeptAnswers:
+    """The newest answers of one broker to ApiVersions, and to Metadata that names its topics."""
+
+    def __init__(self, world: ClusterMetadata) -> None:
+        self._world = world
+        self._kept: dict[Hashable, KeptAnswer] = {}
+        self._state: Hashable = None
+
+    def answer(self, arrived: IncomingRequest) -> KeptAnswer | None:
+        """Return the answer to a request, as `metadata.py` makes it; None for one whose answer is not kept."""
+        key = None if arrived.is_refused else _key(arrived)
+        if key is None:
+            return None
+        state = self._world.state
+        if state != self._state or len(self._kept) >= ANSWERS_MAX:
+            self._state, self._kept = state, {}
+        kept = self._kept.get(key)
+        if kept is None:
+            kept = self._kept[key] = self._made(arrived)
+        return kept
+
+    def _made(self, arrived: IncomingRequest) -> KeptAnswer:
+        wire = arrived.wire
+        body = (api_versions if wire.api is Api.API_VERSIONS else metadata)(self._world, wire.body, wire.version)
+        columns = response_columns(wire.api, wire.body, body, self._world.topics.name_of)
+        return KeptAnswer(write_response(wire.api, wire.version, 0, body)[_CORRELATION_END:], columns)
+
+
+def answer_columns(answer: GroupResponse | KeptAnswer, wire: WireRequest, named: Callable[[str], str]) -> Mapping[str, Any]:
+    """Return the columns of an answer that is given where its request was read."""
+    return answer.columns if isinstance(answer, KeptAnswer) else response_columns(wire.api, wire.body, body_of(answer), named)
+
+
+def answer_frame(answer: GroupResponse | KeptAnswer, wire: WireRequest) -> bytes:
+    """Return such an answer as a frame; raise `ValueError` for what the version cannot say."""
+    return answer.frame(wire.correlation) if isinstance(answer, KeptAnswer) else write_answer(answer, wire.version, wire.correlation)
+
+
+def _key(arrived: IncomingRequest) -> Hashable:
+    """Return what the answer depends on but for the cluster; None where that is more than is looked at here."""
+    wire = arrived.wire
+    if wire.api is Api.API_VERSIONS:
+        return wire.api, wire.version, wire.body.get("client_software_name"), wire.body.get("client_software_version")
+    if wire.api is not Api.METADATA or not wire.body.get("topics"):
+        return None
+    names = tuple(topic.get("name") if topic.get("topic_id") is None else None for topic in wire.body["topics"])
+    return None if None in names or OFFSETS_TOPIC in names else (wire.api, wire.version, names)
