@@ -45,3 +45,13 @@ def test_partitions_are_found_by_their_leader() -> None:
     view.learn(ANSWER)
 
     assert view.by_leader([("t", 1), ("t", 0), ("u", 0)]) == {0: [("t", 0)]}
+
+
+def test_views_of_one_answer_share_what_it_says() -> None:
+    mine, other, copy = ClusterView(), ClusterView(), ClusterView()
+    for view, answer in ((mine, ANSWER), (other, ANSWER), (copy, dict(ANSWER))):
+        view.learn(answer)
+
+    assert mine.leaders is other.leaders, "each of a thousand members would hold the same thousand partitions"
+    assert copy.leaders is not mine.leaders
+    assert copy.leaders == mine.leaders

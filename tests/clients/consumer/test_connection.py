@@ -233,3 +233,24 @@ def test_an_observer_sees_each_request_as_it_leaves_and_again_with_its_answer() 
     assert answered.answer is not None
     assert (answered.correlation, answered.request, answered.answer["error_code"]) == (2, HEARTBEAT, 27)
     assert sorted(exchange.correlation for exchange in client.exchanges if exchange.answer is None) == [2, 3]
+
+
+def test_the_same_metadata_is_read_once_and_still_belongs_to_its_request() -> None:
+    metadata = {"topics": ({"name": "t", "partitions": ({"partition_index": 0},)},)}
+    answers: list[Any] = []
+
+    async def story(broker: Broker, client: Client) -> None:
+        await broker.agree()
+        for wrong in (0, 0, 1):
+            client.connection.send(Api.METADATA, {"topics": None}, answers.append)
+            request = await broker.take()
+            request.correlation += wrong
+            await broker.answer(request, metadata)
+            await trio.testing.wait_all_tasks_blocked()
+
+    client = run(story)
+
+    assert answers[0] is answers[1]
+    assert answers[0]["topics"][0]["partitions"][0]["partition_index"] == 0
+    assert answers[2] is None
+    assert "came where 4 was due" in str(client.reasons[0])

@@ -6,6 +6,7 @@ import math
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 import trio
@@ -193,7 +194,7 @@ class Connection:
                 if not self._unanswered:
                     raise WireError("an answer came that nothing asked for")
                 correlation, api, version, request = self._unanswered[0]
-                got, body = read_response(api, version, item)
+                got, body = _read_answer(api, version, item)
                 if got != correlation:
                     raise WireError(f"the answer to request {got} came where {correlation} was due")
                 self._unanswered.popleft()
@@ -202,6 +203,21 @@ class Connection:
                     self._observer(Exchange(self._number, api, version, correlation, request.body, body))
                 request.answered(body)
         self._reason = ConnectionError(f"{self._host}:{self._port} closed the connection")
+
+
+_CORRELATION_BYTES: Final = 4
+
+
+def _read_answer(api: Api, version: int, payload: bytes) -> tuple[int, dict[str, Any]]:
+    if api is not Api.METADATA or len(payload) < _CORRELATION_BYTES:
+        return read_response(api, version, payload)
+    return int.from_bytes(payload[:_CORRELATION_BYTES], "big", signed=True), _metadata(version, payload[_CORRELATION_BYTES:])
+
+
+@lru_cache(maxsize=4)
+def _metadata(version: int, answer: bytes) -> dict[str, Any]:
+    """Read an answer behind its correlation id. All members in one process get the same, which nobody changes; a thousand partitions take longer to read than to join."""
+    return read_response(Api.METADATA, version, bytes(_CORRELATION_BYTES) + answer)[1]
 
 
 async def _one_frame(stream: trio.abc.Stream, framer: Framer) -> bytes:
