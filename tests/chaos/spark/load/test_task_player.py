@@ -4,11 +4,13 @@ import gc
 import socket
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.chaos.spark.loads import order
 
 from groupproof.chaos.spark.load import task_player
+from groupproof.chaos.spark.load.task_channel import Channel
 from groupproof.chaos.spark.load.task_player import MANIFEST, play, player
 from groupproof.chaos.spark.members.churn_plan import Action, MemberAction
 from groupproof.chaos.spark.members.load_order import ClientChoice, TaskOrder, task_orders
@@ -91,3 +93,18 @@ def test_the_manifest_leaves_as_arrow(monkeypatch: pytest.MonkeyPatch, tmp_path:
 
     assert batch.to_pylist() == [{"task": 0, "attempt": 0, "path": "p", "group": "g", "rows": 2, "first_seq": 1, "last_seq": 9}]
     assert [part.split()[0].strip("`") for part in MANIFEST.split(", ")] == batch.schema.names
+
+
+def test_what_the_first_segment_imports_is_there_before_the_task_is_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps: list[str] = []
+
+    def connected(*where: Any) -> Channel:
+        steps.append("channel")
+        return Channel(*where)
+
+    monkeypatch.setattr(task_player, "to_batch", lambda _: steps.append("batch"))
+    monkeypatch.setattr(task_player, "Channel", connected)
+
+    played(tmp_path)
+
+    assert steps == ["batch", "channel"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -10,16 +10,19 @@ import pytest
 import trio
 import trio.testing
 
+from groupproof.chaos.spark.members import reference_host
 from groupproof.chaos.spark.members.churn_plan import Action, MemberAction
 from groupproof.chaos.spark.members.load_order import ClientChoice, MemberOrder, TaskOrder
 from groupproof.chaos.spark.members.reference_host import ReferenceHost
 from groupproof.chaos.spark.members.task_recorder import TaskRecorder
 from groupproof.chaos.spark.traces.trace_segments import Sealer, Stamp
+from groupproof.clients.consumer.connection import Exchange
 from groupproof.clients.consumer.consumer import Consumer
 from groupproof.clients.consumer.fetch_positions import Delivery
 from groupproof.harness.subjects.brokers.reference_brokers import ReferenceBrokers
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.trace_columns import read_parquet
+from groupproof.protocol.vocabulary import Api
 
 SETTINGS = {"session_timeout_ms": 6_000, "heartbeat_interval_ms": 1_000, "max_poll_interval_ms": 10_000}
 
@@ -98,6 +101,78 @@ def test_a_member_polls_for_its_commits_and_its_interval_and_no_more(tmp_path: P
     assert played.requests("m0")["LeaveGroup"] == 1, "it polled in time"
     assert max(timeouts_ms) == SETTINGS["max_poll_interval_ms"] / 4
     assert len(timeouts_ms) < 60 / 2.5 + 15
+
+
+def test_who_owns_nothing_polls_for_no_commit_and_commits_in_time_once_it_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    polls: dict[str, list[float]] = defaultdict(list)
+    poll = Consumer.poll
+
+    async def noted(consumer: Consumer, timeout_ms: int) -> list[Delivery]:
+        polls[consumer._client_id].append(trio.current_time())
+        return await poll(consumer, timeout_ms)
+
+    monkeypatch.setattr(Consumer, "poll", noted)
+    leaves = (START, MemberAction(30.0, Action.LEAVE))
+    played = play(tmp_path, leaves, leaves, leaves, leaves, (START,), duration_s=60.0)
+
+    early = [at for at in polls["m4"] if at < polls["m4"][0] + 30]
+    assert len(early) < 30 / 2.5 + 5
+    assert 25 <= played.requests("m4")["OffsetCommit"] <= 31, "it owned everything from second 30 on"
+
+
+class Entries:
+    """Counts the members that run and have not asked to join; `at_once` is the most of them."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, entering_max: int) -> None:
+        self.entering = self.at_once = 0
+        run, exchanged = Consumer.run, reference_host._Life._exchanged
+        joined: set[object] = set()
+
+        async def counted(consumer: Consumer, **options: Any) -> None:
+            self.entering += 1
+            self.at_once = max(self.at_once, self.entering)
+            await run(consumer, **options)
+
+        def observed(life: Any, exchange: Exchange) -> None:
+            if exchange.api is Api.JOIN_GROUP and life not in joined:
+                joined.add(life)
+                self.entering -= 1
+            exchanged(life, exchange)
+
+        monkeypatch.setattr(reference_host, "ENTERING_MAX", entering_max)
+        monkeypatch.setattr(reference_host._Life, "_exchanged", observed)
+        monkeypatch.setattr(Consumer, "run", counted)
+
+
+def test_few_members_at_once_are_on_their_way_to_join_and_all_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Side by side, each step of a thousand members ends when the last of them has done it, and requests are overdue by then."""
+    entries = Entries(monkeypatch, 2)
+    played = play(tmp_path, *[(START,)] * 7, duration_s=20.0)
+
+    assert entries.at_once == 2
+    assert played.entries[10]["groups"] == {"g": [1, 7, 7]}
+
+
+def test_who_does_not_come_through_keeps_nobody_from_joining_for_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Entries(monkeypatch, 1)
+    send = Consumer._send
+
+    def lost(consumer: Consumer, to: Any, lane: str, api: Api, *args: Any) -> None:
+        if consumer._client_id != "m0":
+            send(consumer, to, lane, api, *args)
+
+    monkeypatch.setattr(Consumer, "_send", lost)
+    played = play(tmp_path, (START,), (START,), (START,), duration_s=20.0)
+
+    assert played.requests("m0") == {}
+    assert played.entries[10]["groups"] == {"g": [1, 3, 2]}
+
+
+def test_who_leaves_before_its_turn_asks_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Entries(monkeypatch, 0)
+    played = play(tmp_path, (START, MemberAction(5.0, Action.DIE), START), (START,), duration_s=8.0)
+
+    assert played.requests("m0") == played.requests("m1") == {}
 
 
 def test_who_dies_says_no_goodbye_and_is_waited_for_until_its_session_ends(tmp_path: Path) -> None:

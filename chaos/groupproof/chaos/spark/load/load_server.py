@@ -36,6 +36,7 @@ from groupproof.harness.subjects.tap.upstream import meet_upstream
 from groupproof.protocol.faults import Fault
 from groupproof.protocol.toxics import toxic_from_json
 from groupproof.protocol.trace import Observation, Recorder
+from groupproof.protocol.trace_columns import to_batch
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.message_codec import warm
 from groupproof.protocol.wire.message_conversion import GROUP_APIS
@@ -95,6 +96,7 @@ class LoadServer:
     async def run(self, over: trio.Event) -> None:
         """Serve until `over`; raise `BrokenEnvironment` and `WrongUsage`."""
         warm(_KEPT_APIS | {Api.API_VERSIONS, Api.METADATA, Api.FETCH})
+        to_batch(())  # the first one imports pandas, for which nobody is to wait later
         async with AsyncExitStack() as stack, trio.open_nursery() as nursery:
             ways = await stack.enter_async_context(_ways(self._order))
             interception = await (self._tap(nursery, ways) if self._order.upstream else self._coordinate(nursery, ways))
@@ -151,7 +153,7 @@ class LoadServer:
         if not is_kept(obs) or self._is_full:
             return
         try:
-            self._sealer.add(replace(obs, seq=stamp()[0]))
+            self._sealer.add(msgspec.structs.replace(obs, seq=stamp()[0]))
         except NoRoom as error:
             self._no_room(error)
 

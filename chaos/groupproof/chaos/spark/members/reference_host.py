@@ -12,17 +12,25 @@ import trio
 from groupproof.chaos.spark.members.churn_plan import Action, MemberAction
 from groupproof.chaos.spark.members.load_order import MemberOrder, TaskOrder, after
 from groupproof.chaos.spark.members.task_recorder import TaskRecorder
-from groupproof.clients.consumer.connection import Connect
+from groupproof.clients.consumer.connection import Connect, Exchange
 from groupproof.clients.consumer.consumer import Consumer, ConsumerError
 from groupproof.clients.member.consumer_settings import MemberSettings
-from groupproof.clients.outputs import Callback, CommitResult, Fail
+from groupproof.clients.outputs import Callback, CallbackKind, CommitResult, Fail
+from groupproof.protocol.vocabulary import Api
 
-__all__ = ["Gate", "ReferenceHost", "ReferenceMember"]
+__all__ = ["ENTERING_MAX", "Gate", "ReferenceHost", "ReferenceMember"]
 
+ENTERING_MAX: Final = 64
+"""So many members of a task look for their coordinator at once. If thousands did, side by side, each step of all of them would end at the same instant: later than
+any of them waits for its answer, so that all of them would ask again."""
+
+_ENTERING_S: Final = 5.0
+"""Who has not found its coordinator by then keeps no other member waiting."""
 _GOODBYE_S: Final = 10.0
 _POLL_MS_MAX: Final = 10_000
 _POLLS_IN_TIME: Final = 4
 """How often a member polls at least before its max.poll.interval would be over: the protocol goes on beside a poll, and each costs a thousand members dear."""
+_JOINS: Final = frozenset({Api.JOIN_GROUP, Api.CONSUMER_GROUP_HEARTBEAT})
 _DEFAULTS: Final[Mapping[str, Any]] = {"auto_commit": False, "auto_offset_reset": "earliest", "fetch_max_wait_ms": 10_000}
 """Commits are the load's own. Who waits for records waits long: fetching is not what is tried."""
 
@@ -71,56 +79,87 @@ class _GatedStream(trio.abc.Stream):
 
 
 class _Life:
-    """A member from its start to its end: one consumer that polls, and commits `rate` times a second where it stands."""
+    """A member from its start to its end: one consumer that polls, and commits `rate` times a second where it stands. `entries` is passed on the way to the first JoinGroup."""
 
-    def __init__(self, member: MemberOrder, order: TaskOrder, recorder: TaskRecorder, gate: Gate, connect: Connect, number: int) -> None:
-        self._member, self._desk, self._rate = member, recorder, order.rate
+    def __init__(self, member: MemberOrder, order: TaskOrder, recorder: TaskRecorder, entries: trio.Semaphore, gate: Gate, number: int) -> None:
+        self._member, self._desk = member, recorder
+        self._period_s = 1 / order.rate if order.rate else trio.current_time() + 1e9
+        self._due = 0.0
+        self._entries, self._entered = entries, trio.Event()
+        self._record = recorder.watch(member)
         self._scope = trio.CancelScope()
         self._draw = random.Random(f"{order.seed}/{member.client}/{number}")
         self._awake = trio.Event()
         self._awake.set()
-        self._is_leaving = False
+        self._has_begun = self._is_leaving = False
         self._gone = trio.Event()
         self.gate = gate
         settings = MemberSettings(group=member.group, topics=order.topics, **{**_DEFAULTS, **order.settings})
         self._poll_ms = min(_POLL_MS_MAX, settings.max_poll_interval_ms // _POLLS_IN_TIME)
         self.consumer = Consumer(
-            settings, connect, order.bootstrap, client_id=member.client, listener=self._called, report=self._on_report, seed=self._draw.getrandbits(32),
-            observer=recorder.watch(member),
+            settings, gate.connect, order.bootstrap, client_id=member.client, listener=self._called, report=self._on_report,
+            seed=self._draw.getrandbits(32), observer=self._exchanged,
         )  # fmt: skip
 
     async def run(self) -> None:
         try:
             with self._scope:
                 async with trio.open_nursery() as nursery:
+                    await nursery.start(self._enter)
                     await nursery.start(self.consumer.run)
                     await self._poll()
                     nursery.cancel_scope.cancel()
         finally:
             self._gone.set()
 
+    async def _enter(self, task_status: trio.TaskStatus[None]) -> None:
+        """Wait for this member's turn, and keep it until the member asks to join."""
+        async with self._entries:
+            self._has_begun = True
+            task_status.started()
+            with trio.move_on_after(_ENTERING_S):
+                await self._entered.wait()
+
+    def _exchanged(self, exchange: Exchange) -> None:
+        self._record(exchange)
+        if exchange.api in _JOINS:
+            self._entered.set()
+
     async def _poll(self) -> None:
-        period_s = 1 / self._rate if self._rate else trio.current_time() + 1e9
-        due = trio.current_time() + self._draw.random() * period_s
+        self._due = trio.current_time() + self._draw.random() * self._period_s
         while not self._is_leaving:
             await self._awake.wait()
             try:
-                await self.consumer.poll(self._until(due))
+                await self.consumer.poll(self._poll_timeout_ms())
             except ConsumerError as error:
                 self._desk.erred(error.error)
                 self._desk.event(self._member, "failed", standing=False, detail=str(error))
                 return
-            if trio.current_time() >= due and not self._is_leaving:
-                due = max(due, trio.current_time() - period_s) + period_s  # who stood still makes up for one commit, not for all
+            if self._commits() and trio.current_time() >= self._due and not self._is_leaving:
+                # who stood still makes up for one commit, not for all
+                self._due = max(self._due, trio.current_time() - self._period_s) + self._period_s
                 self.consumer.commit_async()
         with trio.move_on_after(_GOODBYE_S):
             await self.consumer.close()
 
-    def _until(self, due: float) -> int:
+    def _commits(self) -> bool:
+        """Tell whether there is anything to commit: nine of ten members of a large group own nothing, and a poll costs as much as a heartbeat."""
+        return bool(self.consumer.member.owned)
+
+    def _poll_timeout_ms(self) -> int:
         """Return how many milliseconds a poll may last: to the next commit, and no longer than leaves the member time."""
-        return min(self._poll_ms, max(0, math.ceil((due - trio.current_time()) * 1000)))
+        return min(self._poll_ms, max(0, math.ceil((self._due - trio.current_time()) * 1000))) if self._commits() else self._poll_ms
+
+    def _put_off(self) -> None:
+        """Leave out the commits that were due while there was nothing to commit, and end the poll that did not wait for the next one."""
+        late_s = trio.current_time() - self._due
+        if late_s > 0:
+            self._due += math.ceil(late_s / self._period_s) * self._period_s
+        self.consumer.interrupt()
 
     async def _called(self, callback: Callback) -> None:
+        if callback.kind is CallbackKind.ASSIGNED and callback.partitions:
+            self._put_off()
         self._desk.event(
             self._member, f"partitions_{callback.kind.value}", partitions=tuple(sorted(callback.partitions)), member=callback.member_id,
             generation=callback.generation,
@@ -134,6 +173,8 @@ class _Life:
     async def leave(self) -> None:
         """Say goodbye, and return when that is over."""
         self._is_leaving = True
+        if not self._has_begun:
+            self._scope.cancel()
         self.gate.open()
         self._awake.set()
         self.consumer.interrupt()
@@ -159,8 +200,11 @@ class _Life:
 class ReferenceMember:
     """Does one member's deeds in time; `elapsed_s` tells the time of the run."""
 
-    def __init__(self, member: MemberOrder, order: TaskOrder, recorder: TaskRecorder, elapsed_s: Callable[[], float], dial: Connect) -> None:
+    def __init__(
+        self, member: MemberOrder, order: TaskOrder, recorder: TaskRecorder, elapsed_s: Callable[[], float], dial: Connect, entries: trio.Semaphore
+    ) -> None:
         self._member, self._order, self._desk, self._elapsed_s, self._dial = member, order, recorder, elapsed_s, dial
+        self._entries = entries
         self._life: _Life | None = None
         self._lives = 0
 
@@ -198,8 +242,7 @@ class ReferenceMember:
 
     def _start(self, nursery: trio.Nursery) -> None:
         self._lives += 1
-        gate = Gate(self._dial)
-        self._life = _Life(self._member, self._order, self._desk, gate, gate.connect, self._lives)
+        self._life = _Life(self._member, self._order, self._desk, self._entries, Gate(self._dial), self._lives)
         self._desk.event(self._member, "started", standing=True)
         nursery.start_soon(self._life.run)
 
@@ -241,12 +284,12 @@ class ReferenceHost:
 
     async def live(self) -> None:
         """Do it in trio."""
-        over, gone = trio.Event(), trio.Event()
+        over, gone, entries = trio.Event(), trio.Event(), trio.Semaphore(ENTERING_MAX)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._ticking, over, gone)
             async with trio.open_nursery() as members:
                 for member in self._order.members:
-                    members.start_soon(ReferenceMember(member, self._order, self._desk, self._elapsed_s, self._dial).run, over)
+                    members.start_soon(ReferenceMember(member, self._order, self._desk, self._elapsed_s, self._dial, entries).run, over)
             gone.set()
 
     async def _ticking(self, over: trio.Event, gone: trio.Event) -> None:
