@@ -207,6 +207,7 @@ class _Words:
         self._codes = codes
         self._within = within
         self._texts: dict[str, str] = {}
+        self._blobs: dict[bytes, bytes] = {}
         self._framed = {_framed(old): _framed(new) for old, new in names.items()}
         self._code_pattern = re.compile("|".join(rf"(?<!\d){code}(?!\d)" for code in codes)) if codes else None
 
@@ -214,16 +215,24 @@ class _Words:
         is_told = obs.who in ("shim", "kit")
         if is_told and obs.body.get("name") == NAMES:
             return obs
-        return msgspec.structs.replace(
-            obs,
-            group=self.value(obs.group),
-            member=self.value(obs.member),
-            error=self._codes.get(obs.error, obs.error) if obs.error is not None else None,
-            partitions=self.value(obs.partitions),
-            offsets=self.value(obs.offsets),
-            body=self._with_codes(self.value(obs.body)) if is_told else self.value(obs.body),
-            detail=self.value(obs.detail),
-        )
+        # Most rows name the group and nothing else, many not even that: only what changes is made anew.
+        changed: dict[str, Any] = {}
+        if obs.group is not None and (group := self._text(obs.group)) != obs.group:
+            changed["group"] = group
+        if obs.member is not None and (member := self._text(obs.member)) != obs.member:
+            changed["member"] = member
+        if self._codes and obs.error is not None:
+            changed["error"] = self._codes.get(obs.error, obs.error)
+        if obs.partitions:
+            changed["partitions"] = tuple([(self._text(topic), partition) for topic, partition in obs.partitions])
+        if obs.offsets:
+            changed["offsets"] = tuple([(self._text(topic), partition, offset) for topic, partition, offset in obs.offsets])
+        if obs.body:
+            body = self._entries(obs.body)
+            changed["body"] = self._with_codes(body) if is_told else body
+        if obs.detail is not None and (detail := self._text(obs.detail)) != obs.detail:
+            changed["detail"] = detail
+        return msgspec.structs.replace(obs, **changed) if changed else obs
 
     def value(self, value: Any, *, is_code: bool = False) -> Any:
         """Return the value with other names in it; a number is a code where its key says so."""
@@ -234,15 +243,30 @@ class _Words:
         if type(value) is dict:
             return self._entries(value)
         if isinstance(value, bytes):
-            return self._blob(value)
+            renamed = self._blobs.get(value)  # a member joins with the same subscription each time, and peers are shown it
+            if renamed is None:
+                renamed = self._blobs[value] = self._blob(value)
+            return renamed
         if isinstance(value, Mapping):
             return self._entries(value)
         if isinstance(value, list | tuple):
-            return type(value)(self.value(item) for item in value)
+            return type(value)([self.value(item) for item in value])
         return self._codes.get(value, value) if is_code and isinstance(value, int) else value
 
     def _entries(self, entries: Mapping[Any, Any]) -> dict[Any, Any]:
-        return {self.value(key): self.value(item, is_code=bool(self._codes) and _is_code(key)) for key, item in entries.items()}
+        """Return entries in other names. Texts that were met before, and numbers, need no call: they are most of what a trace has."""
+        texts, codes, named = self._texts, self._codes, {}
+        for key, item in entries.items():
+            kind = type(item)
+            if kind is str:
+                item = texts.get(item) or self._text(item)
+            elif kind is int:
+                if codes and _is_code(key):
+                    item = codes.get(item, item)
+            elif item is not None and kind is not bool:
+                item = self.value(item, is_code=bool(codes) and _is_code(key))
+            named[texts.get(key) or self.value(key)] = item
+        return named
 
     def _text(self, text: str) -> str:
         if not self._within:

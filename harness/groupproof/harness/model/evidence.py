@@ -119,12 +119,16 @@ class Evidence:
     def _index(self) -> dict[tuple[str, Api | None, str | None], list[Observation]]:
         """Return the observations by kind, API and client, each of the latter two also left open: judges ask for the same ones time and again."""
         index: dict[tuple[str, Api | None, str | None], list[Observation]] = {}
+        entries: dict[tuple[str, str | None, str | None], list[list[Observation]]] = {}
         for obs in self.trace:
             if obs.kind == "response" and obs.exchange_id in self._unsent:
                 continue
-            for api in {None, _api(obs)}:
-                for client in {None, obs.client}:
-                    index.setdefault((obs.kind, api, client), []).append(obs)
+            row = (obs.kind, obs.api, obs.client)
+            if row not in entries:
+                keys = {(obs.kind, api, client) for api in (None, _api(obs)) for client in (None, obs.client)}
+                entries[row] = [index.setdefault(key, []) for key in keys]
+            for entry in entries[row]:
+                entry.append(obs)
         return index
 
     def requests(self, api: Api, client: str | None = None, after: str | int | None = None, before: str | int | None = None) -> list[Observation]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import lru_cache
 from itertools import chain
 from typing import Final
 
@@ -28,6 +29,7 @@ class CheckerSet:
 
     def __init__(self, makers: Sequence[Callable[[], Checker]]) -> None:
         self._checkers = [make() for make in makers]
+        self._classes = tuple(map(type, self._checkers))
         self._group = GroupTracker()
         trackers = [checker for checker in self._checkers if isinstance(checker, TrackingChecker)]
         for checker in trackers:
@@ -136,7 +138,7 @@ class CheckerSet:
         return found
 
     def _listeners_to(self, kind: str | None, api: str | None) -> tuple[tuple[int, _Look], ...]:
-        return tuple((place, _look_of(checker)) for place, checker in enumerate(self._checkers) if _listens(checker, kind, api))
+        return tuple((place, _look_of(self._checkers[place])) for place in _places(self._classes, kind, api))
 
     def end(self) -> Iterable[Finding]:
         """Return what is certain when nothing follows. It is asked once."""
@@ -145,14 +147,20 @@ class CheckerSet:
 
 
 def _frames_of(checker: Checker, frames: frozenset[tuple[str, str]]) -> frozenset[tuple[str, str]]:
-    return frozenset((kind, api) for kind, api in frames if _listens(checker, kind, api))
+    return frozenset((kind, api) for kind, api in frames if _listens(type(checker), kind, api))
 
 
 def _look_of(checker: Checker) -> _Look:
     return checker.look if isinstance(checker, ListeningChecker) else checker.step
 
 
-def _listens(checker: Checker, kind: str | None, api: str | None) -> bool:
-    if kind is None or not isinstance(checker, ListeningChecker):
+@lru_cache(maxsize=1_024)
+def _places(classes: tuple[type[Checker], ...], kind: str | None, api: str | None) -> tuple[int, ...]:
+    """Return the places of the checkers that listen: a run judges hundreds of traces with the same ones."""
+    return tuple(place for place, cls in enumerate(classes) if _listens(cls, kind, api))
+
+
+def _listens(cls: type[Checker], kind: str | None, api: str | None) -> bool:
+    if kind is None or not issubclass(cls, ListeningChecker):
         return True
-    return (kind, ANY_API) in checker.listens or (kind, api) in checker.listens
+    return (kind, ANY_API) in cls.listens or (kind, api) in cls.listens
