@@ -174,3 +174,5 @@ def test_without_the_extras_each_command_works_or_ends_with_4_and_the_cure(tmp_p
     assert [(item["code"], tuple(item["words"]), item["said"]) for item in came if item["code"] == 5] == []
     assert [(item["code"], tuple(item["words"])) for item in came] == list(WITHOUT_EXTRAS)
     assert [item for item in came if item["code"] == 4 and "pip install 'groupproof[" not in item["said"]] == []
+    (shim_checked,) = (item["said"] for item in came if item["words"] == ["shim", "check", "groupproof"])  # nine processes, started here alone
+    assert shim_checked.splitlines()[-1] == "no problem found"
