@@ -118,13 +118,13 @@ def _digest() -> str:
 def test_the_trio_pair_goes_the_same_way_whatever_the_hash_seed() -> None:
     code = "from tests.stateful.test_engines import _digest; print(_digest())"
     root = Path(__file__).parents[2]
-    lines = {
+    digests = {
         subprocess.run(
             [sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed}, cwd=root, capture_output=True, text=True, check=True
-        ).stdout
-        for seed in ("1", "2", "3")
+        ).stdout.strip()
+        for seed in ("1", "2")
     }
-    assert len(lines) == 1
+    assert digests == {_digest()}
 
 
 # Found, shrunk, had again --------------------------------------------------------------------------------------------------------
