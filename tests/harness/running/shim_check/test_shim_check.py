@@ -4,6 +4,7 @@ import sys
 
 import pytest
 from tests.harness.commands.calling import ODD_SHIM
+from tests.harness.running.shim_check.named_problem import CheckUntilNamed
 
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.running.shim_check import dialogue, shim_check
@@ -13,9 +14,13 @@ from groupproof.harness.subjects.shims.shim_process import Program
 pytestmark = pytest.mark.slow
 
 
+def odd(oddity: str) -> Program:
+    """Return a shim that is odd in one way."""
+    return Program(argv=(sys.executable, str(ODD_SHIM), oddity))
+
+
 def check(oddity: str) -> list[str]:
-    """Return the problems of a shim that is odd in one way."""
-    return ShimCheck(Program(argv=(sys.executable, str(ODD_SHIM), oddity)), say=lambda _: None).run()
+    return ShimCheck(odd(oddity), say=lambda _: None).run()
 
 
 @pytest.mark.parametrize(
@@ -57,4 +62,4 @@ def test_a_shim_that_cannot_run_here_has_no_problem_of_its_own() -> None:
 def test_a_lie_is_found_on_the_way_through_every_command(oddity: str, problem: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dialogue, "EVENT_S", 20.0)
 
-    assert problem in check(oddity)
+    assert problem in CheckUntilNamed(odd(oddity), problem).run()

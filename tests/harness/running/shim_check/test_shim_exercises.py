@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from fnmatch import fnmatch
 
 import pytest
 from tests.harness.running import virtual
 from tests.harness.running.shim_check.faults_of_shims import FAULTS, NOT_ASKED, Plain, ShimFault, run_faulty
+from tests.harness.running.shim_check.named_problem import CheckUntilNamed
 
 from groupproof.clients.shims.reference import run_shim
 from groupproof.harness.cases.client import CASES
@@ -20,8 +20,6 @@ from groupproof.harness.model.plan import Command, Plan
 from groupproof.harness.model.verdicts import ADVERSE, Verdict
 from groupproof.harness.running.error_search import trouble_in
 from groupproof.harness.running.plans.client_stage import Stage
-from groupproof.harness.running.shim_check.bench import Bench
-from groupproof.harness.running.shim_check.shim_check import Pace, ShimCheck
 from groupproof.harness.subjects.networks.virtual_time import run_virtually
 from groupproof.harness.subjects.subject import ReferenceSubject
 from groupproof.protocol.trace import Trace
@@ -33,24 +31,8 @@ BY_ID = {case.id: case for case in CASES}
 each_fault = pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
 
 
-class _CheckUntilNamed(ShimCheck):
-    """Goes through no more paces once a problem is named: none takes back what another found."""
-
-    def __init__(self, fault: ShimFault) -> None:
-        super().__init__(run_faulty(fault), say=lambda _: None)
-        self._problem_awaited = fault.problem
-
-    async def put_through(self, paces: Iterable[Pace]) -> Bench:
-        return await super().put_through(self._until_named(paces))
-
-    def _until_named(self, paces: Iterable[Pace]) -> Iterator[Pace]:
-        for pace in paces:
-            if not (self._problem_awaited and any(self._problem_awaited in problem for problem in self.problems)):
-                yield pace
-
-
 def checked(fault: ShimFault) -> list[str]:
-    return _CheckUntilNamed(fault).run()
+    return CheckUntilNamed(run_faulty(fault), fault.problem).run()
 
 
 def judged(fault: ShimFault, case: Case) -> Judgement:
