@@ -36,8 +36,8 @@ def run(subject: ReferenceBrokers, profile: str = "kafka-4.1") -> CoordinatorRun
 
 
 @pytest.mark.slow
-def test_the_reference_keeps_its_profile_and_is_summed_up_as_a_coordinator() -> None:
-    outcome = run(ReferenceBrokers(profile="kafka-4.1")).go()
+def test_the_reference_keeps_its_profile_is_summed_up_as_a_coordinator_and_leaves_the_same_traces_by_the_same_seed() -> None:
+    outcome, again = (run(ReferenceBrokers(profile="kafka-4.1")).go() for _ in range(2))
 
     assert {case.verdict for case in outcome.summary.cases} == {Verdict.OK}
     assert [case.case.id for case in outcome.summary.cases] == [case.id for case in SOME]
@@ -45,12 +45,7 @@ def test_the_reference_keeps_its_profile_and_is_summed_up_as_a_coordinator() -> 
     assert "JoinGroup 0-9" in outcome.summary.subject.capabilities
     assert outcome.summary.run.environment["provided_by"] == "in process"
     assert outcome.exit_code == 2  # a selection does not make the grade
-
-
-@pytest.mark.slow
-def test_the_same_seed_gives_the_same_traces() -> None:
-    first, second = (run(ReferenceBrokers(profile="kafka-4.1")).go().summary.cases for _ in range(2))
-
+    first, second = outcome.summary.cases, again.summary.cases
     assert [case.result.plays[0].trace for case in first] == [case.result.plays[0].trace for case in second]
 
 
