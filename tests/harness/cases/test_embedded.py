@@ -10,6 +10,7 @@ import pytest
 from judged import row_of
 from judged_requirements import judged_in
 from tests.harness.running.virtual import judged
+from tests.power.shares import is_in_turn, parts
 
 from groupproof.harness.cases.catalogue import cases_like, cases_of
 from groupproof.harness.cases.client import CASES as CONSUMERS
@@ -24,6 +25,8 @@ from groupproof.protocol.rules.requirements import by_id
 CASES = [case for cases in EMBEDDED_CASES.values() for case in cases]
 KIND_MIN = 20
 SECONDS_MAX = 40
+SEEDS_SHARE = 4
+"""One case in so many is run by another seed with each commit, all of them in `make soak` (decision 42)."""
 
 
 def test_there_are_enough_cases_each_with_a_name_and_a_title_of_its_own() -> None:
@@ -57,13 +60,20 @@ def test_who_is_no_worker_cannot_be_put_through_a_workers_case() -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
-def test_the_reference_passes_in_little_time_whatever_the_seed(case: Case) -> None:
+def test_the_reference_passes_in_little_time(case: Case) -> None:
     play, judgement = judged(case, seed=1, draws_names=True)
-    written, again = judged(case, seed=2)  # with the names that the case is written with
 
-    assert (judgement.verdict, again.verdict, judgement.reason) == (Verdict.OK, Verdict.OK, "")
+    assert (judgement.verdict, judgement.reason) == (Verdict.OK, "")
     assert judgement.goodbye is not Goodbye.UNCLEAN, judgement.goodbye_reason
     assert play.duration_s <= SECONDS_MAX
-    row = row_of(case, judged_in(case, written.trace))
+    row = row_of(case, judged_in(case, play.trace))
     assert set(case.requirements) <= {*row["judged"]}, "the case lists requirements that it does not judge"
     assert all(case.id in judged_requirements()["client"][requirement] for requirement in row["judged"]), "run: make docs"
+
+
+@pytest.mark.parametrize("case", parts([(case,) for case in CASES], lambda row: is_in_turn(row[0].id, SEEDS_SHARE)), ids=lambda case: case.id)
+def test_another_seed_and_the_names_that_a_case_is_written_with_change_nothing(case: Case) -> None:
+    written, again = judged(case, seed=2)
+
+    assert again.verdict is Verdict.OK
+    assert set(case.requirements) <= judged_in(case, written.trace)
