@@ -72,7 +72,7 @@ def _history() -> Iterator[Measured]:
 
 
 def _simulator() -> Iterator[Measured]:
-    from tests.benchmarks.simulator import dialects, fast, many, pair
+    from tests.benchmarks.simulator import MIXES, dialects, fast, many, pair
 
     rates = pair()
     yield Figure(name="group requests answered", unit="1/CPU s", values=(rates.heap_requests / rates.heap_s,))
@@ -84,8 +84,10 @@ def _simulator() -> Iterator[Measured]:
         yield Figure(name=f"events of {members} members, faults and invariants", unit="1/CPU s", values=(events,))
         yield Aim(name=f"simulator: virtual seconds by CPU second at {members} members", values=(virtual_s,), bound=bound, is_least=True)
     for members, seeds, duration_ms in ((10, 5, 600_000), (100, 2, 120_000)):
-        ratio = dialects(members, seeds=seeds, duration_ms=duration_ms)
-        yield Aim(name=f"simulator: the consumer protocol by the classic one at {members} members", values=(ratio,), bound=1, is_least=True)
+        for mix in MIXES:
+            ratio, name = dialects(members, mix, seeds=seeds, duration_ms=duration_ms), f"{members} members, {mix.name}"
+            yield Aim(name=f"simulator: the consumer protocol by the classic one at {name}", values=(ratio.by_second,), bound=1, is_least=True)
+            yield Figure(name=f"requests by CPU s of the consumer protocol by those of the classic one, {name}", unit="", values=(ratio.by_request,))
     yield Figure(name="1,000 members form a group and restart in ten batches", unit="CPU s", values=(many(1_000)[1],))
 
 

@@ -5,8 +5,9 @@
   processor time, each engine with its own count; consumers fetch no records, for their one Fetch waits as long as the run. Aim: 10 times.
 - *fast*: virtual seconds by a second of processor time, with faults of every kind and every law held at each event, over several seeds.
   Aims: 5,000 at 10 members, 25 at 100.
-- *dialects*: the virtual seconds of the `consumer` dialect by those of the classic one, seed by seed in turns, so that a busy machine is busy for both.
-  Aim: 1.
+- *dialects*: the virtual seconds of the `consumer` dialect by those of the classic one, seed by seed in turns, so that a busy machine is busy for both; and the
+  same by requests, for members of one dialect send more of them: of the classic one they wait in a join phase where those of the other go on. Without faults,
+  with those that do the same to both, with all that each has. Aim: 1 without faults.
 - *many*: so many members form a group, and restart in ten batches.
 
 Ratios are taken within one run of this program; a rate alone says more of the machine than of the project.
@@ -37,7 +38,7 @@ from groupproof.harness.subjects.networks.network import MemoryNetwork
 from groupproof.harness.subjects.networks.virtual_time import run_virtually
 from groupproof.protocol.trace import Recorder
 
-__all__ = ["Pair", "dialects", "fast", "many", "pair"]
+__all__ = ["MIXES", "DialectRatio", "Mix", "Pair", "dialects", "fast", "many", "pair"]
 
 SECONDS: Final = 1_800
 COMMITS_MS: Final = 30_000
@@ -152,25 +153,66 @@ def fast(members: int, *, seeds: int, duration_ms: int) -> tuple[float, float]:
     return statistics.median(rate for rate, _ in rates), statistics.median(rate for _, rate in rates)
 
 
-def dialects(members: int, *, seeds: int, duration_ms: int, rounds: int = 3) -> float:
-    """Return the virtual seconds by CPU second of the consumer dialect, by those of the classic one; of the rounds of a seed the quickest counts, of the seeds the median."""
-    ratios: list[float] = []
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mix:
+    """The faults of a run, and how often members heartbeat; None: as often as Kafka's own default of their dialect asks."""
+
+    name: str
+    faults: tuple[str, ...]
+    interval_ms: int | None = None
+
+
+_SAME: Final = tuple(name for name, fault in FAULTS.items() if fault.dialect is None and name != "upgrade")
+"""The faults that do the same to both: an upgrade changes assignors in the one dialect, and the protocol in the other."""
+MIXES: Final = (
+    Mix(name="no faults", faults=()),
+    Mix(name="no faults, 3 s heartbeats", faults=(), interval_ms=3_000),
+    Mix(name="the faults of both", faults=_SAME),
+    Mix(name="the faults of both, 3 s heartbeats", faults=_SAME, interval_ms=3_000),
+    Mix(name="all faults", faults=tuple(FAULTS)),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DialectRatio:
+    """The consumer dialect by the classic one: virtual seconds by CPU second, requests by CPU second; and the requests by virtual second of each, classic first."""
+
+    by_second: float
+    by_request: float
+    requests: tuple[float, float]
+
+
+def dialects(members: int, mix: Mix, *, seeds: int, duration_ms: int, rounds: int = 3) -> DialectRatio:
+    """Run both dialects in turns; of the rounds of a seed the quickest counts, of the seeds the median."""
+    seconds: list[float] = []
+    requests: list[float] = []
+    counted: dict[str, list[float]] = {"classic": [], "consumer": []}
     for seed in range(seeds):
-        took_s: dict[str, float] = {}
-        virtual_ms: dict[str, int] = {}
-        for _ in range(rounds):
-            for dialect in ("classic", "consumer"):
-                asked = _asked(seed, members, duration_ms, dialect)
-                outcome, run_s = _timed(partial(run, asked))
-                assert not outcome.violations, (seed, outcome.violations)
-                took_s[dialect], virtual_ms[dialect] = min(run_s, took_s.get(dialect, run_s)), outcome.virtual_ms
-        ratios.append(virtual_ms["consumer"] / took_s["consumer"] / (virtual_ms["classic"] / took_s["classic"]))
-    return statistics.median(ratios)
+        pairs = {dialect: _quickest(_asked(seed, members, duration_ms, dialect, mix), 0) for dialect in counted}
+        for _ in range(rounds - 1):
+            pairs = {dialect: _quickest(outcome.simulation, took_s) for dialect, (outcome, took_s) in pairs.items()}
+        (classic, classic_s), (consumer, consumer_s) = pairs["classic"], pairs["consumer"]
+        seconds.append(consumer.virtual_ms / consumer_s / (classic.virtual_ms / classic_s))
+        requests.append(consumer.requests.total() / consumer_s / (classic.requests.total() / classic_s))
+        for dialect, (outcome, _) in pairs.items():
+            counted[dialect].append(outcome.requests.total() / (outcome.virtual_ms / 1_000))
+    each = (statistics.median(counted["classic"]), statistics.median(counted["consumer"]))
+    return DialectRatio(by_second=statistics.median(seconds), by_request=statistics.median(requests), requests=each)
 
 
-def _asked(seed: int, members: int, duration_ms: int, dialect: str | None = None) -> Simulation:
-    """Return a simulation with every kind of fault and Kafka's own settings."""
-    return Simulation(seed=seed, members=members, duration_ms=duration_ms, faults=tuple(FAULTS), auto_commit_interval_ms=COMMITS_MS, dialect=dialect)
+def _quickest(asked: Simulation, least_s: float) -> tuple[Outcome, float]:
+    """Run it; return the outcome, and the processor time that it took or, unless that is 0, `least_s` if it is less."""
+    outcome, took_s = _timed(partial(run, asked))
+    assert not outcome.violations, (asked.seed, outcome.violations)
+    return outcome, min(took_s, least_s or took_s)
+
+
+def _asked(seed: int, members: int, duration_ms: int, dialect: str | None = None, mix: Mix = MIXES[-1]) -> Simulation:
+    """Return a simulation with the faults of the mix, else with all of them, and Kafka's own settings."""
+    return Simulation(
+        seed=seed, members=members, duration_ms=duration_ms, faults=mix.faults, auto_commit_interval_ms=COMMITS_MS, dialect=dialect,
+        heartbeat_interval_ms=mix.interval_ms,
+    )  # fmt: skip
 
 
 def many(members: int, *, batch_every_ms: int = 15_000) -> tuple[Outcome, float]:
@@ -205,8 +247,12 @@ def main(*, only: str | None, members: int) -> None:
             virtual_s, events = fast(count, seeds=seeds, duration_ms=duration_ms)
             click.echo(f"fast  {virtual_s:6,.0f} virtual s by CPU s at {count} members, with faults and laws (aim {aim:,}); {events:,.0f} events/s")
     if only in (None, "dialects"):
+        click.echo("dialects, consumer / classic: virtual s by CPU s (aim 1 without faults), requests by CPU s; requests by virtual s of each")
         for count, seeds, duration_ms in ((10, 5, 600_000), (100, 2, 120_000)):
-            click.echo(f"dialects {dialects(count, seeds=seeds, duration_ms=duration_ms):.2f} consumer / classic at {count} members (aim 1)")
+            for mix in MIXES:
+                ratio = dialects(count, mix, seeds=seeds, duration_ms=duration_ms)
+                each = " and ".join(f"{requests:.2f}" for requests in ratio.requests)
+                click.echo(f"  {count:3} members, {mix.name:36} {ratio.by_second:5.2f} {ratio.by_request:5.2f}  {each}")
     if only in (None, "many"):
         outcome, took_s = many(members)
         assert not outcome.violations, outcome.violations

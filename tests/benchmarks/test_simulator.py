@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.benchmarks.simulator import dialects, fast, many, pair
+from tests.benchmarks.simulator import MIXES, Mix, dialects, fast, many, pair
 
 
 @pytest.mark.slow
@@ -13,8 +13,11 @@ def test_both_engines_are_asked_the_same_in_the_benchmark_s_scenario() -> None:
     assert rates.heap_requests == pytest.approx(rates.trio_requests, abs=2), "a heartbeat more or less at the end"
 
 
-def test_both_dialects_are_measured_in_turns() -> None:
-    assert dialects(2, seeds=1, duration_ms=10_000, rounds=1) > 0
+@pytest.mark.parametrize("mix", MIXES, ids=lambda mix: mix.name)
+def test_both_dialects_are_measured_in_turns(mix: Mix) -> None:
+    ratio = dialects(2, mix, seeds=1, duration_ms=10_000, rounds=1)
+
+    assert min(ratio.by_second, ratio.by_request, *ratio.requests) > 0
 
 
 @pytest.mark.soak

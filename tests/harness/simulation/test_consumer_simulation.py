@@ -139,3 +139,8 @@ def test_the_broker_asks_for_the_interval_and_the_session_that_the_simulation_ha
 
     assert settings["group.consumer.session.timeout.ms"] == settings["group.consumer.min.session.timeout.ms"] == 6_000
     assert settings["group.consumer.heartbeat.interval.ms"] == settings["group.consumer.min.heartbeat.interval.ms"] == 500
+
+
+@pytest.mark.parametrize(("session_ms", "interval_ms"), [(45_000, 5_000), (6_000, 2_000)])
+def test_members_heartbeat_as_often_as_kafka_s_own_default_asks_where_their_sessions_are_long_enough(session_ms: int, interval_ms: int) -> None:
+    assert Run(short(dialect="consumer", session_timeout_ms=session_ms)).simulation.heartbeat_interval_ms == interval_ms

@@ -155,6 +155,7 @@ CONSUMER_SIMULATION: Final = DialectSimulation(
     processes=_processes,
     settlement=Convergence,
     settled=_settled,
+    heartbeat_interval_ms=_INTERVAL_MS,
     broker_settings=_broker_settings,
 )  # fmt: skip
 

@@ -49,6 +49,7 @@ class DialectSimulation(DialectPart):
     `versions` are the types of the requests that its members send, each with the newest version that they know (None: whatever the kit knows). `digest` says what of
     an answer counts when two runs are compared. `invariants` makes the laws of a run, `processes` its members by name, `settlement` what tells whether the group has
     settled when the faults are over. `settled` fills in what the dialect draws beside the settings that all have, `broker_settings` are those of its brokers, by their dotted names.
+    `heartbeat_interval_ms` is Kafka's own default.
     """
 
     versions: Mapping[type[Any], int | None]
@@ -57,4 +58,5 @@ class DialectSimulation(DialectPart):
     processes: Callable[[SimulationGround], Mapping[str, SimulatedProcess]]
     settlement: Callable[[Simulation, FaultTargets, Any], Settlement]
     settled: Callable[[Simulation], Simulation] = _as_it_is
+    heartbeat_interval_ms: int = 3_000
     broker_settings: Callable[[Simulation], Mapping[str, Any]] = _as_asked

@@ -43,7 +43,7 @@ class Run:
         """`part` says how the dialect's members are simulated, where that is not as everywhere."""
         release = profile(simulation.profile)
         part = part or simulation_of(simulation.profile, simulation.dialect)
-        self.simulation = simulation = part.settled(settled(simulation, release.release))
+        self.simulation = simulation = part.settled(settled(simulation, release.release, part.heartbeat_interval_ms))
         self.plan = drawn(simulation) if plan is None else plan
         streams = Streams(simulation.seed)
         self.heap = Heap()

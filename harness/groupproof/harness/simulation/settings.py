@@ -90,15 +90,16 @@ _SESSIONS_MS: Final = (6_000, 10_000, 30_000, 45_000)
 _MAX_POLLS_MS: Final = (10_000, 60_000, 300_000)
 
 
-def settled(simulation: Simulation, release: tuple[int, ...]) -> Simulation:
-    """Return the simulation with every setting told: those left open are drawn from its seed in a swarm, else Kafka's; `release` is its profile's.
+def settled(simulation: Simulation, release: tuple[int, ...], interval_ms: int = 3_000) -> Simulation:
+    """Return the simulation with every setting told: those left open are drawn from its seed in a swarm, else Kafka's; `release` is its profile's, `interval_ms` how often members of
+    its dialect heartbeat in sessions that are long enough.
 
     Nothing is drawn that the members' variant cannot do.
     """
     chosen = _drawn(simulation) if simulation.faults == SWARM else dict(_KAFKAS)
     chosen |= {name: chosen_value for name in chosen if (chosen_value := getattr(simulation, name)) is not None}
     if simulation.heartbeat_interval_ms is None:
-        chosen["heartbeat_interval_ms"] = min(3_000, chosen["session_timeout_ms"] // 3)
+        chosen["heartbeat_interval_ms"] = min(interval_ms, chosen["session_timeout_ms"] // 3)
     if release < STATIC_SINCE:
         chosen["static_members"] = 0
     partitions = 2 * simulation.members if simulation.partitions is None else simulation.partitions

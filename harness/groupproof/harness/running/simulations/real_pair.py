@@ -119,7 +119,10 @@ class _Pair:
 
     def __init__(self, simulation: Simulation, plan: Schedule, recorder: Recorder) -> None:
         self._part = simulation_of(simulation.profile, simulation.dialect)
-        self.simulation, self.plan = self._part.settled(settled(simulation, profile(simulation.profile).release)), plan
+        self.simulation, self.plan = (
+            self._part.settled(settled(simulation, profile(simulation.profile).release, self._part.heartbeat_interval_ms)),
+            plan,
+        )
         self.recorder = recorder
         self.applications: dict[str, Application] = {}
         self.partitions = self.simulation.partitions or 0
