@@ -170,7 +170,8 @@ class EpochProcess(Process):
         return not isinstance(member, EpochMember) or member.awaits_poll or is_more_than_sent(outputs)
 
     def _beats_again_ms(self, output: Output) -> int | None:
-        message, member = output.message if type(output) is Send else None, self.member
+        message: Any = output.message if type(output) is Send else None
+        member = self.member
         if type(message) is ConsumerGroupHeartbeatRequest and isinstance(member, EpochMember):
             is_bare = message.topic_partitions is None and message.subscribed_topic_names is None and message.member_epoch > 0
             return member.next_beat_ms if is_bare else None

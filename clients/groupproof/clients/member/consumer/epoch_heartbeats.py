@@ -105,9 +105,10 @@ class EpochHeartbeats:
         core = self._core
         words = core.generation, core.member_id, core.topics, core.held_number, core.held, core.target_number, core.target
         if words == self._bare_words:  # as nearly always: what there is to say was confirmed before, and is the same
-            carried, request = {}, self._bare
+            made: tuple[dict[str, Any], Any] = {}, self._bare
         else:
-            carried, request = self._made(words)
+            made = self._made(words)
+        carried, request = made
         request_id = core.send(request, now_ms)
         self._in_flight[request_id] = carried
         core.has_joined = True

@@ -28,7 +28,6 @@ from groupproof.clients.outputs import CallbackKind, Output, is_more_than_sent
 from groupproof.protocol.rules.classic.member_reactions import Answer, Effect, Lapse, Phase, Reaction
 from groupproof.protocol.vocabulary import Api, TopicPartition
 from groupproof.protocol.wire.consumer_messages import ConsumerGroupHeartbeatResponse
-from groupproof.protocol.wire.messages import GroupResponse
 
 __all__ = ["EpochMember"]
 
@@ -105,7 +104,7 @@ class EpochMember(AnyMember):
         self._tell_failure()
         return self._outcome(now_ms)
 
-    def response(self, request_id: int, message: GroupResponse, now_ms: int) -> list[Output]:
+    def response(self, request_id: int, message: Any, now_ms: int) -> list[Output]:
         """Take an answer; one that repeats the last leaves nothing to do, unless the next heartbeat is due already."""
         core, heartbeats = self._core, self._heartbeats
         is_at_rest = core.epoch_state is EpochState.STABLE and type(message) is ConsumerGroupHeartbeatResponse and self._knows_answers
