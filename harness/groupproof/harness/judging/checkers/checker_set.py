@@ -21,6 +21,8 @@ from groupproof.protocol.trace import Observation
 __all__ = ["CheckerSet"]
 
 _Look = Callable[[Observation], Iterable[Finding]]
+_Heard = frozenset[tuple[str, str]] | None
+"""The frames that a checker listens to; None: all."""
 _NEVER_MS: Final = float("inf")
 
 
@@ -29,7 +31,7 @@ class CheckerSet:
 
     def __init__(self, makers: Sequence[Callable[[], Checker]]) -> None:
         self._checkers = [make() for make in makers]
-        self._classes = tuple(map(type, self._checkers))
+        self._heard = tuple(map(_heard_by, self._checkers))
         self._group = GroupTracker()
         trackers = [checker for checker in self._checkers if isinstance(checker, TrackingChecker)]
         for checker in trackers:
@@ -138,7 +140,7 @@ class CheckerSet:
         return found
 
     def _listeners_to(self, kind: str | None, api: str | None) -> tuple[tuple[int, _Look], ...]:
-        return tuple((place, _look_of(self._checkers[place])) for place in _places(self._classes, kind, api))
+        return tuple((place, _look_of(self._checkers[place])) for place in _places(self._heard, kind, api))
 
     def end(self) -> Iterable[Finding]:
         """Return what is certain when nothing follows. It is asked once."""
@@ -147,7 +149,7 @@ class CheckerSet:
 
 
 def _frames_of(checker: Checker, frames: frozenset[tuple[str, str]]) -> frozenset[tuple[str, str]]:
-    return frozenset((kind, api) for kind, api in frames if _listens(type(checker), kind, api))
+    return frozenset((kind, api) for kind, api in frames if _is_heard(_heard_by(checker), kind, api))
 
 
 def _look_of(checker: Checker) -> _Look:
@@ -155,12 +157,14 @@ def _look_of(checker: Checker) -> _Look:
 
 
 @lru_cache(maxsize=1_024)
-def _places(classes: tuple[type[Checker], ...], kind: str | None, api: str | None) -> tuple[int, ...]:
+def _places(heard: tuple[_Heard, ...], kind: str | None, api: str | None) -> tuple[int, ...]:
     """Return the places of the checkers that listen: a run judges hundreds of traces with the same ones."""
-    return tuple(place for place, cls in enumerate(classes) if _listens(cls, kind, api))
+    return tuple(place for place, frames in enumerate(heard) if _is_heard(frames, kind, api))
 
 
-def _listens(cls: type[Checker], kind: str | None, api: str | None) -> bool:
-    if kind is None or not issubclass(cls, ListeningChecker):
-        return True
-    return (kind, ANY_API) in cls.listens or (kind, api) in cls.listens
+def _heard_by(checker: Checker) -> _Heard:
+    return checker.listens if isinstance(checker, ListeningChecker) else None
+
+
+def _is_heard(frames: _Heard, kind: str | None, api: str | None) -> bool:
+    return kind is None or frames is None or (kind, ANY_API) in frames or (kind, api) in frames
