@@ -22,6 +22,7 @@ from groupproof.harness.model.case import Case, plan_of
 from groupproof.harness.model.plan import Arm, Await, Mark, plan_from_json, plan_to_json
 from groupproof.harness.model.verdicts import Goodbye, Verdict
 from groupproof.harness.running.plans.member_control import DEFAULTS
+from groupproof.protocol.faults import Selector
 from groupproof.protocol.rules.requirements import by_id
 
 AREAS = {
@@ -88,6 +89,18 @@ def _unknown(case: Case) -> Iterator[str]:
             unknown.add(step.fault.name)
         elif isinstance(step, Await) and step.until.after is not None and step.until.after not in unknown:
             yield step.until.after
+
+
+def test_no_fault_stands_behind_one_that_takes_the_same_frames() -> None:
+    # Each counts every frame that its selector matches, also one that another strikes, and would never act.
+    for case in CASES:
+        armed: list[Selector] = []
+        for step in plan_of(case).steps:
+            if isinstance(step, Arm):
+                assert step.fault.selector not in armed, f"{case.id}: {step.fault.name}"
+                armed.append(step.fault.selector)
+            elif isinstance(step, Await):
+                armed = []
 
 
 def test_a_members_poll_deadline_is_no_shorter_than_its_session() -> None:
