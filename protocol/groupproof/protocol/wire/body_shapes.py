@@ -7,10 +7,13 @@ v1 gives each partition a time; ListOffsets v0 asks for a number of offsets and 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from groupproof.protocol.vocabulary import Api
+
+if TYPE_CHECKING:
+    from groupproof.protocol.wire.messages import JoinGroupResponse
 
 __all__ = ["REWRITES", "Rewrite"]
 
@@ -23,13 +26,14 @@ class Rewrite:
     """Between versions up to `version_max` and the newest shape; `is_other_shape` when they differ in more than a value.
 
     `newest(body, version)` turns a body just read, in which every field of the old versions is there; `old(body, version)` one about to be
-    written, in which any may be missing.
+    written, in which any may be missing. Where only a value differs, `old_message(message)` is the same of a message.
     """
 
     version_max: int
     newest: Callable[[Body, int], Body]
     old: Callable[[Mapping[str, Any], int], Body]
     is_other_shape: bool = True
+    old_message: Callable[[Any], Any] | None = None
 
 
 def _leave_request_newest(body: Body, version: int) -> Body:
@@ -127,6 +131,10 @@ def _join_response_old(body: Mapping[str, Any], version: int) -> Body:
     return {**body, "protocol_name": body.get("protocol_name") or ""}
 
 
+def _join_response_old_message(message: JoinGroupResponse) -> JoinGroupResponse:
+    return message if message.protocol_name else replace(message, protocol_name="")
+
+
 def _commit_request_newest(body: Body, version: int) -> Body:
     """In v1 each partition has a time, which no later version has; what came later is not there."""
     return {**body, "group_instance_id": None, "retention_time_ms": -1, "topics": tuple(_commit_topic_newest(topic) for topic in body["topics"])}
@@ -205,6 +213,8 @@ REWRITES: dict[tuple[Api, str], Rewrite] = {
     (Api.OFFSET_COMMIT, "request"): Rewrite(version_max=1, newest=_commit_request_newest, old=_commit_request_old),
     (Api.LIST_OFFSETS, "request"): Rewrite(version_max=0, newest=_list_request_newest, old=_list_request_old),
     (Api.LIST_OFFSETS, "response"): Rewrite(version_max=0, newest=_list_response_newest, old=_list_response_old),
-    (Api.JOIN_GROUP, "response"): Rewrite(version_max=6, newest=_join_response_newest, old=_join_response_old, is_other_shape=False),
+    (Api.JOIN_GROUP, "response"): Rewrite(
+        version_max=6, newest=_join_response_newest, old=_join_response_old, is_other_shape=False, old_message=_join_response_old_message
+    ),
 }
 """By API and side."""

@@ -22,6 +22,7 @@ from functools import cache
 from typing import Any, Final
 
 from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.wire.answer_templates import AnswerTemplate, template_of
 from groupproof.protocol.wire.body_shapes import REWRITES
 from groupproof.protocol.wire.codec import ENTRIES_MAX, Column, MalformedBytes, Reader, Shape, Writer
 from groupproof.protocol.wire.codec_source import reader_of, writer_of
@@ -246,6 +247,10 @@ def write_answer(message: GroupResponse, version: int, correlation: int) -> byte
     codec = _codec(message.api, version, "response")
     if codec.write_message is None:
         return frame(write_response(message.api, version, correlation, body_of(message)))
+    if codec.old_message is not None:
+        message = codec.old_message(message)
+    if codec.template is not None and (written := codec.template.written(message, correlation)) is not None:
+        return written
     out = bytearray(_LENGTH_AND_CORRELATION.pack(0, correlation) + codec.no_tags)
     try:
         codec.write_message(out, message)
@@ -305,8 +310,8 @@ class _Codec:
     """Reader and writer of one version of one API's request or response."""
 
     __slots__ = (
-        "api", "body_of_message", "fields", "newest", "no_tags", "old", "read", "read_header", "read_message", "repeated", "title", "version", "write",
-        "write_header", "write_message",
+        "api", "body_of_message", "fields", "newest", "no_tags", "old", "old_message", "read", "read_header", "read_message", "repeated", "template",
+        "title", "version", "write", "write_header", "write_message",
     )  # fmt: skip
 
     def __init__(self, api: Api, version: int, side: Side) -> None:
@@ -324,12 +329,14 @@ class _Codec:
         self.read_message: Reader | None = None
         self.write_message: Writer | None = None
         self.body_of_message: BodyMaker | None = None
-        typed = message_shape(shape, api, side) if rewrite is None else None
+        self.no_tags = b"\0" if is_flexible else b""
+        self.old_message = None if rewrite is None else rewrite.old_message
+        self.template: AnswerTemplate | None = None
+        typed = message_shape(shape, api, side) if rewrite is None or rewrite.old_message is not None else None
         if typed is not None and side == "response":
-            self.write_message = writer_of(typed)
+            self.write_message, self.template = writer_of(typed), template_of(api, typed, self.no_tags)
         elif typed is not None and is_whole(typed):
             self.read_message, self.body_of_message = reader_of(typed), body_maker(typed)
-        self.no_tags = b"\0" if is_flexible else b""
         # What was read of the bytes behind the correlation id: a member sends the same heartbeat again and again, with the same JoinGroup before many of
         # them, and a message never changes.
         self.repeated: dict[bytes, tuple[str | None, Any, int]] | None = {} if api in _REPEATED and side == "request" else None

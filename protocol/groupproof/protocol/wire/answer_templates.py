@@ -1,0 +1,94 @@
+"""Answers that say the same but for one field, as a generation's do to its members: what they have in common is written once."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from dataclasses import fields, replace
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.wire.codec import Shape, Writer, uvarint
+from groupproof.protocol.wire.codec_source import writer_of
+
+if TYPE_CHECKING:
+    from groupproof.protocol.wire.codec import Column
+
+__all__ = ["AnswerTemplate", "template_of"]
+
+_OWN: Final = {Api.JOIN_GROUP: "member_id", Api.SYNC_GROUP: "assignment"}
+"""What each member of a generation is told for itself."""
+
+_LENGTH_AND_CORRELATION: Final = struct.Struct(">ii")
+_CORRELATION_BYTES: Final = 4
+_LONGEST: Final = 2**15 - 1
+"""Longer texts are refused by the codec, which says so."""
+
+
+def template_of(api: Api, shape: Shape, no_tags: bytes) -> AnswerTemplate | None:
+    """Return how answers of `shape` are written, None where they have no field of this kind; `no_tags` ends the header."""
+    name = _OWN.get(api)
+    own = next((column for column in shape.columns if column.name == name), None)
+    return None if own is None or own.name not in _fields(shape) else AnswerTemplate(shape, own, no_tags)
+
+
+class _Common(NamedTuple):
+    """What answers have in common that `say` the same: their bytes before and behind the one field, and how many these are."""
+
+    say: Any
+    head: bytes
+    tail: bytes
+    size: int
+
+
+class AnswerTemplate:
+    """Writes one version of an answer. What was in common last is kept in one piece, so that several threads may write."""
+
+    __slots__ = ("_before", "_behind", "_common", "_is_text", "_length", "_no_tags", "_others", "_own")
+
+    def __init__(self, shape: Shape, own: Column, no_tags: bytes) -> None:
+        at = shape.columns.index(own)
+        self._before = _part(replace(shape, columns=shape.columns[:at], is_flexible=False))
+        self._behind = _part(replace(shape, columns=shape.columns[at + 1 :]))
+        self._length: Callable[[int], bytes] = _compact if own.is_flexible else struct.Struct(">h" if own.kind == "string" else ">i").pack
+        self._own, self._is_text = attrgetter(own.name), own.kind == "string"
+        self._others = attrgetter(*(name for name in _fields(shape) if name != own.name))
+        self._no_tags = no_tags
+        self._common: _Common | None = None
+
+    def written(self, message: Any, correlation: int) -> bytes | None:
+        """Return the answer behind its length; None where it is not for this way, or cannot be written."""
+        common = self._common
+        try:
+            if common is None or common.say != self._others(message):
+                common = self._common = self._written_once(message)
+            own = self._own(message)
+            if self._is_text:
+                own = own.encode()
+            size = len(own)
+            if size > _LONGEST:
+                return None
+            length = self._length(size)
+            return b"".join((_LENGTH_AND_CORRELATION.pack(common.size + len(length) + size, correlation), common.head, length, own, common.tail))
+        except (ValueError, TypeError, AttributeError, struct.error):
+            return None
+
+    def _written_once(self, message: Any) -> _Common:
+        head, tail = bytearray(self._no_tags), bytearray()
+        self._before(head, message)
+        self._behind(tail, message)
+        return _Common(self._others(message), bytes(head), bytes(tail), _CORRELATION_BYTES + len(head) + len(tail))
+
+
+def _part(shape: Shape) -> Writer:
+    return writer_of(shape) if shape.columns or shape.is_flexible else lambda out, value: None
+
+
+def _fields(shape: Shape) -> tuple[str, ...]:
+    assert shape.message is not None, f"{shape.title} has no message class"
+    return tuple(field.name for field in fields(shape.message))
+
+
+def _compact(size: int) -> bytes:
+    return uvarint(size + 1)
