@@ -1,7 +1,7 @@
 """Two machines that are asked the same, of which one takes short ways, and the other asks the table every time: they must be alike at every step.
 
-The short ways are to repeat the answer to a heartbeat, and to park a JoinGroup that brings nothing new. Of every other request the first one is asked
-without its row, as a broker does that nobody hears.
+The short ways are to repeat the answer to a heartbeat, to park a JoinGroup that brings nothing new, and to park or answer a SyncGroup that brings no assignment. Of every
+other request the first one is asked without its row, as a broker does that nobody hears.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Twins:
             )
             for _ in range(2)
         )
-        self.plain._repeats = self.plain._joins = None
+        self.plain._repeats, self.plain._repeating, self.plain._parking = None, {}, {}
         self.now_ms = 0
         self.steps = 0
         self.both(lambda machine: machine.change_topics({TOPIC: TopicImage(topic_id_of(TOPIC), 4)}))

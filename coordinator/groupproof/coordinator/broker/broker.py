@@ -172,6 +172,12 @@ class Broker:
             return None
         return self.coordinators.repeat(self.node_id, message, arrival)
 
+    def take_up_again(self, arrived: IncomingRequest, arrival: Arrival, peer: Peer) -> GroupResponse | Ticket | None:
+        """Do the same for a request that only waits, or is answered as before; None, with nothing done, where it may be more, or somebody hears of it."""
+        if self.recorder.is_heard or not self.is_undisturbed:
+            return None
+        return self.coordinators.ask_again(self.node_id, arrived.wire.message, arrival, self._dropped(arrived, peer))
+
     async def answer_to(self, ticket: Ticket, peer: Peer) -> GroupResponse:
         """Wait for the answer to what was taken up, if it is not there."""
         try:

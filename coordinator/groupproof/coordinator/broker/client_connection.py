@@ -11,8 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import socket
-import struct
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -24,9 +22,11 @@ from groupproof.coordinator.broker.described_requests import columns_of, describ
 from groupproof.coordinator.broker.frame_faults import ConnectionSevered, Strikes
 from groupproof.coordinator.broker.group_coordinators import Ticket
 from groupproof.coordinator.broker.kept_answers import KeptAnswer, answer_columns, answer_frame
+from groupproof.coordinator.broker.kept_frames import KeptFrames
 from groupproof.coordinator.broker.repeated_frames import HEARTBEATS, RepeatedFrame
 from groupproof.coordinator.broker.request_queue import ConnectionEnd, Inbox, OpenRequest, Unread
-from groupproof.coordinator.broker.sockets import Socket, has_all
+from groupproof.coordinator.broker.sockets import Socket, close_stream, has_all
+from groupproof.coordinator.broker.varied_connection import altered_answer, bear
 from groupproof.coordinator.machine.incoming_request import IncomingRequest
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.message_codec import (
@@ -54,7 +54,6 @@ SEND_S_MAX = 30.0  # seconds within which a client must take an answer
 
 _READ_BYTES = 65536
 _AT_ONCE_MAX = 64  # of the requests that came together, so that one client does not keep the others waiting
-_RESET = struct.pack("ii", 1, 0)  # SO_LINGER on, for zero seconds: close() sends RST
 
 _log = logging.getLogger(__name__)
 
@@ -78,6 +77,7 @@ class Connection:
         self._members: dict[tuple[str, str], None] = {}  # whom a variant takes to have left when the connection ends
         self._farewell = "the client closed it"
         self._repeated: RepeatedFrame | None = None
+        self._kept = KeptFrames(broker, self)
         self._parked: Ticket | None = None
 
     async def serve(self) -> None:
@@ -106,10 +106,7 @@ class Connection:
     async def close(self, reason: str, by: str = "broker", *, reset: bool = False) -> None:
         """Close the stream, with RST where `reset` asks for it and there is a socket; closing twice is no error."""
         self._record_closed(reason, by)
-        with trio.move_on_after(1, shield=True), contextlib.suppress(OSError, trio.BrokenResourceError, trio.ClosedResourceError):
-            if reset and (setsockopt := getattr(self._stream, "setsockopt", None)):
-                setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
-            await self._stream.aclose()
+        await close_stream(self._stream, reset=reset)
 
     async def _is_taken(self) -> bool:
         """Tell whether the client, which may hang up over an answer that it takes for fatal, took what was just sent."""
@@ -159,7 +156,7 @@ class Connection:
                 await self._inbox.put(described(self.broker, self.number, request), size)
             if left.broken is not None:
                 if self.broker.line.bad_frame != "ends":
-                    await self._bear(left.broken)
+                    await bear(self.broker, self._stream, left.broken)
                 # The connection ends when the turn comes to this frame: what came before it is still answered.
                 await self._inbox.put(ConnectionEnd(str(left.broken), is_fault=True), 0)
                 return
@@ -185,6 +182,8 @@ class Connection:
             return Unread([], is_end=True)
         if self._repeated is not None and self._repeated.is_in(data) and self._answers_again(self._repeated, data):
             return None
+        if not framer.pending and self._goes_again(data):
+            return None
         arrived: list[tuple[IncomingRequest, int]] = []
         broken: Exception | None = None
         try:
@@ -197,6 +196,8 @@ class Connection:
             done += 1
         is_beat = self._is_plain and bool(arrived) and arrived[0][0].wire.api in HEARTBEATS
         self._repeated = RepeatedFrame.of(data, *arrived[0], self.broker.arrival(arrived[0][0], self)) if is_beat else None
+        if self._is_plain and arrived:
+            self._kept.keep(data, *arrived[0])
         return None if done == len(arrived) and broken is None else Unread(arrived[done:], broken)
 
     def _arrived(self, payload: bytes) -> IncomingRequest:
@@ -228,25 +229,20 @@ class Connection:
         else:
             self.end(self._farewell, by="client")
 
-    async def _bear(self, error: Exception) -> None:
-        """Do something else than end the connection over a frame that cannot be read, as a variant does."""
-        if self.broker.line.bad_frame == "dies":
-            for peer in tuple(self.broker.peers):
-                peer.end(f"the broker died of it: {error}")
-        while await self._stream.receive_some(_READ_BYTES):
-            pass
-
     # At once
 
     def _at_once(self, arrived: IncomingRequest) -> bool:
         """Answer the request here if no other request waits before it. If the answer has to wait, the other task goes on with it."""
         if self._socket is None or not self._inbox.is_awaited or (answer := self.broker.take_up(arrived, self)) is None:
             return False
+        self._go_on_at_once(self._socket, arrived, answer)
+        return True
+
+    def _go_on_at_once(self, to: Socket, arrived: IncomingRequest, answer: GroupResponse | Ticket) -> None:
         if isinstance(answer, Ticket):
             self._park(arrived, answer)
-        elif self._is_open and (rest := self._answer_at_once(self._socket, arrived, answer)):
+        elif self._is_open and (rest := self._answer_at_once(to, arrived, answer)):
             self._inbox.put_first(OpenRequest(arrived, rest=rest))
-        return True
 
     def _park(self, arrived: IncomingRequest, ticket: Ticket) -> None:
         """Let a request wait for its answer; where nobody hears of it no task waits with it."""
@@ -260,12 +256,16 @@ class Connection:
     def _unpark(self, arrived: IncomingRequest, ticket: Ticket, answer: GroupResponse) -> None:
         """Answer a request that waited, and let what came behind it go on; the other task does what this one cannot."""
         self._waiting_for = self._parked = None
-        left = OpenRequest(arrived, ticket) if self._is_open else None
-        if left is not None and self._socket is not None and self.broker.interception.is_idle and not self.broker.recorder.is_heard:
-            with contextlib.suppress(trio.BrokenResourceError):  # the other task meets it again, and ends the connection
-                rest = self._answer_at_once(self._socket, arrived, answer)
-                left = OpenRequest(arrived, rest=rest) if rest else None
-        self._inbox.resume(left)
+        self._inbox.resume(self._left_of(arrived, ticket, answer) if self._is_open else None)
+
+    def _left_of(self, arrived: IncomingRequest, ticket: Ticket, answer: GroupResponse) -> OpenRequest | None:
+        if self._socket is None or not self.broker.interception.is_idle or self.broker.recorder.is_heard:
+            return OpenRequest(arrived, ticket)
+        try:
+            rest = self._answer_at_once(self._socket, arrived, answer)
+        except trio.BrokenResourceError:  # the other task meets it again, and ends the connection
+            return OpenRequest(arrived, ticket)
+        return OpenRequest(arrived, rest=rest) if rest else None
 
     def _answers_again(self, repeated: RepeatedFrame, data: bytes) -> bool:
         """Do the same for a frame that came before, if it is a heartbeat that changes nothing and nobody hears of it; tell whether it is answered."""
@@ -276,6 +276,13 @@ class Connection:
             return False
         if rest := self._socket.send_now(repeated.answered(data, answer)):
             self._inbox.put_first(OpenRequest(repeated.arrived, rest=rest))
+        return True
+
+    def _goes_again(self, data: bytes) -> bool:
+        """Do the same for a JoinGroup or a SyncGroup that came before, if it only waits or is answered with what was assigned; tell whether it did."""
+        if self._socket is None or not self._inbox.is_awaited or (again := self._kept.taken_up(data)) is None:
+            return False
+        self._go_on_at_once(self._socket, *again)
         return True
 
     def _answer_at_once(self, to: Socket, arrived: IncomingRequest, answer: GroupResponse | KeptAnswer) -> bytes:
@@ -342,20 +349,13 @@ class Connection:
         if body is None:
             body = await self.broker.process(arrived, self, taken_up_twice=taken_up)
         if body is not None:
-            body = await self._altered_answer(arrived, dict(body))
+            if self.broker.line.leaves_when_closed and arrived.wire.api is Api.JOIN_GROUP:
+                self._members[arrived.wire.body["group_id"], body["member_id"]] = None
+            body = await altered_answer(self.broker.line, arrived, dict(body))
         if not self.broker.machine.runs:
             await self.broker.machine.awake()
         if body is not None and self._is_open:
             await self._answer(arrived, body, fault)
-
-    async def _altered_answer(self, arrived: IncomingRequest, body: dict[str, Any]) -> Body | None:
-        """Return the answer as a variant gives it, when it gives it."""
-        line = self.broker.line
-        if line.leaves_when_closed and arrived.wire.api is Api.JOIN_GROUP:
-            self._members[arrived.wire.body["group_id"], body["member_id"]] = None
-        if delay_s := line.delay_s(arrived):
-            await trio.sleep(delay_s)
-        return line.says(arrived, body)
 
     async def _answer(self, arrived: IncomingRequest, body: Body, fault: AppliedFault | None) -> None:
         """Send an answer, unless a fault has another idea; `struck` is the fault that struck the request."""

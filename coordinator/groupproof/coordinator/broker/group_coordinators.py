@@ -213,8 +213,8 @@ class Coordinators:
     ) -> GroupResponse | Ticket:
         """Do the same, and return the answer if it is there, or else the ticket."""
         machine, now_ms = self._machines[node], self.now_ms()
-        if not self._recorder.is_heard and machine.parks(message, arrival, now_ms):
-            return self._awaited(Ticket(on_dropped), arrival.token)
+        if not self._recorder.is_heard and (taken_up := self._asked_briefly(machine, message, arrival, now_ms, on_dropped)) is not None:
+            return taken_up
         outputs = machine.handle(message, arrival, now_ms)
         is_due_sooner = machine.next_deadline_ms(before_ms=self._sleeping_until) is not None
         if not is_due_sooner and not self._recorder.is_heard and len(outputs) == 2:  # one row and its answer, as of nearly every heartbeat
@@ -224,6 +224,17 @@ class Coordinators:
         ticket = Ticket(on_dropped)
         self._deliver(node, outputs, arrival.token, columns, ticket, is_due_sooner=is_due_sooner)
         return ticket if ticket.answer is None else ticket.answer
+
+    def ask_again(self, node: int, message: GroupRequest, arrival: Arrival, on_dropped: Callable[[], None]) -> GroupResponse | Ticket | None:
+        """Do the same for a request that only waits, or is answered as before, where nobody hears of the row; None, with nothing done, where it may be more."""
+        return self._asked_briefly(self._machines[node], message, arrival, self.now_ms(), on_dropped)
+
+    def _asked_briefly(
+        self, machine: Coordinator, message: GroupRequest, arrival: Arrival, now_ms: int, on_dropped: Callable[[], None]
+    ) -> GroupResponse | Ticket | None:
+        if machine.parks(message, arrival, now_ms):
+            return self._awaited(Ticket(on_dropped), arrival.token)
+        return machine.repeat(message, arrival, now_ms)
 
     def repeat(self, node: int, message: GroupRequest, arrival: Arrival) -> GroupResponse | None:
         """Answer a heartbeat that changes nothing, where nobody hears of the row; None, with nothing done, where it may be more.

@@ -13,6 +13,7 @@ import os
 import select
 import selectors
 import socket
+import struct
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 
 import trio
 
-__all__ = ["ACKNOWLEDGED_S_MAX", "BestReadiness", "BySelector", "Poller", "Readiness", "Socket", "has_all"]
+__all__ = ["ACKNOWLEDGED_S_MAX", "BestReadiness", "BySelector", "Poller", "Readiness", "Socket", "close_stream", "has_all"]
 
 T = TypeVar("T")
 
@@ -181,6 +182,7 @@ _TCP_INFO_BYTES: Final = 28
 _UNACKNOWLEDGED_AT: Final = 24
 _CLOSE_WAIT: Final = 8  # the peer has sent its FIN, and no RST: with bytes unread it would have (RFC 1122, 4.2.2.13)
 _ASKED_EVERY_S: Final = 0.01
+_RESET: Final = struct.pack("ii", 1, 0)  # SO_LINGER on, for zero seconds: close() sends RST
 
 
 async def has_all(stream: trio.abc.Stream) -> bool:
@@ -205,6 +207,14 @@ async def has_all(stream: trio.abc.Stream) -> bool:
                 return True
             await trio.sleep(_ASKED_EVERY_S)
     return False
+
+
+async def close_stream(stream: trio.abc.Stream, *, reset: bool) -> None:
+    """Close a stream within a second whatever comes, with RST where `reset` asks for it and there is a socket."""
+    with trio.move_on_after(1, shield=True), contextlib.suppress(OSError, trio.BrokenResourceError, trio.ClosedResourceError):
+        if reset and (setsockopt := getattr(stream, "setsockopt", None)):
+            setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+        await stream.aclose()
 
 
 class Socket(trio.abc.Stream):

@@ -39,6 +39,7 @@ from groupproof.protocol.wire.messages import (
 
 if TYPE_CHECKING:
     from groupproof.coordinator.machine.event import Event
+    from groupproof.coordinator.machine.group import Group
     from groupproof.coordinator.machine.members import Member
     from groupproof.protocol.rules.cells import AnswerName, EventKind
     from groupproof.protocol.vocabulary import TopicPartition
@@ -59,11 +60,9 @@ def sync_error(error: ErrorCode) -> SyncGroupResponse:
     return SyncGroupResponse(error_code=error)
 
 
-def own_assignment(event: Event, member: Member) -> SyncGroupResponse:
+def own_assignment(group: Group, member: Member) -> SyncGroupResponse:
     """Return the member's recorded assignment, and no other's (SYNC-13)."""
-    return SyncGroupResponse(
-        protocol_type=event.existing_group.protocol_type, protocol_name=event.existing_group.protocol_name, assignment=member.assignment
-    )
+    return SyncGroupResponse(protocol_type=group.protocol_type, protocol_name=group.protocol_name, assignment=member.assignment)
 
 
 def _leaders_list(event: Event, member_id: str) -> tuple[JoinMember, ...]:
@@ -103,7 +102,7 @@ def _old_leader_not_appended(event: Event) -> JoinGroupResponse:
 
 
 def _own_assignment(event: Event) -> SyncGroupResponse:
-    return own_assignment(event, event.member)
+    return own_assignment(event.existing_group, event.member)
 
 
 def _committed(event: Event) -> GroupResponse:

@@ -17,14 +17,14 @@ from groupproof.coordinator.machine.event import OPEN, CoordinatorStatus, Event
 from groupproof.coordinator.machine.machine_outputs import AppliedRow, Arrival, GroupView, MemberView, Output, Reply, Transition
 from groupproof.coordinator.machine.offset_effects import hear_of_transaction
 from groupproof.coordinator.machine.repeated_heartbeats import RepeatedHeartbeats
+from groupproof.coordinator.machine.short_ways import short_ways
 from groupproof.coordinator.machine.storage import PartitionState, StoredGroups, partition_of
 from groupproof.coordinator.machine.timers import TimerKey
-from groupproof.coordinator.machine.unchanged_joins import UnchangedJoins
 from groupproof.coordinator.machine.variant import REFERENCE
 from groupproof.protocol.rules.classic.classic_terms import ClassicEvent
 from groupproof.protocol.rules.profiles import profile as profile_named
-from groupproof.protocol.vocabulary import ErrorCode, GroupState
-from groupproof.protocol.wire.messages import JoinGroupRequest, ListGroupsRequest
+from groupproof.protocol.vocabulary import ErrorCode
+from groupproof.protocol.wire.messages import ListGroupsRequest
 
 if TYPE_CHECKING:
     from groupproof.coordinator.machine.any_group import AnyGroup
@@ -75,7 +75,7 @@ class Coordinator:
         self._engine = Engine(bound_tables(profile_named(profile), variant), self.settings, choices, variant)
         self._requests = self._engine.tables.requests
         self._repeats = RepeatedHeartbeats(self._engine, self._gate) if self._keeps_laws else None  # a variant may change its groups at any heartbeat
-        self._joins = UnchangedJoins(self._engine, self._gate) if self._keeps_laws else None
+        self._repeating, self._parking = ({}, {}) if self._repeats is None else short_ways(self._engine, self._gate, self._repeats)
         self._loading: set[int] = set()
         self._now_ms = 0
         led = range(self.settings.offsets_topic_num_partitions) if partitions is None else partitions
@@ -108,22 +108,24 @@ class Coordinator:
         return self._collected(arrival.token)
 
     def repeat(self, message: GroupRequest, arrival: Arrival, now_ms: int) -> GroupResponse | None:
-        """Take up a heartbeat that changes nothing as `handle` does, for a caller who asks for no row; None, with nothing done, where it may be more."""
-        request = self._requests.get(type(message))
-        if request is None or request.at_rest is None or self._repeats is None or self._engine.timers.quiet_until_ms <= now_ms:
+        """Take up a heartbeat that changes nothing, or a SyncGroup behind the leader's, as `handle` does, for a caller who asks for no row; None, with nothing done, where it may be more."""
+        repeat = self._repeating.get(type(message))
+        if repeat is None or self._engine.timers.quiet_until_ms <= now_ms:
             return None
         self._come_to(now_ms)
-        return self._repeats.repeat(request, message, arrival, now_ms)
+        return repeat(message, arrival, now_ms)
 
     def parks(self, message: GroupRequest, arrival: Arrival, now_ms: int) -> bool:
-        """Park a JoinGroup that only waits as `handle` does, for a caller who asks for no row; False, with nothing done, where it may be more."""
-        if not isinstance(message, JoinGroupRequest) or self._joins is None or self._engine.timers.quiet_until_ms <= now_ms:
+        """Park a JoinGroup or a SyncGroup that only waits as `handle` does, for a caller who asks for no row; False, with nothing done, where it may be more."""
+        parking = self._parking.get(type(message))
+        if parking is None or self._engine.timers.quiet_until_ms <= now_ms:
             return False
-        group = self._engine.groups.get(message.group_id)
-        if group is None or group.state is not GroupState.PREPARING_REBALANCE:
+        asked: Any = message
+        group = self._engine.groups.get(asked.group_id)
+        if group is None or group.state is not parking.state:
             return False
         self._come_to(now_ms)
-        return self._joins.park(group, message, arrival)
+        return parking.park(group, asked, arrival)
 
     def advance(self, now_ms: int, *, was_stopped: bool = False) -> list[Output]:
         """Let every timer go off that is due at or before `now_ms`, each at its own instant; of a broker that `was_stopped`, all of them now."""

@@ -16,11 +16,12 @@ from groupproof.protocol.wire.messages import LeaveGroupRequest, LeftMember
 
 if TYPE_CHECKING:
     from groupproof.coordinator.machine.effect_context import EffectContext
+    from groupproof.coordinator.machine.group import Group
     from groupproof.coordinator.machine.members import Member
     from groupproof.protocol.rules.cells import EffectName
     from groupproof.protocol.wire.messages import LeaveMember
 
-__all__ = ["EFFECTS"]
+__all__ = ["EFFECTS", "mark_synced"]
 
 
 # Syncing -------------------------------------------------------------------------------------------------------------------------
@@ -31,9 +32,15 @@ def _park_sync(engine: EffectContext, event: Event) -> None:
 
 
 def _mark_synced(engine: EffectContext, event: Event) -> None:
-    event.existing_group.members.unsynced.pop(event.member_id, None)
-    if not event.existing_group.members.unsynced:
-        engine.timers.cancel(TimerKey(ClassicEvent.SYNC_DEADLINE, event.group_id))
+    mark_synced(engine, event.existing_group, event.member_id)
+
+
+def mark_synced(engine: EffectContext, group: Group, member_id: str) -> None:
+    """Strike a member off the list of those who are still to sync; nobody is waited for behind the last."""
+    unsynced = group.members.unsynced
+    unsynced.pop(member_id, None)
+    if not unsynced:
+        engine.timers.cancel(TimerKey(ClassicEvent.SYNC_DEADLINE, group.group_id))
 
 
 def _store_assignment(engine: EffectContext, event: Event) -> None:
@@ -59,7 +66,7 @@ def _answer_syncs(engine: EffectContext, event: Event) -> None:
     for member in event.existing_group.members:
         parked = event.existing_group.members.park_sync(member, None)
         if parked is not None:
-            engine.reply(parked.token, own_assignment(event, member))
+            engine.reply(parked.token, own_assignment(event.existing_group, member))
             engine.timers.arm(session_of(event.group_id, member.member_id), event.now_ms + member.session_timeout_ms)
 
 

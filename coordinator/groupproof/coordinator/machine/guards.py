@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from groupproof.coordinator.machine.event import Event
     from groupproof.protocol.rules.cells import GuardName
 
-__all__ = ["GUARDS"]
+__all__ = ["GUARDS", "PROTOCOL_NAMED_SINCE"]
 
 MEMBER_ID_REQUIRED_SINCE: Final = 4  # JoinGroup, KIP-394
 ERROR_UNSAID_SINCE: Final = 6  # JoinGroup, as 2.4 has it

@@ -208,12 +208,13 @@ def _next_generation_empty(engine: EffectContext, event: Event) -> None:
 
 def _answer_joins(engine: EffectContext, event: Event) -> None:
     group, members = event.existing_group, event.existing_group.members
-    listed = members.listed(group.protocol_name)
+    group_id, now_ms, leader, reply, arm = group.group_id, event.now_ms, members.leader, engine.reply, engine.timers.arm
     for member in members.by_id.values():
-        parked = members.park_join(member, None)
+        member_id, parked = member.member_id, member.join
         if parked is not None:
-            engine.reply(parked.token, group.join_answer(member.member_id, listed if member.member_id == members.leader else ()))
-        engine.timers.arm(session_of(group.group_id, member.member_id), event.now_ms + member.session_timeout_ms)
+            members.park_join(member, None)
+            reply(parked.token, group.join_answer(member_id, members.listed(group.protocol_name) if member_id == leader else ()))
+        arm(session_of(group_id, member_id), now_ms + member.session_timeout_ms)
         member.is_new = False
 
 

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["UnchangedJoins"]
 
-_PREPARING: Final = GroupState.PREPARING_REBALANCE
 _UPDATES: Final[frozenset[tuple[EffectName, ...]]] = frozenset({(Effect.UPDATE,), (Effect.UPDATE, Effect.TAKE_TIMEOUTS)})
 """What changes nothing of a member that brings what it has, but that its JoinGroup is parked."""
 
@@ -42,6 +41,8 @@ _NEVER_HOLD: Final[frozenset[GuardName]] = frozenset({
 
 class UnchangedJoins:
     """Parks them as the table would, for a caller who asks for no row; `gate` says whether the machine may look at a group at all."""
+
+    state: Final = GroupState.PREPARING_REBALANCE
 
     def __init__(self, engine: Engine, gate: Callable[[str], CoordinatorStatus]) -> None:
         self._engine = engine
@@ -79,12 +80,12 @@ def _is_as_before(member: Member, message: JoinGroupRequest) -> bool:
 def _rule_of(tables: BoundTables) -> Rule | None:
     """Return the row that parks them, None where the release's table has another way."""
     cells = tables.cells.get(CLASSIC, {})
-    joins = cells.get((ClassicEvent.JOIN_GROUP, _PREPARING), ())
+    joins = cells.get((ClassicEvent.JOIN_GROUP, UnchangedJoins.state), ())
     if not joins or not _only_updates(joins[-1].row):
         return None
     others = (*tables.before.get(ClassicEvent.JOIN_GROUP, ()), *joins[:-1])
     are_ruled_out = all(rule.row.guard in _NEVER_HOLD for rule in others)
-    return joins[-1] if are_ruled_out and _ends_by_missing(cells.get((ClassicEvent.JOIN_CHECK, _PREPARING), ())) else None
+    return joins[-1] if are_ruled_out and _ends_by_missing(cells.get((ClassicEvent.JOIN_CHECK, UnchangedJoins.state), ())) else None
 
 
 def _only_updates(row: Row) -> bool:

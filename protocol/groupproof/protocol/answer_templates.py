@@ -91,4 +91,4 @@ def _fields(shape: Shape) -> tuple[str, ...]:
 
 
 def _compact(size: int) -> bytes:
-    return uvarint(size + 1)
+    return bytes((size + 1,)) if size < 127 else uvarint(size + 1)

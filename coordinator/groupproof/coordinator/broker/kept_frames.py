@@ -1,0 +1,106 @@
+"""The JoinGroup and the SyncGroup that came last on a connection: a member's next are the same bytes but for correlation id and generation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from groupproof.coordinator.broker.generation_place import generation_at
+from groupproof.coordinator.machine.incoming_request import IncomingRequest
+from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.wire.message_codec import WireRequest
+from groupproof.protocol.wire.messages import JoinGroupRequest, SyncGroupRequest
+
+if TYPE_CHECKING:
+    from groupproof.coordinator.broker.broker import Broker, Peer
+    from groupproof.coordinator.broker.group_coordinators import Ticket
+    from groupproof.protocol.wire.messages import GroupResponse
+
+__all__ = ["FRAME_BYTES_MAX", "KEPT", "KeptFrame", "KeptFrames"]
+
+FRAME_BYTES_MAX: Final = 512
+"""A longer frame is not kept: a leader's SyncGroup has the assignments."""
+
+KEPT: Final = frozenset({Api.JOIN_GROUP, Api.SYNC_GROUP})
+"""What a member sends once in each rebalance."""
+
+_API_AT: Final = 4  # behind the length
+_CORRELATION_AT: Final = 8  # behind API key and version
+_CORRELATION_END: Final = 12
+_GENERATION_BYTES: Final = 4
+
+
+class KeptFrames:
+    """Those of one connection, `peer`, on which one request is under way at a time."""
+
+    def __init__(self, broker: Broker, peer: Peer) -> None:
+        self._broker, self._peer = broker, peer
+        self._frames: dict[bytes, KeptFrame] = {}
+
+    def keep(self, data: bytes, arrived: IncomingRequest, payload_size: int) -> None:
+        """Keep the frame `data` and the request that was read of it, unless it is long, or not all that there is, or somebody heard of it."""
+        is_whole = len(data) == payload_size + _API_AT <= FRAME_BYTES_MAX
+        if is_whole and not arrived.columns and arrived.wire.api in KEPT and isinstance(arrived.wire.message, JoinGroupRequest | SyncGroupRequest):
+            self._frames[data[_API_AT:_CORRELATION_AT]] = KeptFrame(data, arrived)
+
+    def taken_up(self, data: bytes) -> tuple[IncomingRequest, GroupResponse | Ticket] | None:
+        """Take a frame up that came before; None, with nothing done, where it is another, or may do more than wait or be answered as before."""
+        kept = self._frames.get(data[_API_AT:_CORRELATION_AT])
+        if kept is None or (arrived := kept.again(data)) is None:
+            return None
+        if kept.arrival is None:
+            kept.arrival = self._broker.arrival(arrived, self._peer)
+        answer = self._broker.take_up_again(arrived, kept.arrival, self._peer)
+        return None if answer is None else (arrived, answer)
+
+
+class KeptFrame:
+    """A frame and what was read of it; `arrival` is how all requests arrive that are like it."""
+
+    __slots__ = ("_arrived", "_before", "_behind", "_data", "_generation_at", "arrival")
+
+    def __init__(self, data: bytes, arrived: IncomingRequest) -> None:
+        self._data, self._arrived = data, arrived
+        self._generation_at = -1
+        self._before = self._behind = b""
+        self.arrival: Any = None
+
+    def again(self, data: bytes) -> IncomingRequest | None:
+        """Return the request in `data` if it is the same but for its correlation id and its generation, in place of the one before it."""
+        if len(data) != len(self._data):
+            return None
+        at = self._learnt() if self._generation_at < 0 else self._generation_at
+        if not (data.startswith(self._before, _CORRELATION_END) and data.endswith(self._behind)):
+            return None
+        if at and not data.startswith(self._data[at : at + _GENERATION_BYTES], at):
+            self._begin(data)
+        self._arrived.wire.correlation = int.from_bytes(data[_CORRELATION_AT:_CORRELATION_END], "big", signed=True)
+        return self._arrived
+
+    def _learnt(self) -> int:
+        """Find out what a frame has to have in common with this one. Most clients come once, and then nothing is compared."""
+        wire, data = self._arrived.wire, self._data
+        if wire.api is Api.SYNC_GROUP:
+            at = self._generation_at = _API_AT + generation_at(data[_API_AT:], wire.api, wire.version)
+            self._before, self._behind = data[_CORRELATION_END:at], data[at + _GENERATION_BYTES :]
+        else:
+            self._generation_at = 0
+            self._before = self._behind = data[_CORRELATION_END:]
+        return self._generation_at
+
+    def _begin(self, data: bytes) -> None:
+        """Keep the request as it is in another generation."""
+        at, wire = self._generation_at, self._arrived.wire
+        old: Any = wire.message
+        message = SyncGroupRequest(
+            group_id=old.group_id,
+            generation_id=int.from_bytes(data[at : at + _GENERATION_BYTES], "big", signed=True),
+            member_id=old.member_id,
+            group_instance_id=old.group_instance_id,
+            protocol_type=old.protocol_type,
+            protocol_name=old.protocol_name,
+            assignments=old.assignments,
+        )
+        renewed = WireRequest(
+            api=wire.api, version=wire.version, correlation=wire.correlation, client_id=wire.client_id, message=message, surplus=wire.surplus
+        )
+        self._data, self._arrived = data, IncomingRequest(renewed, self._arrived.columns)

@@ -1,0 +1,33 @@
+"""What a variant does otherwise with a connection than Kafka: over a frame that cannot be read, and with an answer that is about to be sent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+import trio
+
+if TYPE_CHECKING:
+    from groupproof.coordinator.broker.broker import Broker
+    from groupproof.coordinator.machine.incoming_request import IncomingRequest
+    from groupproof.coordinator.machine.variant import ConnectionVariant
+
+__all__ = ["altered_answer", "bear"]
+
+_READ_BYTES: Final = 65536
+
+
+async def bear(broker: Broker, stream: trio.abc.Stream, error: Exception) -> None:
+    """Do something else than end the connection over a frame that cannot be read."""
+    if broker.line.bad_frame == "dies":
+        for peer in tuple(broker.peers):
+            peer.end(f"the broker died of it: {error}")
+    while await stream.receive_some(_READ_BYTES):
+        pass
+
+
+async def altered_answer(line: ConnectionVariant, arrived: IncomingRequest, body: dict[str, Any]) -> Mapping[str, Any] | None:
+    """Return the answer as the variant gives it, when it gives it."""
+    if delay_s := line.delay_s(arrived):
+        await trio.sleep(delay_s)
+    return line.says(arrived, body)
