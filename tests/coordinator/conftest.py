@@ -13,7 +13,8 @@ import pytest
 from groupproof.coordinator.machine.coordinator import AppliedRow, Arrival, Coordinator, GroupView, Output, Reply, Settings, Transition
 from groupproof.protocol.rules import ClassicEvent, profiles, rows
 from groupproof.protocol.rules.cells import State
-from groupproof.protocol.rules.classic.admin_releases import ADMIN_INPUTS
+from groupproof.protocol.rules.classic.admin_table import ADMIN
+from groupproof.protocol.rules.classic.offsets_table import OFFSETS
 from groupproof.protocol.rules.requirements import requirements
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
 from groupproof.protocol.wire.messages import (
@@ -273,7 +274,7 @@ _CATALOGUE = frozenset(requirement.id for requirement in requirements())
 _CHECKS = (ClassicEvent.JOIN_CHECK, ClassicEvent.ABSENCE_CHECK)  # of these the coordinator tells only what had an effect
 _IN_TABLE = frozenset(
     row.requirement for profile in profiles() for kind, _, row in rows(profile)
-    if kind not in ADMIN_INPUTS and (kind not in _CHECKS or row.effects)  # admin rows cite sentences that others answer for too
+    if kind not in {*ADMIN, *OFFSETS} and (kind not in _CHECKS or row.effects)  # admin rows cite sentences that others answer for too
 )  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from groupproof.coordinator.machine.engine import Engine, Unreachable
 from groupproof.coordinator.machine.event import Event
 from groupproof.coordinator.machine.group import Group
 from groupproof.coordinator.machine.variant import REFERENCE
-from groupproof.protocol.rules import STATES, ClassicEvent, profile, profiles, state_name, unreachable
+from groupproof.protocol.rules import STATES, ClassicEvent, profile, profiles, state_name
 
 if TYPE_CHECKING:
     from tests.coordinator.conftest import Scene
@@ -62,7 +62,7 @@ def _rules(scene: Scene, course: Callable[[Scene], object]) -> set[tuple[str, st
 
 
 # The oldest release of each set of possible cells stands for the others.
-SHAPES = {frozenset(unreachable(name)): name for name in reversed(profiles())}.values()
+SHAPES = {frozenset(profile(name).table.unreachable): name for name in reversed(profiles())}.values()
 
 
 @pytest.mark.parametrize("name", sorted(SHAPES))

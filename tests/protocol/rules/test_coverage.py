@@ -17,7 +17,6 @@ from groupproof.protocol.rules.coverage import (
     judged,
     listed,
     milder,
-    unaccounted,
     unasked,
     unasked_milder,
     unexplained,
@@ -25,6 +24,20 @@ from groupproof.protocol.rules.coverage import (
     witnesses,
 )
 from groupproof.protocol.rules.requirements import requirements
+
+
+def unaccounted() -> list[str]:
+    """Return the MUSTs on the client's side that neither a case judges nor a reason explains, and those that have both or two; then those of KIP-848's coordinators, then what is no MUST of KIP-848's.
+
+    A coordinator's case judges what it lists: the oracle holds every field of its answers.
+    """
+    explained = [id for gap in coverage.unjudged() for id in gap.ids] + list(judged()["client"])
+    asked = {*judged()["coordinator"], *listed()["coordinator"], *(id for gap in coverage.unasked() for id in gap.ids)}
+    cases = {*judged()["client"], *listed()["client"], *judged()["coordinator"], *listed()["coordinator"]}
+    of_clients = [binding_client for binding_client in binding_clients() if explained.count(binding_client) != 1]
+    of_coordinators = [binding_coordinator for binding_coordinator in binding_coordinators() if binding_coordinator not in asked]
+    milder_reasons = {id for gap in coverage.unasked_milder() for id in gap.ids}
+    return [*of_clients, *of_coordinators, *(id for id in milder() if id not in milder_reasons and id not in cases)]
 
 
 def test_every_requirement_and_reading_has_a_witness_or_one_reason() -> None:

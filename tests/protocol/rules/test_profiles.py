@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from groupproof.protocol.rules import ClassicEvent, UnknownProfile, api_versions, profile, profiles, rows, unreachable
+from groupproof.protocol.rules import ClassicEvent, UnknownProfile, api_versions, profile, profiles, rows
 from groupproof.protocol.rules import profiles as names
 from groupproof.protocol.rules.profiles import spoken_in
 from groupproof.protocol.vocabulary import Api
@@ -40,7 +40,7 @@ def test_every_profile_is_whole(name: str) -> None:
 def test_a_cell_is_there_or_sworn_unreachable_and_never_both(name: str) -> None:
     cells = {(kind, state) for kind, states in profile(name).table.cells.items() for state in states}
 
-    assert not cells & unreachable(name).keys()
+    assert not cells & profile(name).table.unreachable.keys()
     assert all(cell for states in profile(name).table.cells.values() for cell in states.values())
 
 

@@ -12,7 +12,7 @@ from groupproof.coordinator.machine.machine_outputs import GroupProgress, GroupV
 from groupproof.coordinator.machine.members import Members, first_of, leading_protocols, topics_of
 from groupproof.coordinator.machine.storage import StoredGroup, StoredMember
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
-from groupproof.protocol.vocabulary import GroupState
+from groupproof.protocol.rules.classic.classic_states import COMPLETING, DEAD, EMPTY, PREPARING, STABLE
 from groupproof.protocol.wire.messages import JoinGroupResponse
 
 if TYPE_CHECKING:
@@ -22,11 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Group", "IllegalTransition"]
 
-EMPTY: Final = GroupState.EMPTY
-PREPARING: Final = GroupState.PREPARING_REBALANCE
-COMPLETING: Final = GroupState.COMPLETING_REBALANCE
-STABLE: Final = GroupState.STABLE
-DEAD: Final = GroupState.DEAD
 CONSUMER: Final = "consumer"
 
 
@@ -57,7 +52,7 @@ class Group:
         """Return the group as a coordinator that loads it from the log has it."""
         group = cls(
             group_id=record.group_id, generation=record.generation, protocol_type=record.protocol_type, protocol_name=record.protocol_name,
-            state=GroupState.STABLE if record.members else GroupState.EMPTY, since_ms=record.since_ms,
+            state=STABLE if record.members else EMPTY, since_ms=record.since_ms,
         )  # fmt: skip
         group.subscriptions = tuple(member.subscription for member in record.members)
         for member in record.members:

@@ -12,7 +12,8 @@ from xml.sax.saxutils import escape
 from groupproof.protocol.documents.markdown import generated, table
 from groupproof.protocol.rules.cells import EventKind, State, state_name
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
-from groupproof.protocol.rules.classic.classic_terms import STATES, Effect
+from groupproof.protocol.rules.classic.classic_states import STATES
+from groupproof.protocol.rules.classic.classic_terms import Effect
 from groupproof.protocol.rules.dialect import Table
 from groupproof.protocol.rules.profiles import Profile
 from groupproof.protocol.vocabulary import GroupState

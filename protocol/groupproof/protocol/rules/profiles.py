@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from groupproof.protocol.rules.api_versions import Range, advertised
-from groupproof.protocol.rules.cells import EventKind, Place, Row, State
+from groupproof.protocol.rules.cells import EventKind, Row, State
 from groupproof.protocol.rules.classic.releases import OPTIONAL, RELEASES, line_of
 from groupproof.protocol.rules.defaults import defaults
 from groupproof.protocol.rules.deltas import CoordinatorKind
@@ -18,7 +18,7 @@ from groupproof.protocol.vocabulary import Api
 
 __all__ = [
     "Profile", "UnknownProfile", "api_versions", "default_profiles", "known_profiles", "neighbours", "profile", "profile_of", "profiles", "relatives", "rows",
-    "spoken_in", "unreachable",
+    "spoken_in",
 ]  # fmt: skip
 
 NEWEST = "kafka-4.1"
@@ -174,8 +174,3 @@ def rows(name: str = NEWEST) -> tuple[tuple[EventKind, State, Row], ...]:
 def api_versions(name: str = NEWEST) -> dict[Api, Range]:
     """Return what brokers of the profile's release advertise, as (oldest, newest)."""
     return dict(profile(name).api_versions)
-
-
-def unreachable(name: str = NEWEST) -> Mapping[Place, str]:
-    """Return the cells of a profile's first table that cannot come up, each with the reason."""
-    return profile(name).table.unreachable

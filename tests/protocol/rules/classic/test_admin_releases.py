@@ -7,7 +7,9 @@ from itertools import pairwise
 import pytest
 
 from groupproof.protocol.rules import ClassicEvent, Form, State, profile, profiles
-from groupproof.protocol.rules.classic.admin_releases import ADMIN_DELTAS, ADMIN_INPUTS
+from groupproof.protocol.rules.classic.admin_releases import ADMIN_DELTAS
+from groupproof.protocol.rules.classic.admin_table import ADMIN
+from groupproof.protocol.rules.classic.offsets_table import OFFSETS
 from groupproof.protocol.rules.deltas import CoordinatorKind
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
 
@@ -26,7 +28,7 @@ def test_deltas_stand_newest_first_say_what_came_and_touch_only_their_own_inputs
     assert all(newer.since >= older.since for newer, older in pairwise(ADMIN_DELTAS))
     assert all(delta.change and (delta.was or delta.before_group) for delta in ADMIN_DELTAS)
     changed = {change.kind for delta in ADMIN_DELTAS for change in delta.was if change.name != "not-appended"}
-    assert changed | {kind for delta in ADMIN_DELTAS for kind in delta.before_group} <= ADMIN_INPUTS
+    assert changed | {kind for delta in ADMIN_DELTAS for kind in delta.before_group} <= {*ADMIN, *OFFSETS}
 
 
 @pytest.mark.parametrize("name", profiles())

@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from groupproof.protocol.rules import NO_GROUP, STATES, ClassicEvent, Effect, Form, Guard, Row, rule_name, state_name
+from groupproof.protocol.rules import NO_GROUP, ClassicEvent, Effect, Form, Guard, Row, rule_name
 from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState
 
 
@@ -15,10 +15,6 @@ def test_a_rule_is_named_by_input_state_and_row() -> None:
 
     assert rule_name(ClassicEvent.HEARTBEAT, NO_GROUP, row) == "Heartbeat/none/stranger"
     assert rule_name(ClassicEvent.SYNC_GROUP, GroupState.STABLE, row) == "SyncGroup/Stable/stranger"
-
-
-def test_the_states_are_kafka_s_five_and_no_group() -> None:
-    assert [state_name(state) for state in STATES] == ["none", "Empty", "PreparingRebalance", "CompletingRebalance", "Stable", "Dead"]
 
 
 @pytest.mark.parametrize("words", [Guard, Effect, Form, ClassicEvent])

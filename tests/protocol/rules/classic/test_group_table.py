@@ -20,7 +20,6 @@ from groupproof.protocol.rules import (
     rows,
     rule_name,
     state_name,
-    unreachable,
 )
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
 from groupproof.protocol.rules.classic.group_table import BEFORE_GROUP, TABLE
@@ -34,9 +33,9 @@ EVERY_ROW = [(name, kind, state, row) for name in profiles() for kind, state, ro
 def test_every_input_in_every_state_has_a_cell_or_is_sworn_unreachable(name: str) -> None:
     cells = {(kind, state) for kind, states in profile(name).table.cells.items() for state in states if kind in CLASSIC.events}
 
-    assert cells | set(unreachable(name)) == set(product(ClassicEvent, STATES))
-    assert not cells & set(unreachable(name))
-    assert all(reason.strip() for reason in unreachable(name).values())
+    assert cells | set(profile(name).table.unreachable) == set(product(ClassicEvent, STATES))
+    assert not cells & set(profile(name).table.unreachable)
+    assert all(reason.strip() for reason in profile(name).table.unreachable.values())
 
 
 @pytest.mark.parametrize("name", profiles())

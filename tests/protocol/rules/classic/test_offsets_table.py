@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from groupproof.protocol.rules import STATES, ClassicEvent, Effect
-from groupproof.protocol.rules.classic.offsets_table import LIVE, OFFSETS, OFFSETS_BEFORE_GROUP, UNREACHABLE_OFFSETS
+from groupproof.protocol.rules.classic.classic_states import LIVE
+from groupproof.protocol.rules.classic.offsets_table import OFFSETS, OFFSETS_BEFORE_GROUP, UNREACHABLE_OFFSETS
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
 
 

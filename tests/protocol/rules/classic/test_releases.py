@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from groupproof.protocol.rules import ClassicEvent, State, profile, profiles, rule_name, state_name, unreachable
+from groupproof.protocol.rules import ClassicEvent, State, profile, profiles, rule_name, state_name
 from groupproof.protocol.rules.classic.releases import DELTAS, NEWEST_FIELDS, OPTIONAL, RELEASES, line_of
 from groupproof.protocol.rules.deltas import CoordinatorKind
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
@@ -37,8 +37,8 @@ def test_profiles_stand_oldest_first_and_each_for_one_release() -> None:
 
 def test_2_8_is_a_release_with_the_sync_deadline() -> None:
     assert RELEASES["kafka-2.8"] >= (2, 8, 1)
-    assert (ClassicEvent.SYNC_DEADLINE, GroupState.STABLE) in unreachable("kafka-2.4")
-    assert (ClassicEvent.SYNC_DEADLINE, GroupState.STABLE) not in unreachable("kafka-2.8")
+    assert (ClassicEvent.SYNC_DEADLINE, GroupState.STABLE) in profile("kafka-2.4").table.unreachable
+    assert (ClassicEvent.SYNC_DEADLINE, GroupState.STABLE) not in profile("kafka-2.8").table.unreachable
 
 
 def test_heartbeat_in_2_4_while_completing() -> None:

@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 
 from groupproof.protocol.rules.classic.member_reactions import Answer, Effect, Lapse, Phase
-from groupproof.protocol.rules.consumer.consumer_reactions import CONSUMER_MEMBER_APIS, CONSUMER_REACTIONS, consumer_reaction
+from groupproof.protocol.rules.consumer.consumer_reactions import CONSUMER_REACTIONS, consumer_reaction
 from groupproof.protocol.rules.requirements import requirements
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
@@ -17,7 +17,7 @@ BEAT, COMMIT, FETCH = Api.CONSUMER_GROUP_HEARTBEAT, Api.OFFSET_COMMIT, Api.OFFSE
 
 def test_every_cell_has_a_reaction_whose_requirements_exist() -> None:
     ids = {requirement.id for requirement in requirements()}
-    for api, answer, phase in product(CONSUMER_MEMBER_APIS, CODES, Phase):
+    for api, answer, phase in product(CONSUMER_REACTIONS, CODES, Phase):
         cell = consumer_reaction(api, answer, phase)
         assert cell.effects, (api, answer, phase)
         assert set(cell.requirements) <= ids, (api, answer, phase)

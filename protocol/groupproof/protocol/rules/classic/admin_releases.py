@@ -10,37 +10,16 @@ from itertools import pairwise
 from typing import Final
 
 from groupproof.protocol.rules.classic.append_errors import FIRST_APPENDS, SCALA_APPENDS
+from groupproof.protocol.rules.classic.classic_states import COMPLETING, DEAD, EMPTY, LIVE, PREPARING, STABLE
 from groupproof.protocol.rules.classic.classic_terms import NO_GROUP, ClassicEvent, Effect, Form, Guard, Row
+from groupproof.protocol.rules.classic.shared_rows import LED_ELSEWHERE, LOADING, NOT_ACTIVE
 from groupproof.protocol.rules.deltas import Change, CoordinatorKind, Delta, gone
-from groupproof.protocol.vocabulary import ErrorCode, GroupState
+from groupproof.protocol.vocabulary import ErrorCode
 
-__all__ = ["ADMIN_DELTAS", "ADMIN_INPUTS"]
+__all__ = ["ADMIN_DELTAS"]
 
-EMPTY: Final = GroupState.EMPTY
-PREPARING: Final = GroupState.PREPARING_REBALANCE
-COMPLETING: Final = GroupState.COMPLETING_REBALANCE
-STABLE: Final = GroupState.STABLE
-DEAD: Final = GroupState.DEAD
-LIVE: Final = (PREPARING, COMPLETING, STABLE)
-
-ADMIN_INPUTS: Final = frozenset(
-    {
-        ClassicEvent.DESCRIBE_GROUPS,
-        ClassicEvent.LIST_GROUPS,
-        ClassicEvent.DELETE_GROUPS,
-        ClassicEvent.OFFSET_DELETE,
-        ClassicEvent.TXN_OFFSET_COMMIT,
-        ClassicEvent.TXN_MARKER,
-        ClassicEvent.RETENTION,
-    }
-)
-"""The inputs whose rows stand here and in `classic_admin` and `classic_offsets`."""
-
-_NOT_ACTIVE = Row("not-active", Guard.NOT_ACTIVE, ErrorCode.COORDINATOR_NOT_AVAILABLE, "FIND-09")
 _GROUP_ID = Row("group-id-empty", Guard.GROUP_ID_EMPTY, ErrorCode.INVALID_GROUP_ID, "ERR-10")
-_LOADING = Row("loading", Guard.LOADING, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "FIND-10")
 _LOADING_OLD = Row("loading-old", Guard.LOADING_OLD, ErrorCode.COORDINATOR_NOT_AVAILABLE, "FIND-10", note="KAFKA-7296")
-_LED_ELSEWHERE = Row("not-coordinator", Guard.NOT_LED_HERE, ErrorCode.NOT_COORDINATOR, "FIND-08")
 _NOT_LOADED = Row("not-coordinator", Guard.NOT_LOADED_HERE, ErrorCode.NOT_COORDINATOR, "FIND-08", note="as in `deltas_to_2_4`")
 _UNVERIFIED = Row("unverified", Guard.UNVERIFIED, Form.UNVERIFIED, "COMMIT-03", note="KIP-890")
 
@@ -96,9 +75,9 @@ ADMIN_DELTAS: Final[tuple[Delta, ...]] = (
         ),
         appends=SCALA_APPENDS,
         before_group={
-            ClassicEvent.LIST_GROUPS: (_NOT_ACTIVE, Row("loading", Guard.LOADING, Form.LISTED_LOADING, "FIND-10")),
-            ClassicEvent.OFFSET_DELETE: (_GROUP_ID, _NOT_ACTIVE, _LOADING, _LED_ELSEWHERE),
-            ClassicEvent.TXN_OFFSET_COMMIT: (_GROUP_ID, _NOT_ACTIVE, _LOADING_OLD, _LOADING, _LED_ELSEWHERE),
+            ClassicEvent.LIST_GROUPS: (NOT_ACTIVE, Row("loading", Guard.LOADING, Form.LISTED_LOADING, "FIND-10")),
+            ClassicEvent.OFFSET_DELETE: (_GROUP_ID, NOT_ACTIVE, LOADING, LED_ELSEWHERE),
+            ClassicEvent.TXN_OFFSET_COMMIT: (_GROUP_ID, NOT_ACTIVE, _LOADING_OLD, LOADING, LED_ELSEWHERE),
         },
     ),
     Delta(
@@ -153,7 +132,7 @@ ADMIN_DELTAS: Final[tuple[Delta, ...]] = (
         since=(2, 6),
         change="15, not 14, to TxnOffsetCommit v0 and v1 while loading (KAFKA-7296); OffsetDelete tells each topic once (measured on 2.4.1)",
         fields={"deletions_repeat_topics": 1},
-        before_group={ClassicEvent.TXN_OFFSET_COMMIT: (_GROUP_ID, _NOT_ACTIVE, _LOADING, _LED_ELSEWHERE)},
+        before_group={ClassicEvent.TXN_OFFSET_COMMIT: (_GROUP_ID, NOT_ACTIVE, LOADING, LED_ELSEWHERE)},
     ),
     Delta(
         since=(2, 5),
@@ -198,9 +177,9 @@ ADMIN_DELTAS: Final[tuple[Delta, ...]] = (
         "are refused, not of unknown topics alone (measured on 1.1.0)",
         fields={"commits_check_partitions": 0},
         before_group={
-            ClassicEvent.DESCRIBE_GROUPS: (_NOT_ACTIVE, _NOT_LOADED),
-            ClassicEvent.DELETE_GROUPS: (_NOT_ACTIVE, _GROUP_ID, _NOT_LOADED),
-            ClassicEvent.TXN_OFFSET_COMMIT: (_NOT_ACTIVE, _NOT_LOADED),
+            ClassicEvent.DESCRIBE_GROUPS: (NOT_ACTIVE, _NOT_LOADED),
+            ClassicEvent.DELETE_GROUPS: (NOT_ACTIVE, _GROUP_ID, _NOT_LOADED),
+            ClassicEvent.TXN_OFFSET_COMMIT: (NOT_ACTIVE, _NOT_LOADED),
         },
     ),
 )  # fmt: skip

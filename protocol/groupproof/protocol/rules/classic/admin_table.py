@@ -10,28 +10,20 @@ from collections.abc import Mapping
 from typing import Final
 
 from groupproof.protocol.rules.cells import Cell, Cells, EventKind, Place
+from groupproof.protocol.rules.classic.classic_states import COMPLETING, DEAD, EMPTY, PREPARING, STABLE
 from groupproof.protocol.rules.classic.classic_terms import NO_GROUP, ClassicEvent, Effect, Form, Guard, Row, State
+from groupproof.protocol.rules.classic.shared_rows import LED_ELSEWHERE, LOADING, NOT_ACTIVE
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
 
 __all__ = ["ADMIN", "ADMIN_BEFORE_GROUP", "UNREACHABLE_ADMIN"]
 
-EMPTY: Final = GroupState.EMPTY
-PREPARING: Final = GroupState.PREPARING_REBALANCE
-COMPLETING: Final = GroupState.COMPLETING_REBALANCE
-STABLE: Final = GroupState.STABLE
-DEAD: Final = GroupState.DEAD
-
-_NOT_ACTIVE = Row("not-active", Guard.NOT_ACTIVE, ErrorCode.COORDINATOR_NOT_AVAILABLE, "FIND-09")
-_LOADING = Row("loading", Guard.LOADING, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "FIND-10")
-_LED_ELSEWHERE = Row("not-coordinator", Guard.NOT_LED_HERE, ErrorCode.NOT_COORDINATOR, "FIND-08")
-
 ADMIN_BEFORE_GROUP: Final[Mapping[EventKind, Cell]] = {
-    ClassicEvent.DESCRIBE_GROUPS: (_NOT_ACTIVE, _LOADING, _LED_ELSEWHERE),  # the empty group id is allowed
+    ClassicEvent.DESCRIBE_GROUPS: (NOT_ACTIVE, LOADING, LED_ELSEWHERE),  # the empty group id is allowed
     ClassicEvent.LIST_GROUPS: (
-        _NOT_ACTIVE,
+        NOT_ACTIVE,
         Row("loading", Guard.LOADING, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "FIND-10", note="while any partition that the broker leads is loaded"),
     ),
-    ClassicEvent.DELETE_GROUPS: (_NOT_ACTIVE, _LOADING, _LED_ELSEWHERE),
+    ClassicEvent.DELETE_GROUPS: (NOT_ACTIVE, LOADING, LED_ELSEWHERE),
 }
 
 # DescribeGroups ------------------------------------------------------------------------------------------------------------------

@@ -6,7 +6,8 @@ from typing import Final
 
 from groupproof.protocol.rules.classic.admin_releases import ADMIN_DELTAS
 from groupproof.protocol.rules.classic.append_errors import NEWEST_APPENDS
-from groupproof.protocol.rules.classic.classic_terms import REQUESTS, STATE_SAYS, ClassicEvent, Effect, Form, Guard
+from groupproof.protocol.rules.classic.classic_states import STATE_SAYS
+from groupproof.protocol.rules.classic.classic_terms import REQUESTS, ClassicEvent, Effect, Form, Guard
 from groupproof.protocol.rules.classic.group_table import BEFORE_GROUP, TABLE, UNREACHABLE
 from groupproof.protocol.rules.classic.java_releases import JAVA_DELTAS
 from groupproof.protocol.rules.classic.releases import DELTAS, NEWEST_FIELDS

@@ -6,24 +6,11 @@ implementation, and a test proves that the two sides match one to one. The value
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
 from groupproof.protocol.rules.cells import NO_GROUP, AnswerName, EffectName, EventKind, GuardName, Row, State, rule_name, state_name
-from groupproof.protocol.vocabulary import GroupState
 
-__all__ = ["NO_GROUP", "REQUESTS", "STATES", "STATE_SAYS", "ClassicEvent", "Effect", "Form", "Guard", "Row", "State", "rule_name", "state_name"]
-
-STATES: Final[tuple[State, ...]] = (NO_GROUP, *GroupState)
-
-STATE_SAYS: Final[Mapping[State, str]] = {
-    NO_GROUP: "No group of this id is known.",
-    GroupState.EMPTY: "The group has no member; committed offsets may remain, and ids that are handed out may be pending.",
-    GroupState.PREPARING_REBALANCE: "A rebalance has begun: joins are parked until everybody has joined, the initial delay or the deadline ends.",
-    GroupState.COMPLETING_REBALANCE: "The generation is decided, its joins are answered; the leader's assignment is awaited, and followers' syncs are parked.",
-    GroupState.STABLE: "Everybody can fetch an assignment; heartbeats keep the members alive.",
-    GroupState.DEAD: "The group is removed, or its partition has moved away; a request that raced with that meets it.",
-}
+__all__ = ["NO_GROUP", "REQUESTS", "ClassicEvent", "Effect", "Form", "Guard", "Row", "State", "rule_name", "state_name"]
 
 
 class ClassicEvent(EventKind):

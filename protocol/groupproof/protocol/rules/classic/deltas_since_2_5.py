@@ -6,22 +6,13 @@ from collections.abc import Mapping
 from typing import Final
 
 from groupproof.protocol.rules.cells import Cell, EventKind
+from groupproof.protocol.rules.classic.classic_states import COMPLETING, EMPTY, LIVE, PREPARING, STABLE
 from groupproof.protocol.rules.classic.classic_terms import NO_GROUP, ClassicEvent, Effect, Form, Guard, Row
-from groupproof.protocol.rules.classic.shared_rows import UNNAMED
+from groupproof.protocol.rules.classic.shared_rows import GROUP_ID, LED_ELSEWHERE, NOT_ACTIVE, SESSION_BOUNDS, UNNAMED
 from groupproof.protocol.rules.deltas import Change, CoordinatorKind, Delta, gone
-from groupproof.protocol.vocabulary import ErrorCode, GroupState
+from groupproof.protocol.vocabulary import ErrorCode
 
 __all__ = ["DELTAS_SINCE_2_5", "SCALA_ORDER"]
-
-PREPARING: Final = GroupState.PREPARING_REBALANCE
-COMPLETING: Final = GroupState.COMPLETING_REBALANCE
-STABLE: Final = GroupState.STABLE
-LIVE: Final = (PREPARING, COMPLETING, STABLE)
-
-_GROUP_ID = Row("group-id-empty", Guard.GROUP_ID_EMPTY, ErrorCode.INVALID_GROUP_ID, "JOIN-28")
-_NOT_ACTIVE = Row("not-active", Guard.NOT_ACTIVE, ErrorCode.COORDINATOR_NOT_AVAILABLE, "FIND-09")
-_LED_ELSEWHERE = Row("not-coordinator", Guard.NOT_LED_HERE, ErrorCode.NOT_COORDINATOR, "FIND-08")
-_SESSION_BOUNDS = Row("session-timeout", Guard.SESSION_TIMEOUT_OUT_OF_BOUNDS, ErrorCode.INVALID_SESSION_TIMEOUT, "JOIN-27")
 
 
 def _loading(answer: ErrorCode, requirement: str = "FIND-10", note: str = "") -> Row:
@@ -30,16 +21,16 @@ def _loading(answer: ErrorCode, requirement: str = "FIND-10", note: str = "") ->
 
 # `validateGroupStatus` of the coordinator in Scala, from 2.0 on (JOIN-55); the offset APIs allow the empty group id.
 SCALA_ORDER: Final[Mapping[EventKind, Cell]] = {
-    ClassicEvent.JOIN_GROUP: (_GROUP_ID, _NOT_ACTIVE, _loading(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS), _LED_ELSEWHERE, _SESSION_BOUNDS),
+    ClassicEvent.JOIN_GROUP: (GROUP_ID, NOT_ACTIVE, _loading(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS), LED_ELSEWHERE, SESSION_BOUNDS),
     ClassicEvent.SYNC_GROUP: (
         UNNAMED,
-        _GROUP_ID,
-        _NOT_ACTIVE,
+        GROUP_ID,
+        NOT_ACTIVE,
         _loading(ErrorCode.REBALANCE_IN_PROGRESS, "SYNC-22", "older clients do not expect 14"),
-        _LED_ELSEWHERE,
+        LED_ELSEWHERE,
     ),
-    ClassicEvent.HEARTBEAT: (_GROUP_ID, _NOT_ACTIVE, _loading(ErrorCode.NONE), _LED_ELSEWHERE),
-    ClassicEvent.LEAVE_GROUP: (_GROUP_ID, _NOT_ACTIVE, _loading(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS), _LED_ELSEWHERE),
+    ClassicEvent.HEARTBEAT: (GROUP_ID, NOT_ACTIVE, _loading(ErrorCode.NONE), LED_ELSEWHERE),
+    ClassicEvent.LEAVE_GROUP: (GROUP_ID, NOT_ACTIVE, _loading(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS), LED_ELSEWHERE),
 }
 
 _FULL = Row("group-full", Guard.GROUP_IS_FULL, ErrorCode.GROUP_MAX_SIZE_REACHED, "JOIN-56", effects=(Effect.REJECT,), after=(Effect.CHECK_JOINS,))
@@ -78,7 +69,7 @@ _EMPTY_COMMITS = Delta(
     since=(3, 3),
     change="a commit without a generation to an Empty group may name a member or an instance (`validateOffsetCommit`; 3.0 to 3.2 looked for both)",
     was=(
-        Change(kind=ClassicEvent.OFFSET_COMMIT, states=(GroupState.EMPTY,), name="no-membership", rows=(
+        Change(kind=ClassicEvent.OFFSET_COMMIT, states=(EMPTY,), name="no-membership", rows=(
             Row("no-membership", Guard.NAMES_NOBODY, Form.COMMITTED, "TR-029", effects=(Effect.STORE_OFFSETS,)),
         )),
         Change(kind=ClassicEvent.OFFSET_COMMIT, states=(NO_GROUP,), name="first-commit", rows=(
@@ -91,7 +82,7 @@ _EMPTY_COMMITS = Delta(
 
 # Before 3.0, where the members of live groups only are looked for.
 _ANY_EMPTY_COMMITS = (
-    Change(kind=ClassicEvent.OFFSET_COMMIT, states=(GroupState.EMPTY,), name="no-membership", rows=(
+    Change(kind=ClassicEvent.OFFSET_COMMIT, states=(EMPTY,), name="no-membership", rows=(
         Row("no-membership", Guard.GENERATION_NEGATIVE, Form.COMMITTED, "TR-029", effects=(Effect.STORE_OFFSETS,)),
     )),
     *gone(ClassicEvent.OFFSET_COMMIT, (NO_GROUP,), "stranger"),
@@ -117,7 +108,7 @@ _INSTANCES = Delta(
         *(change for kind in (ClassicEvent.HEARTBEAT, ClassicEvent.SYNC_GROUP, ClassicEvent.OFFSET_COMMIT, ClassicEvent.LEAVE_ENTRY) for change in gone(kind, LIVE, "unknown-instance")),
         *gone(ClassicEvent.LEAVE_ENTRY, LIVE, "fenced"),
         Change(kind=ClassicEvent.LEAVE_ENTRY, states=LIVE, name="pending-leaves", rows=(_FENCED_LEAVES, _PENDING_FAILS, _PENDING_LEAVES)),
-        Change(kind=ClassicEvent.LEAVE_ENTRY, states=(GroupState.EMPTY,), name="pending-leaves", rows=(_PENDING_FAILS,), keeps=True),
+        Change(kind=ClassicEvent.LEAVE_ENTRY, states=(EMPTY,), name="pending-leaves", rows=(_PENDING_FAILS,), keeps=True),
     ),
     effects={Effect.REJECT: (Effect.REJECT_MEMBER,)},
 )  # fmt: skip
@@ -190,7 +181,7 @@ DELTAS_SINCE_2_5: Final[tuple[Delta, ...]] = (
             Change(kind=ClassicEvent.JOIN_GROUP, states=(COMPLETING,), name="instance-returns", rows=(
                 Row("instance-returns", Guard.INSTANCE_NAMED, Form.OLD_LEADER, "TR-089", effects=(Effect.REPLACE_INSTANCE,)),
             )),
-            Change(kind=ClassicEvent.JOIN_GROUP, states=(GroupState.EMPTY, *LIVE), name="pending-with-instance", rows=(_UNSAID,), keeps=True),
+            Change(kind=ClassicEvent.JOIN_GROUP, states=(EMPTY, *LIVE), name="pending-with-instance", rows=(_UNSAID,), keeps=True),
         ),
         effects={
             Effect.ANSWER_JOINS: (Effect.ANSWER_JOINS_SPARING_NEWCOMERS,),

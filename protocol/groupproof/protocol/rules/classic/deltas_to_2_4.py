@@ -6,36 +6,28 @@ from collections.abc import Mapping
 from typing import Final
 
 from groupproof.protocol.rules.cells import Cell, EventKind
+from groupproof.protocol.rules.classic.classic_states import COMPLETING, DEAD, EMPTY, LIVE, PREPARING, STABLE
 from groupproof.protocol.rules.classic.classic_terms import NO_GROUP, ClassicEvent, Effect, Guard, Row
+from groupproof.protocol.rules.classic.shared_rows import GROUP_ID, NOT_ACTIVE, SESSION_BOUNDS
 from groupproof.protocol.rules.deltas import Change, Delta, gone
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
 
 __all__ = ["DELTAS_TO_2_4", "FIRST_ORDER"]
 
-EMPTY: Final = GroupState.EMPTY
-PREPARING: Final = GroupState.PREPARING_REBALANCE
-COMPLETING: Final = GroupState.COMPLETING_REBALANCE
-STABLE: Final = GroupState.STABLE
-DEAD: Final = GroupState.DEAD
-LIVE: Final = (PREPARING, COMPLETING, STABLE)
-
 UNKNOWN_MEMBER: Final = ErrorCode.UNKNOWN_MEMBER_ID
 REBALANCE_IN_PROGRESS: Final = ErrorCode.REBALANCE_IN_PROGRESS
 
-_NOT_ACTIVE = Row("not-active", Guard.NOT_ACTIVE, ErrorCode.COORDINATOR_NOT_AVAILABLE, "FIND-09")
-_GROUP_ID = Row("group-id-empty", Guard.GROUP_ID_EMPTY, ErrorCode.INVALID_GROUP_ID, "JOIN-28")
 _NOT_LOADED = Row(
     "not-coordinator", Guard.NOT_LOADED_HERE, ErrorCode.NOT_COORDINATOR, "FIND-08",
     note="a partition counted as led once it was loaded: the answers for a loading one (14, Heartbeat 0) never came (pull request 4788)",
 )  # fmt: skip
-_SESSION_BOUNDS = Row("session-timeout", Guard.SESSION_TIMEOUT_OUT_OF_BOUNDS, ErrorCode.INVALID_SESSION_TIMEOUT, "JOIN-27")
 
 # Before 2.0 (JOIN-29); only JoinGroup asked for a group id.
 FIRST_ORDER: Final[Mapping[EventKind, Cell]] = {
-    ClassicEvent.JOIN_GROUP: (_NOT_ACTIVE, _GROUP_ID, _NOT_LOADED, _SESSION_BOUNDS),
+    ClassicEvent.JOIN_GROUP: (NOT_ACTIVE, GROUP_ID, _NOT_LOADED, SESSION_BOUNDS),
     **dict.fromkeys(
         (ClassicEvent.SYNC_GROUP, ClassicEvent.HEARTBEAT, ClassicEvent.LEAVE_GROUP, ClassicEvent.OFFSET_COMMIT, ClassicEvent.OFFSET_FETCH),
-        (_NOT_ACTIVE, _NOT_LOADED),
+        (NOT_ACTIVE, _NOT_LOADED),
     ),
 }
 

@@ -13,19 +13,14 @@ from typing import Final
 
 from groupproof.protocol.rules.cells import Cell, Cells, EventKind, Place
 from groupproof.protocol.rules.classic.admin_table import ADMIN, ADMIN_BEFORE_GROUP, UNREACHABLE_ADMIN
+from groupproof.protocol.rules.classic.classic_states import COMPLETING, DEAD, EMPTY, PREPARING, STABLE
 from groupproof.protocol.rules.classic.classic_terms import NO_GROUP, ClassicEvent, Effect, Form, Guard, Row, State
 from groupproof.protocol.rules.classic.offsets_table import OFFSETS, OFFSETS_BEFORE_GROUP, UNREACHABLE_OFFSETS
-from groupproof.protocol.rules.classic.shared_rows import UNNAMED
+from groupproof.protocol.rules.classic.shared_rows import GROUP_ID, LED_ELSEWHERE, LOADING, NOT_ACTIVE, SESSION_BOUNDS, UNNAMED
 from groupproof.protocol.rules.classic.timers_table import CONSEQUENCES, TIMERS, UNREACHABLE_TIMERS
-from groupproof.protocol.vocabulary import ErrorCode, GroupState
+from groupproof.protocol.vocabulary import ErrorCode
 
 __all__ = ["BEFORE_GROUP", "TABLE", "UNREACHABLE"]
-
-EMPTY: Final = GroupState.EMPTY
-PREPARING: Final = GroupState.PREPARING_REBALANCE
-COMPLETING: Final = GroupState.COMPLETING_REBALANCE
-STABLE: Final = GroupState.STABLE
-DEAD: Final = GroupState.DEAD
 
 NONE: Final = ErrorCode.NONE
 LOAD_IN_PROGRESS: Final = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
@@ -41,11 +36,6 @@ FENCED: Final = ErrorCode.FENCED_INSTANCE_ID
 MEASURED: Final = "measured on 4.1.0"
 READ: Final = "read in GroupMetadataManager 4.1"
 
-_SESSION_BOUNDS = Row("session-timeout", Guard.SESSION_TIMEOUT_OUT_OF_BOUNDS, ErrorCode.INVALID_SESSION_TIMEOUT, "JOIN-27")
-_NOT_ACTIVE = Row("not-active", Guard.NOT_ACTIVE, NOT_AVAILABLE, "FIND-09")
-_GROUP_ID = Row("group-id-empty", Guard.GROUP_ID_EMPTY, INVALID_GROUP_ID, "JOIN-28")
-_LOADING = Row("loading", Guard.LOADING, LOAD_IN_PROGRESS, "FIND-10")
-_LED_ELSEWHERE = Row("not-coordinator", Guard.NOT_LED_HERE, NOT_COORDINATOR, "FIND-08")
 
 _UNNAMED = (Effect.BLANK_MEMBER_ID,)
 _THREAD = "read in GroupCoordinatorService 4.0: an error met on the coordinator's thread is answered without the member id"
@@ -53,18 +43,18 @@ _THREAD = "read in GroupCoordinatorService 4.0: an error met on the coordinator'
 # Checked before the group is looked at; when none holds, the group's state decides.
 BEFORE_GROUP: Final[Mapping[EventKind, Cell]] = {
     ClassicEvent.JOIN_GROUP: (
-        _NOT_ACTIVE, _GROUP_ID, _SESSION_BOUNDS,
-        replace(_LOADING, effects=_UNNAMED, note=_THREAD), replace(_LED_ELSEWHERE, effects=_UNNAMED, note=_THREAD),
+        NOT_ACTIVE, GROUP_ID, SESSION_BOUNDS,
+        replace(LOADING, effects=_UNNAMED, note=_THREAD), replace(LED_ELSEWHERE, effects=_UNNAMED, note=_THREAD),
     ),
     ClassicEvent.SYNC_GROUP: (
-        UNNAMED, _NOT_ACTIVE, _GROUP_ID,
+        UNNAMED, NOT_ACTIVE, GROUP_ID,
         Row("loading", Guard.LOADING, LOAD_IN_PROGRESS, "SYNC-22", note=f"{READ}: the Java coordinator lost the 27 of 2.0 to 4.0"),
-        _LED_ELSEWHERE,
+        LED_ELSEWHERE,
     ),
-    ClassicEvent.HEARTBEAT: (_NOT_ACTIVE, _GROUP_ID, Row("loading", Guard.LOADING, NONE, "FIND-10"), _LED_ELSEWHERE),
-    ClassicEvent.LEAVE_GROUP: (_NOT_ACTIVE, _GROUP_ID, _LOADING, _LED_ELSEWHERE),
-    ClassicEvent.OFFSET_COMMIT: (_NOT_ACTIVE, _LOADING, _LED_ELSEWHERE),  # the empty group id is allowed
-    ClassicEvent.OFFSET_FETCH: (_NOT_ACTIVE, _LOADING, _LED_ELSEWHERE),
+    ClassicEvent.HEARTBEAT: (NOT_ACTIVE, GROUP_ID, Row("loading", Guard.LOADING, NONE, "FIND-10"), LED_ELSEWHERE),
+    ClassicEvent.LEAVE_GROUP: (NOT_ACTIVE, GROUP_ID, LOADING, LED_ELSEWHERE),
+    ClassicEvent.OFFSET_COMMIT: (NOT_ACTIVE, LOADING, LED_ELSEWHERE),  # the empty group id is allowed
+    ClassicEvent.OFFSET_FETCH: (NOT_ACTIVE, LOADING, LED_ELSEWHERE),
     **OFFSETS_BEFORE_GROUP,
     **ADMIN_BEFORE_GROUP,
 }  # fmt: skip

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from groupproof.protocol.rules.classic.append_errors import FIRST_JAVA_APPENDS
+from groupproof.protocol.rules.classic.classic_states import EMPTY, LIVE
 from groupproof.protocol.rules.classic.classic_terms import NO_GROUP, ClassicEvent, Effect, Form, Guard, Row
 from groupproof.protocol.rules.classic.group_table import BEFORE_GROUP
 from groupproof.protocol.rules.deltas import Change, CoordinatorKind, Delta
@@ -16,7 +17,7 @@ from groupproof.protocol.vocabulary import ErrorCode, GroupState
 
 __all__ = ["JAVA_DELTAS"]
 
-WITH_OFFSETS: Final = (GroupState.EMPTY, GroupState.PREPARING_REBALANCE, GroupState.COMPLETING_REBALANCE, GroupState.STABLE)
+WITH_OFFSETS: Final = (EMPTY, *LIVE)
 
 _NOT_ACTIVE, _GROUP_ID, _SESSION_BOUNDS, _LOADING, _LED_ELSEWHERE = BEFORE_GROUP[ClassicEvent.JOIN_GROUP]
 
@@ -44,7 +45,7 @@ JAVA_DELTAS: Final[tuple[Delta, ...]] = (
             Change(kind=ClassicEvent.TXN_OFFSET_COMMIT, states=(NO_GROUP,), name="first-commit", keeps=True, rows=(
                 Row("not-appended", Guard.FIRST_NOT_APPENDED, Form.COMMITTED, "COMMIT-03", note="no group is left behind"),
             )),
-            Change(kind=ClassicEvent.CLEANUP, states=(GroupState.EMPTY,), name="offsets-remain", rows=(
+            Change(kind=ClassicEvent.CLEANUP, states=(EMPTY,), name="offsets-remain", rows=(
                 Row("offsets-remain", Guard.STORED_OFFSETS_REMAIN, None, "TR-033"),
             )),
         ),

@@ -10,35 +10,27 @@ from collections.abc import Mapping
 from typing import Final
 
 from groupproof.protocol.rules.cells import Cell, Cells, EventKind, Place
+from groupproof.protocol.rules.classic.classic_states import COMPLETING, DEAD, EMPTY, LIVE, PREPARING, STABLE
 from groupproof.protocol.rules.classic.classic_terms import NO_GROUP, ClassicEvent, Effect, Form, Guard, Row, State
-from groupproof.protocol.vocabulary import ErrorCode, GroupState
+from groupproof.protocol.rules.classic.shared_rows import LED_ELSEWHERE, LOADING, NOT_ACTIVE
+from groupproof.protocol.vocabulary import ErrorCode
 
 __all__ = ["OFFSETS", "OFFSETS_BEFORE_GROUP", "UNREACHABLE_OFFSETS"]
 
-EMPTY: Final = GroupState.EMPTY
-PREPARING: Final = GroupState.PREPARING_REBALANCE
-COMPLETING: Final = GroupState.COMPLETING_REBALANCE
-STABLE: Final = GroupState.STABLE
-DEAD: Final = GroupState.DEAD
-LIVE: Final = (PREPARING, COMPLETING, STABLE)
-
 UNKNOWN_MEMBER: Final = ErrorCode.UNKNOWN_MEMBER_ID
 
-_NOT_ACTIVE = Row("not-active", Guard.NOT_ACTIVE, ErrorCode.COORDINATOR_NOT_AVAILABLE, "FIND-09")
 _GROUP_ID = Row("group-id-empty", Guard.GROUP_ID_EMPTY, ErrorCode.INVALID_GROUP_ID, "ERR-10")
-_LOADING = Row("loading", Guard.LOADING, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "FIND-10")
-_LED_ELSEWHERE = Row("not-coordinator", Guard.NOT_LED_HERE, ErrorCode.NOT_COORDINATOR, "FIND-08")
 
 OFFSETS_BEFORE_GROUP: Final[Mapping[EventKind, Cell]] = {
-    ClassicEvent.OFFSET_DELETE: (_NOT_ACTIVE, _GROUP_ID, _LOADING, _LED_ELSEWHERE),
+    ClassicEvent.OFFSET_DELETE: (NOT_ACTIVE, _GROUP_ID, LOADING, LED_ELSEWHERE),
     ClassicEvent.TXN_OFFSET_COMMIT: (
-        _NOT_ACTIVE,
+        NOT_ACTIVE,
         _GROUP_ID,
         Row("unverified", Guard.UNVERIFIED, Form.UNVERIFIED, "COMMIT-03", note="KIP-890 (3.7): the transaction's coordinator is asked first"),
         Row("loading-old", Guard.LOADING_OLD, ErrorCode.COORDINATOR_NOT_AVAILABLE, "FIND-10",
             note="KAFKA-7296 (2.6): producers of v0 and v1 cannot bear 14"),
-        _LOADING,
-        _LED_ELSEWHERE,
+        LOADING,
+        LED_ELSEWHERE,
     ),
 }  # fmt: skip
 

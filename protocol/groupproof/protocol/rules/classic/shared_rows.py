@@ -7,7 +7,13 @@ from typing import Final
 from groupproof.protocol.rules.classic.classic_terms import Guard, Row
 from groupproof.protocol.vocabulary import ErrorCode
 
-__all__ = ["UNNAMED"]
+__all__ = ["GROUP_ID", "LED_ELSEWHERE", "LOADING", "NOT_ACTIVE", "SESSION_BOUNDS", "UNNAMED"]
+
+NOT_ACTIVE: Final = Row("not-active", Guard.NOT_ACTIVE, ErrorCode.COORDINATOR_NOT_AVAILABLE, "FIND-09")
+GROUP_ID: Final = Row("group-id-empty", Guard.GROUP_ID_EMPTY, ErrorCode.INVALID_GROUP_ID, "JOIN-28")
+LOADING: Final = Row("loading", Guard.LOADING, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "FIND-10")
+LED_ELSEWHERE: Final = Row("not-coordinator", Guard.NOT_LED_HERE, ErrorCode.NOT_COORDINATOR, "FIND-08")
+SESSION_BOUNDS: Final = Row("session-timeout", Guard.SESSION_TIMEOUT_OUT_OF_BOUNDS, ErrorCode.INVALID_SESSION_TIMEOUT, "JOIN-27")
 
 UNNAMED: Final = Row(
     "protocol-unnamed",

@@ -6,16 +6,10 @@ from collections.abc import Mapping
 from typing import Final
 
 from groupproof.protocol.rules.cells import Cells, Place
+from groupproof.protocol.rules.classic.classic_states import COMPLETING, DEAD, EMPTY, PREPARING, STABLE
 from groupproof.protocol.rules.classic.classic_terms import NO_GROUP, ClassicEvent, Effect, Guard, Row, State
-from groupproof.protocol.vocabulary import GroupState
 
 __all__ = ["CONSEQUENCES", "TIMERS", "UNREACHABLE_TIMERS"]
-
-EMPTY: Final = GroupState.EMPTY
-PREPARING: Final = GroupState.PREPARING_REBALANCE
-COMPLETING: Final = GroupState.COMPLETING_REBALANCE
-STABLE: Final = GroupState.STABLE
-DEAD: Final = GroupState.DEAD
 
 _AWAIT = (Effect.AWAIT_JOINS,)
 _REMOVE = (Effect.TELL_REMOVED, Effect.REMOVE)

@@ -16,7 +16,7 @@ from typing import Final
 from groupproof.protocol.rules.classic.member_reactions import REACTIONS, Answer, Effect, Lapse, Phase, Reaction, Reactions
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
-__all__ = ["CONSUMER_MEMBER_APIS", "CONSUMER_REACTIONS", "consumer_reaction"]
+__all__ = ["CONSUMER_REACTIONS", "consumer_reaction"]
 
 ACCEPT, REDISCOVER, REJOIN, LOSE, SAY_ALL = Effect.ACCEPT, Effect.REDISCOVER, Effect.REJOIN, Effect.LOSE, Effect.SAY_ALL
 BACK_OFF, RETRY, RETRY_OWN, FAIL = Effect.BACK_OFF, Effect.RETRY, Effect.RETRY_OWN, Effect.FAIL
@@ -96,7 +96,6 @@ CONSUMER_REACTIONS: Final[Mapping[Api, Reactions]] = {
     Api.OFFSET_COMMIT: _OFFSET_COMMIT,
     Api.OFFSET_FETCH: _OFFSET_FETCH,
 }
-CONSUMER_MEMBER_APIS: Final = tuple(CONSUMER_REACTIONS)
 """The APIs whose answers a member of the protocol reacts to."""
 
 assert {code for reactions in CONSUMER_REACTIONS.values() for code in reactions.rows if isinstance(code, int)} <= set(ErrorCode)

@@ -14,6 +14,7 @@ from typing import Final
 from groupproof.protocol.rules.api_versions import Range
 from groupproof.protocol.rules.cells import AnswerName, Cell, EffectName, EventKind
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
+from groupproof.protocol.rules.classic.classic_states import COMPLETING, DEAD, EMPTY, PREPARING, STABLE
 from groupproof.protocol.rules.classic.classic_terms import NO_GROUP, ClassicEvent, Effect, Guard, Row, State
 from groupproof.protocol.rules.classic.group_table import TABLE
 from groupproof.protocol.rules.defaults import NEWEST_DEFAULTS
@@ -40,11 +41,6 @@ BASE: Final[Release] = (0, 10, 1)
 """The release of Kafka that DataLink was written after (TIMER-27)."""
 
 _READ: Final = "Read in the sources of ucarGroup/DataLink at dd8d26a, which was written after Kafka 0.10.1.0; not compared with a running Manager."
-EMPTY: Final = GroupState.EMPTY
-PREPARING: Final = GroupState.PREPARING_REBALANCE
-COMPLETING: Final = GroupState.COMPLETING_REBALANCE
-STABLE: Final = GroupState.STABLE
-DEAD: Final = GroupState.DEAD
 ALIVE: Final = (EMPTY, PREPARING, COMPLETING, STABLE)
 
 # Oldest and newest (TIMER-27); those that SessionHandler has a case for. ApiVersions it has none for: it is served here so that tools can ask.
