@@ -7,17 +7,22 @@ against its rule.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from typing import Final
 
-from groupproof.harness.judging.checkers.requirements import requirements_judged
+from groupproof.harness.judging.checkers.requirements import SPEAKS_OF
 from groupproof.harness.judging.ruling import Judgement
 from groupproof.harness.judging.script_judgement import judge_script_run
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.case_names import as_written
 from groupproof.harness.model.evidence import Evidence, NotOffered, NotReached
 from groupproof.harness.model.plan import Plan
-from groupproof.protocol.trace import Trace
+from groupproof.protocol.trace import Observation, Trace
+from groupproof.protocol.vocabulary import Api
 
-__all__ = ["judged_in", "spoken_of", "unjudged"]
+__all__ = ["judged_in", "requirements_judged", "spoken_of", "unjudged"]
+
+_OF_EPOCHS: Final = frozenset({"CGI-17", "CGI-18", "CGI-19", "CGC-01", "CGC-07", "CGP-04", "CGP-14", "CGP-15", "CGT-06", "CGV-11"})
+"""What is held of members with epochs only: in a trace where nobody has one, these folds judge nothing."""
 
 
 def judged_in(case: Case, *traces: Trace) -> frozenset[str]:
@@ -48,3 +53,16 @@ def _of_client(case: Case, trace: Trace) -> Iterable[str]:
 
 def _of_coordinator(case: Case, trace: Trace) -> Iterable[str]:
     return spoken_of(judge_script_run(case, trace))
+
+
+def requirements_judged(trace: Iterable[Observation]) -> frozenset[str]:
+    """Return the requirements of which these folds had something to judge in a trace."""
+    open_yet = {(key, shows) for of in SPEAKS_OF.values() for key, shows in of.items()}
+    spoken: set[str] = set()
+    has_epochs = False
+    for obs in trace:
+        has_epochs = has_epochs or (obs.kind == "request" and obs.api == Api.CONSUMER_GROUP_HEARTBEAT.title)
+        matched = {pair for pair in open_yet if pair[1](obs)}
+        spoken |= {name for name, _ in matched}
+        open_yet -= matched
+    return frozenset(spoken if has_epochs else spoken - _OF_EPOCHS)

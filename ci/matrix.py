@@ -10,18 +10,18 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from matrix_picture import matrix_picture
 
 from groupproof.harness.model.verdicts import Verdict
-from groupproof.harness.reports.matrix_file import MATRIX_JSON, latest_of_a_release, matrix_json, newest_of_a_subject, read_runs
+from groupproof.harness.reports.matrix_file import MATRIX_JSON, matrix_json, newest_of_a_subject, read_runs
 from groupproof.harness.reports.output_folder import write_text
 from groupproof.harness.reports.texts.undecided_cases import undecided_in, undecided_lines
 
-__all__ = ["FOLDER", "documents", "main", "partial_grades", "published", "summary_table"]
+__all__ = ["FOLDER", "documents", "latest_of_a_release", "main", "partial_grades", "published", "summary_table"]
 
 ROOT: Final = Path(__file__).parents[1]
 FOLDER: Final = ROOT / "docs/matrix"
@@ -89,6 +89,17 @@ def _is_published(run: Mapping[str, Any]) -> bool:
     if undecided:
         print(f"{run['subject']['name']} {run['subject']['version']} is left out: {undecided} cases without a verdict", file=sys.stderr)
     return not undecided
+
+
+def latest_of_a_release(reports: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the last run of each subject, release and profile, in the order of their first runs."""
+    found: dict[tuple[str, ...], Mapping[str, Any]] = {}
+    for report in reports:
+        subject, suite = report["subject"], report["suite"]
+        key = (subject["side"], subject["name"], str(subject["version"]), suite["profile"], suite["dialect"])
+        if key not in found or found[key]["run"]["started"] <= report["run"]["started"]:
+            found[key] = report
+    return list(found.values())
 
 
 def main(arguments: Sequence[str], folder: Path = FOLDER) -> int:

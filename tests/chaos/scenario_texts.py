@@ -7,13 +7,15 @@ from groupproof.chaos.scenarios.scenario_file import read_scenario
 from groupproof.clients.shims.reference import run_shim
 from groupproof.harness.judging.case_result import Play
 from groupproof.harness.judging.ruling import Judgement
-from groupproof.harness.model.case import Case
+from groupproof.harness.model.case import Case, Judge
+from groupproof.harness.model.evidence import Evidence, NotReached
+from groupproof.harness.model.verdicts import Verdict
 from groupproof.harness.running.plans.client_stage import Stage
 from groupproof.harness.running.plans.plan_runner import Limits
 from groupproof.harness.subjects.networks.virtual_time import run_virtually
 from groupproof.harness.subjects.subject import ReferenceSubject
 
-__all__ = ["HEAD", "HEALED", "carried_out", "scenario"]
+__all__ = ["HEAD", "HEALED", "carried_out", "is_met", "scenario"]
 
 HEAD = """
 title = "A crash"
@@ -48,3 +50,11 @@ def carried_out(case: Case, seed: int = 1, *, variant: str | None = None) -> tup
 
     run_virtually(main, seed=seed)
     return found[0]
+
+
+def is_met(judge: Judge, ev: Evidence) -> bool:
+    """Tell whether an expectation holds in a trace."""
+    try:
+        return all(finding.verdict is Verdict.OK for finding in judge(ev))
+    except NotReached:
+        return False

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 from _pytest.mark import ParameterSet
-from tests.chaos.scenario_texts import carried_out
+from tests.chaos.scenario_texts import carried_out, is_met
 from tests.power.shares import of_this_run
 
 from groupproof.chaos.scenarios.scenario import RunMode, Scenario
 from groupproof.chaos.scenarios.scenario_case import compile_scenario, expectations_of
-from groupproof.chaos.scenarios.scenario_expectations import is_met
 from groupproof.chaos.scenarios.scenario_plan import Terms
 from groupproof.chaos.scenarios.shipped_scenarios import shipped
 from groupproof.harness.model.case import plan_of

@@ -2,11 +2,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from judged_requirements import judged_in, unjudged
+from judged_requirements import judged_in, requirements_judged, unjudged
+from tests.epoch_traces import EpochStory
+from tests.harness.judging.checkers.classic.test_universal import long_story
 from tests.harness.running.virtual import played
 
 from groupproof.harness.cases.client import CASES
 from groupproof.harness.judging.checkers.claim import Claim
+from groupproof.harness.judging.checkers.consumer.consumer_checkers import CONSUMER_CHECKERS
 from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.verdicts import Finding
 
@@ -38,3 +41,23 @@ def test_what_is_judged_of_every_case_counts_where_the_trace_has_any_of_it() -> 
 
     assert unjudged(case, judged_in(case, trace)) == ["CLIENT-66"], "no commit was made"
     assert unjudged(case, judged_in(case)) == ["CLIENT-11", "CLIENT-66"], "nothing was played"
+
+
+def test_a_trace_is_judged_only_by_what_stands_in_it() -> None:
+    trace = long_story(2).trace
+    without_commits = [obs for obs in trace if obs.api != "OffsetCommit" and obs.body.get("name") != "offsets_committed"]
+
+    assert requirements_judged(trace) - requirements_judged(without_commits) == {"CLIENT-62", "CLIENT-66", "CLIENT-69", "COMMIT-27"}
+    assert "STATIC-10" not in requirements_judged(trace), "no member is static"
+    assert "LEAVE-55" not in requirements_judged(trace), "nobody leaves"
+    assert requirements_judged([]) == frozenset()
+
+
+def test_what_is_held_of_members_with_epochs_is_judged_only_where_somebody_has_one() -> None:
+    with_epochs = EpochStory().settled().trace
+    commits = [obs for obs in long_story(2).trace if obs.api == "OffsetCommit"]
+
+    assert {"CGC-01", "CGC-07", "CGI-17", "CGI-18", "CGI-19"} <= requirements_judged(with_epochs)
+    assert "CGP-04" not in requirements_judged(with_epochs), "nobody commits"
+    assert "CGP-04" in requirements_judged([*with_epochs, *commits])
+    assert requirements_judged(commits).isdisjoint(CONSUMER_CHECKERS.member_requirements)

@@ -6,6 +6,7 @@ from pathlib import Path
 import matrix
 import pytest
 from tests.harness.reports.report_of import report
+from tests.harness.reports.test_matrix_file import a_run
 
 CASE = "leave/classic/close"
 PAGE = "# Clients\n\n<!-- printed by make docs -->\n\nold\n<!-- end -->\n\n<!-- partial grades, printed by make docs -->\n\n<!-- end -->\n\nafter\n"
@@ -102,3 +103,17 @@ def test_the_published_matrix_is_read_and_names_commands_of_registered_clients()
     assert len(runs) >= 5
     assert all(run["run"]["command"][:3] == ["groupproof", "certify", "client"] for run in runs)
     assert not [run for run in runs if not run["cases"]]
+
+
+def test_of_a_release_the_last_run_is_kept_in_the_place_of_the_first() -> None:
+    first, other, last = a_run("1", started="2026-11-20T10:00:00+00:00"), a_run("2"), a_run("1", "FAILED")
+
+    assert matrix.latest_of_a_release([first, other, last]) == [last, other]
+    assert matrix.latest_of_a_release([last, other, first]) == [last, other]
+
+
+def test_another_profile_is_another_run() -> None:
+    one, other = a_run(), a_run()
+    other["suite"] = other["suite"] | {"profile": "kafka-1.1"}
+
+    assert matrix.latest_of_a_release([one, other]) == [one, other]

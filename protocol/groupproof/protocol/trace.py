@@ -16,10 +16,9 @@ import msgspec
 from groupproof.protocol.vocabulary import TopicPartition
 
 __all__ = [
-    "TRACE_VERSION", "ExchangeId", "Observation", "Offsets", "Recorder", "Trace", "plain", "read_trace", "read_trace_blocks", "restored", "write_trace",
+    "ExchangeId", "Observation", "Offsets", "Recorder", "Trace", "plain", "read_trace", "read_trace_blocks", "restored", "write_trace",
 ]  # fmt: skip
 
-TRACE_VERSION = 1
 
 Partitions = tuple[TopicPartition, ...]
 Offsets = tuple[tuple[str, int, int], ...]

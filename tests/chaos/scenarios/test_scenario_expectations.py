@@ -3,11 +3,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.chaos.scenario_texts import is_met
 from tests.epoch_traces import EpochStory
 from tests.traces import Story, findings, verdict
 
 from groupproof.chaos.scenarios.scenario import Expectation
-from groupproof.chaos.scenarios.scenario_expectations import SIGHTS, faults_left_receipts, is_met, meets
+from groupproof.chaos.scenarios.scenario_expectations import SIGHTS, faults_left_receipts, meets
 from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.plan import Arm, BreakBroker, Impair, Plan
 from groupproof.harness.model.verdicts import Proof, Verdict

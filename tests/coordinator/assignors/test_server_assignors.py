@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+from tests.coordinator.assignors.assignor_bugs import BUGS_OF_ASSIGNORS, AssignorBug
 from tests.coordinator.server_groups import RELEASES, results_of
 from tests.coordinator.server_vectors import Vector, parsed, vectors
 
 from groupproof.coordinator.assignors.group_spec import ServerAssignor
 from groupproof.coordinator.assignors.server_assignors import SERVER_ASSIGNORS
 from groupproof.coordinator.assignors.spec_order import VIEW_SINCE
-from groupproof.coordinator.planted.assignor_bugs import BUGS_OF_ASSIGNORS, AssignorBug
 
 ALL = vectors()
 VECTORS_MIN = 2_000

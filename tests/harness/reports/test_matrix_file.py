@@ -8,7 +8,7 @@ import pytest
 from tests.harness.reports.report_of import report
 
 from groupproof.harness.model.errors import WrongUsage
-from groupproof.harness.reports.matrix_file import age_of, latest_of_a_release, matrix_json, newest_of_a_subject, read_runs
+from groupproof.harness.reports.matrix_file import age_of, matrix_json, newest_of_a_subject, read_runs
 from groupproof.protocol.schemas import validate
 
 CASE = "leave/classic/close"
@@ -59,20 +59,6 @@ def test_a_matrix_of_another_version_is_wrong_usage(tmp_path: Path) -> None:
 
     with pytest.raises(WrongUsage, match=r"is no matrix of a version that this one reads"):
         read_runs(tmp_path / "matrix.json")
-
-
-def test_of_a_release_the_last_run_is_kept_in_the_place_of_the_first() -> None:
-    first, other, last = a_run("1", started="2026-11-20T10:00:00+00:00"), a_run("2"), a_run("1", "FAILED")
-
-    assert latest_of_a_release([first, other, last]) == [last, other]
-    assert latest_of_a_release([last, other, first]) == [last, other]
-
-
-def test_another_profile_is_another_run() -> None:
-    one, other = a_run(), a_run()
-    other["suite"] = other["suite"] | {"profile": "kafka-1.1"}
-
-    assert latest_of_a_release([one, other]) == [one, other]
 
 
 def test_the_newest_of_a_subject_is_by_release_not_by_spelling() -> None:

@@ -9,7 +9,7 @@ from tests.power.coordinators import played
 from groupproof.coordinator.machine.variant import Variant
 from groupproof.harness.model.script import Ask, Script
 from groupproof.harness.running.fuzzing.histories.coordinator_fuzz import drawn_case
-from groupproof.harness.running.fuzzing.histories.divergence import answered_count, divergences_in
+from groupproof.harness.running.fuzzing.histories.divergence import answered_counts, divergences_in
 from groupproof.harness.running.fuzzing.histories.history_registry import histories_on
 from groupproof.harness.running.fuzzing.histories.history_source import Kind, histories
 from groupproof.protocol.vocabulary import Api
@@ -49,6 +49,6 @@ def test_the_reference_gives_the_answers_that_its_rules_give_and_a_bug_does_not(
     bug = Variant(name="lends-twice", says="", guards={LeaseGuard.HELD_BY_ANOTHER: lambda event: False})
     reference, wrong = (played(variant, cases, profile=LEASE_BROKER) for variant in (None, bug))
 
-    assert sum(answered_count(play.trace) for play in reference.values()) > 100
+    assert sum(answered_counts(play.trace).total() for play in reference.values()) > 100
     assert [divergence for play in reference.values() for divergence in divergences_in(play.trace)] == []
     assert [divergence for play in wrong.values() for divergence in divergences_in(play.trace)] != []

@@ -13,7 +13,7 @@ from typing import Final
 
 from groupproof.chaos.scenarios.scenario import Expectation
 from groupproof.harness.judging.checkers.frame_facts import partitions_of
-from groupproof.harness.model.case import Judge, checker
+from groupproof.harness.model.case import checker
 from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.plan import Arm, BreakBroker, Impair, Plan
 from groupproof.harness.model.requirement_levels import GRAVEST
@@ -22,7 +22,7 @@ from groupproof.protocol.rules.requirements import by_id
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api, api_named
 
-__all__ = ["SIGHTS", "faults_left_receipts", "is_met", "meets"]
+__all__ = ["SIGHTS", "faults_left_receipts", "meets"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,14 +136,6 @@ def meets(ev: Evidence, expectation: Expectation, clients: tuple[str, ...], mark
     else:
         verdict = GRAVEST[by_id(expectation.requirement).level]
         yield _finding(expectation, expectation.requirement, verdict, "It was not seen.", _describe_counts(clients, counted))
-
-
-def is_met(judge: Judge, ev: Evidence) -> bool:
-    """Tell whether an expectation holds in a trace."""
-    try:
-        return all(finding.verdict is Verdict.OK for finding in judge(ev))
-    except NotReached:
-        return False
 
 
 def _count(ev: Evidence, expectation: Expectation, client: str, marks: tuple[str, ...], lasts_ms: int) -> int:

@@ -16,7 +16,7 @@ from groupproof.protocol.wire.message_codec import VERSIONS, WireError
 if TYPE_CHECKING:
     from groupproof.protocol.wire.message_codec import WireRequest
 
-__all__ = ["SERVED", "accepted", "advertised", "deviations", "refused_version"]
+__all__ = ["SERVED", "accepted", "advertised", "refused_version"]
 
 SERVED = frozenset({
     Api.PRODUCE, Api.FETCH, Api.LIST_OFFSETS, Api.METADATA, Api.OFFSET_COMMIT, Api.OFFSET_FETCH, Api.FIND_COORDINATOR, Api.JOIN_GROUP,
@@ -42,12 +42,6 @@ def advertised(profile: str) -> Ranges:
     return versions | {Api.PRODUCE: own[Api.PRODUCE]} if _refuses_old_produce(own) else versions
 
 
-def deviations(profile: str) -> list[str]:
-    """Return one sentence for each API whose versions differ from those of the profile's release."""
-    versions, release = advertised(profile), api_versions(profile)
-    return [_deviation(api, own, versions.get(api)) for api, own in sorted(release.items()) if versions.get(api) != own]
-
-
 def _refuses_old_produce(release: Ranges) -> bool:
     """Tell whether the release is a 4.x, which dropped Fetch before v4 together with Produce before v3 (KIP-896)."""
     return release.get(Api.FETCH, (0, 0))[0] >= 4
@@ -56,16 +50,6 @@ def _refuses_old_produce(release: Ranges) -> bool:
 def _intersection(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int] | None:
     low, high = max(one[0], other[0]), min(one[1], other[1])
     return (low, high) if low <= high else None
-
-
-_IN_ZOOKEEPER = dict.fromkeys((Api.OFFSET_COMMIT, Api.OFFSET_FETCH), ", of which v0 keeps offsets in ZooKeeper")
-
-
-def _deviation(api: Api, own: tuple[int, int], served: tuple[int, int] | None) -> str:
-    if served is None:
-        return f"{api.title} v{own[0]} to v{own[1]} is not served"
-    because = _IN_ZOOKEEPER.get(api, "") if own[0] == 0 else ""
-    return f"{api.title} is served from v{served[0]} to v{served[1]}; the release has v{own[0]} to v{own[1]}{because}"
 
 
 def refused_version(wire: WireRequest, low: int, high: int) -> int:

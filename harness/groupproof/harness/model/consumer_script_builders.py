@@ -16,7 +16,7 @@ from groupproof.protocol.vocabulary import Api
 
 __all__ = [
     "LEFT", "REVOCATION_MS", "SLOT_KEPT", "acknowledge", "away", "beat", "commit", "commit_by_id", "configure", "delete_groups", "describe",
-    "describe_configs", "fetch", "fetch_by_id", "full", "join", "leave", "list_groups", "settled",
+    "describe_configs", "fetch", "fetch_by_id", "full", "join", "leave", "settled",
 ]  # fmt: skip
 
 LEFT: Final = -1
@@ -172,10 +172,6 @@ def describe_configs(member: str, *, group: Any = _GROUP, **overrides: Any) -> A
     resource = {"resource_type": ConfigResource.GROUP.value, "resource_name": group, "configuration_keys": None}
     fields = {"resources": (resource,), "include_synonyms": False, "include_documentation": False}
     return ask(member, Api.DESCRIBE_CONFIGS, fields, overrides, label=f"configs {member}")
-
-
-def list_groups(member: str, **overrides: Any) -> Ask:
-    return ask(member, Api.LIST_GROUPS, {}, {"version": 5, **overrides}, label=f"list {member}")
 
 
 def delete_groups(member: str, *, group: Any = _GROUP, **overrides: Any) -> Ask:

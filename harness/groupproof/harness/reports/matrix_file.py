@@ -18,7 +18,7 @@ from groupproof.harness.model.report_json import read_report
 from groupproof.harness.reports.reproduction import reproduction
 from groupproof.protocol.schemas import SchemaError, validate
 
-__all__ = ["MATRIX_JSON", "SCHEMA", "age_of", "latest_of_a_release", "matrix_json", "newest_of_a_subject", "read_runs"]
+__all__ = ["MATRIX_JSON", "SCHEMA", "age_of", "matrix_json", "newest_of_a_subject", "read_runs"]
 
 MATRIX_JSON: Final = "matrix.json"
 SCHEMA: Final = "groupproof.matrix/1"
@@ -84,16 +84,6 @@ def _is_matrix(path: Path) -> bool:
 
 def _cases(run: Mapping[str, Any], cases: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [{"id": id, **cases[id], "goodbye": "CLEAN", "observed": "", **kept} for id, kept in run["verdicts"].items()]
-
-
-def latest_of_a_release(reports: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return the last run of each subject, release and profile, in the order of their first runs."""
-    found: dict[tuple[str, ...], Mapping[str, Any]] = {}
-    for report in reports:
-        key = (*_subject(report), str(report["subject"]["version"]), report["suite"]["profile"], report["suite"]["dialect"])
-        if key not in found or found[key]["run"]["started"] <= report["run"]["started"]:
-            found[key] = report
-    return list(found.values())
 
 
 def newest_of_a_subject(reports: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

@@ -26,8 +26,7 @@ from groupproof.protocol.rules.requirements import requirements
 from groupproof.protocol.vocabulary import Level
 
 __all__ = [
-    "READINGS", "SIDES", "Gap", "binding_clients", "binding_coordinators", "cited", "everything", "gaps", "judged", "listed", "milder", "unaccounted",
-    "unasked", "unasked_milder", "unexplained", "unjudged", "witnesses",
+    "READINGS", "SIDES", "Gap", "binding_clients", "binding_coordinators", "cited", "everything", "gaps", "judged", "listed", "milder", "unasked", "unasked_milder", "unexplained", "unjudged", "witnesses",
 ]  # fmt: skip
 
 SIDES: Final = ("client", "coordinator")
@@ -153,19 +152,6 @@ def unexplained(proven: Collection[str]) -> list[str]:
 def _of_cases() -> Mapping[str, Mapping[str, Mapping[str, list[str]]]]:
     found: dict[str, dict[str, dict[str, list[str]]]] = json.loads(_read("judged.json"))
     return found
-
-
-def unaccounted() -> list[str]:
-    """Return the MUSTs on the client's side that neither a case judges nor a reason explains, and those that have both or two; then those of KIP-848's coordinators, then what is no MUST of KIP-848's.
-
-    A coordinator's case judges what it lists: the oracle holds every field of its answers.
-    """
-    explained = [id for gap in unjudged() for id in gap.ids] + list(judged()["client"])
-    asked = {*judged()["coordinator"], *listed()["coordinator"], *(id for gap in unasked() for id in gap.ids)}
-    of_clients = [binding_client for binding_client in binding_clients() if explained.count(binding_client) != 1]
-    of_coordinators = [binding_coordinator for binding_coordinator in binding_coordinators() if binding_coordinator not in asked]
-    milder_reasons = {id for gap in unasked_milder() for id in gap.ids}
-    return [*of_clients, *of_coordinators, *(id for id in milder() if id not in milder_reasons and id not in _asked())]
 
 
 def _asked() -> frozenset[str]:

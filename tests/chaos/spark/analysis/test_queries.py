@@ -10,7 +10,7 @@ from tests.chaos.spark.analysis.planted import arrived_badly, planted_groups
 from tests.chaos.spark.loads import START, Until, loaded, order
 from tests.harness.running.virtual import played
 
-from groupproof.chaos.spark.analysis.queries import QUERIES, named
+from groupproof.chaos.spark.analysis.queries import QUERIES
 from groupproof.harness.cases.client import CASES
 from groupproof.protocol.trace_columns import read_parquet, write_parquet
 
@@ -28,6 +28,8 @@ SOME = (
 )
 DAY = START + '[[phase]]\naction = "restart"\nat = "1s"\nshare = "50%"\nlasts = "100ms"\n[[phase]]\naction = "die"\nat = "2s"\nshare = "25%"\n'
 
+_NAMED = {query.name: query for query in QUERIES}
+
 
 def found(rows: list[dict[str, Any]], *columns: str) -> Counter[tuple[Any, ...]]:
     """Return how often each combination was found in groups that were planted."""
@@ -39,14 +41,14 @@ def found(rows: list[dict[str, Any]], *columns: str) -> Counter[tuple[Any, ...]]
 def test_queries_have_names_and_say_what_they_answer() -> None:
     assert len({query.name for query in QUERIES}) == len(QUERIES) == 12
     assert all(query.answers.endswith(".") for query in QUERIES)
-    assert named("storms").worst == "rebalances"
+    assert _NAMED["storms"].worst == "rebalances"
 
 
 def test_some_queries_answer_as_the_oracle_does_of_a_stream_that_arrived_badly(spark: SparkSession, tmp_path: Path) -> None:
     trace, badly = arrived_badly(planted_groups())
     write_parquet(tmp_path / "planted.parquet", trace)
 
-    facts = agreed(spark, [(tmp_path / "planted.parquet", "", None)], [named(name) for name in ("stream", "zombie-commits", "heartbeat-jitter")])
+    facts = agreed(spark, [(tmp_path / "planted.parquet", "", None)], [_NAMED[name] for name in ("stream", "zombie-commits", "heartbeat-jitter")])
 
     assert found(facts["zombie-commits"], "outcome") == {("zombie", "accepted"): 1, ("refused zombie", "refused"): 1}
     (stream_row,) = facts["stream"]

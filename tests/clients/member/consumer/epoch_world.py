@@ -36,6 +36,21 @@ PARTITIONS = {"t": 12, "u": 2}
 VERSIONS = {BEAT: 1, COMMIT: 9, FETCH: 9}
 
 
+def look_for_overdue(witness: EpochMemberInvariants, now_ms: int, *, may_be_late: bool) -> None:
+    """Blame a member for what it should have done by now."""
+    if witness.has_left or witness.is_fatal or may_be_late or witness.sent_ms is None or witness.in_flight or not witness.is_polling:
+        return
+    if witness.epoch and now_ms > witness.sent_ms + 1.5 * witness.interval_ms + 500:
+        witness.blame("CGC-28", "its heartbeats have stopped, or come too late")
+        witness.sent_ms = now_ms
+    if witness.ordered is not None and now_ms > witness.ordered_ms + 5_000:
+        witness.blame("CGT-07", "acknowledges nothing")
+        witness.ordered = None
+    if not witness.epoch and now_ms > witness.sent_ms + 6_000:
+        witness.blame("CGT-18", "does not join again")
+        witness.sent_ms = now_ms
+
+
 class Process:
     """One program: its member, the application that polls it, and the witness of what it does."""
 
@@ -184,7 +199,7 @@ class World:
                 look_ms = self.now + LOOK_MS
                 for process in self.processes.values():
                     if process.is_up:
-                        process.witness.passes(self.now, may_be_late=self.now < self.quiet_until_ms)
+                        look_for_overdue(process.witness, self.now, may_be_late=self.now < self.quiet_until_ms)
         self.now = end_ms
 
     def latency(self) -> int:

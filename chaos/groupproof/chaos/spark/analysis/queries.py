@@ -11,13 +11,8 @@ from groupproof.chaos.spark.analysis.query import Query
 from groupproof.chaos.spark.analysis.rebalance_queries import GENERATION_GAPS, REBALANCES, STORMS
 from groupproof.chaos.spark.analysis.stream_queries import STREAM
 
-__all__ = ["QUERIES", "named"]
+__all__ = ["QUERIES"]
 
 QUERIES: Final[tuple[Query, ...]] = (
     REBALANCES, STORMS, NO_OWNER, TWO_OWNERS, ZOMBIES, GENERATION_GAPS, EXPIRIES, JOINERS, COMMITS, HEARTBEATS, REQUESTS, STREAM,
 )  # fmt: skip
-
-
-def named(name: str) -> Query:
-    """Return the query called `name`; raise `KeyError`."""
-    return {query.name: query for query in QUERIES}[name]

@@ -26,10 +26,7 @@ from groupproof.harness.running.signals import mind_signals
 from groupproof.harness.subjects.brokers.cluster import BrokerSubject, RunningCluster
 from groupproof.harness.subjects.networks.broker_address import Address
 
-__all__ = ["BROKERS_OF_ITS_OWN", "Load", "LoadResult", "too_few_slots"]
-
-BROKERS_OF_ITS_OWN: Final = "groupproof"
-"""The coordinator's name that means the reference, in a process of its own."""
+__all__ = ["Load", "LoadResult", "too_few_slots"]
 
 _SLOTS_S: Final = 300.0
 _STOP_S: Final = 60.0

@@ -34,7 +34,6 @@ __all__ = ["EXECUTOR", "WAKE_MS", "RebalanceFailed", "Rebalancing"]
 
 EXECUTOR: Final = "watcher_executor"
 WAKE_MS: Final = 1_000
-_NO_BROKERS: Final = "no brokers found when trying to rebalance"
 
 Threads = tuple[tuple[str, tuple[str, ...]], ...]
 

@@ -5,7 +5,7 @@ They return findings only where a rule is broken. What they judged in a run wher
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from groupproof.harness.judging.checkers.checker import Checker
@@ -34,7 +34,7 @@ from groupproof.harness.judging.checkers.frame_facts import instance_of
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api
 
-__all__ = ["SPEAKS_OF", "Shows", "requirements_judged"]
+__all__ = ["SPEAKS_OF", "Shows"]
 
 Shows = Callable[[Observation], bool]
 """Tells whether an observation gives a fold something to judge."""
@@ -102,19 +102,3 @@ SPEAKS_OF: Final[Mapping[Callable[[], Checker], Mapping[str, Shows]]] = {
     FetchesEndWithTheAcknowledgement: {"CGP-14": _FETCH},
     CallbacksEndBeforeAcknowledgements: {"CGT-06": _beat(lambda obs: obs.body.get("topic_partitions") is not None and (obs.member_epoch or 0) > 0)},
 }
-
-_OF_EPOCHS: Final = frozenset({"CGI-17", "CGI-18", "CGI-19", "CGC-01", "CGC-07", "CGP-04", "CGP-14", "CGP-15", "CGT-06", "CGV-11"})
-"""What is held of members with epochs only: in a trace where nobody has one, these folds judge nothing."""
-
-
-def requirements_judged(trace: Iterable[Observation]) -> frozenset[str]:
-    """Return the requirements of which these folds had something to judge in a trace."""
-    open_yet = {(key, shows) for of in SPEAKS_OF.values() for key, shows in of.items()}
-    spoken: set[str] = set()
-    has_epochs = False
-    for obs in trace:
-        has_epochs = has_epochs or _BEAT(obs)
-        matched = {pair for pair in open_yet if pair[1](obs)}
-        spoken |= {name for name, _ in matched}
-        open_yet -= matched
-    return frozenset(spoken if has_epochs else spoken - _OF_EPOCHS)

@@ -38,7 +38,6 @@ from groupproof.protocol.kit_release import release
 __all__ = ["Verification", "verify"]
 
 _TROUBLES: Mapping[int, type[RunError]] = {3: WrongUsage, 4: BrokenEnvironment, 5: KitFailure}
-_MINUTE = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

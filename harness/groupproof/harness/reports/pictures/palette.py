@@ -11,7 +11,7 @@ from typing import Final
 
 from groupproof.harness.model.verdicts import Verdict
 
-__all__ = ["COLOURS", "LIGHT_SURFACE", "VERDICT_COLOURS", "page_variables", "picture_style"]
+__all__ = ["COLOURS", "VERDICT_COLOURS", "page_variables", "picture_style"]
 
 COLOURS: Final[dict[str, tuple[str, str]]] = {
     "ink": ("#1b2430", "#e6ebf2"),
@@ -55,7 +55,6 @@ VERDICT_COLOURS: Final[dict[Verdict, str]] = {
     Verdict.EXCUSED: "excused",
 }
 
-LIGHT_SURFACE: Final = COLOURS["paper"][0]
 
 _SHAPES: Final = """
 .tl{font-family:ui-sans-serif,system-ui,-apple-system,"Segoe UI",Roboto,"DejaVu Sans",sans-serif;font-size:11px}

@@ -321,22 +321,6 @@ class EpochMemberInvariants:
     def fetches(self, group: Any) -> None:
         self.check("CGP-02", "fetches with another epoch", holds=group.member_id is None or group.member_epoch == self.epoch)
 
-    # Time
-
-    def passes(self, now_ms: int, *, may_be_late: bool) -> None:
-        """Look whether something is overdue."""
-        if self.has_left or self.is_fatal or may_be_late or self.sent_ms is None or self.in_flight or not self.is_polling:
-            return
-        if self.epoch and now_ms > self.sent_ms + 1.5 * self.interval_ms + 500:
-            self.blame("CGC-28", "its heartbeats have stopped, or come too late")
-            self.sent_ms = now_ms
-        if self.ordered is not None and now_ms > self.ordered_ms + 5_000:
-            self.blame("CGT-07", "acknowledges nothing")
-            self.ordered = None
-        if not self.epoch and now_ms > self.sent_ms + 6_000:
-            self.blame("CGT-18", "does not join again")
-            self.sent_ms = now_ms
-
 
 def _named(topics: Any, names: Mapping[str, str]) -> frozenset[TopicPartition]:
     return frozenset((names[topic.topic_id], index) for topic in topics for index in topic.partitions)

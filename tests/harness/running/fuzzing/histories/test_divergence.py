@@ -10,7 +10,7 @@ from groupproof.harness.judging.ruling import Judgement
 from groupproof.harness.model.script import Script
 from groupproof.harness.model.script_builders import beat, join
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
-from groupproof.harness.running.fuzzing.histories.divergence import Divergence, answered_count, divergences_in, excused, side_by_side, worst_lag_ms
+from groupproof.harness.running.fuzzing.histories.divergence import Divergence, answered_counts, divergences_in, excused, side_by_side, worst_lag_ms
 from groupproof.protocol.trace import Trace
 
 SCRIPT = Script(steps=(join("m0", wait=True, label="first"), join("m0", wait=True, label="second")))
@@ -33,7 +33,7 @@ def test_a_broker_that_keeps_the_rules_meets_no_divergence() -> None:
     trace = trace_of("kafka-4.1")
 
     assert divergences_in(trace) == []
-    assert answered_count(trace) == 2
+    assert answered_counts(trace).total() == 2
 
 
 def test_the_first_answer_that_is_not_the_rules_is_met() -> None:

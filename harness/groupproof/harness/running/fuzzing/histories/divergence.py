@@ -23,11 +23,10 @@ from groupproof.protocol.trace import Trace
 from groupproof.protocol.vocabulary import Api, error_named
 from groupproof.protocol.wire.error_responses import error_of
 
-__all__ = ["Divergence", "answered_count", "answered_counts", "divergences_in", "excused", "side_by_side", "worst_lag_ms"]
+__all__ = ["Divergence", "answered_counts", "divergences_in", "excused", "side_by_side", "worst_lag_ms"]
 
 _WAITING = (Api.JOIN_GROUP, Api.SYNC_GROUP)
 _BEFORE = 8
-_FIELDS_MAX = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,10 +100,6 @@ def excused(judgement: Judgement, trace: Trace) -> Judgement:
 def answered_counts(trace: Trace) -> Counter[str]:
     """Return how many requests of scripted members were answered, by API: the steps of a fuzzed history."""
     return Counter(obs.api or "" for obs in trace if obs.kind == "response" and obs.who == "member")
-
-
-def answered_count(trace: Trace) -> int:
-    return answered_counts(trace).total()
 
 
 def side_by_side(divergence: Divergence, trace: Trace, *, with_frames: bool = False) -> Iterator[str]:

@@ -1,11 +1,11 @@
-"""The planted assignors: each has a name, a sentence and what it breaks; that vectors catch them stands in tests/coordinator/assignors/test_server_assignors.py."""
+"""The planted assignors: each has a name, a sentence and what it breaks; that vectors catch them stands in `test_server_assignors.py`."""
 
 from __future__ import annotations
 
+from tests.coordinator.assignors.assignor_bugs import BUGS_OF_ASSIGNORS
 from tests.coordinator.server_laws import law_broken, spec_of, topics_of
 
 from groupproof.coordinator.assignors.server_assignors import SERVER_ASSIGNORS
-from groupproof.coordinator.planted.assignor_bugs import BUGS_OF_ASSIGNORS
 
 NAMES = [bug.name for bug in BUGS_OF_ASSIGNORS]
 
