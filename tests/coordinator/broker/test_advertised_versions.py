@@ -21,9 +21,9 @@ def test_nothing_is_answered_that_the_release_or_the_wire_does_not_know(profile:
 
 
 def test_the_newest_release_differs_only_by_what_is_not_served() -> None:
-    own = api_versions("kafka-4.1")
+    served = advertised("kafka-4.1")
 
-    assert {api for api, versions in advertised("kafka-4.1").items() if versions != own[api]} == set()
+    assert [api for api, versions in api_versions("kafka-4.1").items() if served.get(api, versions) != versions] == []
 
 
 def test_an_old_release_is_fetched_from_by_what_kafka_4_dropped() -> None:
