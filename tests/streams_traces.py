@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from tests.traces import ID, Story
 
 from groupproof.protocol.vocabulary import Api
-from groupproof.protocol.wire.streams_protocol import (
+from groupproof.protocol.wire.embedded.streams_protocol import (
     LATEST_OFFSET,
     NO_REBALANCE_MS,
     AssignmentInfo,

@@ -7,7 +7,7 @@ import pytest
 from groupproof.clients.member.connect_leader import ConnectLeader, jobs_of
 from groupproof.clients.member.policy import REFERENCE
 from groupproof.protocol.vocabulary import TopicPartition
-from groupproof.protocol.wire.connect_protocol import CONFIG_MISMATCH, ConnectAssignment, WorkerState
+from groupproof.protocol.wire.embedded.connect_protocol import CONFIG_MISMATCH, ConnectAssignment, WorkerState
 
 JOBS = jobs_of(["c"], 3)
 DELAY_MS = 1_000

@@ -7,7 +7,7 @@ from groupproof.clients.member.connect_worker import ConnectWorker
 from groupproof.clients.member.consumer_settings import MemberSettings
 from groupproof.clients.member.member_core import Core
 from groupproof.clients.member.policy import REFERENCE
-from groupproof.protocol.wire.connect_protocol import (
+from groupproof.protocol.wire.embedded.connect_protocol import (
     CONFIG_MISMATCH,
     ConnectAssignment,
     ConnectError,

@@ -9,7 +9,7 @@ from groupproof.clients.member.group_leader import Leading
 from groupproof.clients.member.member_core import Core
 from groupproof.clients.member.partition_handover import HandOver
 from groupproof.clients.member.policy import REFERENCE
-from groupproof.protocol.wire.faust_metadata import (
+from groupproof.protocol.wire.embedded.faust_metadata import (
     ASSIGNOR,
     FaustError,
     FaustMetadata,

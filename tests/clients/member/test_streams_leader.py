@@ -5,7 +5,7 @@ import pytest
 from groupproof.clients.member.policy import REFERENCE
 from groupproof.clients.member.streams_leader import AT_ONCE_MS, Deal, Dealer, StreamsClient, task_of
 from groupproof.protocol.vocabulary import TopicPartition
-from groupproof.protocol.wire.streams_protocol import INCOMPLETE_SOURCE_TOPICS, NO_REBALANCE_MS, SHUTDOWN_REQUESTED, SubscriptionInfo, Task
+from groupproof.protocol.wire.embedded.streams_protocol import INCOMPLETE_SOURCE_TOPICS, NO_REBALANCE_MS, SHUTDOWN_REQUESTED, SubscriptionInfo, Task
 
 COUNTS = {"t": 4}
 ALL = tuple(("t", number) for number in range(4))

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from groupproof.clients.member.streams_settings import ThreadSettings
-from groupproof.protocol.wire.streams_protocol import STREAMS_VERSION_MAX
+from groupproof.protocol.wire.embedded.streams_protocol import STREAMS_VERSION_MAX
 
 
 def test_a_thread_knows_the_newest_version_and_keeps_no_state_unless_it_is_told() -> None:

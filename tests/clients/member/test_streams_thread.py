@@ -10,8 +10,7 @@ from groupproof.clients.member.partition_handover import HandOver
 from groupproof.clients.member.policy import REFERENCE, Policy
 from groupproof.clients.member.streams_settings import ThreadSettings
 from groupproof.clients.member.streams_thread import StreamsThread
-from groupproof.protocol.wire.messages import JoinGroupResponse, JoinMember
-from groupproof.protocol.wire.streams_protocol import (
+from groupproof.protocol.wire.embedded.streams_protocol import (
     ASSIGNMENT_ERROR,
     INCOMPLETE_SOURCE_TOPICS,
     LATEST_OFFSET,
@@ -24,6 +23,7 @@ from groupproof.protocol.wire.streams_protocol import (
     decode_subscription_info,
     encode_assignment_info,
 )
+from groupproof.protocol.wire.messages import JoinGroupResponse, JoinMember
 from groupproof.protocol.wire.subscription import Assignment, decode_assignment, decode_subscription, encode_assignment
 
 OWN = "1" * 32

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import trio
 import trio.testing
-from tests.coordinator.broker.test_repeated_frames import Line
+from tests.coordinator.broker.twin_clusters import Line
 from tests.coordinator.helpers import virtually
 
 from groupproof.coordinator.broker import kept_answers

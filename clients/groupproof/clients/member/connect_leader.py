@@ -12,7 +12,7 @@ from typing import Final
 
 from groupproof.clients.member.policy import Policy
 from groupproof.protocol.vocabulary import TopicPartition
-from groupproof.protocol.wire.connect_protocol import CONFIG_MISMATCH, CONNECTOR, ConnectAssignment, WorkerState
+from groupproof.protocol.wire.embedded.connect_protocol import CONFIG_MISMATCH, CONNECTOR, ConnectAssignment, WorkerState
 
 __all__ = ["ConnectLeader", "Jobs", "jobs_of"]
 

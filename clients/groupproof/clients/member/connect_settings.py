@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from groupproof.protocol.wire.connect_protocol import CONNECT_PROTOCOLS
+from groupproof.protocol.wire.embedded.connect_protocol import CONNECT_PROTOCOLS
 
 __all__ = ["WorkerSettings"]
 

@@ -12,7 +12,7 @@ from groupproof.clients.member.connect_leader import ConnectLeader, jobs_of
 from groupproof.clients.member.connect_settings import WorkerSettings
 from groupproof.clients.member.member_core import Core
 from groupproof.protocol.vocabulary import TopicPartition
-from groupproof.protocol.wire.connect_protocol import (
+from groupproof.protocol.wire.embedded.connect_protocol import (
     CONNECT_PROTOCOLS,
     PROTOCOL_TYPE,
     ConnectAssignment,

@@ -10,7 +10,7 @@ from groupproof.clients.member.member_core import Core
 from groupproof.clients.member.partition_handover import HandOver
 from groupproof.clients.member.streams_thread import StreamsThread, TopicWatch
 from groupproof.protocol.vocabulary import TopicPartition
-from groupproof.protocol.wire.faust_metadata import ASSIGNOR
+from groupproof.protocol.wire.embedded.faust_metadata import ASSIGNOR
 from groupproof.protocol.wire.messages import JoinGroupResponse, JoinProtocol
 
 __all__ = ["EmbeddedProtocol", "embedded_protocol"]

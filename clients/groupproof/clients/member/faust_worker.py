@@ -10,7 +10,7 @@ from groupproof.clients.assignors.faust import copartitioned_groups, faust_assig
 from groupproof.clients.member.member_core import Core
 from groupproof.clients.member.partition_handover import HandOver
 from groupproof.protocol.vocabulary import TopicPartition
-from groupproof.protocol.wire.faust_metadata import (
+from groupproof.protocol.wire.embedded.faust_metadata import (
     ASSIGNOR,
     METADATA_VERSION,
     FaustMetadata,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from groupproof.clients.member.policy import Policy
 from groupproof.protocol.vocabulary import TopicPartition
-from groupproof.protocol.wire.streams_protocol import (
+from groupproof.protocol.wire.embedded.streams_protocol import (
     INCOMPLETE_SOURCE_TOPICS,
     NO_ERROR,
     NO_REBALANCE_MS,

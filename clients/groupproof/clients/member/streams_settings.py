@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from groupproof.protocol.wire.streams_protocol import NO_ERROR, STREAMS_VERSION_MAX
+from groupproof.protocol.wire.embedded.streams_protocol import NO_ERROR, STREAMS_VERSION_MAX
 
 __all__ = ["ThreadSettings"]
 

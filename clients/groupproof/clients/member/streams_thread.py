@@ -12,8 +12,7 @@ from groupproof.clients.member.partition_handover import HandOver
 from groupproof.clients.member.streams_leader import Dealer, StreamsClient, task_of
 from groupproof.clients.member.streams_settings import ThreadSettings
 from groupproof.protocol.vocabulary import TopicPartition
-from groupproof.protocol.wire.messages import JoinGroupResponse, JoinProtocol
-from groupproof.protocol.wire.streams_protocol import (
+from groupproof.protocol.wire.embedded.streams_protocol import (
     ASSIGNOR,
     LATEST_OFFSET,
     NO_ERROR,
@@ -28,6 +27,7 @@ from groupproof.protocol.wire.streams_protocol import (
     encode_assignment_info,
     encode_subscription_info,
 )
+from groupproof.protocol.wire.messages import JoinGroupResponse, JoinProtocol
 from groupproof.protocol.wire.subscription import Assignment, decode_assignment, decode_subscription, encode_assignment
 
 __all__ = ["StreamsThread", "TopicWatch"]

@@ -8,7 +8,7 @@ from groupproof.clients.member.policy import Override, Policy
 from groupproof.clients.planted.member_variant import Variant
 from groupproof.protocol.rules.classic.member_reactions import Effect
 from groupproof.protocol.vocabulary import Api, ErrorCode
-from groupproof.protocol.wire.streams_protocol import ASSIGNOR
+from groupproof.protocol.wire.embedded.streams_protocol import ASSIGNOR
 
 __all__ = ["THREADS"]
 

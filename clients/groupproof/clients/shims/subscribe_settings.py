@@ -14,9 +14,9 @@ from groupproof.clients.member.consumer_settings import MemberSettings
 from groupproof.clients.member.policy import Policy
 from groupproof.clients.member.streams_settings import ThreadSettings
 from groupproof.protocol.vocabulary import COOPERATIVE
-from groupproof.protocol.wire.connect_protocol import PROTOCOL_TYPE
-from groupproof.protocol.wire.faust_metadata import ASSIGNOR as FAUST
-from groupproof.protocol.wire.streams_protocol import ASSIGNOR
+from groupproof.protocol.wire.embedded.connect_protocol import PROTOCOL_TYPE
+from groupproof.protocol.wire.embedded.faust_metadata import ASSIGNOR as FAUST
+from groupproof.protocol.wire.embedded.streams_protocol import ASSIGNOR
 
 __all__ = ["NotImplementedHere", "Subscribe", "WrongField"]
 

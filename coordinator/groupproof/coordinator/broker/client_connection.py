@@ -238,7 +238,7 @@ class Connection:
         self._go_on_at_once(self._socket, arrived, answer)
         return True
 
-    def _go_on_at_once(self, to: Socket, arrived: IncomingRequest, answer: GroupResponse | Ticket) -> None:
+    def _go_on_at_once(self, to: Socket, arrived: IncomingRequest, answer: GroupResponse | KeptAnswer | Ticket) -> None:
         if isinstance(answer, Ticket):
             self._park(arrived, answer)
         elif self._is_open and (rest := self._answer_at_once(to, arrived, answer)):

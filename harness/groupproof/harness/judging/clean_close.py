@@ -19,7 +19,7 @@ from groupproof.harness.model.verdicts import Goodbye
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
 from groupproof.protocol.trace import ExchangeId, Observation, Trace
 from groupproof.protocol.vocabulary import Api, ErrorCode, TopicPartition
-from groupproof.protocol.wire.streams_protocol import ASSIGNOR
+from groupproof.protocol.wire.embedded.streams_protocol import ASSIGNOR
 
 __all__ = ["goodbye_of"]
 

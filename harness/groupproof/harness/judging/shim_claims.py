@@ -18,7 +18,7 @@ from groupproof.harness.model.case_dialect import dialect_asked
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
 from groupproof.protocol.trace import Observation, Trace
 from groupproof.protocol.vocabulary import COOPERATIVE_STICKY, Api
-from groupproof.protocol.wire.streams_protocol import ASSIGNOR
+from groupproof.protocol.wire.embedded.streams_protocol import ASSIGNOR
 
 __all__ = ["GROUP_TITLES", "broken_claims", "unattributed"]
 

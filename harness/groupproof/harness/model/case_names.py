@@ -21,7 +21,7 @@ from groupproof.protocol.java_hash import java_hash
 from groupproof.protocol.trace import Observation, Trace
 from groupproof.protocol.vocabulary import ErrorCode
 from groupproof.protocol.wire.blob_reader import BlobError
-from groupproof.protocol.wire.connect_protocol import (
+from groupproof.protocol.wire.embedded.connect_protocol import (
     ConnectAssignment,
     decode_connect_assignment,
     decode_worker_state,

@@ -21,8 +21,8 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any, Final
 
-from groupproof.protocol.answer_templates import AnswerTemplate, template_of
 from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.wire.answer_templates import AnswerTemplate, template_of
 from groupproof.protocol.wire.body_shapes import REWRITES
 from groupproof.protocol.wire.codec import ENTRIES_MAX, Column, MalformedBytes, Reader, Shape, Writer
 from groupproof.protocol.wire.codec_source import reader_of, writer_of

@@ -7,8 +7,8 @@ import pytest
 from groupproof.harness.reports.texts.embedded_text import embedded_facts
 from groupproof.harness.reports.texts.frame_text import line_of
 from groupproof.protocol.trace import Observation
-from groupproof.protocol.wire.connect_protocol import ConnectAssignment, WorkerState, encode_connect_assignment, encode_worker_state
-from groupproof.protocol.wire.streams_protocol import (
+from groupproof.protocol.wire.embedded.connect_protocol import ConnectAssignment, WorkerState, encode_connect_assignment, encode_worker_state
+from groupproof.protocol.wire.embedded.streams_protocol import (
     LATEST_OFFSET,
     AssignmentInfo,
     SubscriptionInfo,

@@ -10,7 +10,7 @@ from groupproof.harness.model.plan import Arm, Await, Member, Step
 from groupproof.harness.model.plan_builders import JOIN_MS, answered, mark, start, strikes
 from groupproof.protocol.faults import Answer
 from groupproof.protocol.vocabulary import Api, TopicPartition
-from groupproof.protocol.wire.connect_protocol import CONNECTOR, PROTOCOL_TYPE, ConnectAssignment, encode_connect_assignment
+from groupproof.protocol.wire.embedded.connect_protocol import CONNECTOR, PROTOCOL_TYPE, ConnectAssignment, encode_connect_assignment
 
 __all__ = ["OFFSET", "TASKS", "assigns", "connect_case", "jobs", "joined_workers", "synced", "worker"]
 

@@ -18,7 +18,7 @@ from groupproof.harness.model.case import Case
 from groupproof.harness.model.plan import Step
 from groupproof.harness.model.plan_builders import answers, delivered, passing, plan, requested, start
 from groupproof.protocol.vocabulary import Api, ErrorCode
-from groupproof.protocol.wire.connect_protocol import CONFIG_MISMATCH
+from groupproof.protocol.wire.embedded.connect_protocol import CONFIG_MISMATCH
 
 __all__ = ["CASES"]
 

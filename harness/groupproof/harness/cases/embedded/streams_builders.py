@@ -12,7 +12,14 @@ from groupproof.harness.model.plan import Arm, Member, Plan, Step
 from groupproof.harness.model.plan_builders import JOIN_MS, answered, answers, delivered, mark, passing, requested, start, strikes
 from groupproof.protocol.faults import Answer
 from groupproof.protocol.vocabulary import Api, ErrorCode, TopicPartition
-from groupproof.protocol.wire.streams_protocol import ASSIGNOR, NO_REBALANCE_MS, STREAMS_VERSION_MAX, AssignmentInfo, Task, encode_assignment_info
+from groupproof.protocol.wire.embedded.streams_protocol import (
+    ASSIGNOR,
+    NO_REBALANCE_MS,
+    STREAMS_VERSION_MAX,
+    AssignmentInfo,
+    Task,
+    encode_assignment_info,
+)
 from groupproof.protocol.wire.subscription import Assignment, encode_assignment
 
 __all__ = ["COMMIT_MS", "PARTITIONS", "WAIT_MS", "application", "assigns", "peer", "plan", "rejoins_at_leisure", "streams_case", "synced", "working"]

@@ -17,7 +17,7 @@ from groupproof.harness.judging.case_checkers.reactions import REACT_MS
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.plan import Step
 from groupproof.harness.model.plan_builders import close, event, mark, passing, start
-from groupproof.protocol.wire.streams_protocol import INCOMPLETE_SOURCE_TOPICS, SHUTDOWN_REQUESTED
+from groupproof.protocol.wire.embedded.streams_protocol import INCOMPLETE_SOURCE_TOPICS, SHUTDOWN_REQUESTED
 
 __all__ = ["CASES"]
 

@@ -32,7 +32,7 @@ from groupproof.harness.judging.case_checkers.reactions import REACT_MS
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.plan_builders import append, close, consumed, delivered, event, mark, passing, requested, start
 from groupproof.protocol.vocabulary import Api
-from groupproof.protocol.wire.streams_protocol import ASSIGNMENT_ERROR, INCOMPLETE_SOURCE_TOPICS, SHUTDOWN_REQUESTED
+from groupproof.protocol.wire.embedded.streams_protocol import ASSIGNMENT_ERROR, INCOMPLETE_SOURCE_TOPICS, SHUTDOWN_REQUESTED
 
 __all__ = ["CASES"]
 

@@ -8,8 +8,8 @@ from groupproof.harness.judging.checkers.embedded.connect_frames import assignme
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.blob_reader import BlobError
-from groupproof.protocol.wire.connect_protocol import PROTOCOL_TYPE, ConnectAssignment
-from groupproof.protocol.wire.streams_protocol import (
+from groupproof.protocol.wire.embedded.connect_protocol import PROTOCOL_TYPE, ConnectAssignment
+from groupproof.protocol.wire.embedded.streams_protocol import (
     ASSIGNOR,
     LATEST_OFFSET,
     NO_REBALANCE_MS,

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from groupproof.harness.model.plan import Member, Plan
-from groupproof.protocol.wire.faust_metadata import ASSIGNOR
+from groupproof.protocol.wire.embedded.faust_metadata import ASSIGNOR
 
 __all__ = ["own_assignor_of", "with_assignor"]
 

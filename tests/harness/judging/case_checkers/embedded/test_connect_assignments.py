@@ -18,7 +18,7 @@ from groupproof.harness.judging.case_checkers.embedded.connect_assignments impor
 from groupproof.harness.model.evidence import NotReached
 from groupproof.harness.model.verdicts import Verdict
 from groupproof.protocol.vocabulary import Api, TopicPartition
-from groupproof.protocol.wire.connect_protocol import (
+from groupproof.protocol.wire.embedded.connect_protocol import (
     CONFIG_MISMATCH,
     CONNECT_PROTOCOLS,
     ConnectAssignment,

@@ -17,7 +17,7 @@ from groupproof.harness.judging.case_checkers.embedded.connect_duties import (
 from groupproof.harness.model.evidence import NotReached
 from groupproof.harness.model.verdicts import Verdict
 from groupproof.protocol.vocabulary import Api, TopicPartition
-from groupproof.protocol.wire.connect_protocol import (
+from groupproof.protocol.wire.embedded.connect_protocol import (
     CONNECT_PROTOCOLS,
     ConnectAssignment,
     WorkerState,

@@ -17,7 +17,7 @@ from groupproof.harness.judging.case_checkers.embedded.streams_assignments impor
 )
 from groupproof.harness.model.evidence import NotReached
 from groupproof.harness.model.verdicts import Verdict
-from groupproof.protocol.wire.streams_protocol import INCOMPLETE_SOURCE_TOPICS
+from groupproof.protocol.wire.embedded.streams_protocol import INCOMPLETE_SOURCE_TOPICS
 
 BOTH = {ID: says(), OTHER: says()}
 FAR_MS = 20_000

@@ -12,7 +12,7 @@ from groupproof.harness.judging.checkers.embedded.connect_frames import (
     states_in,
 )
 from groupproof.protocol.vocabulary import Api
-from groupproof.protocol.wire.connect_protocol import ConnectAssignment, WorkerState, encode_connect_assignment, encode_worker_state
+from groupproof.protocol.wire.embedded.connect_protocol import ConnectAssignment, WorkerState, encode_connect_assignment, encode_worker_state
 
 JOBS = (("c", -1), ("c", 0))
 HELD = ConnectAssignment(leader=ID, leader_url="u", offset=1, assigned=JOBS, version=1)

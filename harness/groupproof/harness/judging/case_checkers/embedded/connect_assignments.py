@@ -16,7 +16,7 @@ from groupproof.harness.model.client_timeouts import REACT_MS
 from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof
 from groupproof.protocol.vocabulary import TopicPartition
-from groupproof.protocol.wire.connect_protocol import CONFIG_MISMATCH, CONNECT_PROTOCOLS
+from groupproof.protocol.wire.embedded.connect_protocol import CONFIG_MISMATCH, CONNECT_PROTOCOLS
 
 __all__ = [
     "agrees_on", "answers_mismatch", "assigns_everything", "assigns_once", "keeps_lost_jobs_back", "leaves_others_alone", "revokes", "revokes_first",

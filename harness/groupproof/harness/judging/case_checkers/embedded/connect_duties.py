@@ -16,7 +16,7 @@ from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.verdicts import Finding, Verdict
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api
-from groupproof.protocol.wire.connect_protocol import CONNECT_PROTOCOLS, PROTOCOL_TYPE
+from groupproof.protocol.wire.embedded.connect_protocol import CONNECT_PROTOCOLS, PROTOCOL_TYPE
 
 __all__ = [
     "describes_itself", "follows_up", "keeps_membership_in_reach", "leaves_while_behind", "names_its_jobs", "offers", "says_offset", "stays_in",

@@ -15,7 +15,7 @@ from groupproof.harness.model.client_timeouts import REACT_MS
 from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof
 from groupproof.protocol.vocabulary import TopicPartition
-from groupproof.protocol.wire.streams_protocol import NO_ERROR, Task
+from groupproof.protocol.wire.embedded.streams_protocol import NO_ERROR, Task
 
 __all__ = ["agrees_on_versions", "answers_error", "calls_back", "deals_everything", "deals_once", "deals_standbys", "keeps_standbys_apart"]
 

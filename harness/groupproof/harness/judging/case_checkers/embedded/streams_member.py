@@ -15,7 +15,7 @@ from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api, TopicPartition
-from groupproof.protocol.wire.streams_protocol import ASSIGNOR, SHUTDOWN_REQUESTED, SubscriptionInfo, Task
+from groupproof.protocol.wire.embedded.streams_protocol import ASSIGNOR, SHUTDOWN_REQUESTED, SubscriptionInfo, Task
 
 __all__ = [
     "asks_for_the_end", "comes_back_at_once", "commits_what_goes", "describes_itself", "differs_each_time", "ends", "is_one_process",

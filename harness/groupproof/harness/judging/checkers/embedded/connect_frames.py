@@ -13,7 +13,7 @@ from groupproof.harness.judging.checkers.frame_facts import error_of
 from groupproof.harness.model.evidence import Evidence
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api, TopicPartition
-from groupproof.protocol.wire.connect_protocol import (
+from groupproof.protocol.wire.embedded.connect_protocol import (
     CONNECT_PROTOCOLS,
     PROTOCOL_TYPE,
     ConnectAssignment,

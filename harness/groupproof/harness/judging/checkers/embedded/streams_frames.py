@@ -14,7 +14,7 @@ from groupproof.harness.model.evidence import Evidence
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api, TopicPartition
 from groupproof.protocol.wire.blob_reader import BlobError
-from groupproof.protocol.wire.streams_protocol import (
+from groupproof.protocol.wire.embedded.streams_protocol import (
     ASSIGNOR,
     AssignmentInfo,
     SubscriptionInfo,

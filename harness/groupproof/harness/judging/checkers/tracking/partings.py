@@ -9,7 +9,7 @@ from groupproof.harness.judging.checkers.steady import Steady
 from groupproof.harness.judging.checkers.tracking.reader_registry import membership_apis, readers_by_api
 from groupproof.harness.model.verdicts import Goodbye
 from groupproof.protocol.trace import Observation
-from groupproof.protocol.wire.streams_protocol import ASSIGNOR
+from groupproof.protocol.wire.embedded.streams_protocol import ASSIGNOR
 
 __all__ = ["Partings"]
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groupproof.protocol.answer_templates import AnswerTemplate, template_of
 from groupproof.protocol.vocabulary import Api, ErrorCode
+from groupproof.protocol.wire.answer_templates import AnswerTemplate, template_of
 from groupproof.protocol.wire.kafka_shapes import VERSIONS, shape_of
 from groupproof.protocol.wire.message_codec import frame, write_answer, write_response
 from groupproof.protocol.wire.message_conversion import body_of, message_shape

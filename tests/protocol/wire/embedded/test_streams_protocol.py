@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groupproof.protocol.wire.streams_protocol import (
+from groupproof.protocol.wire.embedded.streams_protocol import (
     LATEST_OFFSET,
     NO_REBALANCE_MS,
     STREAMS_VERSION_MAX,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groupproof.protocol.wire.faust_metadata import (
+from groupproof.protocol.wire.embedded.faust_metadata import (
     FaustError,
     FaustMetadata,
     decode_faust_assignment,

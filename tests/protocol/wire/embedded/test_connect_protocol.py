@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groupproof.protocol.wire.connect_protocol import (
+from groupproof.protocol.wire.embedded.connect_protocol import (
     CONNECT_PROTOCOLS,
     ConnectAssignment,
     ConnectError,
