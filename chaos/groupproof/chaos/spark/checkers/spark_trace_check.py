@@ -24,6 +24,7 @@ import pyarrow.compute as pc
 from groupproof.chaos.spark.session import session
 from groupproof.chaos.spark.traces.out_of_order import displaced_in
 from groupproof.chaos.spark.traces.trace_rows import frame_of, readable
+from groupproof.chaos.spark.worker_upkeep import spare_next_task
 from groupproof.harness.cases.catalogue import every_case
 from groupproof.harness.judging.case_checkers import UNIVERSAL
 from groupproof.harness.judging.case_result import CaseResult
@@ -137,6 +138,7 @@ def _judge_unit(placed: tuple[int, TraceUnit]) -> bytes:
     if reading is None:
         return pickle.dumps((place, None))
     runs = [((place, trace[0].seq, run[0].run, run[0].case), _judged(run)) for trace in reading.whole for run in split(trace)]
+    spare_next_task()
     return pickle.dumps((place, _Found(runs, [(place, first, group) for first, group in reading.groups])))
 
 
