@@ -164,7 +164,7 @@ class Broker:
             if kept is not None and self.recorder.is_heard:
                 self.recorder.record("processed", **arrived.columns)
             return kept
-        return self.coordinators.ask(self.node_id, wire.message, self.arrival(arrived, peer), arrived.columns, self._dropped(arrived, peer))
+        return self.coordinators.ask(self.node_id, wire.message, self.arrival(arrived, peer), arrived.columns, self.when_dropped(arrived, peer))
 
     def repeat(self, message: GroupRequest, arrival: Arrival) -> GroupResponse | None:
         """Answer a heartbeat that changes nothing, as `take_up` would; None, with nothing done, where it may be more, or somebody hears of it."""
@@ -172,11 +172,11 @@ class Broker:
             return None
         return self.coordinators.repeat(self.node_id, message, arrival)
 
-    def take_up_again(self, arrived: IncomingRequest, arrival: Arrival, peer: Peer) -> GroupResponse | Ticket | None:
+    def take_up_again(self, arrived: IncomingRequest, arrival: Arrival, on_dropped: Callable[[], None]) -> GroupResponse | Ticket | None:
         """Do the same for a request that only waits, or is answered as before; None, with nothing done, where it may be more, or somebody hears of it."""
         if self.recorder.is_heard or not self.is_undisturbed:
             return None
-        return self.coordinators.ask_again(self.node_id, arrived.wire.message, arrival, self._dropped(arrived, peer))
+        return self.coordinators.ask_again(self.node_id, arrived.wire.message, arrival, on_dropped)
 
     async def answer_to(self, ticket: Ticket, peer: Peer) -> GroupResponse:
         """Wait for the answer to what was taken up, if it is not there."""
@@ -218,7 +218,7 @@ class Broker:
 
     def _submit(self, message: GroupRequest, arrived: IncomingRequest, peer: Peer, ticket: Ticket | None = None) -> Ticket:
         """Let the node's machine take the request up; return where its answer is or will be."""
-        ticket = ticket or self.coordinators.ticket(self._dropped(arrived, peer))
+        ticket = ticket or self.coordinators.ticket(self.when_dropped(arrived, peer))
         self.coordinators.submit(self.node_id, message, self.arrival(arrived, peer), arrived.columns, ticket)
         return ticket
 
@@ -228,7 +228,8 @@ class Broker:
         return Arrival((peer.number, next(self._serials)), wire.version, wire.client_id or "", peer.shown_host)
 
     @staticmethod
-    def _dropped(arrived: IncomingRequest, peer: Peer) -> Callable[[], None]:
+    def when_dropped(arrived: IncomingRequest, peer: Peer) -> Callable[[], None]:
+        """Return what ends the connection of a request that a move drops."""
         return lambda: peer.end(f"the coordinator moved and dropped the parked {arrived.wire.api.title}")
 
     def remove_members(self, members: Iterable[tuple[str, str]]) -> None:

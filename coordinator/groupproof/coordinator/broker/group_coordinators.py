@@ -36,9 +36,9 @@ class Ticket:
 
     __slots__ = ("_ready", "answer", "on_answer", "on_dropped", "tokens")
 
-    def __init__(self, on_dropped: Callable[[], None]) -> None:
+    def __init__(self, on_dropped: Callable[[], None], *tokens: Hashable) -> None:
         self.on_dropped = on_dropped
-        self.tokens: tuple[Hashable, ...] = ()
+        self.tokens = tokens
         self.answer: GroupResponse | None = None
         self.on_answer: Callable[[GroupResponse], None] | None = None
         self._ready: trio.Event | None = None
@@ -233,7 +233,8 @@ class Coordinators:
         self, machine: Coordinator, message: GroupRequest, arrival: Arrival, now_ms: int, on_dropped: Callable[[], None]
     ) -> GroupResponse | Ticket | None:
         if machine.parks(message, arrival, now_ms):
-            return self._awaited(Ticket(on_dropped), arrival.token)
+            ticket = self._tickets[arrival.token] = Ticket(on_dropped, arrival.token)
+            return ticket
         return machine.repeat(message, arrival, now_ms)
 
     def repeat(self, node: int, message: GroupRequest, arrival: Arrival) -> GroupResponse | None:

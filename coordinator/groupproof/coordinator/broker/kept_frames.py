@@ -48,21 +48,22 @@ class KeptFrames:
         if kept is None or (arrived := kept.again(data)) is None:
             return None
         if kept.arrival is None:
-            kept.arrival = self._broker.arrival(arrived, self._peer)
-        answer = self._broker.take_up_again(arrived, kept.arrival, self._peer)
+            kept.arrival, kept.on_dropped = self._broker.arrival(arrived, self._peer), self._broker.when_dropped(arrived, self._peer)
+        answer = self._broker.take_up_again(arrived, kept.arrival, kept.on_dropped)
         return None if answer is None else (arrived, answer)
 
 
 class KeptFrame:
-    """A frame and what was read of it; `arrival` is how all requests arrive that are like it."""
+    """A frame and what was read of it; `arrival` is how all requests arrive that are like it, `on_dropped` what is done where a move drops one."""
 
-    __slots__ = ("_arrived", "_before", "_behind", "_data", "_generation_at", "arrival")
+    __slots__ = ("_arrived", "_before", "_behind", "_data", "_generation_at", "arrival", "on_dropped")
 
     def __init__(self, data: bytes, arrived: IncomingRequest) -> None:
         self._data, self._arrived = data, arrived
         self._generation_at = -1
         self._before = self._behind = b""
         self.arrival: Any = None
+        self.on_dropped: Any = None
 
     def again(self, data: bytes) -> IncomingRequest | None:
         """Return the request in `data` if it is the same but for its correlation id and its generation, in place of the one before it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from groupproof.coordinator.machine.members import Member
 from groupproof.coordinator.machine.offsets import Offsets
@@ -18,9 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["PartitionState", "StoredGroup", "StoredGroups", "StoredMember", "StoredOffsets", "partition_of"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredMember:
-    """One member of a stored generation, with its bytes for the chosen protocol alone."""
+class StoredMember(NamedTuple):
+    """One member of a stored generation, with its bytes for the chosen protocol alone. A generation of n members makes n of them at once."""
 
     member_id: str
     group_instance_id: str | None
@@ -35,9 +34,8 @@ class StoredMember:
     def of(cls, member: Member, protocol_name: str | None, assignment: bytes) -> StoredMember:
         """Return what is stored of `member` with its assignment."""
         return cls(
-            member_id=member.member_id, group_instance_id=member.group_instance_id, client_id=member.client_id, client_host=member.client_host,
-            session_timeout_ms=member.session_timeout_ms, rebalance_timeout_ms=member.rebalance_timeout_ms,
-            subscription=member.metadata(protocol_name), assignment=assignment,
+            member.member_id, member.group_instance_id, member.client_id, member.client_host, member.session_timeout_ms, member.rebalance_timeout_ms,
+            member.metadata(protocol_name), assignment,
         )  # fmt: skip
 
     def restore(self, protocol_type: str, protocol_name: str) -> Member:
