@@ -196,8 +196,8 @@ def dialects(members: int, mix: Mix, *, seeds: int, duration_ms: int, rounds: in
         requests.append(consumer.requests.total() / consumer_s / (classic.requests.total() / classic_s))
         for dialect, (outcome, _) in pairs.items():
             counted[dialect].append(outcome.requests.total() / (outcome.virtual_ms / 1_000))
-    each = (statistics.median(counted["classic"]), statistics.median(counted["consumer"]))
-    return DialectRatio(by_second=statistics.median(seconds), by_request=statistics.median(requests), requests=each)
+    by_dialect = (statistics.median(counted["classic"]), statistics.median(counted["consumer"]))
+    return DialectRatio(by_second=statistics.median(seconds), by_request=statistics.median(requests), requests=by_dialect)
 
 
 def _quickest(asked: Simulation, least_s: float) -> tuple[Outcome, float]:
@@ -251,8 +251,8 @@ def main(*, only: str | None, members: int) -> None:
         for count, seeds, duration_ms in ((10, 5, 600_000), (100, 2, 120_000)):
             for mix in MIXES:
                 ratio = dialects(count, mix, seeds=seeds, duration_ms=duration_ms)
-                each = " and ".join(f"{requests:.2f}" for requests in ratio.requests)
-                click.echo(f"  {count:3} members, {mix.name:36} {ratio.by_second:5.2f} {ratio.by_request:5.2f}  {each}")
+                counts = " and ".join(f"{requests:.2f}" for requests in ratio.requests)
+                click.echo(f"  {count:3} members, {mix.name:36} {ratio.by_second:5.2f} {ratio.by_request:5.2f}  {counts}")
     if only in (None, "many"):
         outcome, took_s = many(members)
         assert not outcome.violations, outcome.violations

@@ -12,7 +12,7 @@ import trio.testing
 from tests.coordinator.broker.twin_clusters import Pair
 from tests.coordinator.helpers import assigned, virtually
 
-from groupproof.coordinator.broker.kept_frames import FRAME_BYTES_MAX, KeptFrame, KeptFrames
+from groupproof.coordinator.broker.kept_frames import FRAME_BYTES_MAX, KIND, KeptFrame, KeptFrames
 from groupproof.coordinator.machine.incoming_request import IncomingRequest
 from groupproof.protocol.faults import Answer, Fault, Move, Selector
 from groupproof.protocol.vocabulary import Api, ErrorCode
@@ -194,11 +194,11 @@ def test_a_frame_that_says_something_else_is_no_other_one_again(api: Api, says: 
 
 
 def test_neither_a_long_frame_nor_the_end_of_one_nor_what_was_heard_is_kept() -> None:
-    frames: list[tuple[KeptFrames, int]] = []
-    for size, rest, columns, kept in ((1, 0, {}, 1), (FRAME_BYTES_MAX, 0, {}, 0), (1, 1, {}, 0), (1, 0, {"api": "JoinGroup"}, 0)):
+    frames: list[tuple[KeptFrame | None, bool]] = []
+    for size, rest, columns, kept in ((1, 0, {}, True), (FRAME_BYTES_MAX, 0, {}, False), (1, 1, {}, False), (1, 0, {"api": "JoinGroup"}, False)):
         data = frame(write_request(Api.JOIN_GROUP, 3, 1, "c", {"group_id": "g", "member_id": "m" * size}))
         every = KeptFrames(None, None)  # type: ignore[arg-type]  # who keeps asks nobody
-        every.keep(data, IncomingRequest(read_request(data[4:], is_for_machine=True), columns), len(data) - 4 - rest)
-        frames.append((every, kept))
+        every.last[data[KIND]] = data, IncomingRequest(read_request(data[4:], is_for_machine=True), columns), len(data) - 4 - rest
+        frames.append((every._kept(data[KIND]), kept))
 
-    assert [len(every._frames) for every, _ in frames] == [kept for _, kept in frames]
+    assert [found is not None for found, _ in frames] == [kept for _, kept in frames]

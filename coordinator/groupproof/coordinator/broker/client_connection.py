@@ -21,8 +21,8 @@ from groupproof.coordinator.broker.advertised_versions import refused_version
 from groupproof.coordinator.broker.described_requests import columns_of, described
 from groupproof.coordinator.broker.frame_faults import ConnectionSevered, Strikes
 from groupproof.coordinator.broker.group_coordinators import Ticket
-from groupproof.coordinator.broker.kept_answers import KeptAnswer, answer_columns, answer_frame
-from groupproof.coordinator.broker.kept_frames import KeptFrames
+from groupproof.coordinator.broker.kept_answers import KeptAnswer, answer_columns
+from groupproof.coordinator.broker.kept_frames import KEPT, KIND, KeptFrames
 from groupproof.coordinator.broker.repeated_frames import HEARTBEATS, RepeatedFrame
 from groupproof.coordinator.broker.request_queue import ConnectionEnd, Inbox, OpenRequest, Unread
 from groupproof.coordinator.broker.sockets import Socket, close_stream, has_all
@@ -36,6 +36,7 @@ from groupproof.protocol.wire.message_codec import (
     WireRequest,
     frame,
     read_request,
+    write_answer,
     write_response,
 )
 from groupproof.protocol.wire.message_conversion import body_of
@@ -182,7 +183,8 @@ class Connection:
             return Unread([], is_end=True)
         if self._repeated is not None and self._repeated.is_in(data) and self._answers_again(self._repeated, data):
             return None
-        if not framer.pending and self._goes_again(data):
+        last = self._kept.last.get(data[KIND])
+        if last is not None and len(last[0]) == len(data) and not framer.pending and self._goes_again(data):
             return None
         arrived: list[tuple[IncomingRequest, int]] = []
         broken: Exception | None = None
@@ -194,10 +196,10 @@ class Connection:
         done = 0
         while done < min(len(arrived), _AT_ONCE_MAX) and self._at_once(arrived[done][0]):
             done += 1
-        is_beat = self._is_plain and bool(arrived) and arrived[0][0].wire.api in HEARTBEATS
-        self._repeated = RepeatedFrame.of(data, *arrived[0], self.broker.arrival(arrived[0][0], self)) if is_beat else None
-        if self._is_plain and arrived:
-            self._kept.keep(data, *arrived[0])
+        api = arrived[0][0].wire.api if self._is_plain and arrived else None
+        self._repeated = RepeatedFrame.of(data, *arrived[0], self.broker.arrival(arrived[0][0], self)) if api in HEARTBEATS else None
+        if api in KEPT:
+            self._kept.last[data[KIND]] = data, *arrived[0]
         return None if done == len(arrived) and broken is None else Unread(arrived[done:], broken)
 
     def _arrived(self, payload: bytes) -> IncomingRequest:
@@ -289,10 +291,10 @@ class Connection:
         """Send what can be sent of the answer, recorded first so that what the client does next comes after it, and return the rest."""
         wire, recorder = arrived.wire, self.broker.recorder
         if recorder.is_heard:
-            columns = answer_columns(answer, wire, self.broker.world.topics.name_of)
-            recorder.record("response", **{**arrived.columns, **columns})
+            recorder.record("response", **{**arrived.columns, **answer_columns(answer, wire, self.broker.world.topics.name_of)})
         try:
-            return to.send_now(answer_frame(answer, wire))
+            data = answer.frame(wire.correlation) if isinstance(answer, KeptAnswer) else write_answer(answer, wire.version, wire.correlation)
+            return to.send_now(data)
         except trio.BrokenResourceError:
             if recorder.is_heard:
                 self._tell_unsent(arrived)

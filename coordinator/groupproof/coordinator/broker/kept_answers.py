@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from groupproof.coordinator.broker.metadata import OFFSETS_TOPIC, ClusterMetadata, api_versions, metadata
 from groupproof.protocol.vocabulary import Api
-from groupproof.protocol.wire.message_codec import write_answer, write_response
+from groupproof.protocol.wire.message_codec import write_response
 from groupproof.protocol.wire.message_conversion import body_of
 from groupproof.protocol.wire.observation_columns import response_columns
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from groupproof.protocol.wire.message_codec import WireRequest
     from groupproof.protocol.wire.messages import GroupResponse
 
-__all__ = ["ANSWERS_MAX", "KeptAnswer", "KeptAnswers", "answer_columns", "answer_frame"]
+__all__ = ["ANSWERS_MAX", "KeptAnswer", "KeptAnswers", "answer_columns"]
 
 ANSWERS_MAX: Final = 64
 _CORRELATION_END: Final = 4
@@ -72,11 +72,6 @@ class KeptAnswers:
 def answer_columns(answer: GroupResponse | KeptAnswer, wire: WireRequest, named: Callable[[str], str]) -> Mapping[str, Any]:
     """Return the columns of an answer that is given where its request was read."""
     return answer.columns if isinstance(answer, KeptAnswer) else response_columns(wire.api, wire.body, body_of(answer), named)
-
-
-def answer_frame(answer: GroupResponse | KeptAnswer, wire: WireRequest) -> bytes:
-    """Return such an answer as a frame; raise `ValueError` for what the version cannot say."""
-    return answer.frame(wire.correlation) if isinstance(answer, KeptAnswer) else write_answer(answer, wire.version, wire.correlation)
 
 
 def _key(arrived: IncomingRequest) -> Hashable:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from groupproof.coordinator.broker.group_coordinators import Ticket
     from groupproof.protocol.wire.messages import GroupResponse
 
-__all__ = ["FRAME_BYTES_MAX", "KEPT", "KeptFrame", "KeptFrames"]
+__all__ = ["FRAME_BYTES_MAX", "KEPT", "KIND", "KeptFrame", "KeptFrames"]
 
 FRAME_BYTES_MAX: Final = 512
 """A longer frame is not kept: a leader's SyncGroup has the assignments."""
@@ -23,34 +23,49 @@ FRAME_BYTES_MAX: Final = 512
 KEPT: Final = frozenset({Api.JOIN_GROUP, Api.SYNC_GROUP})
 """What a member sends once in each rebalance."""
 
-_API_AT: Final = 4  # behind the length
+LastFrame = tuple[bytes, IncomingRequest, int]
+"""A frame, the request in it, and how long that is."""
+
+_LENGTH_BYTES: Final = 4
 _CORRELATION_AT: Final = 8  # behind API key and version
+KIND: Final = slice(_LENGTH_BYTES, _CORRELATION_AT)
+"""Where a frame has its API and version: of each kind the last is kept."""
+
 _CORRELATION_END: Final = 12
 _GENERATION_BYTES: Final = 4
 
 
 class KeptFrames:
-    """Those of one connection, `peer`, on which one request is under way at a time."""
+    """Those of one connection, `peer`, on which one request is under way at a time.
+
+    The connection puts into `last`, by `KIND`, each frame of an API in `KEPT` that it reads, with the request in it and how long that is.
+    """
 
     def __init__(self, broker: Broker, peer: Peer) -> None:
         self._broker, self._peer = broker, peer
-        self._frames: dict[bytes, KeptFrame] = {}
-
-    def keep(self, data: bytes, arrived: IncomingRequest, payload_size: int) -> None:
-        """Keep the frame `data` and the request that was read of it, unless it is long, or not all that there is, or somebody heard of it."""
-        is_whole = len(data) == payload_size + _API_AT <= FRAME_BYTES_MAX
-        if is_whole and not arrived.columns and arrived.wire.api in KEPT and isinstance(arrived.wire.message, JoinGroupRequest | SyncGroupRequest):
-            self._frames[data[_API_AT:_CORRELATION_AT]] = KeptFrame(data, arrived)
+        self.last: dict[bytes, LastFrame] = {}
+        self._frames: dict[bytes, tuple[LastFrame, KeptFrame | None]] = {}
 
     def taken_up(self, data: bytes) -> tuple[IncomingRequest, GroupResponse | Ticket] | None:
         """Take a frame up that came before; None, with nothing done, where it is another, or may do more than wait or be answered as before."""
-        kept = self._frames.get(data[_API_AT:_CORRELATION_AT])
+        kept = self._kept(data[KIND])
         if kept is None or (arrived := kept.again(data)) is None:
             return None
         if kept.arrival is None:
             kept.arrival, kept.on_dropped = self._broker.arrival(arrived, self._peer), self._broker.when_dropped(arrived, self._peer)
         answer = self._broker.take_up_again(arrived, kept.arrival, kept.on_dropped)
         return None if answer is None else (arrived, answer)
+
+    def _kept(self, kind: bytes) -> KeptFrame | None:
+        """Return the last frame of this kind, unless it is long, or not all that there is, or somebody heard of it."""
+        last = self.last[kind]
+        before = self._frames.get(kind)
+        if before is None or before[0] is not last:
+            data, arrived, payload_size = last
+            is_whole = len(data) == payload_size + _LENGTH_BYTES <= FRAME_BYTES_MAX
+            is_kept = is_whole and not arrived.columns and isinstance(arrived.wire.message, JoinGroupRequest | SyncGroupRequest)
+            before = self._frames[kind] = last, KeptFrame(data, arrived) if is_kept else None
+        return before[1]
 
 
 class KeptFrame:
@@ -81,7 +96,7 @@ class KeptFrame:
         """Find out what a frame has to have in common with this one. Most clients come once, and then nothing is compared."""
         wire, data = self._arrived.wire, self._data
         if wire.api is Api.SYNC_GROUP:
-            at = self._generation_at = _API_AT + generation_at(data[_API_AT:], wire.api, wire.version)
+            at = self._generation_at = _LENGTH_BYTES + generation_at(data[_LENGTH_BYTES:], wire.api, wire.version)
             self._before, self._behind = data[_CORRELATION_END:at], data[at + _GENERATION_BYTES :]
         else:
             self._generation_at = 0

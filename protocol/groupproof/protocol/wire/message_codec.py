@@ -249,7 +249,8 @@ def write_answer(message: GroupResponse, version: int, correlation: int) -> byte
         return frame(write_response(message.api, version, correlation, body_of(message)))
     if codec.old_message is not None:
         message = codec.old_message(message)
-    if codec.template is not None and (written := codec.template.written(message, correlation)) is not None:
+    template = None if getattr(message, "members", ()) else codec.template  # a leader's answer is like no other
+    if template is not None and (written := template.written(message, correlation)) is not None:
         return written
     out = bytearray(_LENGTH_AND_CORRELATION.pack(0, correlation) + codec.no_tags)
     try:

@@ -16,7 +16,16 @@ from groupproof.protocol.rules.classic.admin_table import ADMIN, ADMIN_BEFORE_GR
 from groupproof.protocol.rules.classic.classic_states import COMPLETING, DEAD, EMPTY, PREPARING, STABLE
 from groupproof.protocol.rules.classic.classic_terms import NO_GROUP, ClassicEvent, Effect, Form, Guard, Row, State
 from groupproof.protocol.rules.classic.offsets_table import OFFSETS, OFFSETS_BEFORE_GROUP, UNREACHABLE_OFFSETS
-from groupproof.protocol.rules.classic.shared_rows import GROUP_ID, LED_ELSEWHERE, LOADING, NOT_ACTIVE, SESSION_BOUNDS, UNNAMED
+from groupproof.protocol.rules.classic.shared_rows import (
+    GROUP_ID,
+    LED_ELSEWHERE,
+    LED_ELSEWHERE_BLANK,
+    LOADING,
+    LOADING_BLANK,
+    NOT_ACTIVE,
+    SESSION_BOUNDS,
+    UNNAMED,
+)
 from groupproof.protocol.rules.classic.timers_table import CONSEQUENCES, TIMERS, UNREACHABLE_TIMERS
 from groupproof.protocol.vocabulary import ErrorCode
 
@@ -38,14 +47,10 @@ READ: Final = "read in GroupMetadataManager 4.1"
 
 
 _UNNAMED = (Effect.BLANK_MEMBER_ID,)
-_THREAD = "read in GroupCoordinatorService 4.0: an error met on the coordinator's thread is answered without the member id"
 
 # Checked before the group is looked at; when none holds, the group's state decides.
 BEFORE_GROUP: Final[Mapping[EventKind, Cell]] = {
-    ClassicEvent.JOIN_GROUP: (
-        NOT_ACTIVE, GROUP_ID, SESSION_BOUNDS,
-        replace(LOADING, effects=_UNNAMED, note=_THREAD), replace(LED_ELSEWHERE, effects=_UNNAMED, note=_THREAD),
-    ),
+    ClassicEvent.JOIN_GROUP: (NOT_ACTIVE, GROUP_ID, SESSION_BOUNDS, LOADING_BLANK, LED_ELSEWHERE_BLANK),
     ClassicEvent.SYNC_GROUP: (
         UNNAMED, NOT_ACTIVE, GROUP_ID,
         Row("loading", Guard.LOADING, LOAD_IN_PROGRESS, "SYNC-22", note=f"{READ}: the Java coordinator lost the 27 of 2.0 to 4.0"),

@@ -11,15 +11,14 @@ from typing import Final
 from groupproof.protocol.rules.classic.append_errors import FIRST_JAVA_APPENDS
 from groupproof.protocol.rules.classic.classic_states import EMPTY, LIVE
 from groupproof.protocol.rules.classic.classic_terms import NO_GROUP, ClassicEvent, Effect, Form, Guard, Row
-from groupproof.protocol.rules.classic.group_table import BEFORE_GROUP
+from groupproof.protocol.rules.classic.offsets_table import OFFSETS_BEFORE_GROUP
+from groupproof.protocol.rules.classic.shared_rows import GROUP_ID, LED_ELSEWHERE_BLANK, LOADING_BLANK, NOT_ACTIVE, SESSION_BOUNDS
 from groupproof.protocol.rules.deltas import Change, CoordinatorKind, Delta
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
 
 __all__ = ["JAVA_DELTAS"]
 
 WITH_OFFSETS: Final = (EMPTY, *LIVE)
-
-_NOT_ACTIVE, _GROUP_ID, _SESSION_BOUNDS, _LOADING, _LED_ELSEWHERE = BEFORE_GROUP[ClassicEvent.JOIN_GROUP]
 
 
 def _fetches(state: GroupState) -> Change:
@@ -52,8 +51,8 @@ JAVA_DELTAS: Final[tuple[Delta, ...]] = (
         effects={Effect.ANSWER_PARKED: (), Effect.MATERIALISE_OFFSETS: (Effect.MATERIALISE_OVER_LATER_OFFSETS,)},
         fields={"unverified_error": ErrorCode.INVALID_TXN_STATE},
         before_group={
-            ClassicEvent.JOIN_GROUP: (_NOT_ACTIVE, _GROUP_ID, _LOADING, _LED_ELSEWHERE, _SESSION_BOUNDS),
-            ClassicEvent.TXN_OFFSET_COMMIT: tuple(row for row in BEFORE_GROUP[ClassicEvent.TXN_OFFSET_COMMIT] if row.guard is not Guard.UNVERIFIED),
+            ClassicEvent.JOIN_GROUP: (NOT_ACTIVE, GROUP_ID, LOADING_BLANK, LED_ELSEWHERE_BLANK, SESSION_BOUNDS),
+            ClassicEvent.TXN_OFFSET_COMMIT: tuple(row for row in OFFSETS_BEFORE_GROUP[ClassicEvent.TXN_OFFSET_COMMIT] if row.guard is not Guard.UNVERIFIED),
         },
         appends=FIRST_JAVA_APPENDS,
     ),

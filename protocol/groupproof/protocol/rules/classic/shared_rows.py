@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
-from groupproof.protocol.rules.classic.classic_terms import Guard, Row
+from groupproof.protocol.rules.classic.classic_terms import Effect, Guard, Row
 from groupproof.protocol.vocabulary import ErrorCode
 
-__all__ = ["GROUP_ID", "LED_ELSEWHERE", "LOADING", "NOT_ACTIVE", "SESSION_BOUNDS", "UNNAMED"]
+__all__ = ["GROUP_ID", "LED_ELSEWHERE", "LED_ELSEWHERE_BLANK", "LOADING", "LOADING_BLANK", "NOT_ACTIVE", "SESSION_BOUNDS", "UNNAMED"]
 
 NOT_ACTIVE: Final = Row("not-active", Guard.NOT_ACTIVE, ErrorCode.COORDINATOR_NOT_AVAILABLE, "FIND-09")
 GROUP_ID: Final = Row("group-id-empty", Guard.GROUP_ID_EMPTY, ErrorCode.INVALID_GROUP_ID, "JOIN-28")
@@ -22,3 +23,7 @@ UNNAMED: Final = Row(
     "SYNC-51",
     note="KIP-559, in KafkaApis; measured on 4.1.0: also to a stranger",
 )
+
+_THREAD: Final = "read in GroupCoordinatorService 4.0: an error met on the coordinator's thread is answered without the member id"
+LOADING_BLANK: Final = replace(LOADING, effects=(Effect.BLANK_MEMBER_ID,), note=_THREAD)
+LED_ELSEWHERE_BLANK: Final = replace(LED_ELSEWHERE, effects=(Effect.BLANK_MEMBER_ID,), note=_THREAD)
