@@ -19,14 +19,14 @@ def spare_next_task() -> None:
 
 @cache
 def _set_modules_aside() -> None:
-    """Set aside, once in a worker, what its first task has loaded: PySpark's daemon collects all garbage after each task (`pyspark/daemon.py`)."""
+    """Set aside, once in a worker, what its first task has loaded: PySpark's daemon collects all garbage after each task (`manager` in its `daemon` module)."""
     set_aside()
 
 
 def _forget_archives() -> None:
     """Let no archive on the path be read again.
 
-    PySpark invalidates the caches of all imports before each task (`pyspark/worker_util.py`), and until 3.13 Python's zipimport reads the whole list of an
+    PySpark invalidates the caches of all imports before each task, and until 3.13 Python's zipimport reads the whole list of an
     archive then. On the path of a worker are PySpark itself and a jar of Spark's with 5,000 classes. What is imported later finds the list that was kept.
     """
     for path, finder in tuple(sys.path_importer_cache.items()):
