@@ -54,7 +54,7 @@ class CallbackKind(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Callback:
-    """Run the application's callback, then call `callback_done`; there is never more than one at a time."""
+    """Run the application's callback, then call `callback_done`, or `callback_failed`; there is never more than one at a time."""
 
     kind: CallbackKind
     partitions: frozenset[TopicPartition]

@@ -86,6 +86,7 @@ class Consumer:
         self._commits: dict[int, Callable[[CommitResult], None]] = {}
         self._fetches: dict[int, Callable[[OffsetFetchResult], None]] = {}
         self._failure: Fail | None = None
+        self._callback_error: Exception | None = None
         self._interruption = trio.Event()
         self._left = trio.Event()
         self._gone = trio.Event()
@@ -118,7 +119,7 @@ class Consumer:
     async def poll(self, timeout_ms: int) -> list[Delivery]:
         """Take part in the group, and return records as soon as there are some; [] after `timeout_ms`, or when interrupted.
 
-        Raises `ConsumerError` once, when the member failed for good.
+        Raises `ConsumerError` once, when the member failed for good, and once what the listener raised.
         """
         deadline_ms = now_ms() + timeout_ms
         interrupted = self._interruption = trio.Event()
@@ -127,6 +128,7 @@ class Consumer:
         while True:
             if self.member.calling is None:
                 self.perform(self.member.poll(now_ms(), self.positions))
+                self._raise_callback_error()
                 if self._failure is not None:
                     failure, self._failure = self._failure, None
                     raise ConsumerError(failure.error, failure.message)
@@ -196,15 +198,17 @@ class Consumer:
         self._metadata_due.set()
 
     async def unsubscribe(self, *, leave: bool | None = None) -> None:
-        """Give everything back and leave the group."""
+        """Give everything back and leave the group. Raises what the listener raised meanwhile."""
         left = self._left = trio.Event()
         self.perform(self.member.unsubscribe(now_ms(), leave=leave))
         await left.wait()
+        self._raise_callback_error()
 
     async def close(self, *, leave: bool | None = None) -> None:
-        """Close in order; `run` then ends."""
+        """Close in order; `run` then ends. Raises what the listener raised meanwhile."""
         self.perform(self.member.close(now_ms(), leave=leave))
         await self._gone.wait()
+        self._raise_callback_error()
 
     # What runs in the background
 
@@ -224,8 +228,13 @@ class Consumer:
                 self._reading.fetching.assign(callback.partitions)
             else:
                 self._reading.gives_away()
-            await self._listener(callback)
-            self.perform(self.member.callback_done(now_ms()))
+            try:
+                await self._listener(callback)
+            except Exception as error:  # the application's own, which it gets back from its next call
+                self._callback_error = error
+                self.perform(self.member.callback_failed(now_ms()))
+            else:
+                self.perform(self.member.callback_done(now_ms()))
 
     async def _run_metadata(self) -> None:
         while True:
@@ -344,6 +353,11 @@ class Consumer:
             self._failure = failure
         else:
             self._report(failure)
+
+    def _raise_callback_error(self) -> None:
+        error, self._callback_error = self._callback_error, None
+        if error is not None:
+            raise error
 
     def _wake(self) -> None:
         self._changed.set()

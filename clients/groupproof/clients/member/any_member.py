@@ -42,6 +42,10 @@ class AnyMember(ABC):
     def _outcome(self, now_ms: int) -> list[Output]:
         """Let the parts go on after an input, and return what is to be done."""
 
+    @abstractmethod
+    def callback_done(self, now_ms: int) -> list[Output]:
+        """Go on: the application's callback returned."""
+
     # What the member is
 
     @property
@@ -113,6 +117,10 @@ class AnyMember(ABC):
         shifted = {partition: offset + policy.commit_shift for partition, offset in offsets.items()} if policy.commit_shift else offsets
         self._offset_requests.commit(token, shifted, now_ms, mode="sync" if is_sync else "async")
         return self._outcome(now_ms)
+
+    def callback_failed(self, now_ms: int) -> list[Output]:
+        """Go on: the application's callback raised an error, which is the driver's to raise. A classic member goes on as after one that returned (Kafka's `ConsumerCoordinator`)."""
+        return self.callback_done(now_ms)
 
     def fail(self, error: str, message: str, now_ms: int) -> list[Output]:
         """End the member's part for a reason of the driver's own: what the application's poll would raise."""

@@ -61,7 +61,7 @@ class EpochPolicy:
     leaves: Literal["once", "never", "twice", "before-callback", "without-id"] = "once"
     leaves_when_told_to_stay: bool = False
     short_close_is_cut: bool = False  # a close that is given a time ends without a word
-    poll_end: Literal["at-once", "never"] = "at-once"  # when it leaves for want of polls
+    poll_end: Literal["at-once", "next-poll", "never"] = "at-once"  # when it leaves for want of polls
     joins_again: bool = True  # after it was fenced
 
     # Commits and committed offsets

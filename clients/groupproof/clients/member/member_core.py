@@ -180,6 +180,11 @@ class Core:
         self.calling = None
         self._call_next()
 
+    def call_failed(self) -> None:
+        """End the running callback, which raised an error; the application holds what it held, and no other callback comes behind."""
+        self.calling = None
+        self._calls.clear()
+
     def _call_next(self) -> None:
         if self.calling is not None or not self._calls:
             return

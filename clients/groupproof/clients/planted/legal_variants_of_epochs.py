@@ -42,6 +42,7 @@ LEGAL_EPOCHS: Final = (
     _legal("fetches-as-nobody", "Fetches offsets without its id and epoch (CGP-03).", _LIBRDKAFKA, fetches_as="nobody"),
     _legal("commits-what-goes", "Commits the revoked positions alone before a revocation.", _LIBRDKAFKA, commits_before_revoke="revoked"),
     _legal("bare-callbacks", "Calls assigned only where something is new (CGT-10, CGT-11).", _LIBRDKAFKA, calls_with_nothing=False),
+    _legal("leaves-with-the-next-poll", "Falls silent for want of polls, and leaves when it is polled again (CGV-18).", _LIBRDKAFKA, poll_end="next-poll"),
     _legal("full-leave", "Sends empty names and partitions with its leave.", "java 4.4.0", leave_fields="empty"),
     _legal("always-full", "Sends every field with every heartbeat (CGC-12).", _FRANZ, full="always"),
     _legal("owned-always", "Reports what it owns with every heartbeat.", _PLATFORMATIC, owned="always"),

@@ -96,6 +96,33 @@ def test_after_unsubscribe_a_subscription_joins_anew() -> None:
     assert (b.beat.member_epoch, b.beat.subscribed_topic_names) == (0, ("u",))
 
 
+@pytest.mark.requirement("CGV-10")
+@pytest.mark.parametrize("ends", ["close", "unsubscribe"])
+def test_the_leave_is_sent_though_the_callback_raised(ends: str) -> None:
+    b = EpochBench()
+    b.joined(0)
+    b.do(getattr(b.member, ends)(b.now))
+    assert b.callbacks.pop(0).kind is CallbackKind.REVOKED
+    b.do(b.member.callback_failed(b.now))
+    assert b.beat.member_epoch == -1
+    b.answer(BEAT, member_epoch=-1)
+    assert ended(b) == [ends == "close"]
+
+
+@pytest.mark.requirement("CGV-10")
+def test_the_leave_is_sent_though_the_callback_of_a_hand_over_raises_meanwhile() -> None:
+    b = EpochBench()
+    b.joined(0, 1)
+    b.next_beat()
+    b.beaten(1, 0)
+    b.poll()
+    b.do(b.member.close(b.now))
+    assert b.callbacks.pop(0).kind is CallbackKind.REVOKED
+    b.do(b.member.callback_failed(b.now))
+    b.called()
+    assert b.beat.member_epoch == -1
+
+
 @pytest.mark.requirement("CGV-22")
 def test_who_is_fenced_while_it_prepares_to_leave_does_neither() -> None:
     b = EpochBench()

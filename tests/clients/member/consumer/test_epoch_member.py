@@ -124,6 +124,22 @@ def test_without_polls_it_leaves_and_the_next_poll_loses_and_joins() -> None:
     assert (b.beat.member_epoch, b.beat.member_id) == (0, member_id)
 
 
+@pytest.mark.requirement("CGV-18")
+def test_who_is_as_librdkafka_falls_silent_without_polls_and_leaves_with_the_next_one() -> None:
+    b = EpochBench(Policy(epochs=EpochPolicy(poll_end="next-poll")), max_poll_interval_ms=3_500)
+    b.joined(0)
+    for _ in range(3):
+        b.next_beat()
+        b.beaten()
+    before = b.count(BEAT)
+    b.advance(20_000)
+    assert (b.count(BEAT), b.member.generation) == (before, 1), "it says nothing, and its session alone frees its partitions"
+
+    (lost,) = b.poll_through()
+    assert (lost.kind, lost.partitions) == (CallbackKind.LOST, parts(0))
+    assert [beat.member_epoch for beat in b.beats[before:]] == [-1, 0]
+
+
 @pytest.mark.requirement("CGT-33")
 def test_an_answer_that_comes_after_the_leave_is_ignored() -> None:
     b = EpochBench()

@@ -116,6 +116,43 @@ def test_nothing_is_revoked_before_the_application_polls() -> None:
     assert (b.callbacks, held(b), b.beat.topic_partitions) == ([], [0, 1], None)
 
 
+@pytest.mark.requirement("CGT-35")
+@pytest.mark.parametrize(("assigned", "going"), [((1,), CallbackKind.REVOKED), ((0, 1, 2), CallbackKind.ASSIGNED)])
+def test_after_a_callback_that_raised_nothing_is_acknowledged_until_the_member_is_fenced(assigned: tuple[int, ...], going: CallbackKind) -> None:
+    b = EpochBench()
+    b.joined(0, 1)
+    b.next_beat()
+    b.beaten(2, *assigned)
+    b.poll()
+    assert b.callbacks.pop(0).kind is going
+    b.do(b.member.callback_failed(b.now))
+    for _ in range(3):
+        b.poll()
+        assert b.next_beat().topic_partitions is None
+        b.beaten()
+    assert (b.member.state, parts(0, 1) <= b.member.owned) == (EpochState.RECONCILING, True), "the application holds what it held"
+
+    b.next_beat()
+    b.beaten(error=110)
+    (lost,) = b.poll_through()
+    assert (lost.kind, parts(0, 1) <= lost.partitions, b.beat.member_epoch) == (CallbackKind.LOST, True, 0)
+    b.beaten(3, 3)
+    b.poll_through()
+    assert held(b) == [3], "the next membership is as any"
+
+
+def test_a_lost_callback_that_raised_is_as_one_that_returned() -> None:
+    b = EpochBench()
+    b.joined(0, 1)
+    b.next_beat()
+    b.beaten(error=110)
+    b.poll()
+    assert b.callbacks.pop(0).kind is CallbackKind.LOST
+    b.do(b.member.callback_failed(b.now))
+    b.poll_through()
+    assert (b.member.owned, b.beat.member_epoch) == (frozenset(), 0)
+
+
 @pytest.mark.requirement("CGT-16", "CGT-20")
 def test_a_reconciliation_whose_membership_ended_meanwhile_is_dropped() -> None:
     b = EpochBench()

@@ -93,6 +93,8 @@ class EpochMember(AnyMember):
         """Do what the application's poll does; `positions` are the offsets it would read next, for the commits that the member does by itself."""
         core = self._core
         core.positions = positions
+        if core.is_unpolled and core.is_member:  # it only fell silent (CGV-18)
+            self._leave_unpolled(now_ms)
         self._poll_ends_ms = now_ms + core.settings.max_poll_interval_ms
         core.is_unpolled = False
         if core.is_taking_part:
@@ -123,6 +125,14 @@ class EpochMember(AnyMember):
         """Go on: the application's callback returned."""
         self._core.called()
         self._step_callbacks(now_ms)
+        return self._outcome(now_ms)
+
+    def callback_failed(self, now_ms: int) -> list[Output]:
+        """Go on: the callback raised an error. A new assignment is not acknowledged then, and the member waits to be fenced (CGT-35); who leaves, leaves (CGV-10)."""
+        if self._local.is_idle or self._clean_close.stage is not None:
+            return self.callback_done(now_ms)
+        self._local.fail()
+        self._core.call_failed()
         return self._outcome(now_ms)
 
     def resubscribe(self, topics: tuple[str, ...], now_ms: int) -> list[Output]:
@@ -241,8 +251,14 @@ class EpochMember(AnyMember):
         ends_ms = self._poll_end_ms()
         if ends_ms is not None and now_ms >= ends_ms:
             self._core.is_unpolled = True
-            leave_consumer_group(self._core, self._heartbeats, now_ms, EpochState.STALE)
-            self._local.abandon()
+            if self._core.choices.poll_end == "next-poll":
+                self._heartbeats.forget()
+            else:
+                self._leave_unpolled(now_ms)
+
+    def _leave_unpolled(self, now_ms: int) -> None:
+        leave_consumer_group(self._core, self._heartbeats, now_ms, EpochState.STALE)
+        self._local.abandon()
 
     # Within: answers
 

@@ -26,6 +26,7 @@ class _Stage(Enum):
     COMMITTING = "committing before partitions are revoked"
     REVOKING = "the revoked-callback runs"
     ASSIGNING = "the assigned-callback runs"
+    FAILED = "a callback raised an error"
 
 
 _NOTHING: Final[frozenset[TopicPartition]] = frozenset()
@@ -61,6 +62,10 @@ class LocalAssignment:
     def abandon(self) -> None:
         """Forget what is under way: the membership that it belonged to is over (CGT-16)."""
         self._stage, self._asked_for = _Stage.IDLE, frozenset()
+
+    def fail(self) -> None:
+        """Go no further: a callback raised an error. Kafka's coordinator fences the member when its rebalance timeout is over (`AbstractMembershipManager.revokeAndAssign`)."""
+        self._stage = _Stage.FAILED
 
     # What the coordinator says
 
