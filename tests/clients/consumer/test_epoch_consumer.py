@@ -8,6 +8,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import trio
 
+from groupproof.clients.consumer.consumer import Consumer, ConsumerError, now_ms
+from groupproof.clients.member.consumer_settings import MemberSettings
+from groupproof.clients.outputs import Callback, CallbackKind
+from groupproof.coordinator.broker.reference_cluster import Cluster
+from groupproof.harness.subjects.networks.network import MemoryNetwork
+from groupproof.harness.subjects.networks.virtual_time import run_virtually
+from groupproof.protocol.trace import Recorder
 from groupproof.protocol.vocabulary import Api
 
 if TYPE_CHECKING:
@@ -119,3 +126,51 @@ def test_what_the_coordinator_decides_is_no_setting_of_a_member_and_is_said_to_b
         assert {"session_timeout_ms", "heartbeat_interval_ms", "assignors"} <= set(subscribed["ignored"])
 
     tell(story, profile="kafka-4.1")
+
+
+class Refusing:
+    """A consumer whose listener raises an error for each partition that goes."""
+
+    def __init__(self, recorder: Recorder, *, by_epochs: bool) -> None:
+        self.recorder, self.settings = recorder, MemberSettings(group="g", topics=("t",), by_epochs=by_epochs)
+
+    async def listen(self, callback: Callback) -> None:
+        if callback.kind is not CallbackKind.ASSIGNED:
+            raise ValueError("the application's own")
+
+    async def lived(self, story: Callable[[Consumer], Coroutine[Any, Any, None]]) -> None:
+        network, cluster = MemoryNetwork(), Cluster(brokers=1, topics={"t": 2}, seed=1, recorder=self.recorder)
+        async with network.opened(cluster) as bootstrap, trio.open_nursery() as nursery:
+            await nursery.start(cluster.run)
+            consumer = Consumer(self.settings, network.connect, bootstrap, client_id="m0", listener=self.listen, report=lambda _: None)
+            await nursery.start(consumer.run)
+            while not consumer.member.owned:
+                await consumer.poll(500)
+            await story(consumer)
+            nursery.cancel_scope.cancel()
+
+
+@pytest.mark.requirement("CGV-10")
+@pytest.mark.parametrize("ends", ["close", "unsubscribe"])
+@pytest.mark.parametrize(("by_epochs", "leave"), [(True, "ConsumerGroupHeartbeat"), (False, "LeaveGroup")])
+def test_what_the_listener_raises_comes_back_from_close_and_the_member_has_left(ends: str, by_epochs: bool, leave: str) -> None:
+    async def story(consumer: Consumer) -> None:
+        with pytest.raises(ValueError, match="the application's own"):
+            await getattr(consumer, ends)()
+
+    recorder = Recorder(lambda: 0)
+    run_virtually(lambda: Refusing(recorder, by_epochs=by_epochs).lived(story), seed=1)
+
+    last = [obs for obs in recorder.trace if obs.kind == "request" and obs.api in ("ConsumerGroupHeartbeat", "LeaveGroup")][-1]
+    assert (last.api, last.body.get("member_epoch", -1)) == (leave, -1)
+
+
+def test_what_the_listener_raises_comes_back_from_the_next_poll_once() -> None:
+    async def story(consumer: Consumer) -> None:
+        consumer.perform(consumer.member.fail("X", "for good", now_ms()))
+        for error in (ValueError, ConsumerError):
+            with pytest.raises(error):
+                await consumer.poll(500)
+        assert await consumer.poll(500) == []
+
+    run_virtually(lambda: Refusing(Recorder(lambda: 0), by_epochs=True).lived(story), seed=1)

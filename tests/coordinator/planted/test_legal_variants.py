@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import random
 
+import pytest
+from tests.power.coordinators import played
+
 from groupproof.coordinator.machine.machine_outputs import Arrival
 from groupproof.coordinator.machine.variant import REFERENCE
 from groupproof.coordinator.planted.legal_variants import LEGAL
+from groupproof.harness.cases.coordinator import CASES
+from groupproof.harness.judging.script_judgement import judge_script_run
+from groupproof.harness.model.verdicts import Verdict
 
 BY_NAME = {variant.name: variant for variant in LEGAL}
 ARRIVAL = Arrival(token=1, api_version=9, client_id="c", client_host="/127.0.0.1")
@@ -36,3 +42,14 @@ def test_member_ids_have_other_forms_and_still_differ() -> None:
         ids = [choices.member_id("client", ARRIVAL) for _ in range(3)]
         assert len(set(ids)) == 3
         assert not any(name.startswith("client") for name in ids)
+
+
+@pytest.mark.requirement("CGS-07")
+def test_a_coordinator_that_takes_a_static_member_back_under_its_own_id_is_failed_by_no_case() -> None:
+    cases = [case for case in CASES if "/holder-joins-again" in case.id]
+
+    plays = played("own-instance-returns", cases)
+
+    answers = [obs for play in plays.values() for obs in play.trace if obs.kind == "response" and obs.api == "ConsumerGroupHeartbeat"]
+    assert {obs.error for obs in answers} == {0}, "each join is accepted"
+    assert [judge_script_run(case, plays[case.id].trace).verdict for case in cases] == [Verdict.INFORMATIONAL] * 4

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from groupproof.coordinator.machine.choices import RandomChoices
 from groupproof.coordinator.machine.machine_outputs import Arrival
 from groupproof.coordinator.machine.variant import ConnectionVariant, Variant
+from groupproof.protocol.rules.consumer.consumer_terms import ConsumerGuard
 from groupproof.protocol.vocabulary import Api
 
 if TYPE_CHECKING:
@@ -111,6 +112,8 @@ LEGAL: Final[tuple[Variant, ...]] = (
     Variant(name="middle-leads", says="Of the members that remain one in the middle follows a leader.", choices=_SecondLeads),
     Variant(name="last-of-equal-protocols", says="Of protocols with equal votes the last voted for is chosen.", choices=_LastOfEqual),
     Variant(name="regexes-at-once", says="A heartbeat with a new regular expression is answered with the topics that it matches.", choices=_ResolvesAtOnce),
+    Variant(name="own-instance-returns", says="A static member that joins again under its own member id is taken back, as KIP-848 asks (CGS-07).",
+            guards={ConsumerGuard.OWN_INSTANCE_HELD: lambda _: False}),
     Variant(name="bare-member-ids", says="Member ids do not begin with the client id.", choices=_BareIds),
     Variant(name="long-member-ids", says="Member ids are long, and not of ASCII alone.", choices=_LongIds),
     Variant(name="lists-reversed", says="Lists of members, topics, partitions, groups and versions come in another order.", line=_every(_reversed)),

@@ -133,9 +133,20 @@ def _stranger(event: ConsumerGroupEvent) -> bool:
     return event.member_epoch > JOINS and event.instance_id is None and event.member_id not in group_of(event).members
 
 
+def _own_instance_held(event: ConsumerGroupEvent) -> bool:
+    holder = _joined_holder(event)
+    return holder is not None and holder.member_id == event.member_id
+
+
 def _instance_held(event: ConsumerGroupEvent) -> bool:
-    holder = group_of(event).holder_of(event.instance_id)
-    return _joins(event) and holder is not None and not holder.is_away and holder.classic is None
+    holder = _joined_holder(event)
+    return holder is not None and holder.member_id != event.member_id
+
+
+def _joined_holder(event: ConsumerGroupEvent) -> ConsumerMember | None:
+    """Return who holds the instance id of one that joins, if it is not away and speaks the consumer protocol."""
+    holder = group_of(event).holder_of(event.instance_id) if _joins(event) else None
+    return holder if holder is not None and not holder.is_away and holder.classic is None else None
 
 
 def _instance_unknown(event: ConsumerGroupEvent) -> bool:
@@ -239,6 +250,7 @@ CONSUMER_GUARDS: Final[Mapping[GuardName, Callable[[Any], bool]]] = {
     ConsumerGuard.FULL: _full,
     ConsumerGuard.FULL_FOR_NEW_IDS: _full_for_new_ids,
     ConsumerGuard.STRANGER: _stranger,
+    ConsumerGuard.OWN_INSTANCE_HELD: _own_instance_held,
     ConsumerGuard.INSTANCE_HELD: _instance_held,
     ConsumerGuard.INSTANCE_UNKNOWN: _instance_unknown,
     ConsumerGuard.INSTANCE_FENCED: _instance_fenced,

@@ -63,6 +63,10 @@ def _is_established(facts: _Facts) -> bool:
     return facts.sign == _ESTABLISHED
 
 
+def _joins_statically(facts: _Facts) -> bool:
+    return _joins(facts) and facts.has_instance
+
+
 def _is_established_static(facts: _Facts) -> bool:
     return _is_established(facts) and facts.has_instance
 
@@ -90,7 +94,8 @@ _MAY_HOLD: Final[Mapping[GuardName, Callable[[_Facts], bool]]] = {
     ConsumerGuard.LEAVES_FOR_NOW: _leaves,
     ConsumerGuard.DOWNGRADES: _leaves,
     ConsumerGuard.STRANGER: lambda facts: _is_established(facts) and not facts.has_instance,
-    ConsumerGuard.INSTANCE_HELD: lambda facts: _joins(facts) and facts.has_instance,
+    ConsumerGuard.OWN_INSTANCE_HELD: _joins_statically,
+    ConsumerGuard.INSTANCE_HELD: _joins_statically,
     ConsumerGuard.INSTANCE_UNKNOWN: _is_established_static,
     ConsumerGuard.INSTANCE_FENCED: _is_established_static,
     ConsumerGuard.EPOCH_FENCED: lambda facts: not _joins(facts),
