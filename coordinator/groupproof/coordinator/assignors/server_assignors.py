@@ -10,6 +10,11 @@ from groupproof.coordinator.assignors.group_spec import ServerAssignor
 from groupproof.coordinator.assignors.range_assignor import range_assign
 from groupproof.coordinator.assignors.uniform_assignor import uniform_assign
 
-__all__ = ["SERVER_ASSIGNORS"]
+__all__ = ["SERVER_ASSIGNORS", "AssignorFailed"]
+
+
+class AssignorFailed(Exception):
+    """An assignor can't make a target of a group (Kafka's `PartitionAssignorException`); those of Kafka itself always can."""
+
 
 SERVER_ASSIGNORS: Final[Mapping[str, ServerAssignor]] = MappingProxyType({"uniform": uniform_assign, "range": range_assign})

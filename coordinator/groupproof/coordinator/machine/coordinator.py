@@ -7,7 +7,7 @@ it; `advance` to that instant first puts the timer before the request.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from groupproof.coordinator.machine.bound_tables import bound_tables
@@ -276,7 +276,7 @@ class Coordinator:
             self._tell_offsets(event, message)
         if kind is ClassicEvent.TXN_OFFSET_COMMIT:
             hear_of_transaction(self._engine, event, self.transaction_error)
-        self._decide(event)
+        self._decide(event, request.undoes)
 
     def _take_up_other(self, message: GroupRequest, arrival: Arrival) -> None:
         batch = self._engine.tables.batches.get(type(message))
@@ -309,9 +309,12 @@ class Coordinator:
         asks_operations = getattr(message, "include_authorized_operations", False)
         event.operations = self._engine.fields["group_operations" if asks_operations else "group_operations_unasked"]
 
-    def _decide(self, event: Event) -> None:
+    def _decide(self, event: Event, undoes: Callable[[Any, Any], None] | None = None) -> None:
         if not self._engine.refuse(event):
-            self._engine.apply(event)
+            if undoes is not None and (event.refusal or not self._keeps_laws):  # a variant's assignor may fail
+                undoes(self._engine, event)
+            else:
+                self._engine.apply(event)
             if event.group is not None and self._keeps_laws:
                 event.group.check()
 

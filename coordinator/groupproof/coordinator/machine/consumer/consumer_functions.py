@@ -13,6 +13,7 @@ from groupproof.coordinator.machine.consumer.consumer_guards import CONSUMER_GUA
 from groupproof.coordinator.machine.consumer.effective_settings import checked_config, config_defaults
 from groupproof.coordinator.machine.consumer.heartbeat_classes import HEARTBEAT_CLASSES, class_of
 from groupproof.coordinator.machine.consumer.heartbeats_at_rest import session_ms_at_rest
+from groupproof.coordinator.machine.consumer.refused_writes import apply_unless_refused
 from groupproof.coordinator.machine.dialect_functions import DialectFunctions, RequestFunctions
 from groupproof.coordinator.machine.group_batches import Batch
 from groupproof.protocol.rules.classic.classic_terms import Guard
@@ -57,7 +58,7 @@ CONSUMER_FUNCTIONS: Final = DialectFunctions(
     error_answer=error_answer,
     requests={
         ConsumerGroupHeartbeatRequest: RequestFunctions(
-            kind=ConsumerEvent.HEARTBEAT, event=ConsumerGroupEvent, fill=_fill, asks_offsets=False, at_rest=session_ms_at_rest
+            kind=ConsumerEvent.HEARTBEAT, event=ConsumerGroupEvent, fill=_fill, asks_offsets=False, at_rest=session_ms_at_rest, undoes=apply_unless_refused
         ),
     },
     batches=_BATCHES,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from groupproof.protocol.rules.cells import AnswerName, EventKind
+from groupproof.protocol.rules.classic.append_errors import NEWEST_APPENDS
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
 from groupproof.protocol.rules.classic.classic_terms import ClassicEvent, Effect, Form, Guard
 from groupproof.protocol.rules.consumer.consumer_releases import CONSUMER_DELTAS, NEWEST_CONSUMER_FIELDS
@@ -63,6 +64,7 @@ CONSUMER: Final = Dialect(
     },
     state_says=STATE_SAYS,
     fields=NEWEST_CONSUMER_FIELDS,
+    appends={ConsumerEvent.HEARTBEAT: NEWEST_APPENDS[ClassicEvent.JOIN_GROUP]},
     deltas=CONSUMER_DELTAS,
     messages=(
         (ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse),

@@ -1,0 +1,116 @@
+"""A heartbeat whose records are not written leaves the group as it was: the log refused them, or the assignor failed."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from tests.coordinator.machine.consumer.measured_scripts import Player
+
+from groupproof.coordinator.assignors.server_assignors import AssignorFailed
+from groupproof.coordinator.machine.coordinator import Coordinator
+from groupproof.coordinator.machine.coordinator_settings import Settings
+from groupproof.coordinator.machine.machine_outputs import AppliedRow, Arrival
+from groupproof.coordinator.machine.variant import Variant
+from groupproof.protocol.rules.consumer.consumer_terms import ConsumerEffect
+from groupproof.protocol.vocabulary import ErrorCode
+from groupproof.protocol.wire.consumer_messages import ConsumerGroupHeartbeatRequest
+
+REPLICAS, LEADER, LARGE = ErrorCode.NOT_ENOUGH_REPLICAS, ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.MESSAGE_TOO_LARGE
+SHARED = ("A join", "B join", "A beat", "A beat owned=own", "B beat", "B beat owned=own")
+
+
+def played(*lines: str, profile: str = "kafka-4.1") -> Player:
+    player = Player(profile)
+    player.group = "g"
+    for line in lines:
+        player.play("-", line.split(" "))
+    return player
+
+
+def refused(player: Player, line: str, log: ErrorCode) -> int | None:
+    """Return what a line is answered while the log refuses all records; they are taken again then."""
+    player.machine.append_error = log
+    observed = player.play("-", line.split(" "))
+    player.machine.append_error = ErrorCode.NONE
+    return None if observed is None else observed.code
+
+
+@pytest.mark.requirement("CGL-15")
+@pytest.mark.parametrize("line", ["C join", "A leave", "A beat names=t,u", "C join instance=i1"])
+@pytest.mark.parametrize(("log", "code"), [(REPLICAS, 15), (LEADER, 16), (LARGE, -1)])
+def test_a_heartbeat_whose_records_are_refused_changes_nothing(line: str, log: ErrorCode, code: int) -> None:
+    player, untouched = played(*SHARED), played(*SHARED)
+
+    assert refused(player, line, log) == code
+    assert player._described("g") == untouched._described("g")
+    assert player.machine.stored(_partition(player)) == untouched.machine.stored(_partition(untouched))
+
+
+@pytest.mark.requirement("CGL-15")
+@pytest.mark.parametrize("before", [(), SHARED])
+def test_what_was_refused_can_be_asked_again(before: tuple[str, ...]) -> None:
+    player, untouched = played(*before), played(*before)
+    refused(player, "C join", REPLICAS)
+
+    again, first = (one.play("-", ["C", "join"]) for one in (player, untouched))
+
+    assert again == first
+    assert player._described("g") == untouched._described("g")
+
+
+def test_a_group_whose_first_member_is_refused_is_none() -> None:
+    player = played()
+    assert refused(player, "A join", REPLICAS) == 15
+
+    assert player._described("g").error_code == ErrorCode.GROUP_ID_NOT_FOUND
+    assert player.machine.group("g") is None
+    player._pass(60_000)  # no timer of the member that never was goes off
+
+
+def test_a_heartbeat_that_has_nothing_to_write_is_answered_though_the_log_refuses() -> None:
+    assert refused(played(*SHARED), "A beat", REPLICAS) == 0
+
+
+def test_the_row_of_a_refused_heartbeat_says_so() -> None:
+    player = played(*SHARED)
+    player.machine.append_error = REPLICAS
+    leave = ConsumerGroupHeartbeatRequest(group_id="g", member_id="A", member_epoch=-1)
+
+    outputs = player.machine.handle(leave, Arrival("leave", 1, "c", "/h"), player.now_ms)
+
+    assert [output.requirement for output in outputs if isinstance(output, AppliedRow)] == ["CGL-15"]
+
+
+@pytest.mark.requirement("CGA-26")
+def test_an_assignor_that_fails_is_answered_as_an_unknown_error_and_the_old_target_stays() -> None:
+    player, untouched = played(*SHARED), played(*SHARED)
+    stored = player.machine.stored(_partition(player))
+    player.machine = Coordinator(
+        profile=player.profile, settings=Settings.of(player.settings, player.profile), random=random.Random(0), variant=_fails("C")
+    )  # fmt: skip
+    player.machine.change_topics(player.topics)
+    player.machine.load(_partition(player), stored, player.now_ms)
+
+    (code,) = [one.code for one in (player.play("-", ["C", "join"]),) if one is not None]
+
+    assert code == ErrorCode.UNKNOWN_SERVER_ERROR
+    assert player._described("g") == untouched._described("g")
+    beaten = player.play("-", ["A", "beat"])
+    assert beaten is not None
+    assert beaten.code == 0
+
+
+def _fails(member_id: str) -> Variant:
+    """Return a coordinator whose assignor fails for who joins as `member_id`."""
+
+    def assign(engine: Any, event: Any) -> None:
+        if event.member_id == member_id:
+            raise AssignorFailed(member_id)
+
+    return Variant(name="assignor-fails", says="Its assignor fails.", effects={ConsumerEffect.ASSIGN: assign})
+
+
+def _partition(player: Player) -> int:
+    return player.machine._partition("g")
