@@ -214,9 +214,13 @@ def write_trace(trace: Iterable[Observation]) -> Iterator[str]:
 
 def _line(obs: Observation) -> str:
     row = _Row(*msgspec.structs.astuple(obs))
-    for name, value in (("body", row.body), ("partitions", row.partitions), ("offsets", row.offsets), ("raw", row.raw)):
-        if value:
-            setattr(row, name, plain(value))
+    row.body = plain(row.body)
+    if row.partitions:
+        row.partitions = plain(row.partitions)
+    if row.offsets:
+        row.offsets = plain(row.offsets)
+    if row.raw is not None:
+        row.raw = plain(row.raw)
     try:
         return _ENCODER.encode(row).decode()
     except (ValueError, OverflowError):  # half a character of a client's output, or a number of more than 64 bits
