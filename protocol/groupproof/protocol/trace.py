@@ -181,7 +181,7 @@ class Recorder:
         self._next = 0
         self._now_ns = now_ns
         self._constant = constant
-        self._listeners: list[Callable[[Observation], None]] = []
+        self._listeners: tuple[Callable[[Observation], None], ...] = ()
         self.is_heard = keeps
         """Whether anybody would know of an observation: where nobody does, what costs time need not be described."""
 
@@ -191,17 +191,18 @@ class Recorder:
         self._next += 1
         if self._keeps:
             self.trace.append(obs)
-        for listener in tuple(self._listeners):
+        for listener in self._listeners:
             listener(obs)
         return obs
 
     def listen(self, listener: Callable[[Observation], None]) -> Callable[[], None]:
         """Call `listener` with every later observation; return the function that ends it."""
-        self._listeners.append(listener)
+        self._listeners = (*self._listeners, listener)
         self.is_heard = True
 
         def stop() -> None:
-            self._listeners.remove(listener)
+            place = self._listeners.index(listener)
+            self._listeners = (*self._listeners[:place], *self._listeners[place + 1 :])
             self.is_heard = self._keeps or bool(self._listeners)
 
         return stop
