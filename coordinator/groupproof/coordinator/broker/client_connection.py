@@ -389,7 +389,10 @@ class Connection:
         self.broker.recorder.record("event", **{**arrived.columns, "who": "link", "body": {"name": "unsent"}})
 
     async def _send(self, data: bytes, api: Api) -> None:
-        await trio.lowlevel.checkpoint()
+        if self._socket is None or self._inbox.holds_any:
+            await trio.lowlevel.checkpoint()
+        else:  # it is this connection's last for now, and comes to rest behind it
+            await trio.lowlevel.checkpoint_if_cancelled()
         if rest := data if self._socket is None else self._socket.send_now(data):
             await self._send_rest(rest, api)
 
