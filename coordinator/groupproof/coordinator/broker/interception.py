@@ -56,7 +56,7 @@ class Interception:
 
     def heeds(self, api: str) -> bool:
         """Tell whether any fault looks at such frames, of either direction."""
-        return not self.is_idle and any(fault.selector.api == api for fault in self._armed.values())
+        return any(fault.selector.api == api for fault in self._armed.values())
 
     def arm(self, fault: Fault) -> None:
         self._filter.arm(fault)

@@ -69,6 +69,10 @@ class KeptAnswers:
         )
 
 
+_OF_VERSIONS: Final[dict[Hashable, KeptAnswer]] = {}
+"""The answers to ApiVersions of all clusters in this process: each case of a run has one of its own, and they list the same sixty APIs."""
+
+
 def written_answer(world: ClusterMetadata, arrived: IncomingRequest, body: Mapping[str, Any]) -> KeptAnswer:
     """Return the answer with this body to a request that was not refused."""
     wire = arrived.wire

@@ -54,7 +54,7 @@ def _printable(words: str) -> str:
 
 def text_width(words: str) -> float:
     """Return about how many pixels a label takes."""
-    capitals = sum(1 for char in words if char.isupper() or char == "_")
+    capitals = sum(map(str.isupper, words)) + words.count("_")
     return CHAR * (len(words) - capitals) + CAPITAL * capitals
 
 
