@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -178,5 +179,5 @@ def test_an_exception_without_an_error_code_is_told_by_its_own_name(exception: s
 
 def test_who_is_not_on_asyncio_does_not_import_it() -> None:
     told = "import sys, groupproof_shim; print('asyncio' in sys.modules, groupproof_shim.AsyncMember.__name__)"
-    shown = subprocess.run([sys.executable, "-c", told], env={**os.environ, "PYTHONPATH": str(SHIM_LIBRARY)}, capture_output=True, text=True, check=True)
+    shown = subprocess.run([sys.executable, "-c", told], env={**os.environ, **ENV}, capture_output=True, text=True, check=True)
     assert shown.stdout == "False AsyncMember\n"
