@@ -229,7 +229,7 @@ def _line(obs: Observation) -> str:
 
 
 def _row_class() -> Any:
-    columns = [(name, Any, msgspec.field(default_factory=dict) if default == {} else default) for name, default in _LEFT_OUT]
+    columns: list[Any] = [(name, Any, msgspec.field(default_factory=dict) if default == {} else default) for name, default in _LEFT_OUT]
     return msgspec.defstruct("_Row", columns, omit_defaults=True)
 
 
