@@ -178,6 +178,6 @@ def test_an_exception_without_an_error_code_is_told_by_its_own_name(exception: s
 
 
 def test_who_is_not_on_asyncio_does_not_import_it() -> None:
-    told = "import sys, groupproof_shim; print('asyncio' in sys.modules, groupproof_shim.AsyncMember.__name__)"
-    shown = subprocess.run([sys.executable, "-c", told], env={**os.environ, **ENV}, capture_output=True, text=True, check=True)
-    assert shown.stdout == "False AsyncMember\n"
+    program = "import sys, groupproof_shim; print('asyncio' in sys.modules, groupproof_shim.AsyncMember.__name__)"
+    process = subprocess.run([sys.executable, "-c", program], env={**os.environ, **ENV}, capture_output=True, text=True, check=True)
+    assert process.stdout == "False AsyncMember\n"

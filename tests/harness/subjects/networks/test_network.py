@@ -149,7 +149,7 @@ def test_in_memory_time_can_be_virtual() -> None:
     trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0))
 
 
-def test_during_a_flood_requests_are_taken_up_slowly() -> None:
+def test_during_a_flood_requests_are_echo_up_slowly() -> None:
     async def main() -> None:
         network = LoopbackNetwork()
         async with network.opened(Echo()) as addresses:
@@ -174,9 +174,9 @@ class Counted(AlwaysUp):
 
     async def serve_connection(self, node_id: int, stream: trio.abc.Stream, peer: str) -> None:
         assert isinstance(stream, Socket)
-        await stream.left(partial(self._taken, stream))
+        await stream.left(partial(self._echo, stream))
 
-    def _taken(self, stream: Socket, data: bytes) -> bool | None:
+    def _echo(self, stream: Socket, data: bytes) -> bool | None:
         self.takes.append(trio.current_time())
         assert stream.send_now(data) == b""
         return None if data else True
