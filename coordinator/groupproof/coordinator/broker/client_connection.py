@@ -389,7 +389,7 @@ class Connection:
 
     async def _send(self, data: bytes, api: Api) -> None:
         is_last = self._socket is not None and not self._inbox.holds_any  # the task comes to rest behind it, which is turn enough for others
-        await (trio.lowlevel.checkpoint_if_cancelled() if is_last else trio.lowlevel.checkpoint())
+        await (trio.lowlevel.checkpoint_if_cancelled if is_last else trio.lowlevel.checkpoint)()
         if rest := data if self._socket is None else self._socket.send_now(data):
             await self._send_rest(rest, api)
 
