@@ -65,9 +65,23 @@ def _validator(name: str) -> Validator:
             sound.add(key)
         yield from errors
 
-    extended = extend(Draft202012Validator, {"$ref": ref})  # type: ignore[no-untyped-call] # the stubs leave it untyped
+    extended = extend(Draft202012Validator, {"$ref": ref, "if": _if})  # type: ignore[no-untyped-call] # the stubs leave it untyped
     made: Validator = extended(schema(name), format_checker=FormatChecker())
     return made
+
+
+def _if(validator: Any, condition: Mapping[str, Any], instance: Any, whole: Mapping[str, Any]) -> Iterator[ValidationError]:
+    """Check `then` or `else`. Nearly every condition asks for one text of the instance, and is one of a dozen beside it: that text is compared at once."""
+    asked: Mapping[str, Mapping[str, Any]] = condition["properties"] if condition.keys() == {"properties"} else {}
+    name, wanted = next(iter(asked.items())) if len(asked) == 1 else ("", {})
+    text = instance.get(name) if isinstance(instance, dict) else None
+    if isinstance(text, str) and len(wanted) == 1 and wanted.keys() <= {"const", "enum"}:
+        holds = text in wanted["enum"] if "enum" in wanted else text == wanted["const"]
+        branch = "then" if holds else "else"
+        if branch in whole:
+            yield from validator.descend(instance, whole[branch], schema_path=branch)
+    else:
+        yield from Draft202012Validator.VALIDATORS["if"](validator, condition, instance, whole)
 
 
 def _jsonable(value: Any) -> Any:

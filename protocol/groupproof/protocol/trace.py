@@ -124,15 +124,27 @@ _LEFT_OUT: Final = tuple((name, _ALWAYS if name in _ALWAYS else default) for nam
 
 
 _AS_THEY_ARE: Final = frozenset({int, bool, float, type(None)})
+_MARKS: Final = ("b64:", "txt:")
 
 
 def plain(value: Any) -> Any:
     """Return `value` in JSON types: bytes as base64 behind `b64:`, a text that begins so behind `txt:`."""
-    if type(value) in _AS_THEY_ARE:
+    kind = type(value)  # nearly all values are of these very types
+    if kind is str:
+        return "txt:" + value if value.startswith(_MARKS) else value
+    if kind in _AS_THEY_ARE:
         return value
+    if kind is dict:
+        return {str(key): plain(item) for key, item in value.items()}
+    if kind is list or kind is tuple:
+        return [plain(item) for item in value]
+    return _plain_of_any(value)
+
+
+def _plain_of_any(value: Any) -> Any:
     if isinstance(value, bytes):
         return "b64:" + base64.b64encode(value).decode()
-    if isinstance(value, str) and value.startswith(("b64:", "txt:")):
+    if isinstance(value, str) and value.startswith(_MARKS):
         return "txt:" + value
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
@@ -169,7 +181,7 @@ class Recorder:
         self._next = 0
         self._now_ns = now_ns
         self._constant = constant
-        self._listeners: list[Callable[[Observation], None]] = []
+        self._listeners: tuple[Callable[[Observation], None], ...] = ()
         self.is_heard = keeps
         """Whether anybody would know of an observation: where nobody does, what costs time need not be described."""
 
@@ -179,17 +191,18 @@ class Recorder:
         self._next += 1
         if self._keeps:
             self.trace.append(obs)
-        for listener in tuple(self._listeners):
+        for listener in self._listeners:
             listener(obs)
         return obs
 
     def listen(self, listener: Callable[[Observation], None]) -> Callable[[], None]:
         """Call `listener` with every later observation; return the function that ends it."""
-        self._listeners.append(listener)
+        self._listeners = (*self._listeners, listener)
         self.is_heard = True
 
         def stop() -> None:
-            self._listeners.remove(listener)
+            place = self._listeners.index(listener)
+            self._listeners = (*self._listeners[:place], *self._listeners[place + 1 :])
             self.is_heard = self._keeps or bool(self._listeners)
 
         return stop
@@ -197,15 +210,31 @@ class Recorder:
 
 def write_trace(trace: Iterable[Observation]) -> Iterator[str]:
     """Yield one JSON line for each observation, without the newline."""
-    return (_line(obs.to_json()) for obs in trace)
+    return map(_line, trace)
 
 
-def _line(columns: dict[str, Any]) -> str:
+def _line(obs: Observation) -> str:
+    row = _Row(*msgspec.structs.astuple(obs))
+    row.body = plain(row.body)
+    if row.partitions:
+        row.partitions = plain(row.partitions)
+    if row.offsets:
+        row.offsets = plain(row.offsets)
+    if row.raw is not None:
+        row.raw = plain(row.raw)
     try:
-        return _ENCODER.encode(columns).decode()
+        return _ENCODER.encode(row).decode()
     except (ValueError, OverflowError):  # half a character of a client's output, or a number of more than 64 bits
-        return json.dumps(columns, separators=(",", ":"), ensure_ascii=False)
+        return json.dumps(obs.to_json(), separators=(",", ":"), ensure_ascii=False)
 
+
+def _row_class() -> Any:
+    columns: list[Any] = [(name, Any, msgspec.field(default_factory=dict) if default == {} else default) for name, default in _LEFT_OUT]
+    return msgspec.defstruct("_Row", columns, omit_defaults=True)
+
+
+_Row: Final = _row_class()
+"""An observation as a line has it. The encoder leaves out what has its default by itself, which costs a fraction of a look at each column."""
 
 _ENCODER: Final = msgspec.json.Encoder()
 

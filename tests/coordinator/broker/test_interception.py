@@ -45,8 +45,11 @@ async def test_a_fault_looks_at_frames_of_its_api_and_direction_alone() -> None:
     assert interception.wants("Heartbeat", "request")
     assert not interception.wants("Heartbeat", "response")
     assert not interception.wants("JoinGroup", "request")
+    assert interception.heeds("Heartbeat")
+    assert not interception.heeds("JoinGroup")
     interception.heal("late")
     assert not interception.wants("Heartbeat", "request")
+    assert not interception.heeds("Heartbeat")
 
 
 @virtually

@@ -14,18 +14,21 @@ from tests.coordinator.helpers import virtually
 
 from groupproof.coordinator.broker import kept_answers
 from groupproof.coordinator.broker.advertised_versions import advertised
-from groupproof.coordinator.broker.kept_answers import ANSWERS_MAX, KeptAnswers
+from groupproof.coordinator.broker.kept_answers import ANSWERS_MAX, KeptAnswer, KeptAnswers
 from groupproof.coordinator.broker.metadata import OFFSETS_TOPIC, BrokerNode, ClusterMetadata, api_versions, metadata
 from groupproof.coordinator.broker.reference_cluster import Cluster
 from groupproof.coordinator.broker.topics import Topics
 from groupproof.coordinator.machine.incoming_request import IncomingRequest
-from groupproof.protocol.faults import Answer, Fault, Selector
+from groupproof.protocol.faults import Answer, Fault, Selector, Silence
 from groupproof.protocol.trace import Observation, Recorder
 from groupproof.protocol.vocabulary import Api, ErrorCode
-from groupproof.protocol.wire.message_codec import WireRequest, frame, write_request, write_response
+from groupproof.protocol.wire.message_codec import WireRequest, frame, read_response, write_request, write_response
 from groupproof.protocol.wire.observation_columns import response_columns
 
 NAMED = {"client_software_name": "kit", "client_software_version": "1"}
+GROUPS = {"coordinator_keys": ("g", "h"), "key_type": 0}
+OFFSETS = {"replica_id": -1, "isolation_level": 0, "topics": ({"name": "t", "partitions": ({"partition_index": 0, "timestamp": -1},)},)}
+ON_OTHERS = Fault(name="other", selector=Selector(api=Api.HEARTBEAT.title), action=Answer(error_code=ErrorCode.REBALANCE_IN_PROGRESS))
 STEPS = 200
 
 
@@ -107,12 +110,12 @@ def test_what_is_kept_is_bounded(world: ClusterMetadata) -> None:
 
 
 async def _observed(line: trio.abc.Stream, feed: Callable[[bytes], Awaitable[None]], *, fault: Fault | None = None) -> list[Observation]:
-    """Serve a line of a cluster, ask for versions and metadata over it twice, and return what was observed of that."""
+    """Serve a line of a cluster, ask what is looked up over it twice, and return what was observed of that."""
     recorder = Recorder(lambda: 0)
     cluster = Cluster(brokers=1, topics={"t": 2}, recorder=recorder)
     if fault is not None:
         cluster.arm(fault)
-    requests = [(Api.API_VERSIONS, NAMED, 3), (Api.METADATA, named("t"), 12)] * 2
+    requests = [(Api.API_VERSIONS, NAMED, 3), (Api.METADATA, named("t"), 12), (Api.FIND_COORDINATOR, GROUPS, 4), (Api.LIST_OFFSETS, OFFSETS, 7)] * 2
     async with trio.open_nursery() as nursery:
         nursery.start_soon(cluster.serve_connection, 0, line, "127.0.0.1:1")
         for correlation, (api, body, version) in enumerate(requests):
@@ -133,14 +136,15 @@ class WideLine(Line):
         self.feed(data)
 
 
+@pytest.mark.parametrize("fault", [None, ON_OTHERS], ids=["without a fault", "with a fault on other frames"])
 @virtually
-async def test_a_socket_shows_the_same_as_a_line_that_answers_each_anew() -> None:
+async def test_a_socket_shows_the_same_as_a_line_that_answers_each_anew(fault: Fault | None) -> None:
     line, (ours, theirs) = WideLine(), trio.testing.memory_stream_pair()
-    at_once = await _observed(line, line.take)
-    anew = await _observed(ours, theirs.send_all)
+    at_once = await _observed(line, line.take, fault=fault)
+    anew = await _observed(ours, theirs.send_all, fault=fault)
 
     assert at_once == anew
-    assert [obs.kind for obs in at_once] == ["request", "processed", "response"] * 4
+    assert [obs.kind for obs in at_once] == ["request", "processed", "response"] * 8
     assert line.sent == bytes(await theirs.receive_some())
 
 
@@ -151,3 +155,17 @@ async def test_a_fault_finds_what_would_be_kept() -> None:
     observed = await _observed(line, line.take, fault=Fault(name="f", selector=selector, action=refusal))
 
     assert [obs.fault for obs in observed if obs.api == "Metadata" and obs.kind == "response"] == [None, "f"]
+
+
+@virtually
+async def test_what_is_looked_up_is_answered_at_once_unless_a_fault_looks_at_it() -> None:
+    cluster = Cluster(brokers=1, topics={"t": 2}, recorder=Recorder(lambda: 0))
+    peer: Any = None  # nobody is asked who sent it
+    found = asks(Api.FIND_COORDINATOR, GROUPS, 4)
+    cluster.arm(ON_OTHERS)
+    answer = cluster._brokers[0].take_up(found, peer)
+    assert isinstance(answer, KeptAnswer)
+    assert read_response(Api.FIND_COORDINATOR, 4, answer.frame(7)[4:])[1]["coordinators"][0]["node_id"] == 0
+
+    cluster.arm(Fault(name="own", selector=Selector(api=Api.FIND_COORDINATOR.title), action=Silence()))
+    assert cluster._brokers[0].take_up(found, peer) is None

@@ -151,7 +151,7 @@ class Connection:
             self._correlation += 1
             body = {"client_software_name": "groupproof", "client_software_version": "0"}
             await stream.send_all(frame(write_request(Api.API_VERSIONS, version, self._correlation, self._client_id, body)))
-            _, answer = read_response(Api.API_VERSIONS, version, await _one_frame(stream, framer))
+            _, answer = _read_answer(Api.API_VERSIONS, version, await _one_frame(stream, framer))
             if answer["error_code"] == 0:
                 self._ranges = {api["api_key"]: (api["min_version"], api["max_version"]) for api in answer["api_keys"]}
                 return
@@ -209,15 +209,18 @@ _CORRELATION_BYTES: Final = 4
 
 
 def _read_answer(api: Api, version: int, payload: bytes) -> tuple[int, dict[str, Any]]:
-    if api is not Api.METADATA or len(payload) < _CORRELATION_BYTES:
+    if api not in _SHARED or len(payload) < _CORRELATION_BYTES:
         return read_response(api, version, payload)
-    return int.from_bytes(payload[:_CORRELATION_BYTES], "big", signed=True), _metadata(version, payload[_CORRELATION_BYTES:])
+    return int.from_bytes(payload[:_CORRELATION_BYTES], "big", signed=True), _shared(api, version, payload[_CORRELATION_BYTES:])
 
 
-@lru_cache(maxsize=4)
-def _metadata(version: int, answer: bytes) -> dict[str, Any]:
+_SHARED: Final = frozenset({Api.API_VERSIONS, Api.METADATA})
+
+
+@lru_cache(maxsize=32)
+def _shared(api: Api, version: int, answer: bytes) -> dict[str, Any]:
     """Read an answer behind its correlation id. All members in one process get the same, which nobody changes; a thousand partitions take longer to read than to join."""
-    return read_response(Api.METADATA, version, bytes(_CORRELATION_BYTES) + answer)[1]
+    return read_response(api, version, bytes(_CORRELATION_BYTES) + answer)[1]
 
 
 async def _one_frame(stream: trio.abc.Stream, framer: Framer) -> bytes:

@@ -16,7 +16,7 @@ import trio
 
 from groupproof.coordinator.broker.broker_host import BrokerHost
 from groupproof.coordinator.broker.config_requests import alter_configs, describe_configs
-from groupproof.coordinator.broker.kept_answers import KeptAnswer, KeptAnswers
+from groupproof.coordinator.broker.kept_answers import KeptAnswer, KeptAnswers, written_answer
 from groupproof.coordinator.broker.metadata import (
     api_versions,
     describe_cluster,
@@ -157,13 +157,15 @@ class Broker:
     def take_up(self, arrived: IncomingRequest, peer: Peer) -> GroupResponse | KeptAnswer | Ticket | None:
         """Take up a request of `AT_ONCE`, or one whose answer is kept, without waiting, and return its answer, or where that will be; None where something may stand between."""
         wire = arrived.wire
-        if not self.is_undisturbed:
+        is_struck = not self.interception.is_idle and self.interception.heeds(wire.api.title)
+        if is_struck or not (self.is_as_kafka and self.machine.is_whole):
             return None
         if wire.api not in AT_ONCE:
-            kept = self._kept.answer(arrived)
-            if kept is not None and self.recorder.is_heard:
+            if (kept := self._kept.answer(arrived)) is None and (wire.api not in _LOOKED_UP or arrived.is_refused):
+                return None
+            if self.recorder.is_heard:
                 self.recorder.record("processed", **arrived.columns)
-            return kept
+            return kept or written_answer(self.world, arrived, _ANSWERS[wire.api](self, wire.body, wire.version))
         return self.coordinators.ask(self.node_id, wire.message, self.arrival(arrived, peer), arrived.columns, self.when_dropped(arrived, peer))
 
     def repeat(self, message: GroupRequest, arrival: Arrival) -> GroupResponse | None:
@@ -252,6 +254,9 @@ class Broker:
                 fetched = fetch(self.world, self.node_id, body)
         return fetched.body
 
+
+_LOOKED_UP = frozenset({Api.FIND_COORDINATOR, Api.LIST_OFFSETS})
+"""What is answered from what the broker knows, and waits for nothing."""
 
 AT_ONCE = frozenset({Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.LEAVE_GROUP, Api.CONSUMER_GROUP_HEARTBEAT})
 """What the coordinator machine is asked alone, so that nothing waits but what it parks."""

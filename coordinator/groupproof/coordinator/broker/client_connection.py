@@ -171,10 +171,9 @@ class Connection:
 
     async def _left(self, take: Callable[[bytes], Unread | None]) -> Unread:
         """Let `take` answer what can be answered where it is read, and return the first that cannot."""
-        if self._socket is not None:
-            return await self._socket.left(take)
-        while (left := take(bytes(await self._stream.receive_some(_READ_BYTES)))) is None:
-            pass
+        left = None if self._socket is None else await self._socket.left(take)
+        while left is None:
+            left = take(bytes(await self._stream.receive_some(_READ_BYTES)))
         return left
 
     def _take(self, framer: Framer, data: bytes) -> Unread | None:
@@ -389,7 +388,8 @@ class Connection:
         self.broker.recorder.record("event", **{**arrived.columns, "who": "link", "body": {"name": "unsent"}})
 
     async def _send(self, data: bytes, api: Api) -> None:
-        await trio.lowlevel.checkpoint()
+        is_last = self._socket is not None and not self._inbox.holds_any  # the task comes to rest behind it, which is turn enough for others
+        await (trio.lowlevel.checkpoint_if_cancelled if is_last else trio.lowlevel.checkpoint)()
         if rest := data if self._socket is None else self._socket.send_now(data):
             await self._send_rest(rest, api)
 

@@ -54,6 +54,10 @@ class Interception:
         """Tell whether any fault looks at such frames: without one nobody needs to describe them."""
         return any(fault.selector.api == api and fault.selector.direction == direction for fault in self._armed.values())
 
+    def heeds(self, api: str) -> bool:
+        """Tell whether any fault looks at such frames, of either direction."""
+        return any(fault.selector.api == api for fault in self._armed.values())
+
     def arm(self, fault: Fault) -> None:
         self._filter.arm(fault)
         self._armed[fault.name] = fault

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from groupproof.protocol.wire.message_codec import WireRequest
     from groupproof.protocol.wire.messages import GroupResponse
 
-__all__ = ["ANSWERS_MAX", "KeptAnswer", "KeptAnswers", "answer_columns"]
+__all__ = ["ANSWERS_MAX", "KeptAnswer", "KeptAnswers", "answer_columns", "written_answer"]
 
 ANSWERS_MAX: Final = 64
 _CORRELATION_END: Final = 4
@@ -64,9 +64,20 @@ class KeptAnswers:
 
     def _made(self, arrived: IncomingRequest) -> KeptAnswer:
         wire = arrived.wire
-        body = (api_versions if wire.api is Api.API_VERSIONS else metadata)(self._world, wire.body, wire.version)
-        columns = response_columns(wire.api, wire.body, body, self._world.topics.name_of)
-        return KeptAnswer(write_response(wire.api, wire.version, 0, body)[_CORRELATION_END:], columns)
+        return written_answer(
+            self._world, arrived, (api_versions if wire.api is Api.API_VERSIONS else metadata)(self._world, wire.body, wire.version)
+        )
+
+
+_OF_VERSIONS: Final[dict[Hashable, KeptAnswer]] = {}
+"""The answers to ApiVersions of all clusters in this process: each case of a run has one of its own, and they list the same sixty APIs."""
+
+
+def written_answer(world: ClusterMetadata, arrived: IncomingRequest, body: Mapping[str, Any]) -> KeptAnswer:
+    """Return the answer with this body to a request that was not refused."""
+    wire = arrived.wire
+    columns = response_columns(wire.api, wire.body, body, world.topics.name_of)
+    return KeptAnswer(write_response(wire.api, wire.version, 0, body)[_CORRELATION_END:], columns)
 
 
 def answer_columns(answer: GroupResponse | KeptAnswer, wire: WireRequest, named: Callable[[str], str]) -> Mapping[str, Any]:

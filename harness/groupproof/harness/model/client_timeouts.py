@@ -88,7 +88,9 @@ class TermsReader:
 
     def feed(self, obs: Observation) -> None:
         if obs.client is not None:
-            self._terms.setdefault(obs.client, Terms()).follow(obs)
+            if (terms := self._terms.get(obs.client)) is None:
+                terms = self._terms[obs.client] = Terms()
+            terms.follow(obs)
         elif obs.who == "kit" and obs.body.get("name") == "rhythm":
             self.stretch = max(1.0, float(obs.body["react_ms"]) / REACT_MS)
 

@@ -7,7 +7,7 @@ schedule file when written as JSON, and `groupproof replay` runs it again. Times
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar, get_args
 
 from groupproof.protocol.faults import Fault, fault_from_json, fault_to_json
@@ -290,9 +290,7 @@ _CONDITIONS: dict[str, type[Any]] = {condition.kind: condition for condition in 
 
 def plan_to_json(plan: Plan) -> dict[str, Any]:
     """Return the plan as a schedule file writes it."""
-    value = asdict(plan)
-    value["steps"] = [_step_to_json(step) for step in plan.steps]
-    return value
+    return {**asdict(replace(plan, steps=())), "steps": [_step_to_json(step) for step in plan.steps]}
 
 
 def plan_from_json(value: dict[str, Any]) -> Plan:

@@ -173,4 +173,6 @@ def _add(element: xml.Element, tag: str, lines: Iterable[str]) -> None:
 
 def _clean(text: str) -> str:
     """Return text without what XML cannot hold, whatever a client has said."""
+    if all(line.isprintable() for line in text.split("\n")):
+        return text
     return "".join(char if char.isprintable() or char in "\n\t" else "\N{REPLACEMENT CHARACTER}" for char in text)

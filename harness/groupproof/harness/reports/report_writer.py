@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+import msgspec
+
 from groupproof.harness.judging.meters.table import to_json
 from groupproof.harness.judging.script_judgement import with_transitions
 from groupproof.harness.judging.summary.run_summary import CaseReport, RunSummary
@@ -146,7 +148,10 @@ def _stderr(report: CaseReport, picture: TracePicture) -> str:
 
 
 def _json(value: Any) -> str:
-    return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
+    try:
+        return msgspec.json.format(msgspec.json.encode(value), indent=1).decode() + "\n"
+    except (ValueError, OverflowError):  # half a character of a client's output, or a number of more than 64 bits
+        return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
 
 
 def _validate(schema: str, value: Any) -> None:

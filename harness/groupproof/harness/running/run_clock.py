@@ -10,5 +10,6 @@ __all__ = ["clock_from_now"]
 
 
 def clock_from_now() -> Callable[[], int]:
-    began = trio.current_time()
-    return lambda: round((trio.current_time() - began) * 1e9)
+    now = trio.lowlevel.current_clock().current_time
+    began = now()
+    return lambda: round((now() - began) * 1e9)

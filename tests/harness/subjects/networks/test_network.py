@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import socket
+from functools import partial
 
 import pytest
 import trio
 import trio.testing
 from tests.harness.subjects.shims.fakes import AlwaysUp
 
+from groupproof.coordinator.broker.sockets import Socket
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.subjects.networks import network as network_module
 from groupproof.harness.subjects.networks.network import CALM_S, LoopbackNetwork, MemoryNetwork, Network
@@ -147,7 +149,7 @@ def test_in_memory_time_can_be_virtual() -> None:
     trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0))
 
 
-def test_during_a_flood_requests_are_taken_up_slowly() -> None:
+def test_during_a_flood_requests_are_echo_up_slowly() -> None:
     async def main() -> None:
         network = LoopbackNetwork()
         async with network.opened(Echo()) as addresses:
@@ -155,6 +157,44 @@ def test_during_a_flood_requests_are_taken_up_slowly() -> None:
             began = trio.current_time()
             assert await said_by(network, addresses[0]) == b"0:hi"
             assert trio.current_time() - began >= CALM_S
+
+    trio.run(main)
+
+
+class Counted(AlwaysUp):
+    """A broker that takes what comes where it is read, and notes when."""
+
+    nodes = (0,)
+
+    def __init__(self) -> None:
+        self.takes: list[float] = []
+
+    def advertise(self, node_id: int, host: str, port: int) -> None:
+        pass
+
+    async def serve_connection(self, node_id: int, stream: trio.abc.Stream, peer: str) -> None:
+        assert isinstance(stream, Socket)
+        await stream.left(partial(self._echo, stream))
+
+    def _echo(self, stream: Socket, data: bytes) -> bool | None:
+        self.takes.append(trio.current_time())
+        assert stream.send_now(data) == b""
+        return None if data else True
+
+
+def test_a_connection_is_read_where_it_is_waited_for_and_slowly_from_the_flood_on() -> None:
+    async def main() -> None:
+        network, brokers = LoopbackNetwork(), Counted()
+        network.is_flooded = lambda: len(brokers.takes) >= 2
+        async with network.opened(brokers) as addresses:
+            ours = await network.connect(*addresses[0])
+            for _ in range(4):
+                await ours.send_all(b"hi")
+                assert await ours.receive_some(2) == b"hi"
+            await ours.aclose()
+        _, second, third, fourth = brokers.takes[:4]
+        assert third - second >= CALM_S
+        assert fourth - third >= CALM_S
 
     trio.run(main)
 

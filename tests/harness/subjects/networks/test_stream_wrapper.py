@@ -30,10 +30,10 @@ def test_a_wrapped_connection_can_be_reset() -> None:
             assert port
 
         async def serve_connection(self, node_id: int, stream: trio.abc.Stream, peer: str) -> None:
-            assert isinstance(stream, StreamWrapper)
-            await stream.receive_some()
-            stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
-            await stream.aclose()
+            wrapper = StreamWrapper(stream)
+            await wrapper.receive_some()
+            wrapper.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+            await wrapper.aclose()
 
     async def main() -> None:
         network = LoopbackNetwork()

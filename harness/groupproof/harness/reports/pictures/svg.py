@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache, lru_cache
 from html import escape
 
 __all__ = ["element", "hint", "text", "text_width", "time_label"]
@@ -12,9 +13,23 @@ CHAR, CAPITAL = 5.8, 7.0
 
 def element(tag: str, *inside: str, **attributes: str | float | None) -> str:
     """Return an element; `cls` is its class, underscores in names become dashes, numbers keep one decimal, None is left out."""
-    named = (("class" if name == "cls" else name.replace("_", "-"), value) for name, value in attributes.items() if value is not None)
-    written = "".join(f' {name}="{_number(value) if isinstance(value, int | float) else escape(value)}"' for name, value in named)
+    written = "".join([f' {_name(name)}="{_value(value)}"' for name, value in attributes.items() if value is not None])
     return f"<{tag}{written}>{''.join(inside)}</{tag}>" if inside else f"<{tag}{written}/>"
+
+
+@cache
+def _name(name: str) -> str:
+    return "class" if name == "cls" else name.replace("_", "-")
+
+
+def _value(value: str | float) -> str:
+    return _escaped(value) if isinstance(value, str) else _number(value)
+
+
+@lru_cache(maxsize=1024)
+def _escaped(words: str) -> str:
+    """Remember what is escaped: an attribute's text is a class or an anchor nearly always, and the same for thousands of elements."""
+    return escape(words)
 
 
 def _number(value: float) -> str:
@@ -39,7 +54,7 @@ def _printable(words: str) -> str:
 
 def text_width(words: str) -> float:
     """Return about how many pixels a label takes."""
-    capitals = sum(1 for char in words if char.isupper() or char == "_")
+    capitals = sum(map(str.isupper, words)) + words.count("_")
     return CHAR * (len(words) - capitals) + CAPITAL * capitals
 
 

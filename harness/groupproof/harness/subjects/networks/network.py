@@ -9,13 +9,14 @@ from __future__ import annotations
 import errno
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing, suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import trio
 
+from groupproof.coordinator.broker.sockets import Poller, Socket
 from groupproof.harness.model.errors import BrokenEnvironment, KitFailure
 from groupproof.harness.model.plan import Impair
 from groupproof.harness.subjects.networks.broker_address import Address
@@ -25,7 +26,11 @@ from groupproof.harness.subjects.networks.memory_streams import memory_stream_pa
 from groupproof.harness.subjects.networks.ports import reserve_port
 from groupproof.harness.subjects.networks.stream_wrapper import StreamWrapper
 
-__all__ = ["Brokers", "Entrance", "InProcessNetwork", "LoopbackNetwork", "MemoryNetwork", "NamingEntrance", "Network", "ThrottledStream"]
+__all__ = [
+    "Brokers", "Entrance", "InProcessNetwork", "LoopbackNetwork", "MemoryNetwork", "NamingEntrance", "Network", "ThrottledSocket", "ThrottledStream",
+]  # fmt: skip
+
+T = TypeVar("T")
 
 BACKLOG = 128
 
@@ -115,21 +120,26 @@ class LoopbackNetwork:
     @asynccontextmanager
     async def opened(self, brokers: Brokers) -> AsyncIterator[list[Address]]:
         """Raise `BrokenEnvironment` when a port is not free."""
-        async with trio.open_nursery() as nursery:
-            self.addresses = []
-            for index, node in enumerate(brokers.nodes):
-                listener = _listener(self.bind, self.first_port + index) if self.first_port else _own_listener(self.bind)
-                port = int(listener.socket.getsockname()[1])
-                brokers.advertise(node, self.advertised, port)
-                self.addresses.append((self.advertised, port))
-                nursery.start_soon(self._listen, brokers, node, listener, nursery)
-            yield self.addresses
-            nursery.cancel_scope.cancel()
+        with closing(Poller()) as poller:
+            async with trio.open_nursery() as nursery:
+                await nursery.start(poller.run)
+                self._open(brokers, poller, nursery)
+                yield self.addresses
+                nursery.cancel_scope.cancel()
 
-    async def _listen(self, brokers: Brokers, node: int, listener: trio.SocketListener, connections: trio.Nursery) -> None:
+    def _open(self, brokers: Brokers, poller: Poller, nursery: trio.Nursery) -> None:
+        self.addresses = []
+        for index, node in enumerate(brokers.nodes):
+            listener = _listener(self.bind, self.first_port + index) if self.first_port else _own_listener(self.bind)
+            port = int(listener.socket.getsockname()[1])
+            brokers.advertise(node, self.advertised, port)
+            self.addresses.append((self.advertised, port))
+            nursery.start_soon(self._listen, brokers, node, poller, listener, nursery)
+
+    async def _listen(self, brokers: Brokers, node: int, poller: Poller, listener: trio.SocketListener, connections: trio.Nursery) -> None:
         """Take connections for a broker; while it is down its port refuses them."""
         port = int(listener.socket.getsockname()[1])
-        serve = partial(self._serve, partial(brokers.serve_connection, node))
+        serve = partial(self._serve, partial(brokers.serve_connection, node), poller)
         while True:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(partial(trio.serve_listeners, serve, [listener], handler_nursery=connections))
@@ -150,7 +160,7 @@ class LoopbackNetwork:
     async def mend(self, name: str) -> Mapping[str, Any]:
         return {}
 
-    async def _serve(self, serve: Callable[[trio.abc.Stream, str], Awaitable[None]], stream: trio.SocketStream) -> None:
+    async def _serve(self, serve: Callable[[trio.abc.Stream, str], Awaitable[None]], poller: Poller, stream: trio.SocketStream) -> None:
         # A peer that is gone before it was accepted has no name any more; its connection is served to its end all the same.
         try:
             host, port = stream.socket.getpeername()[:2]
@@ -164,8 +174,13 @@ class LoopbackNetwork:
             return
         if name in self.arrivals:
             self.arrivals.pop(name).set()
-        named = stream if name is None else RelabelledStream(stream, name)
-        await serve(ThrottledStream(named, self.is_flooded), f"{host}:{port}")
+        await serve(self._throttled(stream, name, poller), f"{host}:{port}")
+
+    def _throttled(self, stream: trio.SocketStream, name: str | None, poller: Poller) -> trio.abc.Stream:
+        """Return the connection as its broker has it. One whose requests are to carry another name is read by its own task."""
+        if name is None:
+            return ThrottledSocket(stream, poller, self.is_flooded)
+        return ThrottledStream(RelabelledStream(stream, name), self.is_flooded)
 
     async def connect(self, host: str, port: int) -> trio.abc.Stream:
         return await trio.open_tcp_stream(host, port)
@@ -207,6 +222,38 @@ def _listener(host: str, port: int) -> trio.SocketListener:
         where = f"{host}:{port}" if port else host
         raise BrokenEnvironment(f"can't listen on {where}: {error.strerror or error}; choose another address with --bind or --port") from error
     return trio.SocketListener(trio.socket.from_stdlib_socket(sock))
+
+
+class _Flood(Exception):
+    """A socket is not to be read further for a while."""
+
+
+class ThrottledSocket(Socket):
+    """A socket that is read slowly while there is a flood, as a `ThrottledStream` is. Without one its requests are answered where they are read."""
+
+    def __init__(self, stream: trio.SocketStream, poller: Poller, is_flooded: Callable[[], bool]) -> None:
+        super().__init__(stream, poller)
+        self._is_flooded = is_flooded
+
+    async def left(self, take: Callable[[bytes], T | None]) -> T:
+        def take_calmly(data: bytes) -> T | None:
+            left = take(data)
+            if left is None and self._is_flooded():
+                raise _Flood
+            return left
+
+        while True:
+            await self._calm()
+            with suppress(_Flood):
+                return await super().left(take_calmly)
+
+    async def receive_some(self, max_bytes: int | None = None) -> bytes:
+        await self._calm()
+        return await super().receive_some(max_bytes)
+
+    async def _calm(self) -> None:
+        if self._is_flooded():
+            await trio.sleep(CALM_S)
 
 
 class ThrottledStream(StreamWrapper):

@@ -47,15 +47,22 @@ class Program:
 
 async def lines_of(stream: trio.abc.ReceiveStream) -> AsyncGenerator[str, None]:
     """Yield lines without their ends; one longer than the contract's bound is cut just beyond it, so that memory stays flat and the reader can tell."""
+    async for lines in _blocks_of(stream):
+        for line in lines:
+            yield line
+
+
+async def _blocks_of(stream: trio.abc.ReceiveStream) -> AsyncGenerator[list[str], None]:
+    """Yield the lines that came together."""
     pending = b""
     async for chunk in stream:
         *whole, pending = (pending + chunk).split(b"\n")
-        for line in whole:
-            yield _text(line)
+        if whole:
+            yield [_text(line) for line in whole]
         # The rest of a line that is too long is not kept.
         pending = pending[: LINE_BYTES_MAX + 1]
     if pending:
-        yield _text(pending)
+        yield [_text(pending)]
 
 
 def _text(line: bytes) -> str:
@@ -142,9 +149,10 @@ class ShimProcess:
 
     async def _read_stderr(self, process: trio.Process) -> None:
         assert process.stderr is not None
-        async for line in lines_of(process.stderr):
-            self.stderr.add(line)
-            self.heed(line)
+        async for lines in _blocks_of(process.stderr):
+            for line in lines:
+                self.stderr.add(line)
+                self.heed(line)
 
     def _note(self, text: str) -> None:
         self.stderr.add(f"[groupproof] {text}")
