@@ -30,6 +30,7 @@ class Heartbeats:
         self._poll_ends_ms: int | None = None
         self._request: HeartbeatRequest | None = None
         self._steady_ms = max(1, round(core.settings.heartbeat_interval_ms * core.policy.heartbeat_factor))
+        self._unanswered_ms = min(self._steady_ms, core.settings.request_timeout_ms)
 
     def polled(self, now_ms: int) -> None:
         """Note the application's poll (CLIENT-61)."""
@@ -58,7 +59,7 @@ class Heartbeats:
         is_session_over = session_ms is not None and now_ms >= session_ms
         is_poll_over = poll_ms is not None and now_ms >= poll_ms
         is_beat_due = now_ms >= self._next_ms and self._in_flight is None
-        if not (is_beat_due or is_session_over or is_poll_over) or not self._is_beating():
+        if not (is_beat_due or is_session_over or is_poll_over) or not self.is_beating():
             return
         if is_session_over:
             self._end_session(now_ms)
@@ -69,13 +70,36 @@ class Heartbeats:
 
     def next_ms(self) -> int | None:
         """Return when `step` has something to do."""
-        if not self._is_beating():
+        if not self.is_beating():
             return None
         first_ms = self._next_ms if self._in_flight is None and self._may_beat() else None
         session_ms, poll_ms = self._core.session_ms, self._poll_ends_ms
         if session_ms is not None and (first_ms is None or session_ms < first_ms):
             first_ms = session_ms
         return poll_ms if poll_ms is not None and (first_ms is None or poll_ms < first_ms) else first_ms
+
+    def only_beats_until_ms(self, now_ms: int) -> int:
+        """Return when `step` has something to do again, of a member that beats steadily, if at `now_ms` it sends a heartbeat and does nothing else; else 0."""
+        if now_ms < self._next_ms or self._in_flight is not None:
+            return 0
+        until_ms, session_ms, poll_ms = now_ms + self._unanswered_ms, self._core.session_ms, self._poll_ends_ms
+        if session_ms is not None and session_ms < until_ms:
+            until_ms = session_ms
+        if poll_ms is not None and poll_ms < until_ms:
+            until_ms = poll_ms
+        return until_ms if until_ms > now_ms else 0
+
+    def sent(self, request_id: int, now_ms: int) -> None:
+        """Take it that the heartbeat which is due is sent."""
+        self._in_flight, self._next_ms = request_id, now_ms + self._steady_ms
+
+    def answered(self, request_id: int, now_ms: int) -> bool:
+        """Take the answer to the heartbeat in flight, by which nothing is due; return False, with nothing done, where something is, or it is another's."""
+        poll_ms = self._poll_ends_ms
+        if request_id != self._in_flight or now_ms >= self._next_ms or (poll_ms is not None and now_ms >= poll_ms):
+            return False
+        self._in_flight = None
+        return True
 
     def settled(self, pending: RequestInFlight, answer: Answer, response: object, reaction: Reaction, now_ms: int) -> None:
         if pending.request_id != self._in_flight:
@@ -86,7 +110,7 @@ class Heartbeats:
         if Effect.BACK_OFF in reaction.effects or isinstance(answer, Lapse):
             self._next_ms = now_ms + self._core.backoff_ms()
 
-    def _is_beating(self) -> bool:
+    def is_beating(self) -> bool:
         """Tell whether the timers run: of a member with a generation, whose coordinator is known."""
         core = self._core
         states = _BEATING if core.policy.heartbeats != "synced" else _SYNCED
@@ -112,14 +136,14 @@ class Heartbeats:
     def beat_from_poll(self, now_ms: int) -> None:
         """Send what is due from the application's poll: only for a client that has no heartbeat task of its own."""
         is_due = now_ms >= self._next_ms and self._in_flight is None
-        if self._core.policy.heartbeats == "polled" and is_due and self._is_beating():
+        if self._core.policy.heartbeats == "polled" and is_due and self.is_beating():
             self._beat(now_ms)
 
     def _beat(self, now_ms: int) -> None:
-        self._in_flight = self._core.send(self._heartbeat(), now_ms)
+        self._in_flight = self._core.send(self.heartbeat(), now_ms)
         self._next_ms = now_ms + self._interval_ms()
 
-    def _heartbeat(self) -> HeartbeatRequest:
+    def heartbeat(self) -> HeartbeatRequest:
         """Return the request as it is now, which is the last one's as long as nothing changed."""
         core, last = self._core, self._request
         generation = core.first_generation if core.policy.heartbeat_generation == "first" else core.generation

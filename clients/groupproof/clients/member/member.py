@@ -24,6 +24,7 @@ from groupproof.clients.member.offset_requests import OffsetRequests
 from groupproof.clients.member.pending_requests import RequestInFlight, earliest
 from groupproof.clients.member.policy import REFERENCE, Policy
 from groupproof.clients.member.rebalance import Joining
+from groupproof.clients.member.resting_beats import RestingBeats
 from groupproof.clients.outputs import Output, is_more_than_sent
 from groupproof.protocol.rules.classic.member_reactions import UNREACHABLE, Answer, Lapse, Phase, Reaction
 from groupproof.protocol.vocabulary import Api, ErrorCode, MemberState, TopicPartition
@@ -40,6 +41,7 @@ class Member(AnyMember):
         offset_requests = OffsetRequests(core)
         super().__init__(core, Finder(core), offset_requests, CleanClose(core, offset_requests))
         self._heartbeats = Heartbeats(core)
+        self.resting = RestingBeats(core, self._finder, self._heartbeats, offset_requests)
         self._joining = Joining(core, offset_requests, self._finder, self._heartbeats)
 
     # What the member is
@@ -168,6 +170,7 @@ class Member(AnyMember):
     def _outcome(self, now_ms: int) -> list[Output]:
         """Let the parts go on after an input, and return what is to be done; a second time where one part has done more than to send."""
         core = self._core
+        self.resting.message = None
         self._step(now_ms)
         if core.policy.joins_from == "background" or (core.out and is_more_than_sent(core.out)):
             self._step(now_ms)

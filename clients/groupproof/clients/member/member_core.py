@@ -132,6 +132,11 @@ class Core:
         if self.rejoin_reason is None:
             self.rejoin_reason = reason
 
+    def renew_session(self, now_ms: int) -> None:
+        """Count the session from now: the coordinator has answered well."""
+        self._reported = 0
+        self.session_ms = now_ms + self.settings.session_timeout_ms
+
     def drop_generation(self) -> None:
         """Forget the generation; a JoinGroup in flight goes on, since it brings a new one (CLIENT-64, 2.5+)."""
         if self.state is MemberState.PREPARING_REBALANCE:
@@ -194,8 +199,7 @@ class Core:
     def apply(self, effect: Effect, pending: RequestInFlight, answer: Answer, response: object, now_ms: int) -> None:
         """Do one effect; ACCEPT, BACK_OFF, RETRY, FAIL and IGNORE are the business of the part that sent the request."""
         if effect is Effect.RENEW_SESSION:
-            self._reported = 0
-            self.session_ms = now_ms + self.settings.session_timeout_ms
+            self.renew_session(now_ms)
         elif effect is Effect.DROP_GENERATION:
             self.drop_generation()
         elif effect is Effect.DROP_ID:

@@ -18,6 +18,7 @@ from groupproof.harness.simulation.simulated_brokers import Brokers, spoken_vers
 from groupproof.harness.simulation.simulated_network import Network
 from groupproof.harness.simulation.simulation_registry import simulation_of
 from groupproof.harness.simulation.simulator_faults import FAULTS, FaultTargets
+from groupproof.harness.simulation.steady_exchanges import SteadyExchanges
 from groupproof.harness.simulation.trace_writer import MakeRecorder, Observer
 from groupproof.protocol.rules import profile
 
@@ -55,7 +56,9 @@ class Run:
         brokers = Brokers(simulation, self.heap, streams, self.invariants, self.record, versions, part.broker_settings(simulation))
         brokers.make_topics({TOPIC: _number(simulation.partitions), OTHER_TOPIC: 2})
         network = brokers.network = Network(self.heap, streams.named("network"), simulation.latency_ms, brokers.arrive, brokers.is_up)
-        if observer is not None:
+        if observer is None:
+            network.steady = SteadyExchanges(self.heap, network, brokers)
+        else:
             network.opened, network.closed = observer.opened, observer.closed
         ground = SimulationGround(
             simulation=simulation, heap=self.heap, network=network, streams=streams, record=self.record, invariants=self.invariants

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from groupproof.harness.simulation.record import Record
     from groupproof.harness.simulation.settings import Simulation
     from groupproof.harness.simulation.simulated_network import Answer, Connection, Network, Request
-    from groupproof.protocol.wire.messages import GroupRequest
+    from groupproof.protocol.wire.messages import GroupRequest, GroupResponse
 
 __all__ = ["Brokers", "spoken_versions"]
 
@@ -151,6 +151,21 @@ class Brokers:
             connection.inbox.append((request_id, request))
         else:
             self._take_up(connection, request_id, request)
+
+    def repeat(self, connection: Connection, request: GroupRequest) -> GroupResponse | None:
+        """Answer what changes nothing but that its member was heard of, for whom nobody observes; return None, with nothing done, where it may change more."""
+        node, now_ms = self._nodes[connection.node], self._heap.now_ms
+        if node.is_stopped or not self._invariants.may_repeat(request):
+            return None
+        arrival, owner = connection.arrival, connection.owner.name
+        if arrival is None:
+            arrival = connection.arrival = Arrival(None, self._versions[type(request)], owner, "/127.0.0.1")
+        answer = node.machine.repeat(request, arrival, now_ms)
+        if answer is not None:
+            self._tokens += 1
+            self._record.repeated(owner, request, answer)
+            self._invariants.repeated(request, now_ms)
+        return answer
 
     def _take_up(self, connection: Connection, request_id: int, request: Request) -> None:
         if isinstance(request, _ANSWERED_BY_ALL):

@@ -17,6 +17,9 @@ from groupproof.protocol.wire.messages import GroupRequest, GroupResponse
 if TYPE_CHECKING:
     import random
 
+    from groupproof.coordinator.machine.machine_outputs import Arrival
+    from groupproof.harness.simulation.steady_exchanges import SteadyExchanges
+
 __all__ = ["Answer", "AskTopics", "Connection", "Endpoint", "Network", "Path", "Request", "Topics"]
 
 CONNECT_MS: Final = 10_000
@@ -77,6 +80,7 @@ class Connection:
     out_ms: int = 0
     back_ms: int = 0
     taken_up: int | None = None
+    arrival: Arrival | None = None  # how what is sent over it comes to a machine that answers it as before
     inbox: deque[tuple[int, Request]] = field(default_factory=deque)
     waiting: dict[int, None] = field(default_factory=dict)  # requests without an answer
     owed: set[int] = field(default_factory=set)  # requests that the broker took up and has not answered
@@ -88,10 +92,11 @@ class Network:
     def __init__(
         self, heap: Heap, chance: random.Random, latency_ms: int, arrive: Callable[[Connection, int, Request], None], is_up: Callable[[int], bool]
     ) -> None:
-        self._heap, self._latency_ms = heap, latency_ms
-        self._draw = chance.random
+        self._heap, self.latency_ms = heap, latency_ms
+        self.draw = chance.random
         self._arrive, self._is_up = arrive, is_up
         self._paths: dict[tuple[str, int], Path] = {}
+        self.steady: SteadyExchanges | None = None  # the short way for what changes nothing
         self.opened: Callable[[Connection], None] | None = None  # whoever wants to be told
         self.closed: Callable[[Connection, str], None] | None = None  # and by what
         self._open: defaultdict[str, dict[tuple[int, str], Connection]] = defaultdict(dict)  # by client, then by broker and lane
@@ -110,6 +115,10 @@ class Network:
             self._carry_out(connection, request_id, request)
         else:
             connection.inbox.append((request_id, request))  # until it is made, the client's side keeps them
+
+    def connection(self, owner: Endpoint, node: int, lane: str) -> Connection | None:
+        """Return the owner's open connection of this lane to a broker."""
+        return self._open[owner.name].get((node, lane))
 
     def connected(self, owner: Endpoint, lane: str) -> int | None:
         """Return the broker that the owner's connection of this lane goes to."""
@@ -182,9 +191,10 @@ class Network:
         at_ms = self._heap.now_ms + self._way_ms(path)
         if not path.is_unordered:
             at_ms = connection.back_ms = max(at_ms, connection.back_ms)
-        self._heap.at(at_ms, self._come_back, connection, request_id, answer)
+        self._heap.at(at_ms, self.come_back, connection, request_id, answer)
 
-    def _come_back(self, connection: Connection, request_id: int, answer: Answer) -> None:
+    def come_back(self, connection: Connection, request_id: int, answer: Answer) -> None:
+        """Give an answer to the client, if it waits for it still."""
         if connection.is_open and request_id in connection.waiting:
             del connection.waiting[request_id]
             connection.owner.answered(connection, request_id, answer)
@@ -235,5 +245,5 @@ class Network:
             connection.owner.lost(connection, unanswered)
 
     def _way_ms(self, path: Path) -> int:
-        way_ms = 1 + int(self._draw() * self._latency_ms)
-        return way_ms + int(self._draw() * path.slow_ms) if path.slow_ms else way_ms
+        way_ms = 1 + int(self.draw() * self.latency_ms)
+        return way_ms + int(self.draw() * path.slow_ms) if path.slow_ms else way_ms

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from groupproof.coordinator.machine.coordinator import Coordinator, Reply, Transition
 from groupproof.harness.simulation.heap import Heap
@@ -57,6 +57,13 @@ class Invariants(SimulatedInvariants):
         self.deadlines.answered(reply.message, pending, was_parked=was_parked)
         if type(reply.message) in _ABOUT_OFFSETS:
             self.offsets.answered(reply.message, pending)
+
+    def may_repeat(self, request: Any) -> bool:
+        current = self.generations.current
+        return request.generation_id == current.number and request.member_id in current.members and not self.deadlines.has_moved
+
+    def repeated(self, request: Any, at_ms: int) -> None:
+        self.deadlines.heard_ms[request.member_id] = at_ms
 
     def moved(self, move: Transition) -> None:
         self.generations.moved(move)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from groupproof.coordinator.machine.coordinator import Coordinator, Reply, Transition
     from groupproof.harness.simulation.pending_request import PendingRequest
+    from groupproof.protocol.wire.messages import GroupRequest
 
 __all__ = ["SimulatedInvariants"]
 
@@ -25,6 +26,13 @@ class SimulatedInvariants:
 
     def answered(self, reply: Reply, pending: PendingRequest | None) -> None:
         """Look at an answer; None: to a request that has one already."""
+
+    def may_repeat(self, request: GroupRequest) -> bool:
+        """Tell whether a request that its machine answers as the one before breaks no law, and leaves nothing to look at but that it came."""
+        return False
+
+    def repeated(self, request: GroupRequest, at_ms: int) -> None:
+        """Take note of such a request, which came at `at_ms` and was answered well."""
 
     def moved(self, move: Transition) -> None:
         """Look at a transition of the group."""
