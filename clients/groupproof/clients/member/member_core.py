@@ -80,6 +80,11 @@ class Core:
         return self.coordinator is not None or not self.policy.looks_up
 
     @property
+    def has_complained(self) -> bool:
+        """Tell whether the last answer was an error that was reported, and would be no second time."""
+        return self._reported != 0
+
+    @property
     def is_managed(self) -> bool:
         """Tell whether commits are a member's, to be refused while it is not STABLE."""
         return self.is_subscribed
@@ -131,11 +136,6 @@ class Core:
         self.is_rejoin_asked = is_asked and (self.rejoin_reason is None or self.is_rejoin_asked)
         if self.rejoin_reason is None:
             self.rejoin_reason = reason
-
-    def renew_session(self, now_ms: int) -> None:
-        """Count the session from now: the coordinator has answered well."""
-        self._reported = 0
-        self.session_ms = now_ms + self.settings.session_timeout_ms
 
     def drop_generation(self) -> None:
         """Forget the generation; a JoinGroup in flight goes on, since it brings a new one (CLIENT-64, 2.5+)."""
@@ -199,7 +199,8 @@ class Core:
     def apply(self, effect: Effect, pending: RequestInFlight, answer: Answer, response: object, now_ms: int) -> None:
         """Do one effect; ACCEPT, BACK_OFF, RETRY, FAIL and IGNORE are the business of the part that sent the request."""
         if effect is Effect.RENEW_SESSION:
-            self.renew_session(now_ms)
+            self._reported = 0
+            self.session_ms = now_ms + self.settings.session_timeout_ms
         elif effect is Effect.DROP_GENERATION:
             self.drop_generation()
         elif effect is Effect.DROP_ID:

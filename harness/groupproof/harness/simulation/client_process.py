@@ -164,7 +164,7 @@ class Process(SimulatedProcess):
         resting, steady = self.member.resting, self._network.steady
         if resting is not None and steady is not None and (until_ms := resting.until_ms(now_ms)) and steady.send(self, resting, now_ms):
             self._alarm_ms = until_ms  # which is most of what happens: the next heartbeat is due an interval later, answered or not
-            self._heap.at(until_ms, self._tick, life, until_ms)
+            self._heap.put(until_ms, self._tick, (life, until_ms))
             return
         outputs = self.member.tick(now_ms)
         if len(outputs) == 1 and (next_ms := self._beats_again_ms(outputs[0])) is not None:

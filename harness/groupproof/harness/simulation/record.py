@@ -69,11 +69,16 @@ class Record:
         if self.observer is not None:
             self.observer.answered(pending, answer)
 
-    def repeated(self, name: str, request: GroupRequest, answer: GroupResponse) -> None:
-        """Take a request and its answer into account where nobody observes."""
-        self.requests[type(request)] += 1
-        self._batch.append((self._heap.now_ms, (name, self._fields_of[type(answer)](request, answer))))
-        if len(self._batch) >= _BATCH_MAX:
+    def note_of(self, name: str, request: GroupRequest, answer: GroupResponse) -> tuple[object, ...]:
+        """Return what the digest holds of a request and its answer."""
+        return name, self._fields_of[type(answer)](request, answer)
+
+    def repeated(self, kind: type, note: tuple[object, ...]) -> None:
+        """Take a request of this kind and its answer into account, where nobody observes; `note` is what the digest holds of them."""
+        self.requests[kind] += 1
+        batch = self._batch
+        batch.append((self._heap.now_ms, note))
+        if len(batch) >= _BATCH_MAX:
             self._flush()
 
     def performed(self, node: int, outputs: Sequence[Output], pending: Mapping[Hashable, PendingRequest]) -> None:

@@ -19,7 +19,7 @@ from groupproof.coordinator.machine.storage import StoredGroups
 from groupproof.coordinator.machine.topics_image import TopicImage
 from groupproof.coordinator.machine.variant import REFERENCE
 from groupproof.coordinator.planted.variants import variant_named
-from groupproof.harness.simulation.pending_request import PendingRequest
+from groupproof.harness.simulation.pending_request import KeptExchange, PendingRequest
 from groupproof.harness.simulation.settings import GROUP, InvariantBroken
 from groupproof.harness.simulation.simulated_network import AskTopics, Topics
 from groupproof.protocol.vocabulary import Api, ErrorCode
@@ -152,19 +152,21 @@ class Brokers:
         else:
             self._take_up(connection, request_id, request)
 
-    def repeat(self, connection: Connection, request: GroupRequest) -> GroupResponse | None:
+    def repeat(self, connection: Connection, request: GroupRequest, member_id: str, now_ms: int) -> GroupResponse | None:
         """Answer what changes nothing but that its member was heard of, for whom nobody observes; return None, with nothing done, where it may change more."""
-        node, now_ms = self._nodes[connection.node], self._heap.now_ms
-        if node.is_stopped or not self._invariants.may_repeat(request):
+        node, kept = self._nodes[connection.node], connection.kept
+        heard_ms = None if node.is_stopped else self._invariants.hearing(request)
+        if heard_ms is None:
             return None
-        arrival, owner = connection.arrival, connection.owner.name
-        if arrival is None:
-            arrival = connection.arrival = Arrival(None, self._versions[type(request)], owner, "/127.0.0.1")
-        answer = node.machine.repeat(request, arrival, now_ms)
+        if kept is None or kept.request is not request:
+            kept = connection.kept = KeptExchange(request, Arrival(None, self._versions[type(request)], connection.owner.name, "/127.0.0.1"))
+        answer = node.machine.repeat(request, kept.arrival, now_ms)
         if answer is not None:
             self._tokens += 1
-            self._record.repeated(owner, request, answer)
-            self._invariants.repeated(request, now_ms)
+            if answer is not kept.answer:
+                kept.answer, kept.note = answer, self._record.note_of(connection.owner.name, request, answer)
+            self._record.repeated(type(request), kept.note)
+            heard_ms[member_id] = now_ms
         return answer
 
     def _take_up(self, connection: Connection, request_id: int, request: Request) -> None:

@@ -17,7 +17,7 @@ from groupproof.protocol.wire.messages import GroupRequest, GroupResponse
 if TYPE_CHECKING:
     import random
 
-    from groupproof.coordinator.machine.machine_outputs import Arrival
+    from groupproof.harness.simulation.pending_request import KeptExchange
     from groupproof.harness.simulation.steady_exchanges import SteadyExchanges
 
 __all__ = ["Answer", "AskTopics", "Connection", "Endpoint", "Network", "Path", "Request", "Topics"]
@@ -80,7 +80,7 @@ class Connection:
     out_ms: int = 0
     back_ms: int = 0
     taken_up: int | None = None
-    arrival: Arrival | None = None  # how what is sent over it comes to a machine that answers it as before
+    kept: KeptExchange | None = None  # what came over it last and changed nothing
     inbox: deque[tuple[int, Request]] = field(default_factory=deque)
     waiting: dict[int, None] = field(default_factory=dict)  # requests without an answer
     owed: set[int] = field(default_factory=set)  # requests that the broker took up and has not answered
@@ -99,15 +99,15 @@ class Network:
         self.steady: SteadyExchanges | None = None  # the short way for what changes nothing
         self.opened: Callable[[Connection], None] | None = None  # whoever wants to be told
         self.closed: Callable[[Connection, str], None] | None = None  # and by what
-        self._open: defaultdict[str, dict[tuple[int, str], Connection]] = defaultdict(dict)  # by client, then by broker and lane
+        self.open: defaultdict[str, dict[tuple[int, str], Connection]] = defaultdict(dict)  # by client, then by broker and lane
 
     # The client's side
 
     def send(self, owner: Endpoint, node: int, lane: str, request_id: int, request: Request) -> None:
         """Send a request over the owner's connection of this lane, which is opened where there is none."""
-        connection = self._open[owner.name].get((node, lane))
+        connection = self.open[owner.name].get((node, lane))
         if connection is None:
-            connection = self._open[owner.name][node, lane] = self._opened(owner, node, lane)
+            connection = self.open[owner.name][node, lane] = self._opened(owner, node, lane)
         connection.waiting[request_id] = None
         if connection.is_reset:
             return  # lost, as the client is about to learn
@@ -116,20 +116,16 @@ class Network:
         else:
             connection.inbox.append((request_id, request))  # until it is made, the client's side keeps them
 
-    def connection(self, owner: Endpoint, node: int, lane: str) -> Connection | None:
-        """Return the owner's open connection of this lane to a broker."""
-        return self._open[owner.name].get((node, lane))
-
     def connected(self, owner: Endpoint, lane: str) -> int | None:
         """Return the broker that the owner's connection of this lane goes to."""
-        for node, opened in self._open.get(owner.name, ()):
+        for node, opened in self.open.get(owner.name, ()):
             if opened == lane:
                 return node
         return None
 
     def close(self, owner: Endpoint, node: int | None = None, lanes: Iterable[str] | None = None) -> None:
         """Close the owner's connections of these lanes to a broker; None: all of them. What was sent still arrives."""
-        mine = self._open.get(owner.name, {})
+        mine = self.open.get(owner.name, {})
         for key in [key for key in mine if node in (None, key[0]) and (lanes is None or key[1] in lanes)]:
             connection = mine.pop(key)
             connection.is_open = False
@@ -209,7 +205,7 @@ class Network:
 
     def reset(self, *, name: str | None = None, node: int | None = None) -> int:
         """Reset the connections of a process, or of a broker, or of both together; return how many."""
-        clients = self._open.values() if name is None else [self._open.get(name, {})]
+        clients = self.open.values() if name is None else [self.open.get(name, {})]
         found = [connection for mine in clients for key, connection in mine.items() if node in (None, key[0])]
         for connection in found:
             self.cut(connection)
@@ -240,7 +236,7 @@ class Network:
     def _report_lost(self, connection: Connection) -> None:
         if connection.is_open:
             connection.is_open = False
-            self._open[connection.owner.name].pop((connection.node, connection.lane), None)
+            self.open[connection.owner.name].pop((connection.node, connection.lane), None)
             unanswered, connection.waiting = list(connection.waiting), {}
             connection.owner.lost(connection, unanswered)
 

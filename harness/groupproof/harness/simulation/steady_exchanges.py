@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from groupproof.harness.simulation.heap import Heap
     from groupproof.harness.simulation.simulated_brokers import Brokers
     from groupproof.harness.simulation.simulated_network import Connection, Network
-    from groupproof.protocol.wire.messages import GroupRequest, GroupResponse
+    from groupproof.protocol.wire.messages import GroupResponse, HeartbeatRequest
 
 __all__ = ["SteadyExchanges"]
 
@@ -26,45 +26,44 @@ class SteadyExchanges:
 
     def __init__(self, heap: Heap, network: Network, brokers: Brokers) -> None:
         self._heap, self._network, self._brokers = heap, network, brokers
+        self._draw, self._latency_ms = network.draw, network.latency_ms
 
     def send(self, process: Process, resting: RestingBeats, now_ms: int) -> bool:
         """Send the heartbeat of a member at rest; return False, with nothing done, where it has to go the long way."""
-        network, message = self._network, resting.message
-        connection = network.connection(process, resting.node_id, LANE)
-        if connection is None or connection.is_reset or message is None:
+        network = self._network
+        connection = network.open[process.name].get((resting.node_id, LANE))
+        if connection is None or connection.is_reset:
             return False
         path = connection.path
         if path.slow_ms or path.silent_out or path.is_unordered:
             return False
         request_id = resting.beat(now_ms)
         connection.waiting[request_id] = None
-        at_ms = now_ms + 1 + int(network.draw() * network.latency_ms)
+        at_ms = now_ms + 1 + int(self._draw() * self._latency_ms)
         if at_ms < connection.out_ms:
             at_ms = connection.out_ms
         else:
             connection.out_ms = at_ms
-        self._heap.at(at_ms, self._arrived, process, resting, connection, request_id, message)
+        self._heap.put(at_ms, self._arrived, (process, resting, connection, request_id, resting.message))
         return True
 
-    def _arrived(self, process: Process, resting: RestingBeats, connection: Connection, request_id: int, request: GroupRequest) -> None:
+    def _arrived(self, process: Process, resting: RestingBeats, connection: Connection, request_id: int, request: HeartbeatRequest) -> None:
         if connection.is_reset:
             return
-        path = connection.path
-        if connection.taken_up is None and connection.is_open and not (path.slow_ms or path.silent_back or path.is_unordered or path.repeats):
-            answer = self._brokers.repeat(connection, request)
-            if answer is not None:
-                self._answer(process, resting, connection, request_id, answer)
-                return
-        self._brokers.arrive(connection, request_id, request)
-
-    def _answer(self, process: Process, resting: RestingBeats, connection: Connection, request_id: int, answer: GroupResponse) -> None:
-        network = self._network
-        at_ms = self._heap.now_ms + 1 + int(network.draw() * network.latency_ms)
+        path, heap = connection.path, self._heap
+        now_ms = heap.now_ms
+        if (
+            connection.taken_up is not None or not connection.is_open or path.slow_ms or path.silent_back or path.is_unordered or path.repeats
+            or (answer := self._brokers.repeat(connection, request, request.member_id, now_ms)) is None
+        ):  # fmt: skip
+            self._brokers.arrive(connection, request_id, request)
+            return
+        at_ms = now_ms + 1 + int(self._draw() * self._latency_ms)
         if at_ms < connection.back_ms:
             at_ms = connection.back_ms
         else:
             connection.back_ms = at_ms
-        self._heap.at(at_ms, self._came_back, process, resting, connection, request_id, answer)
+        heap.put(at_ms, self._came_back, (process, resting, connection, request_id, answer))
 
     def _came_back(self, process: Process, resting: RestingBeats, connection: Connection, request_id: int, answer: GroupResponse) -> None:
         if connection.is_open and not process.is_frozen and resting.answered(request_id, self._heap.now_ms):

@@ -58,12 +58,10 @@ class Invariants(SimulatedInvariants):
         if type(reply.message) in _ABOUT_OFFSETS:
             self.offsets.answered(reply.message, pending)
 
-    def may_repeat(self, request: Any) -> bool:
-        current = self.generations.current
-        return request.generation_id == current.number and request.member_id in current.members and not self.deadlines.has_moved
-
-    def repeated(self, request: Any, at_ms: int) -> None:
-        self.deadlines.heard_ms[request.member_id] = at_ms
+    def hearing(self, request: Any) -> dict[str, int] | None:
+        current, deadlines = self.generations.current, self.deadlines
+        is_well = request.generation_id == current.number and request.member_id in current.members and not deadlines.has_moved
+        return deadlines.heard_ms if is_well else None
 
     def moved(self, move: Transition) -> None:
         self.generations.moved(move)

@@ -27,12 +27,9 @@ class SimulatedInvariants:
     def answered(self, reply: Reply, pending: PendingRequest | None) -> None:
         """Look at an answer; None: to a request that has one already."""
 
-    def may_repeat(self, request: GroupRequest) -> bool:
-        """Tell whether a request that its machine answers as the one before breaks no law, and leaves nothing to look at but that it came."""
-        return False
-
-    def repeated(self, request: GroupRequest, at_ms: int) -> None:
-        """Take note of such a request, which came at `at_ms` and was answered well."""
+    def hearing(self, request: GroupRequest) -> dict[str, int] | None:
+        """Return where to note when the member of a request was heard of, if an answer as the one before breaks no law and leaves nothing to look at; else None."""
+        return None
 
     def moved(self, move: Transition) -> None:
         """Look at a transition of the group."""
