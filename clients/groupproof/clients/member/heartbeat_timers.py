@@ -32,6 +32,8 @@ class Heartbeats:
         self.due_ms = 0
         self.poll_ends_ms: int | None = None
         self._request: HeartbeatRequest | None = None
+        self._between, self._kind = core.policy.heartbeats_between, core.policy.heartbeats
+        self._states = _SYNCED if self._kind == "synced" else _BEATING
         self.steady_ms = max(1, round(core.settings.heartbeat_interval_ms * core.policy.heartbeat_factor))
 
     def polled(self, now_ms: int) -> None:
@@ -52,22 +54,18 @@ class Heartbeats:
 
     def step(self, now_ms: int) -> None:
         """Do what is due; a member without a generation, or whose coordinator is unknown, has nothing due."""
-        core = self._core
-        if core.policy.heartbeats_between and self._is_between():
-            for _ in range(core.policy.heartbeats_between):
+        if self._between and self._is_between():
+            for _ in range(self._between):
                 self._beat(now_ms)
             return
-        session_ms, poll_ms = core.session_ms, self.poll_ends_ms
-        is_session_over = session_ms is not None and now_ms >= session_ms
-        is_poll_over = poll_ms is not None and now_ms >= poll_ms
-        is_beat_due = now_ms >= self.due_ms and self.in_flight is None
-        if not (is_beat_due or is_session_over or is_poll_over) or not self.is_beating():
-            return
-        if is_session_over:
-            self._end_session(now_ms)
-        elif is_poll_over:
-            self._end_poll(now_ms)
-        elif self._may_beat():
+        session_ms, poll_ms = self._core.session_ms, self.poll_ends_ms
+        if session_ms is not None and now_ms >= session_ms:
+            if self.is_beating():
+                self._end_session(now_ms)
+        elif poll_ms is not None and now_ms >= poll_ms:
+            if self.is_beating():
+                self._end_poll(now_ms)
+        elif now_ms >= self.due_ms and self.in_flight is None and self.is_beating() and self._may_beat():
             self._beat(now_ms)
 
     def next_ms(self) -> int | None:
@@ -92,8 +90,7 @@ class Heartbeats:
     def is_beating(self) -> bool:
         """Tell whether the timers run: of a member with a generation, whose coordinator is known."""
         core = self._core
-        states = _BEATING if core.policy.heartbeats != "synced" else _SYNCED
-        if core.state not in states or core.generation == NO_GENERATION or core.is_halted or not core.is_subscribed or core.failure is not None:
+        if core.state not in self._states or core.generation == NO_GENERATION or core.is_halted or not core.is_subscribed or core.failure is not None:
             return False
         return core.coordinator is not None or not core.policy.looks_up
 
@@ -105,7 +102,7 @@ class Heartbeats:
         return last.member_id == core.member_id and core.state is MemberState.UNJOINED and core.coordinator is not None and core.is_taking_part
 
     def _may_beat(self) -> bool:
-        core, kind = self._core, self._core.policy.heartbeats
+        core, kind = self._core, self._kind
         if kind == "joined":
             return True
         if kind == "prompt" and not core.is_prompt:

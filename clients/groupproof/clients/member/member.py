@@ -41,6 +41,7 @@ class Member(AnyMember):
         offset_requests = OffsetRequests(core)
         super().__init__(core, Finder(core), offset_requests, CleanClose(core, offset_requests))
         self._heartbeats = Heartbeats(core)
+        self._joins_in_background = policy.joins_from == "background"
         self.resting = RestingBeats(core, self._finder, self._heartbeats, offset_requests)
         self._joining = Joining(core, offset_requests, self._finder, self._heartbeats)
 
@@ -128,13 +129,14 @@ class Member(AnyMember):
 
     def next_deadline_ms(self) -> int | None:
         """Return when `tick` has something to do, or None."""
-        core = self._core
-        due_ms = earliest(core.requests.next_deadline_ms(), self._heartbeats.next_ms())
+        core, due_ms = self._core, self._heartbeats.next_ms()
+        if core.requests.in_flight:
+            due_ms = earliest(core.requests.next_deadline_ms(), due_ms)
         if self._offset_requests.under_way or self._clean_close.stage is not None:
             due_ms = earliest(due_ms, self._offset_requests.next_ms(), self._clean_close.next_ms())
         if core.coordinator is None and self._needs_coordinator():
             due_ms = earliest(due_ms, self._finder.next_ms())
-        return earliest(due_ms, self._joining.next_ms()) if core.policy.joins_from == "background" else due_ms
+        return earliest(due_ms, self._joining.next_ms()) if self._joins_in_background else due_ms
 
     def next_poll_ms(self) -> int | None:
         """Return when a `poll` has something to do that `tick` must leave to it, or None."""
@@ -172,17 +174,21 @@ class Member(AnyMember):
         core = self._core
         self.resting.message = None
         self._step(now_ms)
-        if core.policy.joins_from == "background" or (core.out and is_more_than_sent(core.out)):
+        out = core.out
+        if self._joins_in_background or (out and is_more_than_sent(out)):
             self._step(now_ms)
-        out, core.out = core.out, []
-        return out
+            out = core.out
+        if out:
+            core.out = []
+            return out
+        return []
 
     def _step(self, now_ms: int) -> None:
         core = self._core
         self._heartbeats.step(now_ms)
         if self._offset_requests.under_way:
             self._offset_requests.step(now_ms)
-        if core.policy.joins_from == "background":
+        if self._joins_in_background:
             self._joining.step(now_ms)
         if self._clean_close.stage is not None:
             self._clean_close.step(now_ms)

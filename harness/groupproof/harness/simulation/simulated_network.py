@@ -165,10 +165,11 @@ class Network:
         if path.silent_out:
             path.held_out.append(lambda: self._carry_out(connection, request_id, request))
             return
-        at_ms = self._heap.now_ms + self._way_ms(path)
+        heap = self._heap
+        at_ms = heap.now_ms + (self._way_ms(path) if path.slow_ms else 1 + int(self.draw() * self.latency_ms))
         if not path.is_unordered:
-            at_ms = connection.out_ms = max(at_ms, connection.out_ms)
-        self._heap.at(at_ms, self._arrived, connection, request_id, request)
+            at_ms = connection.out_ms = at_ms if at_ms > connection.out_ms else connection.out_ms
+        heap.put(at_ms, self._arrived, (connection, request_id, request))
 
     def _arrived(self, connection: Connection, request_id: int, request: Request) -> None:
         if not connection.is_reset:
@@ -184,10 +185,11 @@ class Network:
         if path.silent_back:
             path.held_back.append(lambda: self.answer(connection, request_id, answer))
             return
-        at_ms = self._heap.now_ms + self._way_ms(path)
+        heap = self._heap
+        at_ms = heap.now_ms + (self._way_ms(path) if path.slow_ms else 1 + int(self.draw() * self.latency_ms))
         if not path.is_unordered:
-            at_ms = connection.back_ms = max(at_ms, connection.back_ms)
-        self._heap.at(at_ms, self.come_back, connection, request_id, answer)
+            at_ms = connection.back_ms = at_ms if at_ms > connection.back_ms else connection.back_ms
+        heap.put(at_ms, self.come_back, (connection, request_id, answer))
 
     def come_back(self, connection: Connection, request_id: int, answer: Answer) -> None:
         """Give an answer to the client, if it waits for it still."""
