@@ -42,7 +42,7 @@ class Member(AnyMember):
         super().__init__(core, Finder(core), offset_requests, CleanClose(core, offset_requests))
         self._heartbeats = Heartbeats(core)
         self._joins_in_background = policy.joins_from == "background"
-        self.resting = RestingBeats(core, self._finder, self._heartbeats, offset_requests)
+        self.resting = self._resting = RestingBeats(core, self._finder, self._heartbeats, offset_requests)
         self._joining = Joining(core, offset_requests, self._finder, self._heartbeats)
 
     # What the member is
@@ -172,7 +172,7 @@ class Member(AnyMember):
     def _outcome(self, now_ms: int) -> list[Output]:
         """Let the parts go on after an input, and return what is to be done; a second time where one part has done more than to send."""
         core = self._core
-        self.resting.message = None
+        self._resting.message = None
         self._step(now_ms)
         out = core.out
         if self._joins_in_background or (out and is_more_than_sent(out)):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 from functools import lru_cache
-from typing import Final
+from typing import Final, Literal
 
 from groupproof.clients.member.member_core import Core
 from groupproof.clients.outputs import CallbackKind
@@ -47,7 +47,7 @@ class HandOver:
         policy = core.policy
         owned = core.owned if policy.owned_in_subscription else frozenset()
         words = topics if policy.topics_listed == "all" else topics[:1], owned, core.generation, core.settings.rack, user_data
-        return _encoded(*words, policy.subscription_version, policy.ends_subscription_early) + policy.subscription_tail
+        return _encoded(*words, policy.subscription_version, "owned partitions" if policy.ends_subscription_early else "") + policy.subscription_tail
 
     def lose(self) -> bool:
         """Call lost for what the member owned in a generation it was dropped from; return whether a callback runs."""
@@ -100,11 +100,17 @@ class HandOver:
 
 @lru_cache(maxsize=_ENCODED_MAX)
 def _encoded(
-    topics: tuple[str, ...], owned: frozenset[TopicPartition], generation: int, rack: str | None, user_data: bytes | None, version: int, ends_early: bool
+    topics: tuple[str, ...],
+    owned: frozenset[TopicPartition],
+    generation: int,
+    rack: str | None,
+    user_data: bytes | None,
+    version: int,
+    ends_before: Literal["", "owned partitions"],
 ) -> bytes:
     return encode_subscription(
         Subscription(
             topics=topics, owned=tuple(sorted(owned)), generation=generation, rack=rack, user_data=user_data, version=version,
-            ends_before="owned partitions" if ends_early else "",
+            ends_before=ends_before,
         )
     )  # fmt: skip

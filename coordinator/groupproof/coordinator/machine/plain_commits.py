@@ -78,7 +78,9 @@ class PlainCommits:
         if len(self._answers) >= ANSWERS_MAX:
             self._answers.clear()
         topics = tuple(
-            CommittedTopic(name=topic.name, partitions=tuple(CommittedPartition(partition_index=partition.partition_index) for partition in topic.partitions))
+            CommittedTopic(
+                name=topic.name, partitions=tuple(CommittedPartition(partition_index=partition.partition_index) for partition in topic.partitions)
+            )
             for topic in message.topics
         )
         answer = self._answers[key] = OffsetCommitResponse(topics=topics)

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 __all__ = ["Brokers", "spoken_versions"]
 
 _ARMS_NOTHING_EARLIER: Final = frozenset({HeartbeatRequest, OffsetCommitRequest, OffsetFetchRequest})
-_ANSWERED_BY_ALL: Final = frozenset({FindCoordinatorRequest, AskTopics})
+_ANSWERED_BY_ALL: Final = (FindCoordinatorRequest, AskTopics)
 _FAULTS_OF_MACHINES: Final = (AssertionError, KeyError)
 _OWN_LAWS: Final = "INV-01"
 
@@ -170,8 +170,8 @@ class Brokers:
         return answer
 
     def _take_up(self, connection: Connection, request_id: int, request: Request) -> None:
-        if type(request) in _ANSWERED_BY_ALL:
-            self.network.answer(connection, request_id, self._answer(cast(Any, request)))
+        if isinstance(request, _ANSWERED_BY_ALL):
+            self.network.answer(connection, request_id, self._answer(request))
             return
         if self.denial and isinstance(request, ConsumerGroupHeartbeatRequest):
             self._record.requests[type(request)] += 1
