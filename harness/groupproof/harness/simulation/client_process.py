@@ -161,8 +161,8 @@ class Process(SimulatedProcess):
             return
         self._alarm_ms = None
         now_ms = self._heap.now_ms
-        resting, steady = self.member.resting, self._network.steady
-        if resting is not None and steady is not None and (until_ms := resting.until_ms(now_ms)) and steady.send(self, resting, now_ms):
+        resting, exchanges = self.member.resting, self._network.resting
+        if resting is not None and exchanges is not None and (until_ms := resting.until_ms(now_ms)) and exchanges.send(self, resting, now_ms):
             self._alarm_ms = until_ms  # which is most of what happens: the next heartbeat is due an interval later, answered or not
             self._heap.put(until_ms, self._tick, (life, until_ms))
             return

@@ -13,12 +13,12 @@ from groupproof.harness.simulation.heap import Heap
 from groupproof.harness.simulation.liveness import settles_within_ms
 from groupproof.harness.simulation.random_streams import Streams
 from groupproof.harness.simulation.record import Record
+from groupproof.harness.simulation.resting_exchanges import RestingExchanges
 from groupproof.harness.simulation.settings import OTHER_TOPIC, TOPIC, InvariantBroken, Outcome, Simulation, Violation, policy_of, settled
 from groupproof.harness.simulation.simulated_brokers import Brokers, spoken_versions
 from groupproof.harness.simulation.simulated_network import Network
 from groupproof.harness.simulation.simulation_registry import simulation_of
 from groupproof.harness.simulation.simulator_faults import FAULTS, FaultTargets
-from groupproof.harness.simulation.steady_exchanges import SteadyExchanges
 from groupproof.harness.simulation.trace_writer import MakeRecorder, Observer
 from groupproof.protocol.rules import profile
 
@@ -57,7 +57,7 @@ class Run:
         brokers.make_topics({TOPIC: _number(simulation.partitions), OTHER_TOPIC: 2})
         network = brokers.network = Network(self.heap, streams.named("network"), simulation.latency_ms, brokers.arrive, brokers.is_up)
         if observer is None:
-            network.steady = SteadyExchanges(self.heap, network, brokers)
+            network.resting = RestingExchanges(self.heap, network, brokers)
         else:
             network.opened, network.closed = observer.opened, observer.closed
         ground = SimulationGround(

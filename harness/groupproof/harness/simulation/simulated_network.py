@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import random
 
     from groupproof.harness.simulation.pending_request import KeptExchange
-    from groupproof.harness.simulation.steady_exchanges import SteadyExchanges
+    from groupproof.harness.simulation.resting_exchanges import RestingExchanges
 
 __all__ = ["Answer", "AskTopics", "Connection", "Endpoint", "Network", "Path", "Request", "Topics"]
 
@@ -96,7 +96,7 @@ class Network:
         self.draw = chance.random
         self._arrive, self._is_up = arrive, is_up
         self._paths: dict[tuple[str, int], Path] = {}
-        self.steady: SteadyExchanges | None = None  # the short way for what changes nothing
+        self.resting: RestingExchanges | None = None  # the short way for what changes nothing
         self.opened: Callable[[Connection], None] | None = None  # whoever wants to be told
         self.closed: Callable[[Connection, str], None] | None = None  # and by what
         self.open: defaultdict[str, dict[tuple[int, str], Connection]] = defaultdict(dict)  # by client, then by broker and lane

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from groupproof.harness.simulation.simulated_network import Connection, Network
     from groupproof.protocol.wire.messages import GroupResponse, HeartbeatRequest
 
-__all__ = ["SteadyExchanges"]
+__all__ = ["RestingExchanges"]
 
 
-class SteadyExchanges:
+class RestingExchanges:
     """Takes heartbeats through a network to brokers and back, where nobody observes."""
 
     def __init__(self, heap: Heap, network: Network, brokers: Brokers) -> None:
