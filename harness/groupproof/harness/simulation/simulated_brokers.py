@@ -163,8 +163,8 @@ class Brokers:
         answer = node.machine.repeat(request, kept.arrival, now_ms)
         if answer is not None:
             self._tokens += 1
-            if answer is not kept.answer:
-                kept.answer, kept.note = answer, self._record.note_of(connection.owner.name, request, answer)
+            if not kept.note:
+                kept.note = self._record.note_of(connection.owner.name, request, answer)
             self._record.repeated(type(request), kept.note)
             heard_ms[member_id] = now_ms
         return answer
