@@ -8,11 +8,13 @@ import pytest
 
 from groupproof.clients.member.policy import Policy
 from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.wire.messages import Coordinator
 
 if TYPE_CHECKING:
     from tests.clients.conftest import Bench
 
 HEARTBEAT, COMMIT = Api.HEARTBEAT, Api.OFFSET_COMMIT
+FOUND = Coordinator(key="g", node_id=1, host="broker-1", port=9092)
 
 
 def rested(bench: type[Bench], **settings: Any) -> Bench:
@@ -106,3 +108,70 @@ def test_a_variant_never_rests(bench: type[Bench]) -> None:
     assert resting is not None
 
     assert resting.until_ms(b.now) == 0
+
+
+def until_ms(b: Bench) -> int:
+    resting = b.member.resting
+    assert resting is not None
+    return resting.until_ms(b.now)
+
+
+def test_a_request_that_lapses_before_the_next_heartbeat_is_looked_for_in_time(bench: type[Bench]) -> None:
+    b = rested(bench, request_timeout_ms=400)
+
+    assert until_ms(b) == b.now + 400
+
+
+def test_an_answer_is_taken_the_long_way_if_it_is_anothers_or_something_is_due_by_then(bench: type[Bench]) -> None:
+    b = rested(bench, max_poll_interval_ms=2_500)
+    assert until_ms(b)
+    resting = b.member.resting
+    assert resting is not None
+    request_id = resting.beat(b.now)
+
+    assert not resting.answered(request_id + 1, b.now)
+    assert not resting.answered(request_id, b.now + 500), "the poll interval is over"
+    b = rested(bench)
+    assert until_ms(b)
+    resting = b.member.resting
+    assert resting is not None
+    assert not resting.answered(resting.beat(b.now), b.now + 1_000), "the next heartbeat is due"
+
+
+def test_who_syncs_does_not_rest(bench: type[Bench]) -> None:
+    b = bench()
+    b.syncing()
+    b.now += 1_000
+
+    assert until_ms(b) == 0
+
+
+def test_who_has_failed_does_not_rest(bench: type[Bench]) -> None:
+    b = rested(bench)
+    b.do(b.member.fail("X", "for a reason of the driver's own", b.now))
+
+    assert until_ms(b) == 0
+
+
+def test_whose_commit_waits_to_be_tried_again_does_not_rest(bench: type[Bench]) -> None:
+    b = bench()
+    b.stable(0)
+    b.answer_heartbeat()
+    b.do(b.member.commit("c", {("t", 0): 5}, b.now, is_sync=True))
+    b.answer(COMMIT, 7)
+    b.now += 1_000
+
+    assert until_ms(b) == 0
+
+
+def test_who_has_just_found_its_coordinator_does_not_rest_before_an_answer(bench: type[Bench]) -> None:
+    b = bench()
+    b.stable(0)
+    b.answer_heartbeat()
+    coordinator = b.member.coordinator
+    assert coordinator is not None
+    b.do(b.member.disconnected(coordinator, b.now))
+    b.answer(Api.FIND_COORDINATOR, coordinators=(FOUND,))
+    b.now += 1_000
+
+    assert until_ms(b) == 0

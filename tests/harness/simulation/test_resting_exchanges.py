@@ -49,7 +49,7 @@ def _standing(run: Run) -> Any:
         (name, key, connection.out_ms, connection.back_ms, list(connection.waiting), len(connection.inbox))
         for name, own in run.world.network.open.items() for key, connection in own.items()
     ]  # fmt: skip
-    laws = None if noted is None else (noted.heard_ms, noted._asked_ms, noted._members)
+    laws = None if noted is None else (noted.heard_ms, noted._asked_ms, noted._members, noted.has_moved)
     return machines, members, connections, laws, run.world.brokers._tokens, run.heap.events, run.record.trace_hash()
 
 
