@@ -9,12 +9,15 @@ import pytest
 from groupproof.coordinator.machine.coordinator import Coordinator
 from groupproof.coordinator.planted.variants import LEGAL
 from groupproof.protocol.wire.consumer_messages import ConsumerGroupHeartbeatRequest
-from groupproof.protocol.wire.messages import HeartbeatRequest, JoinGroupRequest, SyncGroupRequest
+from groupproof.protocol.wire.messages import HeartbeatRequest, JoinGroupRequest, OffsetCommitRequest, SyncGroupRequest
 
 
 @pytest.mark.parametrize(
     ("profile", "repeating"),
-    [("kafka-3.3", {HeartbeatRequest, SyncGroupRequest}), ("kafka-4.4", {HeartbeatRequest, SyncGroupRequest, ConsumerGroupHeartbeatRequest})],
+    [
+        ("kafka-3.3", {HeartbeatRequest, SyncGroupRequest, OffsetCommitRequest}),
+        ("kafka-4.4", {HeartbeatRequest, SyncGroupRequest, OffsetCommitRequest, ConsumerGroupHeartbeatRequest}),
+    ],
 )
 def test_heartbeats_of_all_dialects_and_what_a_rebalance_has_n_times_go_a_short_way(profile: str, repeating: set[Any]) -> None:
     machine = Coordinator(profile=profile, random=random.Random(1))

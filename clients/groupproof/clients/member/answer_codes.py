@@ -27,6 +27,12 @@ def error_of(message: GroupResponse | ConsumerGroupHeartbeatResponse) -> int:
     if type(answer) in _ONE_CODE:
         code: int = answer.error_code
         return code
+    if type(answer) is OffsetCommitResponse:
+        for topic in answer.topics:
+            for partition in topic.partitions:
+                if partition.error_code:
+                    return int(partition.error_code)
+        return 0
     return next(filter(None, _codes(answer)), 0)
 
 
@@ -35,8 +41,6 @@ def _codes(message: GroupResponse) -> list[int]:
         return [coordinator.error_code for coordinator in message.coordinators]
     if isinstance(message, LeaveGroupResponse):
         return [message.error_code, *(member.error_code for member in message.members)]
-    if isinstance(message, OffsetCommitResponse):
-        return [partition.error_code for topic in message.topics for partition in topic.partitions]
     if isinstance(message, OffsetFetchResponse):
         groups = message.groups
         return [

@@ -26,6 +26,11 @@ class Finder:
     def is_looking(self) -> bool:
         return bool(self._core.lookups)
 
+    @property
+    def is_proven(self) -> bool:
+        """Tell whether the coordinator has answered as one since it was found."""
+        return not self._is_unproven and not self._failures
+
     def seek(self, now_ms: int) -> None:
         """Send FindCoordinator if the coordinator is unknown, none is in flight and the pause is over."""
         core = self._core

@@ -21,76 +21,76 @@ _SYNCED: Final = (MemberState.STABLE,)
 
 
 class Heartbeats:
-    """Decides at each tick, in Kafka's order: session over, poll deadline over, heartbeat due (CLIENT-54)."""
+    """Decides at each tick, in Kafka's order: session over, poll deadline over, heartbeat due (CLIENT-54).
+
+    The next heartbeat goes out at `due_ms`, if none is `in_flight`; without jitter `steady_ms` lie between two.
+    """
 
     def __init__(self, core: Core) -> None:
         self._core = core
-        self._in_flight: int | None = None
-        self._next_ms = 0
-        self._poll_ends_ms: int | None = None
+        self.in_flight: int | None = None
+        self.due_ms = 0
+        self.poll_ends_ms: int | None = None
         self._request: HeartbeatRequest | None = None
-        self._steady_ms = max(1, round(core.settings.heartbeat_interval_ms * core.policy.heartbeat_factor))
+        self._between, self._kind = core.policy.heartbeats_between, core.policy.heartbeats
+        self._states = _SYNCED if self._kind == "synced" else _BEATING
+        self.steady_ms = max(1, round(core.settings.heartbeat_interval_ms * core.policy.heartbeat_factor))
 
     def polled(self, now_ms: int) -> None:
         """Note the application's poll (CLIENT-61)."""
         factor = self._core.policy.poll_deadline_factor
         if factor is not None:
-            self._poll_ends_ms = now_ms + round(self._core.settings.max_poll_interval_ms * factor)
+            self.poll_ends_ms = now_ms + round(self._core.settings.max_poll_interval_ms * factor)
         self._core.is_unpolled = False
 
     def reset(self, now_ms: int) -> None:
         """Count session and interval from now: the member joined, or its assignment came."""
-        self._in_flight = None
+        self.in_flight = None
         self._core.session_ms = now_ms + self._core.session_timeout_ms
-        self._next_ms = now_ms + self._interval_ms()
+        self.due_ms = now_ms + self._interval_ms()
 
     def at_once(self, now_ms: int) -> None:
-        self._next_ms = now_ms
+        self.due_ms = now_ms
 
     def step(self, now_ms: int) -> None:
         """Do what is due; a member without a generation, or whose coordinator is unknown, has nothing due."""
-        core = self._core
-        if core.policy.heartbeats_between and self._is_between():
-            for _ in range(core.policy.heartbeats_between):
+        if self._between and self._is_between():
+            for _ in range(self._between):
                 self._beat(now_ms)
             return
-        session_ms, poll_ms = core.session_ms, self._poll_ends_ms
-        is_session_over = session_ms is not None and now_ms >= session_ms
-        is_poll_over = poll_ms is not None and now_ms >= poll_ms
-        is_beat_due = now_ms >= self._next_ms and self._in_flight is None
-        if not (is_beat_due or is_session_over or is_poll_over) or not self._is_beating():
-            return
-        if is_session_over:
-            self._end_session(now_ms)
-        elif is_poll_over:
-            self._end_poll(now_ms)
-        elif self._may_beat():
+        session_ms, poll_ms = self._core.session_ms, self.poll_ends_ms
+        if session_ms is not None and now_ms >= session_ms:
+            if self.is_beating():
+                self._end_session(now_ms)
+        elif poll_ms is not None and now_ms >= poll_ms:
+            if self.is_beating():
+                self._end_poll(now_ms)
+        elif now_ms >= self.due_ms and self.in_flight is None and self.is_beating() and self._may_beat():
             self._beat(now_ms)
 
     def next_ms(self) -> int | None:
         """Return when `step` has something to do."""
-        if not self._is_beating():
+        if not self.is_beating():
             return None
-        first_ms = self._next_ms if self._in_flight is None and self._may_beat() else None
-        session_ms, poll_ms = self._core.session_ms, self._poll_ends_ms
+        first_ms = self.due_ms if self.in_flight is None and self._may_beat() else None
+        session_ms, poll_ms = self._core.session_ms, self.poll_ends_ms
         if session_ms is not None and (first_ms is None or session_ms < first_ms):
             first_ms = session_ms
         return poll_ms if poll_ms is not None and (first_ms is None or poll_ms < first_ms) else first_ms
 
     def settled(self, pending: RequestInFlight, answer: Answer, response: object, reaction: Reaction, now_ms: int) -> None:
-        if pending.request_id != self._in_flight:
+        if pending.request_id != self.in_flight:
             return
-        self._in_flight = None
-        if self._core.policy.heartbeats == "until-late" and now_ms > self._next_ms:
+        self.in_flight = None
+        if self._core.policy.heartbeats == "until-late" and now_ms > self.due_ms:
             self._core.is_halted = True
         if Effect.BACK_OFF in reaction.effects or isinstance(answer, Lapse):
-            self._next_ms = now_ms + self._core.backoff_ms()
+            self.due_ms = now_ms + self._core.backoff_ms()
 
-    def _is_beating(self) -> bool:
+    def is_beating(self) -> bool:
         """Tell whether the timers run: of a member with a generation, whose coordinator is known."""
         core = self._core
-        states = _BEATING if core.policy.heartbeats != "synced" else _SYNCED
-        if core.state not in states or core.generation == NO_GENERATION or core.is_halted or not core.is_subscribed or core.failure is not None:
+        if core.state not in self._states or core.generation == NO_GENERATION or core.is_halted or not core.is_subscribed or core.failure is not None:
             return False
         return core.coordinator is not None or not core.policy.looks_up
 
@@ -102,7 +102,7 @@ class Heartbeats:
         return last.member_id == core.member_id and core.state is MemberState.UNJOINED and core.coordinator is not None and core.is_taking_part
 
     def _may_beat(self) -> bool:
-        core, kind = self._core, self._core.policy.heartbeats
+        core, kind = self._core, self._kind
         if kind == "joined":
             return True
         if kind == "prompt" and not core.is_prompt:
@@ -111,15 +111,15 @@ class Heartbeats:
 
     def beat_from_poll(self, now_ms: int) -> None:
         """Send what is due from the application's poll: only for a client that has no heartbeat task of its own."""
-        is_due = now_ms >= self._next_ms and self._in_flight is None
-        if self._core.policy.heartbeats == "polled" and is_due and self._is_beating():
+        is_due = now_ms >= self.due_ms and self.in_flight is None
+        if self._core.policy.heartbeats == "polled" and is_due and self.is_beating():
             self._beat(now_ms)
 
     def _beat(self, now_ms: int) -> None:
-        self._in_flight = self._core.send(self._heartbeat(), now_ms)
-        self._next_ms = now_ms + self._interval_ms()
+        self.in_flight = self._core.send(self.heartbeat(), now_ms)
+        self.due_ms = now_ms + self._interval_ms()
 
-    def _heartbeat(self) -> HeartbeatRequest:
+    def heartbeat(self) -> HeartbeatRequest:
         """Return the request as it is now, which is the last one's as long as nothing changed."""
         core, last = self._core, self._request
         generation = core.first_generation if core.policy.heartbeat_generation == "first" else core.generation
@@ -132,7 +132,7 @@ class Heartbeats:
 
     def _interval_ms(self) -> int:
         jitter = self._core.policy.heartbeat_jitter
-        return max(1, round(self._steady_ms * (1 + jitter * (2 * self._core.draw() - 1)))) if jitter else self._steady_ms
+        return max(1, round(self.steady_ms * (1 + jitter * (2 * self._core.draw() - 1)))) if jitter else self.steady_ms
 
     def _end_session(self, now_ms: int) -> None:
         """No answer for a session timeout: give the coordinator up, but not the membership (CLIENT-51)."""

@@ -24,6 +24,7 @@ from groupproof.clients.member.offset_requests import OffsetRequests
 from groupproof.clients.member.pending_requests import RequestInFlight, earliest
 from groupproof.clients.member.policy import REFERENCE, Policy
 from groupproof.clients.member.rebalance import Joining
+from groupproof.clients.member.resting_beats import RestingBeats
 from groupproof.clients.outputs import Output, is_more_than_sent
 from groupproof.protocol.rules.classic.member_reactions import UNREACHABLE, Answer, Lapse, Phase, Reaction
 from groupproof.protocol.vocabulary import Api, ErrorCode, MemberState, TopicPartition
@@ -40,6 +41,8 @@ class Member(AnyMember):
         offset_requests = OffsetRequests(core)
         super().__init__(core, Finder(core), offset_requests, CleanClose(core, offset_requests))
         self._heartbeats = Heartbeats(core)
+        self._joins_in_background = policy.joins_from == "background"
+        self.resting = self._resting = RestingBeats(core, self._finder, self._heartbeats, offset_requests)
         self._joining = Joining(core, offset_requests, self._finder, self._heartbeats)
 
     # What the member is
@@ -126,13 +129,14 @@ class Member(AnyMember):
 
     def next_deadline_ms(self) -> int | None:
         """Return when `tick` has something to do, or None."""
-        core = self._core
-        due_ms = earliest(core.requests.next_deadline_ms(), self._heartbeats.next_ms())
+        core, due_ms = self._core, self._heartbeats.next_ms()
+        if core.requests.in_flight:
+            due_ms = earliest(core.requests.next_deadline_ms(), due_ms)
         if self._offset_requests.under_way or self._clean_close.stage is not None:
             due_ms = earliest(due_ms, self._offset_requests.next_ms(), self._clean_close.next_ms())
         if core.coordinator is None and self._needs_coordinator():
             due_ms = earliest(due_ms, self._finder.next_ms())
-        return earliest(due_ms, self._joining.next_ms()) if core.policy.joins_from == "background" else due_ms
+        return earliest(due_ms, self._joining.next_ms()) if self._joins_in_background else due_ms
 
     def next_poll_ms(self) -> int | None:
         """Return when a `poll` has something to do that `tick` must leave to it, or None."""
@@ -168,18 +172,23 @@ class Member(AnyMember):
     def _outcome(self, now_ms: int) -> list[Output]:
         """Let the parts go on after an input, and return what is to be done; a second time where one part has done more than to send."""
         core = self._core
+        self._resting.message = None
         self._step(now_ms)
-        if core.policy.joins_from == "background" or (core.out and is_more_than_sent(core.out)):
+        out = core.out
+        if self._joins_in_background or (out and is_more_than_sent(out)):
             self._step(now_ms)
-        out, core.out = core.out, []
-        return out
+            out = core.out
+        if out:
+            core.out = []
+            return out
+        return []
 
     def _step(self, now_ms: int) -> None:
         core = self._core
         self._heartbeats.step(now_ms)
         if self._offset_requests.under_way:
             self._offset_requests.step(now_ms)
-        if core.policy.joins_from == "background":
+        if self._joins_in_background:
             self._joining.step(now_ms)
         if self._clean_close.stage is not None:
             self._clean_close.step(now_ms)

@@ -80,6 +80,11 @@ class Core:
         return self.coordinator is not None or not self.policy.looks_up
 
     @property
+    def has_complained(self) -> bool:
+        """Tell whether the last answer was an error that was reported, and would be no second time."""
+        return self._reported != 0
+
+    @property
     def is_managed(self) -> bool:
         """Tell whether commits are a member's, to be refused while it is not STABLE."""
         return self.is_subscribed

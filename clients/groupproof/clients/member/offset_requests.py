@@ -218,7 +218,9 @@ class OffsetRequests:
     def _committer(self) -> tuple[int, str, str | None]:
         """Return who commits: generation, member id and instance id."""
         core, kind = self._core, self._core.policy.commit_generation
-        generation_id = {"current": core.generation, "previous": core.previous_generation, "none": NO_GENERATION}[kind]
+        if kind == "current":
+            return core.generation, core.member_id, core.instance_id if core.member_id else None
+        generation_id = {"previous": core.previous_generation, "none": NO_GENERATION}[kind]
         return generation_id, core.member_id if kind != "none" else "", core.instance_id if core.member_id else None
 
     def _fetch_request(self, request: OffsetRequest) -> OffsetFetchRequest:

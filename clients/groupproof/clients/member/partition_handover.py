@@ -7,6 +7,8 @@ that revoked something joins again so that it can be given to its next owner.
 from __future__ import annotations
 
 import struct
+from functools import lru_cache
+from typing import Final, Literal
 
 from groupproof.clients.member.member_core import Core
 from groupproof.clients.outputs import CallbackKind
@@ -14,6 +16,9 @@ from groupproof.protocol.vocabulary import COOPERATIVE, COOPERATIVE_STICKY, Topi
 from groupproof.protocol.wire.subscription import Subscription, encode_subscription
 
 __all__ = ["HandOver"]
+
+_ENCODED_MAX: Final = 4_096
+"""So many subscriptions are kept as they are sent: members say the same again and again."""
 
 
 class HandOver:
@@ -39,18 +44,10 @@ class HandOver:
         topics = tuple(reversed(core.topics)) if core.policy.topics_reversed else core.topics
         if user_data is None:
             user_data = struct.pack(">i", core.generation) if assignor == COOPERATIVE_STICKY else core.policy.subscription_user_data
-        subscription = encode_subscription(
-            Subscription(
-                topics=topics if core.policy.topics_listed == "all" else topics[:1],
-                owned=tuple(sorted(core.owned)) if core.policy.owned_in_subscription else (),
-                generation=core.generation,
-                rack=core.settings.rack,
-                user_data=user_data,
-                version=core.policy.subscription_version,
-                ends_before="owned partitions" if core.policy.ends_subscription_early else "",
-            )
-        )
-        return subscription + core.policy.subscription_tail
+        policy = core.policy
+        owned = core.owned if policy.owned_in_subscription else frozenset()
+        words = topics if policy.topics_listed == "all" else topics[:1], owned, core.generation, core.settings.rack, user_data
+        return _encoded(*words, policy.subscription_version, "owned partitions" if policy.ends_subscription_early else "") + policy.subscription_tail
 
     def lose(self) -> bool:
         """Call lost for what the member owned in a generation it was dropped from; return whether a callback runs."""
@@ -99,3 +96,21 @@ class HandOver:
             core.call(CallbackKind.ASSIGNED, came)
         else:
             core.owned |= came
+
+
+@lru_cache(maxsize=_ENCODED_MAX)
+def _encoded(
+    topics: tuple[str, ...],
+    owned: frozenset[TopicPartition],
+    generation: int,
+    rack: str | None,
+    user_data: bytes | None,
+    version: int,
+    ends_before: Literal["", "owned partitions"],
+) -> bytes:
+    return encode_subscription(
+        Subscription(
+            topics=topics, owned=tuple(sorted(owned)), generation=generation, rack=rack, user_data=user_data, version=version,
+            ends_before=ends_before,
+        )
+    )  # fmt: skip

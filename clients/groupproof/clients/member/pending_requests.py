@@ -27,10 +27,10 @@ class RequestInFlight:
 
 
 class Requests:
-    """The requests in flight, by id; ids are never used again."""
+    """The requests `in_flight`, by id; ids are never used again."""
 
     def __init__(self) -> None:
-        self._pending: dict[int, RequestInFlight] = {}
+        self.in_flight: dict[int, RequestInFlight] = {}
         self._last_id = 0
 
     def new_id(self) -> int:
@@ -38,39 +38,45 @@ class Requests:
         return self._last_id
 
     def add(self, pending: RequestInFlight) -> None:
-        self._pending[pending.request_id] = pending
+        self.in_flight[pending.request_id] = pending
+
+    def add_again(self, request: RequestInFlight) -> int:
+        """Add a request that has its answer anew, by an id of its own; return that."""
+        request_id = request.request_id = self._last_id = self._last_id + 1
+        self.in_flight[request_id] = request
+        return request_id
 
     @property
     def any_in_flight(self) -> bool:
-        return bool(self._pending)
+        return bool(self.in_flight)
 
     def take(self, request_id: int) -> RequestInFlight | None:
         """Return and forget the request; None for one that is not in flight (any more)."""
-        return self._pending.pop(request_id, None)
+        return self.in_flight.pop(request_id, None)
 
     def is_pending(self, request_id: int) -> bool:
-        return request_id in self._pending
+        return request_id in self.in_flight
 
     def any_to(self, to: Node) -> bool:
         """Tell whether a request to this broker is in flight."""
-        return any(pending.to == to for pending in self._pending.values())
+        return any(pending.to == to for pending in self.in_flight.values())
 
     def take_where(self, holds: Callable[[RequestInFlight], bool]) -> list[RequestInFlight]:
         """Return and forget all requests for which `holds`, in the order of sending."""
-        removed = [pending for pending in self._pending.values() if holds(pending)]
+        removed = [pending for pending in self.in_flight.values() if holds(pending)]
         for pending in removed:
-            del self._pending[pending.request_id]
+            del self.in_flight[pending.request_id]
         return removed
 
     def overdue(self, now_ms: int) -> list[RequestInFlight]:
         """Return and forget the requests whose deadline is reached."""
-        if not self._pending:
+        if not self.in_flight:
             return []
         return self.take_where(lambda pending: pending.deadline_ms <= now_ms)
 
     def next_deadline_ms(self) -> int | None:
         first_ms = None
-        for pending in self._pending.values():
+        for pending in self.in_flight.values():
             if first_ms is None or pending.deadline_ms < first_ms:
                 first_ms = pending.deadline_ms
         return first_ms

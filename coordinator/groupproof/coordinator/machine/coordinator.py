@@ -108,11 +108,13 @@ class Coordinator:
         return self._collected(arrival.token)
 
     def repeat(self, message: GroupRequest, arrival: Arrival, now_ms: int) -> GroupResponse | None:
-        """Take up a heartbeat that changes nothing, or a SyncGroup behind the leader's, as `handle` does, for a caller who asks for no row; None, with nothing done, where it may be more."""
+        """Take up a heartbeat that changes nothing, a SyncGroup behind the leader's or a plain OffsetCommit, as `handle` does, for a caller who asks for no row; None, with nothing done, where it may be more."""
         repeat = self._repeating.get(type(message))
-        if repeat is None or self._engine.timers.quiet_until_ms <= now_ms:
+        if repeat is None or self._engine.timers.quiet_until_ms <= now_ms or self._loading or not self.active:
             return None
-        self._come_to(now_ms)
+        if now_ms < self._now_ms:
+            self._come_to(now_ms)
+        self._now_ms = now_ms
         return repeat(message, arrival, now_ms)
 
     def parks(self, message: GroupRequest, arrival: Arrival, now_ms: int) -> bool:

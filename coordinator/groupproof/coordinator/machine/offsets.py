@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from groupproof.protocol.vocabulary import ErrorCode
 from groupproof.protocol.wire.messages import FetchedPartition, FetchedTopic, FetchTopic
@@ -18,8 +18,7 @@ __all__ = ["CommittedOffset", "Offsets"]
 """Topic and partition."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommittedOffset:
+class CommittedOffset(NamedTuple):
     """One committed offset; `at_ms` is when it was committed, `expires_ms` when it expires if the commit said so (OffsetCommit v2 to v4).
 
     `record` is its place among the group's records: of two commits the later record holds, whenever its transaction ends.
@@ -86,14 +85,8 @@ class Offsets:
 
     def _committed(self, partition: CommitPartition, now_ms: int, expires_ms: int | None) -> CommittedOffset:
         self.records += 1
-        return CommittedOffset(
-            offset=partition.committed_offset,
-            leader_epoch=partition.committed_leader_epoch,
-            metadata=partition.committed_metadata or "",
-            at_ms=now_ms,
-            expires_ms=expires_ms,
-            record=self.records,
-        )
+        metadata = partition.committed_metadata or ""
+        return CommittedOffset(partition.committed_offset, partition.committed_leader_epoch, metadata, now_ms, expires_ms, self.records)
 
     def _everything(self) -> Iterator[FetchTopic]:
         partitions: dict[str, list[int]] = {}

@@ -52,9 +52,21 @@ class RepeatedHeartbeats:
         self._remembered: dict[str, _Remembered] = {}
 
     def repeat(self, request: RequestFunctions, message: Any, arrival: Arrival, now_ms: int) -> GroupResponse | None:
-        """Do what a heartbeat does that changes nothing but its session, and return the answer, if the table has answered one like it; else do nothing."""
-        answered = self._again(request, message, arrival, now_ms)
-        return answered.answer if isinstance(answered, _Remembered) else None
+        """Do what a heartbeat does that changes nothing but its session, and return the answer, if the table has answered one like it; else do nothing.
+
+        It is asked of a coordinator that is active and loads nothing, so that it leads the groups that it knows.
+        """
+        remembered = self._remembered.get(message.member_id)
+        if remembered is None or request.at_rest is None:
+            return None
+        engine, group_id, (group, state, generation, configs, _, _, answer, session) = self._engine, message.group_id, remembered
+        if engine.groups.get(group_id) is not group or group.state is not state or group.generation != generation or engine.append_error:
+            return None
+        session_ms = request.at_rest(engine, group, message, arrival, now_ms)
+        if not session_ms or engine.group_configs.get(group_id) is not configs:
+            return None
+        engine.timers.arm(session, now_ms + session_ms)
+        return answer
 
     def answer(self, request: RequestFunctions, message: Any, arrival: Arrival, now_ms: int, take_up: TakeUp) -> bool:
         """Do the same, and put out the row and the answer; let the table `take_up` the first of its like. Tell whether it was a heartbeat that changes nothing."""

@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from groupproof.coordinator.machine.plain_commits import PlainCommits
 from groupproof.coordinator.machine.plain_syncs import PlainSyncs
 from groupproof.coordinator.machine.unchanged_joins import UnchangedJoins
-from groupproof.protocol.wire.messages import JoinGroupRequest, SyncGroupRequest
+from groupproof.protocol.wire.messages import JoinGroupRequest, OffsetCommitRequest, SyncGroupRequest
 
 if TYPE_CHECKING:
     from groupproof.coordinator.machine.engine import Engine
@@ -30,4 +31,5 @@ def short_ways(engine: Engine, gate: Callable[[str], CoordinatorStatus], heartbe
     """Return both of a machine; `gate` says whether it may look at a group at all."""
     joins, syncs = UnchangedJoins(engine, gate), PlainSyncs(engine, gate)
     resting = {message: partial(heartbeats.repeat, request) for message, request in engine.tables.requests.items() if request.at_rest is not None}
-    return {**resting, SyncGroupRequest: syncs.repeat}, {JoinGroupRequest: joins, SyncGroupRequest: syncs}
+    commits = PlainCommits(engine, gate)
+    return {**resting, SyncGroupRequest: syncs.repeat, OffsetCommitRequest: commits.repeat}, {JoinGroupRequest: joins, SyncGroupRequest: syncs}

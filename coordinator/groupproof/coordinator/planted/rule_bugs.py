@@ -142,7 +142,7 @@ def _commit(keep: Callable[[int, int | None], int], *, metadata: bool = True, fi
             if first_only and index:
                 del stored[key]
                 continue
-            stored[key] = replace(item, offset=keep(item.offset, before.get(key)), metadata=item.metadata if metadata else "")
+            stored[key] = item._replace(offset=keep(item.offset, before.get(key)), metadata=item.metadata if metadata else "")
 
     return store
 

@@ -161,9 +161,14 @@ class Process(SimulatedProcess):
             return
         self._alarm_ms = None
         now_ms = self._heap.now_ms
+        resting, exchanges = self.member.resting, self._network.resting
+        if resting is not None and exchanges is not None and (until_ms := resting.until_ms(now_ms)) and exchanges.send(self, resting, now_ms):
+            self._alarm_ms = until_ms  # which is most of what happens: the next heartbeat is due an interval later, answered or not
+            self._heap.put(until_ms, self._tick, (life, until_ms))
+            return
         outputs = self.member.tick(now_ms)
         if len(outputs) == 1 and (next_ms := self._beats_again_ms(outputs[0])) is not None:
-            self._perform(outputs)  # which is most of what happens: the next one is due an interval later, answered or not
+            self._perform(outputs)
             self._look_at_timers(next_ms)
         else:
             self._input(outputs, polls=self._has_a_poll_to_do(outputs))

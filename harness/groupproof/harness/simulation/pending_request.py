@@ -1,13 +1,16 @@
-"""A request that a simulated broker has taken up and not yet answered."""
+"""A request that a simulated broker has taken up and not yet answered, and one that comes again and again."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from groupproof.harness.simulation.simulated_network import Connection
-from groupproof.protocol.wire.messages import GroupRequest
+if TYPE_CHECKING:
+    from groupproof.coordinator.machine.machine_outputs import Arrival
+    from groupproof.harness.simulation.simulated_network import Connection
+    from groupproof.protocol.wire.messages import GroupRequest
 
-__all__ = ["PendingRequest"]
+__all__ = ["KeptExchange", "PendingRequest"]
 
 
 @dataclass(slots=True, eq=False)
@@ -18,3 +21,12 @@ class PendingRequest:
     connection: Connection
     request_id: int
     request: GroupRequest
+
+
+@dataclass(slots=True, eq=False)
+class KeptExchange:
+    """A request that came over a connection, how it comes to a machine that answers it as before, and what the digest holds of it and that answer."""
+
+    request: GroupRequest
+    arrival: Arrival
+    note: tuple[object, ...] = ()

@@ -15,6 +15,7 @@ from groupproof.harness.simulation.fault_schedule import ScheduledFault
 from groupproof.harness.simulation.heap import Heap
 from groupproof.harness.simulation.trace_writer import Observer
 from groupproof.protocol.wire.messages import (
+    GroupRequest,
     GroupResponse,
     HeartbeatResponse,
     JoinGroupResponse,
@@ -67,6 +68,18 @@ class Record:
         self._note(pending.connection.owner.name, self._fields_of[type(answer)](pending.request, answer))
         if self.observer is not None:
             self.observer.answered(pending, answer)
+
+    def note_of(self, name: str, request: GroupRequest, answer: GroupResponse) -> tuple[object, ...]:
+        """Return what the digest holds of a request and its answer."""
+        return name, self._fields_of[type(answer)](request, answer)
+
+    def repeated(self, kind: type, note: tuple[object, ...]) -> None:
+        """Take a request of this kind and its answer into account, where nobody observes; `note` is what the digest holds of them."""
+        self.requests[kind] += 1
+        batch = self._batch
+        batch.append((self._heap.now_ms, note))
+        if len(batch) >= _BATCH_MAX:
+            self._flush()
 
     def performed(self, node: int, outputs: Sequence[Output], pending: Mapping[Hashable, PendingRequest]) -> None:
         """Tell the observer which rows were applied, to requests that are still in `taken` or to timers."""

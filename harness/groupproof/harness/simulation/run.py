@@ -13,6 +13,7 @@ from groupproof.harness.simulation.heap import Heap
 from groupproof.harness.simulation.liveness import settles_within_ms
 from groupproof.harness.simulation.random_streams import Streams
 from groupproof.harness.simulation.record import Record
+from groupproof.harness.simulation.resting_exchanges import RestingExchanges
 from groupproof.harness.simulation.settings import OTHER_TOPIC, TOPIC, InvariantBroken, Outcome, Simulation, Violation, policy_of, settled
 from groupproof.harness.simulation.simulated_brokers import Brokers, spoken_versions
 from groupproof.harness.simulation.simulated_network import Network
@@ -55,7 +56,9 @@ class Run:
         brokers = Brokers(simulation, self.heap, streams, self.invariants, self.record, versions, part.broker_settings(simulation))
         brokers.make_topics({TOPIC: _number(simulation.partitions), OTHER_TOPIC: 2})
         network = brokers.network = Network(self.heap, streams.named("network"), simulation.latency_ms, brokers.arrive, brokers.is_up)
-        if observer is not None:
+        if observer is None:
+            network.resting = RestingExchanges(self.heap, network, brokers)
+        else:
             network.opened, network.closed = observer.opened, observer.closed
         ground = SimulationGround(
             simulation=simulation, heap=self.heap, network=network, streams=streams, record=self.record, invariants=self.invariants

@@ -17,6 +17,9 @@ from groupproof.protocol.wire.messages import GroupRequest, GroupResponse
 if TYPE_CHECKING:
     import random
 
+    from groupproof.harness.simulation.pending_request import KeptExchange
+    from groupproof.harness.simulation.resting_exchanges import RestingExchanges
+
 __all__ = ["Answer", "AskTopics", "Connection", "Endpoint", "Network", "Path", "Request", "Topics"]
 
 CONNECT_MS: Final = 10_000
@@ -77,6 +80,7 @@ class Connection:
     out_ms: int = 0
     back_ms: int = 0
     taken_up: int | None = None
+    kept: KeptExchange | None = None  # what came over it last and changed nothing
     inbox: deque[tuple[int, Request]] = field(default_factory=deque)
     waiting: dict[int, None] = field(default_factory=dict)  # requests without an answer
     owed: set[int] = field(default_factory=set)  # requests that the broker took up and has not answered
@@ -88,21 +92,22 @@ class Network:
     def __init__(
         self, heap: Heap, chance: random.Random, latency_ms: int, arrive: Callable[[Connection, int, Request], None], is_up: Callable[[int], bool]
     ) -> None:
-        self._heap, self._latency_ms = heap, latency_ms
-        self._draw = chance.random
+        self._heap, self.latency_ms = heap, latency_ms
+        self.draw = chance.random
         self._arrive, self._is_up = arrive, is_up
         self._paths: dict[tuple[str, int], Path] = {}
+        self.resting: RestingExchanges | None = None  # the short way for what changes nothing
         self.opened: Callable[[Connection], None] | None = None  # whoever wants to be told
         self.closed: Callable[[Connection, str], None] | None = None  # and by what
-        self._open: defaultdict[str, dict[tuple[int, str], Connection]] = defaultdict(dict)  # by client, then by broker and lane
+        self.open: defaultdict[str, dict[tuple[int, str], Connection]] = defaultdict(dict)  # by client, then by broker and lane
 
     # The client's side
 
     def send(self, owner: Endpoint, node: int, lane: str, request_id: int, request: Request) -> None:
         """Send a request over the owner's connection of this lane, which is opened where there is none."""
-        connection = self._open[owner.name].get((node, lane))
+        connection = self.open[owner.name].get((node, lane))
         if connection is None:
-            connection = self._open[owner.name][node, lane] = self._opened(owner, node, lane)
+            connection = self.open[owner.name][node, lane] = self._opened(owner, node, lane)
         connection.waiting[request_id] = None
         if connection.is_reset:
             return  # lost, as the client is about to learn
@@ -113,14 +118,14 @@ class Network:
 
     def connected(self, owner: Endpoint, lane: str) -> int | None:
         """Return the broker that the owner's connection of this lane goes to."""
-        for node, opened in self._open.get(owner.name, ()):
+        for node, opened in self.open.get(owner.name, ()):
             if opened == lane:
                 return node
         return None
 
     def close(self, owner: Endpoint, node: int | None = None, lanes: Iterable[str] | None = None) -> None:
         """Close the owner's connections of these lanes to a broker; None: all of them. What was sent still arrives."""
-        mine = self._open.get(owner.name, {})
+        mine = self.open.get(owner.name, {})
         for key in [key for key in mine if node in (None, key[0]) and (lanes is None or key[1] in lanes)]:
             connection = mine.pop(key)
             connection.is_open = False
@@ -160,10 +165,11 @@ class Network:
         if path.silent_out:
             path.held_out.append(lambda: self._carry_out(connection, request_id, request))
             return
-        at_ms = self._heap.now_ms + self._way_ms(path)
+        heap = self._heap
+        at_ms = heap.now_ms + (self._way_ms(path) if path.slow_ms else 1 + int(self.draw() * self.latency_ms))
         if not path.is_unordered:
-            at_ms = connection.out_ms = max(at_ms, connection.out_ms)
-        self._heap.at(at_ms, self._arrived, connection, request_id, request)
+            at_ms = connection.out_ms = at_ms if at_ms > connection.out_ms else connection.out_ms
+        heap.put(at_ms, self._arrived, (connection, request_id, request))
 
     def _arrived(self, connection: Connection, request_id: int, request: Request) -> None:
         if not connection.is_reset:
@@ -179,12 +185,14 @@ class Network:
         if path.silent_back:
             path.held_back.append(lambda: self.answer(connection, request_id, answer))
             return
-        at_ms = self._heap.now_ms + self._way_ms(path)
+        heap = self._heap
+        at_ms = heap.now_ms + (self._way_ms(path) if path.slow_ms else 1 + int(self.draw() * self.latency_ms))
         if not path.is_unordered:
-            at_ms = connection.back_ms = max(at_ms, connection.back_ms)
-        self._heap.at(at_ms, self._come_back, connection, request_id, answer)
+            at_ms = connection.back_ms = at_ms if at_ms > connection.back_ms else connection.back_ms
+        heap.put(at_ms, self.come_back, (connection, request_id, answer))
 
-    def _come_back(self, connection: Connection, request_id: int, answer: Answer) -> None:
+    def come_back(self, connection: Connection, request_id: int, answer: Answer) -> None:
+        """Give an answer to the client, if it waits for it still."""
         if connection.is_open and request_id in connection.waiting:
             del connection.waiting[request_id]
             connection.owner.answered(connection, request_id, answer)
@@ -199,7 +207,7 @@ class Network:
 
     def reset(self, *, name: str | None = None, node: int | None = None) -> int:
         """Reset the connections of a process, or of a broker, or of both together; return how many."""
-        clients = self._open.values() if name is None else [self._open.get(name, {})]
+        clients = self.open.values() if name is None else [self.open.get(name, {})]
         found = [connection for mine in clients for key, connection in mine.items() if node in (None, key[0])]
         for connection in found:
             self.cut(connection)
@@ -230,10 +238,10 @@ class Network:
     def _report_lost(self, connection: Connection) -> None:
         if connection.is_open:
             connection.is_open = False
-            self._open[connection.owner.name].pop((connection.node, connection.lane), None)
+            self.open[connection.owner.name].pop((connection.node, connection.lane), None)
             unanswered, connection.waiting = list(connection.waiting), {}
             connection.owner.lost(connection, unanswered)
 
     def _way_ms(self, path: Path) -> int:
-        way_ms = 1 + int(self._draw() * self._latency_ms)
-        return way_ms + int(self._draw() * path.slow_ms) if path.slow_ms else way_ms
+        way_ms = 1 + int(self.draw() * self.latency_ms)
+        return way_ms + int(self.draw() * path.slow_ms) if path.slow_ms else way_ms

@@ -11,10 +11,11 @@ So is an assignment that ends before its user data, which every version has: pyk
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import lru_cache
 from itertools import groupby
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from groupproof.protocol.vocabulary import TopicPartition
 from groupproof.protocol.wire.blob_reader import BlobError, BlobReader
@@ -26,6 +27,10 @@ __all__ = [
 
 SUBSCRIPTION_VERSION_MAX: Final = 3
 """The newest version of both blobs whose fields are known here."""
+
+
+_READ_MAX: Final = 4_096
+"""Of so many blobs it is kept what they say: members send the same ones again and again."""
 
 
 class SubscriptionError(BlobError):
@@ -69,38 +74,31 @@ def encode_subscription(subscription: Subscription) -> bytes:
     for topic in subscription.topics:
         out += _text(topic)
     out += _nullable_bytes(subscription.user_data)
-    later = {
-        "owned partitions": _partitions(subscription.owned),
-        "generation": _INT32.pack(subscription.generation),
-        "rack": _INT16.pack(-1) if subscription.rack is None else _text(subscription.rack),
-    }
-    for name in list(later)[: subscription.version]:
-        if name == subscription.ends_before:
-            break
-        out += later[name]
+    version, ends_before = subscription.version, subscription.ends_before
+    if version < 1 or ends_before == "owned partitions":
+        return bytes(out)
+    out += _partitions(subscription.owned)
+    if version < 2 or ends_before == "generation":
+        return bytes(out)
+    out += _INT32.pack(subscription.generation)
+    if version >= 3 and ends_before != "rack":
+        out += _INT16.pack(-1) if subscription.rack is None else _text(subscription.rack)
     return bytes(out)
 
 
+@lru_cache(maxsize=_READ_MAX)
 def decode_subscription(blob: bytes) -> Subscription:
     """Read a blob of any version from 0 on; raise `SubscriptionError` when it ends within a field or holds what no client may send."""
     reading = _Reading(blob, "subscription", SubscriptionError)
     version = reading.version()
     topics = tuple(reading.text("topic") for _ in range(reading.count("topics", 2)))
-    user_data = reading.nullable_bytes("user data")
-    read = Subscription(topics=topics, user_data=user_data, version=version)
-    if version >= 1:
+    words: dict[str, Any] = {"topics": topics, "user_data": reading.nullable_bytes("user data"), "version": version}
+    for name, field, read in _LATER[: max(version, 0)]:
         if reading.is_at_end:
-            return replace(read, ends_before="owned partitions")
-        read = replace(read, owned=reading.partitions())
-    if version >= 2:
-        if reading.is_at_end:
-            return replace(read, ends_before="generation")
-        read = replace(read, generation=reading.int32("generation"))
-    if version >= 3:
-        if reading.is_at_end:
-            return replace(read, ends_before="rack")
-        read = replace(read, rack=reading.nullable_text("rack"))
-    return read
+            words["ends_before"] = name
+            break
+        words[field] = read(reading)
+    return Subscription(**words)
 
 
 def encode_assignment(assignment: Assignment) -> bytes:
@@ -109,6 +107,7 @@ def encode_assignment(assignment: Assignment) -> bytes:
     return _INT16.pack(assignment.version) + _partitions(assignment.partitions) + user_data
 
 
+@lru_cache(maxsize=_READ_MAX)
 def decode_assignment(blob: bytes) -> Assignment:
     """Read a blob of any version from 0 on; raise `SubscriptionError`. An empty blob is an empty assignment, as clients take it."""
     if not blob:
@@ -136,6 +135,14 @@ class _Reading(BlobReader):
             topic = self.text("topic")
             found.extend((topic, self.int32("partition")) for _ in range(self.count("partitions", 4)))
         return tuple(found)
+
+
+_LATER: Final[tuple[tuple[str, str, Callable[[_Reading], object]], ...]] = (
+    ("owned partitions", "owned", _Reading.partitions),
+    ("generation", "generation", lambda reading: reading.int32("generation")),
+    ("rack", "rack", lambda reading: reading.nullable_text("rack")),
+)
+"""The fields that versions 1, 2 and 3 append: how each is called, where it is kept, and how it is read."""
 
 
 def _partitions(partitions: Iterable[TopicPartition]) -> bytes:

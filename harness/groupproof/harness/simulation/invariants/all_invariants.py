@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from groupproof.coordinator.machine.coordinator import Coordinator, Reply, Transition
 from groupproof.harness.simulation.heap import Heap
@@ -57,6 +57,11 @@ class Invariants(SimulatedInvariants):
         self.deadlines.answered(reply.message, pending, was_parked=was_parked)
         if type(reply.message) in _ABOUT_OFFSETS:
             self.offsets.answered(reply.message, pending)
+
+    def hearing(self, request: Any) -> dict[str, int] | None:
+        current, deadlines = self.generations.current, self.deadlines
+        is_well = request.generation_id == current.number and request.member_id in current.members and not deadlines.has_moved
+        return deadlines.heard_ms if is_well else None
 
     def moved(self, move: Transition) -> None:
         self.generations.moved(move)

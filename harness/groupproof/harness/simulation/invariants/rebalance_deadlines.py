@@ -66,7 +66,7 @@ class Deadlines:
         self._heap, self._answering, self._generations = heap, answering, generations
         self._machine: Coordinator | None = None
         self._members: dict[str, int] = {}  # since when each is known
-        self._heard_ms: dict[str, int] = {}
+        self.heard_ms: dict[str, int] = {}
         self._asked_ms: dict[str, int] = {}  # when each last had any answer
         self._synced: set[str] = set()
         self._instances: set[str] = set()
@@ -78,7 +78,7 @@ class Deadlines:
         self._due_ms: int | None = None  # when the phase ends at the latest, if it has an end of its own
         self._is_first = False  # the group was empty, and an initial delay runs
         self._stopped_ms: int | None = None  # since when the coordinator's broker stands still
-        self._has_moved = False
+        self.has_moved = False
         if not timeouts.spares_newcomers:
             heap.after(_LOOK_MS, self._look_for_silent)
 
@@ -86,7 +86,7 @@ class Deadlines:
         """Begin a tenure: every session starts anew (EMIG-03)."""
         self._machine, self._state = machine, state
         self._members = dict.fromkeys(machine.member_ids(GROUP), self._heap.now_ms)
-        self._heard_ms = dict(self._members)
+        self.heard_ms = dict(self._members)
         self._asked_ms.clear()
         self._synced = set(self._members)
 
@@ -107,14 +107,14 @@ class Deadlines:
             error = message.error_code
             if not error or (error == _REBALANCES and self._state is _PREPARING):
                 request: Any = pending.request
-                self._heard_ms[request.member_id] = self._heap.now_ms
+                self.heard_ms[request.member_id] = self._heap.now_ms
             return
         self._asked_ms[getattr(pending.request, "member_id", "")] = self._heap.now_ms
         if isinstance(message, SyncGroupResponse):
             if was_parked:  # 4.0 and later do not count one that is answered at once (SYNC-14 is the older rule)
-                self._heard_ms[cast(SyncGroupRequest, pending.request).member_id] = self._heap.now_ms
+                self.heard_ms[cast(SyncGroupRequest, pending.request).member_id] = self._heap.now_ms
         elif isinstance(message, OffsetCommitResponse) and message.topics and not error_of(message):  # nothing committed, no code in the answer
-            self._heard_ms[cast(OffsetCommitRequest, pending.request).member_id] = self._heap.now_ms
+            self.heard_ms[cast(OffsetCommitRequest, pending.request).member_id] = self._heap.now_ms
 
     # How long a phase lasts
 
@@ -123,7 +123,7 @@ class Deadlines:
         if self._state is _PREPARING and move.after is not GroupState.DEAD and due_ms is not None and now_ms > due_ms:
             since_ms = self._prepares_since_ms
             raise InvariantBroken("INV-12", f"the join phase lasted {now_ms - since_ms} ms, of {due_ms - since_ms} ms at most")
-        self._state, self._has_moved, self._due_ms = move.after, True, None
+        self._state, self.has_moved, self._due_ms = move.after, True, None
         self._phase += 1
         if move.after is _PREPARING:
             self._begin_joins(now_ms, from_empty=move.before is _EMPTY)
@@ -180,7 +180,7 @@ class Deadlines:
     def _look_for_silent(self) -> None:
         """Look for members that are there still though nothing was heard of them for longer than their session, as soon as there can be one."""
         now_ms, session_ms = self._heap.now_ms, self._timeouts.session_ms
-        heard, asked = self._heard_ms, self._asked_ms
+        heard, asked = self.heard_ms, self._asked_ms
         last_ms = {member_id: max(since_ms, heard.get(member_id, 0), asked.get(member_id, 0)) for member_id, since_ms in self._members.items()}
         self._heap.at(max(now_ms + _LOOK_MS, min(last_ms.values(), default=now_ms) + session_ms + 1), self._look_for_silent)
         silent = [member_id for member_id, ms in last_ms.items() if now_ms - ms > session_ms]
@@ -195,7 +195,7 @@ class Deadlines:
         """Look for members that are there no more, after a request or (None) after a timer."""
         if self._due_ms == self._heap.now_ms:
             self._put_off()
-        if type(request) in _MOVE_NOBODY and not self._has_moved:
+        if type(request) in _MOVE_NOBODY and not self.has_moved:
             return
         may_remove = request is None or isinstance(request, LeaveGroupRequest)
         if isinstance(request, SyncGroupRequest):
@@ -203,7 +203,7 @@ class Deadlines:
                 self._synced.add(request.member_id)
         elif isinstance(request, JoinGroupRequest):
             may_remove = self._joins(request)
-        if self._machine is not None and (self._has_moved or may_remove):
+        if self._machine is not None and (self.has_moved or may_remove):
             self._compare(self._machine.member_ids(GROUP), request)
 
     def _joins(self, request: JoinGroupRequest) -> bool:
@@ -226,20 +226,20 @@ class Deadlines:
                 self._check_eviction(member_id)
         self._members = {member_id: self._members.get(member_id, now_ms) for member_id in here}
         self._restarted.clear()
-        if self._has_moved and self._state is _COMPLETING:
-            self._heard_ms = dict.fromkeys(here, now_ms)  # the end of the join phase restarts every session (DJOIN-53)
+        if self.has_moved and self._state is _COMPLETING:
+            self.heard_ms = dict.fromkeys(here, now_ms)  # the end of the join phase restarts every session (DJOIN-53)
             self._asked_ms.clear()
-        self._has_moved = False
+        self.has_moved = False
 
     def _check_eviction(self, member_id: str) -> None:
         now_ms, timeouts = self._heap.now_ms, self._timeouts
-        silent_ms = now_ms - self._heard_ms.get(member_id, self._members[member_id])
+        silent_ms = now_ms - self.heard_ms.get(member_id, self._members[member_id])
         is_silent = silent_ms >= timeouts.session_ms and not self._answering.is_parked(member_id)
         has_joined = self._answering.has_joined(member_id)
         waits_too_long = has_joined and now_ms - self._members[member_id] >= timeouts.newcomer_ms
         # Before 2.1 a phase that ends may be followed by the next in the same instant (DJOIN-19): the one that ended is meant.
         since_ms = self._prepared_since_ms if self._completes_since_ms == now_ms else self._prepares_since_ms
-        is_join_phase_over = now_ms - since_ms >= timeouts.rebalance_ms and (self._has_moved or self._state is _PREPARING)
+        is_join_phase_over = now_ms - since_ms >= timeouts.rebalance_ms and (self.has_moved or self._state is _PREPARING)
         joins_too_late = is_join_phase_over and not has_joined
         syncs_too_late = member_id not in self._synced and now_ms - self._completes_since_ms >= timeouts.rebalance_ms
         if not (is_silent or waits_too_long or joins_too_late or syncs_too_late):

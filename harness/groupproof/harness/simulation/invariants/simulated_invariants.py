@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from groupproof.coordinator.machine.coordinator import Coordinator, Reply, Transition
     from groupproof.harness.simulation.pending_request import PendingRequest
+    from groupproof.protocol.wire.messages import GroupRequest
 
 __all__ = ["SimulatedInvariants"]
 
@@ -25,6 +26,10 @@ class SimulatedInvariants:
 
     def answered(self, reply: Reply, pending: PendingRequest | None) -> None:
         """Look at an answer; None: to a request that has one already."""
+
+    def hearing(self, request: GroupRequest) -> dict[str, int] | None:
+        """Return where to note when the member of a request was heard of, if an answer as the one before breaks no law and leaves nothing to look at; else None."""
+        return None
 
     def moved(self, move: Transition) -> None:
         """Look at a transition of the group."""

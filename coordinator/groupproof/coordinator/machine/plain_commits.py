@@ -1,0 +1,97 @@
+"""OffsetCommits of a member of a Stable group, without metadata: they store offsets, begin the session anew, and are answered well. Pure.
+
+Nearly all commits are of this kind. Whether a release has the row for it, and no other for such a request, is read from its table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from groupproof.coordinator.machine.event import OPEN
+from groupproof.coordinator.machine.timers import session_of
+from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
+from groupproof.protocol.rules.classic.classic_terms import ClassicEvent, Effect, Form, Guard
+from groupproof.protocol.vocabulary import GroupState
+from groupproof.protocol.wire.messages import CommittedPartition, CommittedTopic, OffsetCommitResponse
+
+if TYPE_CHECKING:
+    from groupproof.coordinator.machine.bound_tables import BoundTables
+    from groupproof.coordinator.machine.engine import Engine
+    from groupproof.coordinator.machine.event import CoordinatorStatus
+    from groupproof.coordinator.machine.machine_outputs import Arrival
+    from groupproof.protocol.rules.cells import EffectName, GuardName
+    from groupproof.protocol.wire.messages import OffsetCommitRequest
+
+__all__ = ["ANSWERS_MAX", "PlainCommits"]
+
+ANSWERS_MAX: Final = 4_096
+"""So many answers are kept, one for each list of partitions; then all are made anew."""
+
+_STABLE: Final = GroupState.STABLE
+_COMMITS: Final[frozenset[tuple[EffectName, ...]]] = frozenset({
+    (Effect.REFRESH_SESSION, Effect.STORE_OFFSETS), (Effect.REFRESH_SESSION_SPARING_NEWCOMERS, Effect.STORE_OFFSETS),
+})  # fmt: skip
+"""What such a commit does; no newcomer waits for its JoinGroup in a Stable group."""
+
+_NEVER_HOLD: Final[frozenset[GuardName]] = frozenset({
+    Guard.NOT_ACTIVE, Guard.LOADING, Guard.NOT_LED_HERE, Guard.NOT_LOADED_HERE, Guard.NAMES_NOBODY, Guard.INSTANCE_UNKNOWN, Guard.FENCED, Guard.STRANGER,
+    Guard.OTHER_GENERATION,
+})  # fmt: skip
+"""The guards that hold for no request of this kind."""
+
+
+class PlainCommits:
+    """Does with them as the table would, for a caller who asks for no row; `gate` says whether the machine may look at a group at all."""
+
+    def __init__(self, engine: Engine, gate: Callable[[str], CoordinatorStatus]) -> None:
+        self._engine, self._gate = engine, gate
+        self._stores = _are_stored(engine.tables)
+        self._answers: dict[tuple[object, ...], OffsetCommitResponse] = {}
+
+    def repeat(self, message: OffsetCommitRequest, _arrival: Arrival, now_ms: int) -> OffsetCommitResponse | None:
+        """Store what a member commits, and return the answer; for any other request do nothing."""
+        engine, group_id, member_id, instance_id = self._engine, message.group_id, message.member_id, message.group_instance_id
+        group: Any = engine.groups.get(group_id)
+        if not self._stores or group is None or group.state is not _STABLE or group.dialect is not CLASSIC or engine.append_error:
+            return None
+        members = group.members
+        member = members.by_id.get(member_id)
+        if member is None or message.generation_id != group.generation or message.retention_time_ms >= 0 or self._gate(group_id) is not OPEN:
+            return None
+        if instance_id is not None and members.instances.get(instance_id) != member_id:
+            return None
+        if any([partition.committed_metadata for topic in message.topics for partition in topic.partitions]):  # which may be too long
+            return None
+        engine.timers.arm(session_of(group_id, member_id), now_ms + member.session_timeout_ms)
+        offsets, words = engine.offsets(group_id), list[object]()
+        for topic in message.topics:
+            name = topic.name
+            words.append(name)
+            for partition in topic.partitions:
+                words.append(partition.partition_index)
+                offsets.commit(name, partition, now_ms)
+        key = tuple(words)
+        return self._answers.get(key) or self._answered(key, message)
+
+    def _answered(self, key: tuple[object, ...], message: OffsetCommitRequest) -> OffsetCommitResponse:
+        if len(self._answers) >= ANSWERS_MAX:
+            self._answers.clear()
+        topics = tuple(
+            CommittedTopic(
+                name=topic.name, partitions=tuple(CommittedPartition(partition_index=partition.partition_index) for partition in topic.partitions)
+            )
+            for topic in message.topics
+        )
+        answer = self._answers[key] = OffsetCommitResponse(topics=topics)
+        return answer
+
+
+def _are_stored(tables: BoundTables) -> bool:
+    """Tell whether the release's table stores such a commit and does nothing else with it."""
+    commits = tables.cells.get(CLASSIC, {}).get((ClassicEvent.OFFSET_COMMIT, _STABLE), ())
+    if not commits:
+        return False
+    last, others = commits[-1].row, (*tables.before.get(ClassicEvent.OFFSET_COMMIT, ()), *commits[:-1])
+    is_plain = last.guard is Guard.ALWAYS and not last.after and last.then is None and last.effects in _COMMITS and last.answer is Form.COMMITTED
+    return is_plain and all(rule.row.guard in _NEVER_HOLD for rule in others)

@@ -1,0 +1,72 @@
+"""The short way of a heartbeat at rest through the simulator: sent, arrived and answered as by the long way, with what cannot concern it left out.
+
+Each of its three events looks at what would make it more than that, and goes on by the long way where something does: the heap, what is drawn, the digest
+and the laws cannot tell which way it went.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from groupproof.clients.member.resting_beats import LANE
+
+if TYPE_CHECKING:
+    from groupproof.clients.member.resting_beats import RestingBeats
+    from groupproof.harness.simulation.client_process import Process
+    from groupproof.harness.simulation.heap import Heap
+    from groupproof.harness.simulation.simulated_brokers import Brokers
+    from groupproof.harness.simulation.simulated_network import Connection, Network
+    from groupproof.protocol.wire.messages import GroupResponse, HeartbeatRequest
+
+__all__ = ["RestingExchanges"]
+
+
+class RestingExchanges:
+    """Takes heartbeats through a network to brokers and back, where nobody observes."""
+
+    def __init__(self, heap: Heap, network: Network, brokers: Brokers) -> None:
+        self._heap, self._network, self._brokers = heap, network, brokers
+        self._draw, self._latency_ms = network.draw, network.latency_ms
+
+    def send(self, process: Process, resting: RestingBeats, now_ms: int) -> bool:
+        """Send the heartbeat of a member at rest; return False, with nothing done, where it has to go the long way."""
+        network = self._network
+        connection = network.open[process.name].get((resting.node_id, LANE))
+        if connection is None or connection.is_reset:
+            return False
+        path = connection.path
+        if path.slow_ms or path.silent_out or path.is_unordered:
+            return False
+        request_id = resting.beat(now_ms)
+        connection.waiting[request_id] = None
+        at_ms = now_ms + 1 + int(self._draw() * self._latency_ms)
+        if at_ms < connection.out_ms:
+            at_ms = connection.out_ms
+        else:
+            connection.out_ms = at_ms
+        self._heap.put(at_ms, self._arrived, (process, resting, connection, request_id, resting.message))
+        return True
+
+    def _arrived(self, process: Process, resting: RestingBeats, connection: Connection, request_id: int, request: HeartbeatRequest) -> None:
+        if connection.is_reset:
+            return
+        path, heap = connection.path, self._heap
+        now_ms = heap.now_ms
+        if (
+            connection.taken_up is not None or not connection.is_open or path.slow_ms or path.silent_back or path.is_unordered or path.repeats
+            or (answer := self._brokers.repeat(connection, request, request.member_id, now_ms)) is None
+        ):  # fmt: skip
+            self._brokers.arrive(connection, request_id, request)
+            return
+        at_ms = now_ms + 1 + int(self._draw() * self._latency_ms)
+        if at_ms < connection.back_ms:
+            at_ms = connection.back_ms
+        else:
+            connection.back_ms = at_ms
+        heap.put(at_ms, self._came_back, (process, resting, connection, request_id, answer))
+
+    def _came_back(self, process: Process, resting: RestingBeats, connection: Connection, request_id: int, answer: GroupResponse) -> None:
+        if connection.is_open and not process.is_frozen and resting.answered(request_id, self._heap.now_ms):
+            del connection.waiting[request_id]
+        else:
+            self._network.come_back(connection, request_id, answer)

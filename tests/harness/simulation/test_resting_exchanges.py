@@ -1,0 +1,185 @@
+"""A heartbeat at rest goes a short way: the run is what it is by the long way, to the last event and the last number that a law has noted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import pytest
+from tests.harness.simulation.runs import calm, short
+from tests.soaking import seeds
+
+from groupproof.harness.simulation.fault_mix import drawn
+from groupproof.harness.simulation.fault_schedule import Schedule
+from groupproof.harness.simulation.run import Run
+from groupproof.harness.simulation.settings import InvariantBroken, Simulation
+from groupproof.harness.simulation.simulated_brokers import Brokers
+from groupproof.harness.simulation.simulated_network import Connection
+from groupproof.harness.simulation.simulator_faults import FAULTS
+from groupproof.protocol.trace import Recorder
+from groupproof.protocol.vocabulary import ErrorCode
+
+PROFILES = ("kafka-1.1", "kafka-2.4", "kafka-3.9", "kafka-4.1", "kafka-4.4")
+ON_PATHS = ("slow", "silence", "mute", "deaf", "split", "cut-off", "repeat", "reorder", "reset")
+ON_PROGRAMS = ("pause", "crash", "stall", "leave", "move", "broker-crash", "broker-pause", "append", "resubscribe")
+KINDS = tuple(kind for kind, fault in FAULTS.items() if fault.dialect is None)
+MIXES: tuple[Any, ...] = (tuple(FAULTS), "swarm", ON_PATHS, ON_PROGRAMS, ())
+
+
+def _by_the_long_way(run: Run) -> Run:
+    run.world.network.resting = None
+    for node in run.world.brokers._nodes:
+        node.machine._repeats, node.machine._repeating, node.machine._parking = None, {}, {}
+    return run
+
+
+def _left(run: Run) -> Any:
+    """Return what a run leaves behind."""
+    return run.go(), _standing(run)
+
+
+def _standing(run: Run) -> Any:
+    """Return where a run stands: the brokers' timers, what the laws noted, the members, and the connections."""
+    noted = getattr(run.invariants, "deadlines", None)
+    machines = [node.machine._engine.timers for node in run.world.brokers._nodes]
+    members = [(process.member._core.session_ms, process.member._core.requests._last_id) for process in run.world.processes.values()]
+    connections = [
+        (name, key, connection.out_ms, connection.back_ms, list(connection.waiting), len(connection.inbox))
+        for name, own in run.world.network.open.items() for key, connection in own.items()
+    ]  # fmt: skip
+    laws = None if noted is None else (noted.heard_ms, noted._asked_ms, noted._members, noted.has_moved)
+    return machines, members, connections, laws, run.world.brokers._tokens, run.heap.events, run.record.trace_hash()
+
+
+def _asked(seed: int, **options: Any) -> Simulation:
+    """Return a simulation whose members beat so often that faults strike many heartbeats on their way."""
+    drawn = {"heartbeat_interval_ms": (300, 700, 1_900)[seed % 3], "latency_ms": (10, 60, 290)[seed // 3 % 3], "auto_commit_interval_ms": 2_000}
+    return short(seed, **{**drawn, **options})
+
+
+@pytest.mark.parametrize("mix", MIXES, ids=("all", "swarm", "paths", "programs", "none"))
+@pytest.mark.parametrize(("profile", "dialect"), [*((profile, None) for profile in PROFILES), ("kafka-4.1", "consumer"), ("kafka-4.4", "consumer")])
+def test_a_run_is_the_same_by_the_short_way_and_by_the_long_one(profile: str, dialect: str | None, mix: Any) -> None:
+    for seed in seeds(2):
+        asked = _asked(seed + 100 * len(profile), profile=profile, dialect=dialect, faults=mix)
+
+        assert _left(Run(asked)) == _left(_by_the_long_way(Run(asked)))
+
+
+def _dense(kind: str, asked: Simulation) -> Schedule:
+    """Return a schedule in which faults of one kind come and go ten times as often as they are drawn, so that many strike a heartbeat on its way."""
+    settled = Run(asked).simulation
+    found = [fault for part in range(10) for fault in drawn(replace(settled, seed=100 * asked.seed + part, faults=(kind,))).happenings]
+    chance = Random(asked.seed)
+    return Schedule(happenings=tuple(replace(fault, for_ms=chance.randint(1, 500)) for fault in sorted(found, key=lambda fault: fault.at_ms)))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_run_in_which_one_kind_of_fault_comes_often_is_the_same_by_both_ways(kind: str) -> None:
+    for seed in seeds(3):
+        asked = _asked(seed + 6, faults=(kind,), duration_ms=20_000)
+        plan = _dense(kind, asked)
+
+        assert _left(Run(asked, plan)) == _left(_by_the_long_way(Run(asked, plan)))
+
+
+Strike = Callable[[Run, Connection], object]
+STRIKES: dict[str, Strike] = {
+    "another request is taken up": lambda _, connection: setattr(connection, "taken_up", -7),
+    "the client closes": lambda run, connection: run.world.network.close(connection.owner),
+    "the connection is cut": lambda run, connection: run.world.network.cut(connection),
+    "slow": lambda _, connection: setattr(connection.path, "slow_ms", 40),
+    "silent there": lambda _, connection: setattr(connection.path, "silent_out", 1),
+    "silent back": lambda _, connection: setattr(connection.path, "silent_back", 1),
+    "without order": lambda _, connection: setattr(connection.path, "is_unordered", 1),
+    "repeated": lambda _, connection: setattr(connection.path, "repeats", 1),
+    "a later frame there": lambda run, connection: setattr(connection, "out_ms", run.heap.now_ms + 30),
+    "a later frame back": lambda run, connection: setattr(connection, "back_ms", run.heap.now_ms + 30),
+    "the program is frozen": lambda run, connection: _process(run, connection).freeze(),
+    "the program crashes": lambda run, connection: _process(run, connection).crash(),
+    "the application polls": lambda run, connection: _process(run, connection)._poll(),
+    "the application leaves": lambda run, connection: _process(run, connection).leave(),
+    "the broker is stopped": lambda run, connection: run.world.brokers.stop(connection.node),
+    "the broker crashes": lambda run, connection: run.world.brokers.crash(connection.node, failover_ms=50, load_ms=50),
+    "the group moves": lambda run, connection: run.world.brokers.move((connection.node + 1) % 3, drops=False, after_ms=20),
+    "the log refuses": lambda run, connection: run.world.brokers.refuse_appends(connection.node, ErrorCode.NOT_ENOUGH_REPLICAS),
+    "the laws wait for a look": lambda run, _: setattr(run.invariants.deadlines, "has_moved", True),
+    "the laws know another generation": lambda run, _: setattr(run.invariants.generations.current, "number", 99),
+    "the laws know no member": lambda run, _: run.invariants.generations.current.members.update(
+        x=run.invariants.generations.current.members.popitem()[0]
+    ),
+}
+
+
+def _process(run: Run, connection: Connection) -> Any:
+    return run.world.processes[connection.owner.name]
+
+
+def _struck(run: Run, strike: Strike, after_ms: int, for_ms: int) -> Any:
+    """Return where a run stands some time after something struck a heartbeat `after_ms` behind its sending, and the law that was broken."""
+    for number, process in enumerate(run.world.processes.values()):
+        run.heap.at(number, process.start)
+    run.heap.run(9_000)
+    while not (
+        sent := [
+            connection for own in run.world.network.open.values() for (_, lane), connection in own.items() if lane == "group" and connection.waiting
+        ]
+    ):
+        run.heap.run(run.heap.now_ms + 1)
+    run.heap.run(run.heap.now_ms + after_ms)
+    strike(run, sent[0])
+    try:
+        run.heap.run(run.heap.now_ms + for_ms)
+    except InvariantBroken as broken:
+        return str(broken), _standing(run)
+    return "", _standing(run)
+
+
+@pytest.mark.parametrize("strike", STRIKES.values(), ids=STRIKES)
+def test_what_strikes_a_heartbeat_on_its_way_does_the_same_by_both_ways(strike: Strike) -> None:
+    for after_ms in (0, 4, 8, 12, 16, 1_990):
+        for for_ms in (25, 2_000, 9_000):
+            asked = calm(3, auto_commit_interval_ms=10**6)
+
+            assert _struck(Run(asked), strike, after_ms, for_ms) == _struck(_by_the_long_way(Run(asked)), strike, after_ms, for_ms), (
+                after_ms,
+                for_ms,
+            )
+
+
+@pytest.fixture
+def repeated(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """What came of each heartbeat that arrived by the short way: whether it was answered so."""
+    went: list[bool] = []
+    repeat = Brokers.repeat
+
+    def counting(brokers: Brokers, *arguments: Any) -> Any:
+        answer = repeat(brokers, *arguments)
+        went.append(answer is not None)
+        return answer
+
+    monkeypatch.setattr(Brokers, "repeat", counting)
+    return went
+
+
+def test_nearly_all_heartbeats_of_a_group_without_faults_go_the_short_way(repeated: list[bool]) -> None:
+    outcome = Run(calm(duration_ms=120_000)).go()
+
+    assert sum(repeated) > 0.75 * outcome.requests["Heartbeat"]
+
+
+@pytest.mark.parametrize("options", [{"member_variant": "join-v3"}, {"coordinator_variant": "generation-skips-one"}])
+def test_a_variant_goes_the_long_way(options: dict[str, Any], repeated: list[bool]) -> None:
+    Run(calm(**options)).go()
+
+    assert not any(repeated)
+
+
+def test_who_observes_sees_every_heartbeat_go_the_long_way(repeated: list[bool]) -> None:
+    run = Run(calm(), recorder=lambda clock: Recorder(clock, keeps=False))
+
+    assert run.world.network.resting is None
+    assert run.go().trace_hash == Run(calm()).go().trace_hash
+    assert repeated, "the other one was not observed"
