@@ -51,7 +51,7 @@ class Denial:
         """Return what words such as `DESCRIBE topic orders client=app` deny; raise `NoDenial`."""
         found = _WORDS.fullmatch(text.strip())
         if found is None or found["operation"] not in _ASKED[Resource(found["resource"])]:
-            raise NoDenial(f"{text!r} denies nothing; write {_FORM}")
+            raise NoDenial(f"{text!r} denies nothing; {_FORM}")
         return cls(operation=Operation(found["operation"]), resource=Resource(found["resource"]), name=found["name"], client=found["client"] or ALL)
 
 
@@ -89,6 +89,9 @@ _ASKED: Final[Mapping[Resource, tuple[Operation, ...]]] = {
 """What requests ask for; to deny something else would change nothing."""
 
 _WORDS: Final = re.compile(
-    rf"(?P<operation>{'|'.join(Operation)})\s+(?P<resource>{'|'.join(Resource)})\s+(?P<name>\S.*?)(?:\s+client=(?P<client>\S.*))?", re.DOTALL
+    rf"(?P<operation>{'|'.join(Operation)})\s+(?P<resource>{'|'.join(Resource)})\s+(?!client=)(?P<name>\S.*?)(?:\s+client=(?P<client>\S.*))?", re.DOTALL
 )
-_FORM: Final = "READ, DESCRIBE or DELETE, then group, or READ or DESCRIBE, then topic; then NAME, and perhaps client=ID: 'READ group g', 'DESCRIBE topic t client=app'"
+_FORM: Final = (
+    "write OPERATION RESOURCE NAME, such as 'READ group g' or 'DESCRIBE topic t client=app'; "
+    "of a group READ, DESCRIBE and DELETE can be denied, of a topic READ and DESCRIBE"
+)
