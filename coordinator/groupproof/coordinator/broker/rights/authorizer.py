@@ -89,7 +89,8 @@ _ASKED: Final[Mapping[Resource, tuple[Operation, ...]]] = {
 """What requests ask for; to deny something else would change nothing."""
 
 _WORDS: Final = re.compile(
-    rf"(?P<operation>{'|'.join(Operation)})\s+(?P<resource>{'|'.join(Resource)})\s+(?!client=)(?P<name>\S.*?)(?:\s+client=(?P<client>\S.*))?", re.DOTALL
+    rf"(?P<operation>{'|'.join(Operation)})\s+(?P<resource>{'|'.join(Resource)})\s+(?!client=)(?P<name>\S.*?)(?:\s+client=(?P<client>\S.*))?",
+    re.DOTALL,
 )
 _FORM: Final = (
     "write OPERATION RESOURCE NAME, such as 'READ group g' or 'DESCRIBE topic t client=app'; "
