@@ -1,4 +1,4 @@
-"""What is left of a request about groups, and what the client is told, where it may not do all that it asks for."""
+"""What is left of a request about groups, and what the client is told, where it may not do all that it asks for; under trio's MockClock."""
 
 from __future__ import annotations
 
@@ -170,9 +170,9 @@ def test_a_topic_of_a_target_counts_as_one_of_an_assignment(assigned_topic: str,
     part = _part(consumer.ConsumerGroupDescribeRequest(group_ids=("g",)), "DESCRIBE topic u")
     member = consumer.DescribedConsumer(member_id="a", assignment=_assignment(assigned_topic), target_assignment=_assignment(target))
     group = consumer.DescribedConsumerGroup(group_id="g", group_state="Stable", members=(consumer.DescribedConsumer(member_id="b"), member))
-    (told,) = part.answered(consumer.ConsumerGroupDescribeResponse(groups=(group,))).groups
+    (described,) = part.answered(consumer.ConsumerGroupDescribeResponse(groups=(group,))).groups
 
-    assert (told.error_code, len(told.members)) == (code, 0 if code else 2)
+    assert (described.error_code, len(described.members)) == (code, 0 if code else 2)
 
 
 _GROUP: Mapping[str, Any] = {"group_id": "g", "member_id": "m"}
@@ -230,8 +230,8 @@ def test_of_several_groups_those_are_asked_about_that_the_client_may_see() -> No
 
     assert (described.message.groups, deleted.message.groups_names) == (("h",), ("h",))
     assert [(group.group_id, group.error_code) for group in described.answered(of_h).groups] == [("g", NO_GROUP), ("h", 0)]
-    told = deleted.answered(messages.DeleteGroupsResponse(results=(messages.DeletedGroup(group_id="h"),)))
-    assert [(group.group_id, group.error_code) for group in told.results] == [("h", 0), ("g", NO_GROUP)]
+    answer = deleted.answered(messages.DeleteGroupsResponse(results=(messages.DeletedGroup(group_id="h"),)))
+    assert [(group.group_id, group.error_code) for group in answer.results] == [("h", 0), ("g", NO_GROUP)]
 
 
 def test_all_groups_are_listed_by_who_may_describe_the_cluster() -> None:
@@ -311,8 +311,8 @@ async def test_a_commit_by_topic_ids_is_refused_as_one_by_names(denials: list[st
         topics = tuple({"topic_id": topic_id, "partitions": offsets} for topic_id in (topic["topic_id"], NOBODY))
         answer = await client.ask(Api.OFFSET_COMMIT, {"group_id": "g", "member_id": "", "generation_id": -1, "topics": topics}, 10)
 
-    told = {entry["topic_id"]: entry["partitions"][0]["error_code"] for entry in answer["topics"]}
-    assert [told[topic["topic_id"]], told[NOBODY]] == codes
+    codes_by_id = {entry["topic_id"]: entry["partitions"][0]["error_code"] for entry in answer["topics"]}
+    assert [codes_by_id[topic["topic_id"]], codes_by_id[NOBODY]] == codes
 
 
 @virtually
@@ -339,7 +339,7 @@ async def test_what_is_denied_to_one_client_another_does() -> None:
         client, other = stage.connect("app"), stage.connect("other")
         _deny(stage, "READ group g client=app")
 
-        assert [(await each.join())["error_code"] for each in (client, other)] == [NO_GROUP, 0]
+        assert [(await member.join())["error_code"] for member in (client, other)] == [NO_GROUP, 0]
         _deny(stage)
         assert (await client.ask(Api.HEARTBEAT, other.who()))["error_code"] == 0
 

@@ -205,8 +205,8 @@ def _fetch_offsets(message: OffsetFetchRequest, asker: Asker) -> Part:
 
     def answered(answer: OffsetFetchResponse) -> GroupResponse:
         asked = zip(allowed, answer.groups, strict=True)
-        told = iter([_fetched_group(group, fetched, asker) for group, fetched in asked])
-        return OffsetFetchResponse(groups=tuple(refused[group.group_id] if group.group_id in refused else next(told) for group in message.groups))
+        visible = iter([_fetched_group(group, fetched, asker) for group, fetched in asked])
+        return OffsetFetchResponse(groups=tuple(refused[group.group_id] if group.group_id in refused else next(visible) for group in message.groups))
 
     return PermittedRequest(message=replace(message, groups=tuple(_visible_part(group, asker) for group in allowed)), answered=answered)
 
