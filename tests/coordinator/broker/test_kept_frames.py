@@ -13,6 +13,7 @@ from tests.coordinator.broker.twin_clusters import Pair
 from tests.coordinator.helpers import assigned, virtually
 
 from groupproof.coordinator.broker.kept_frames import FRAME_BYTES_MAX, KIND, KeptFrame, KeptFrames
+from groupproof.coordinator.broker.rights.authorizer import Denial
 from groupproof.coordinator.machine.incoming_request import IncomingRequest
 from groupproof.protocol.faults import Answer, Fault, Move, Selector
 from groupproof.protocol.vocabulary import Api, ErrorCode
@@ -165,6 +166,21 @@ async def test_a_coordinator_that_moves_and_drops_what_came_again_ends_its_conne
         await trio.testing.wait_all_tasks_blocked()
 
         assert (pair.connections(), pair.parked()) == ([1, 1], [0, 0])
+        nursery.cancel_scope.cancel()
+
+
+@virtually
+async def test_a_join_that_came_before_is_refused_once_it_is_denied() -> None:
+    async with trio.open_nursery() as nursery:
+        pair = Pair(nursery, names=NAMES)
+        await pair.form()
+        await pair.form()
+        for cluster in pair.clusters:
+            cluster.deny([Denial.of("READ group g")])
+        await pair.feed(NAMES[0], pair.join_of(NAMES[0], 7))
+
+        assert pair.last(NAMES[0], Api.JOIN_GROUP)["error_code"] == ErrorCode.GROUP_AUTHORIZATION_FAILED
+        assert pair.parked() == [0, 0]
         nursery.cancel_scope.cancel()
 
 

@@ -8,16 +8,19 @@ from typing import Any
 import pytest
 import trio
 import trio.testing
-from tests.coordinator.broker.twin_clusters import NAMES, Pair
+from tests.coordinator.broker.twin_clusters import NAMES, Line, Pair
 from tests.coordinator.helpers import virtually
 
 from groupproof.coordinator.broker.broker import Broker
+from groupproof.coordinator.broker.reference_cluster import Cluster
 from groupproof.coordinator.broker.repeated_frames import FRAME_BYTES_MAX, RepeatedFrame
+from groupproof.coordinator.broker.rights.authorizer import Denial
 from groupproof.coordinator.machine.incoming_request import IncomingRequest
 from groupproof.coordinator.machine.machine_outputs import Arrival
 from groupproof.protocol.faults import Answer, Fault, Move, Selector
+from groupproof.protocol.trace import Recorder
 from groupproof.protocol.vocabulary import Api, ErrorCode
-from groupproof.protocol.wire.message_codec import frame, read_request, write_answer, write_request
+from groupproof.protocol.wire.message_codec import Framer, frame, read_request, read_response, write_answer, write_request
 from groupproof.protocol.wire.messages import HeartbeatResponse
 
 STEPS = 60
@@ -40,10 +43,11 @@ class History:
                 self._errs,
                 self._joins_and_beats,
                 self._is_struck,
+                self._is_denied,
                 self._reads_late,
                 self._sleeps,
             )
-            await self.draw.choices(steps, (20, 3, 3, 3, 1, 1, 1, 1))[0](self.draw.choice(NAMES))
+            await self.draw.choices(steps, (20, 3, 3, 3, 1, 1, 1, 1, 1))[0](self.draw.choice(NAMES))
             await trio.sleep(self.draw.choice((0, 0.1, 1, 1, 2)))
             if self.draw.random() < 0.15:
                 await self.pair.form()
@@ -82,6 +86,13 @@ class History:
         for cluster in self.pair.clusters:
             cluster.heal("f")
 
+    async def _is_denied(self, name: str) -> None:
+        for denials in ([Denial.of(f"READ group g client={name}")], []):
+            for cluster in self.pair.clusters:
+                cluster.deny(denials)
+            await self._beats(name)
+            await self._beats(name)
+
     async def _reads_late(self, name: str) -> None:
         """Let the kernel take a part of each answer for a while: what comes next waits for the rest."""
         room = self.draw.choice((0, 5))
@@ -117,6 +128,58 @@ async def test_what_is_kept_of_a_heartbeat_changes_no_byte_of_any_answer(seed: i
 
     assert sum(repeated) > STEPS // 4, "few heartbeats are answered from what was kept: the history shows nothing"
     assert not all(repeated), "the machine is never in between"
+
+
+@virtually
+async def test_what_is_denied_from_now_on_is_refused_to_the_next_heartbeat_and_what_is_allowed_again_is_answered() -> None:
+    async with trio.open_nursery() as nursery:
+        pair = Pair(nursery)
+        await pair.form()
+        codes = []
+        for denials in ([], ["READ group h"], ["READ group g"], []):
+            for cluster in pair.clusters:
+                cluster.deny(map(Denial.of, denials))
+            for _ in range(2):
+                await pair.feed("a", pair.beat("a"))
+                codes.append(pair.last("a", Api.HEARTBEAT)["error_code"])
+        nursery.cancel_scope.cancel()
+
+    assert codes == [0, 0, 0, 0, *[ErrorCode.GROUP_AUTHORIZATION_FAILED] * 2, 0, 0]
+
+
+@virtually
+async def test_a_heartbeat_of_the_consumer_protocol_that_is_denied_is_not_answered_from_what_was_kept() -> None:
+    async with trio.open_nursery() as nursery:
+        line, cluster = Line(), Cluster(brokers=1, topics={"t": 1}, recorder=Recorder(lambda: 0, keeps=False))
+        nursery.start_soon(cluster.run)
+        nursery.start_soon(cluster.serve_connection, 0, line, "127.0.0.1:1")
+        join = {"group_id": "g", "member_id": "m", "member_epoch": 0, "rebalance_timeout_ms": 1, "topic_partitions": ()}
+        beat = {"group_id": "g", "member_id": "m", "member_epoch": 1}
+        repeated: list[bool] = []
+        codes = []
+
+        async def ask(body: dict[str, Any]) -> None:
+            line.feed(frame(write_request(Api.CONSUMER_GROUP_HEARTBEAT, 1, 1, "c", body)))
+            await trio.testing.wait_all_tasks_blocked()
+            codes.append(read_response(Api.CONSUMER_GROUP_HEARTBEAT, 1, Framer().feed(line.sent)[-1])[1]["error_code"])
+
+        repeat = Broker.repeat
+
+        def counted(broker: Broker, message: Any, arrival: Arrival) -> Any:
+            answer = repeat(broker, message, arrival)
+            repeated.append(answer is not None)
+            return answer
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Broker, "repeat", counted)
+            for body in ({**join, "subscribed_topic_names": ("t",)}, beat, beat, beat):
+                await ask(body)
+            cluster.deny([Denial.of("READ group g")])
+            await ask(beat)
+        nursery.cancel_scope.cancel()
+
+    assert codes == [0, 0, 0, 0, ErrorCode.GROUP_AUTHORIZATION_FAILED]
+    assert repeated[-2:] == [True, False], "the one before was answered from what was kept"
 
 
 @virtually

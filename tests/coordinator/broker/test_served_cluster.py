@@ -15,10 +15,11 @@ import trio
 import trio.testing
 from tests.coordinator.helpers import Client
 
+from groupproof.coordinator.broker.rights.authorizer import Denial
 from groupproof.coordinator.broker.served_cluster import CannotListen, ServingCluster, serve
 from groupproof.protocol.faults import Cut, Fault, Selector
 from groupproof.protocol.trace import Recorder
-from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.vocabulary import Api, ErrorCode
 from groupproof.protocol.wire.records import Record, encode_batch
 
 SETTINGS = {"group.initial.rebalance.delay.ms": 0}
@@ -55,6 +56,20 @@ def test_a_member_finds_its_coordinator_on_another_port_and_joins_there() -> Non
 
             assert lines == [f"kafka-4.1 on {serving.bootstrap}"]
             assert [obs.node for obs in recorder.trace if obs.kind == "request"] == [0, broker["node_id"]]
+            nursery.cancel_scope.cancel()
+
+    trio.run(run)
+
+
+def test_what_is_denied_from_the_start_every_broker_denies() -> None:
+    async def run() -> None:
+        async with trio.open_nursery() as nursery:
+            serving, _ = await _served(nursery, denials=[Denial.of("READ group g client=app")], ports=(0, 0))
+            for address in serving.addresses:
+                async with _client(address, "app") as client:
+                    assert await client.heartbeat() == ErrorCode.GROUP_AUTHORIZATION_FAILED
+            async with _client(serving.addresses[0], "other") as client:
+                assert await client.heartbeat() != ErrorCode.GROUP_AUTHORIZATION_FAILED
             nursery.cancel_scope.cancel()
 
     trio.run(run)

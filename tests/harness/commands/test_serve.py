@@ -88,6 +88,7 @@ def test_a_port_in_use_is_the_environments_fault(groupproof: Call) -> None:
         (["--set", "group.initial.rebalance.delay.ms"], "write NAME=VALUE"),
         (["--topic", "t:none"], "write NAME or NAME:PARTITIONS"),
         (["--profile", "kafka-4"], "did you mean kafka-4.4"),
+        (["--deny", "WRITE topic t"], "'WRITE topic t' denies nothing; write OPERATION RESOURCE NAME, such as 'READ group g'"),
         (["--port", "65535"], "choose a lower --port"),
         (["--json"], "are for the report of --judge"),
     ],

@@ -34,11 +34,14 @@ from groupproof.coordinator.broker.record_requests import (
     offset_for_leader_epoch,
     produce,
 )
+from groupproof.coordinator.broker.rights.authorizer import Authorizer
+from groupproof.coordinator.broker.rights.concealed_answers import concealed
+from groupproof.coordinator.broker.rights.permitted_requests import Asker, PermittedRequest, permitted_part
 from groupproof.coordinator.broker.topic_ids import BY_ID_SINCE, named_request
 from groupproof.coordinator.broker.unknown_partitions import OFFSET_REQUESTS, existing_part, refused_wholly, with_unknown
 from groupproof.coordinator.machine.machine_outputs import Arrival
 from groupproof.coordinator.machine.variant import ConnectionVariant
-from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.vocabulary import Api, ErrorCode
 from groupproof.protocol.wire.message_codec import body_of
 from groupproof.protocol.wire.message_conversion import GROUP_APIS, request_of
 from groupproof.protocol.wire.messages import FindCoordinatorRequest, LeaveGroupRequest, LeaveMember
@@ -102,6 +105,7 @@ class Broker:
         self.machine = BrokerHost()
         self.line = line or ConnectionVariant()
         self.is_as_kafka = self.line == ConnectionVariant()
+        self.obey(Authorizer())
         self.peers: set[Peer] = set()
         self.turn = trio.Lock() if self.line.locks else None
         self.node_id = node_id
@@ -115,6 +119,11 @@ class Broker:
         """The versions of each API that the profile's release answers, the first and the last."""
         self._serials = itertools.count()
         self._kept = KeptAnswers(world)
+
+    def obey(self, authorizer: Authorizer) -> None:
+        """Let each client do no more than it may, from its next request on; what waits for its answer was allowed when it came."""
+        self.authorizer = authorizer
+        self.takes_all = self.is_as_kafka and not authorizer.denials
 
     async def process(self, arrived: IncomingRequest, peer: Peer, *, taken_up_twice: Callable[[], None] | None = None) -> Body | None:
         """Take the request up and return its answer, None where none is due (Produce with acks 0).
@@ -142,6 +151,8 @@ class Broker:
         if arrived.is_refused:
             return unsupported_api_versions(self.world)
         answer = _ANSWERS[api](self, body, arrived.wire.version)
+        if self.authorizer.denials:
+            answer = concealed(api, arrived.wire.version, asked=body, answer=answer, rights=self.authorizer.rights(arrived.wire.client_id or ""))
         if api is not Api.PRODUCE:
             return answer
         self._appended.tell()
@@ -151,8 +162,8 @@ class Broker:
 
     @property
     def is_undisturbed(self) -> bool:
-        """Tell whether a request goes through as it comes: no fault is armed, no variant serves the connections, and the machine is whole."""
-        return self.interception.is_idle and self.is_as_kafka and self.machine.is_whole
+        """Tell whether a request goes through as it comes: no fault is armed, no variant serves the connections, nothing is denied, and the machine is whole."""
+        return self.interception.is_idle and self.takes_all and self.machine.is_whole
 
     def take_up(self, arrived: IncomingRequest, peer: Peer) -> GroupResponse | KeptAnswer | Ticket | None:
         """Take up a request of `AT_ONCE`, or one whose answer is kept, without waiting, and return its answer, or where that will be; None where something may stand between."""
@@ -192,23 +203,44 @@ class Broker:
 
     async def _coordinate_by_id(self, arrived: IncomingRequest, peer: Peer, twice: Callable[[], None] | None) -> Body:
         """Ask the coordinator by names about topics that the request names by ids."""
-        named = named_request(arrived.wire.api, arrived.wire.body, self.world.topics)
+        body = arrived.wire.body
+        is_denied = arrived.wire.api is Api.OFFSET_COMMIT and not self._asker(arrived).may_read_group(body["group_id"])
+        unknown = ErrorCode.GROUP_AUTHORIZATION_FAILED if is_denied else ErrorCode.UNKNOWN_TOPIC_ID
+        named = named_request(arrived.wire.api, body, self.world.topics, unknown=unknown)
         return named.answered(await self._coordinate(request_of(arrived.wire.api, named.body), arrived, peer, twice))
 
+    def _asker(self, arrived: IncomingRequest) -> Asker:
+        wire = arrived.wire
+        return Asker(rights=self.authorizer.rights(wire.client_id or ""), version=wire.version, settings=self.coordinators.settings)
+
     async def _coordinate(self, message: GroupRequest, arrived: IncomingRequest, peer: Peer, twice: Callable[[], None] | None) -> Body:
+        """Ask the coordinator what the client may ask."""
+        part = permitted_part(message, self._asker(arrived)) if self.authorizer.denials else None
+        if part is None:
+            return body_of(await self._coordinated(message, arrived, peer, twice))
+        if isinstance(part, PermittedRequest):
+            return body_of(part.answered(await self._coordinated(part.message, arrived, peer, twice)))
+        self.recorder.record("processed", **arrived.columns)
+        if twice is not None:
+            self.recorder.record("processed", **arrived.columns)
+            twice()
+        return body_of(part)
+
+    async def _coordinated(self, message: GroupRequest, arrived: IncomingRequest, peer: Peer, twice: Callable[[], None] | None) -> GroupResponse:
+        """Ask it about partitions that there are."""
         if not isinstance(message, OFFSET_REQUESTS):
-            return body_of(await self._ask(message, arrived, peer, twice))
+            return await self._ask(message, arrived, peer, twice)
         fields = self.world.fields
         existing = existing_part(message, self.world.topics, by_partition=bool(fields["commits_check_partitions"]))
         refused = refused_wholly(message, existing)
         if refused is not None:
             self.recorder.record("processed", **arrived.columns)
-            return body_of(refused)
+            return refused
         answer = await self._ask(existing, arrived, peer, twice)
         repeats_topics = bool(fields["deletions_repeat_topics"])
-        return body_of(
-            answer if existing is message and not repeats_topics else with_unknown(message, answer, existing=existing, repeats_topics=repeats_topics)
-        )
+        if existing is message and not repeats_topics:
+            return answer
+        return with_unknown(message, answer, existing=existing, repeats_topics=repeats_topics)
 
     async def _ask(self, message: GroupRequest, arrived: IncomingRequest, peer: Peer, twice: Callable[[], None] | None) -> GroupResponse:
         """Ask the coordinator machine; wait while it keeps the request parked."""

@@ -17,7 +17,7 @@ from groupproof.coordinator.machine.coordinator import Coordinator
 from groupproof.coordinator.machine.coordinator_settings import Settings
 from groupproof.coordinator.machine.machine_outputs import AppliedRow, Arrival, GroupView, Output, Reply, Transition
 from groupproof.coordinator.machine.storage import StoredGroups, partition_of
-from groupproof.coordinator.machine.topics_image import TopicImage
+from groupproof.coordinator.machine.topics_image import MayDescribe, TopicImage
 from groupproof.coordinator.machine.variant import REFERENCE, Variant
 from groupproof.protocol.faults import Move
 from groupproof.protocol.rules import profile as profile_named
@@ -104,6 +104,11 @@ class Coordinators:
         """Let every broker know the topics that there are from now on."""
         for machine in self._machines:
             machine.change_topics(topics)
+
+    def let_describe(self, may_describe: MayDescribe | None) -> None:
+        """Let regular expressions match at every broker what a client may see, or (None) all topics."""
+        for machine in self._machines:
+            machine.let_describe(may_describe)
 
     def configure_group(self, group: str, configs: Mapping[str, str], *, only_checks: bool = False) -> ErrorCode:
         """Give a group settings of its own at every broker, unless they are only to be checked; return the error by which they are refused."""

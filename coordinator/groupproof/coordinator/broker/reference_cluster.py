@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import trio
@@ -14,6 +14,7 @@ from groupproof.coordinator.broker.client_connection import Connection
 from groupproof.coordinator.broker.group_coordinators import Coordinators
 from groupproof.coordinator.broker.interception import Interception
 from groupproof.coordinator.broker.metadata import BrokerNode, ClusterMetadata
+from groupproof.coordinator.broker.rights.authorizer import Authorizer, Denial
 from groupproof.coordinator.broker.topics import Topics
 from groupproof.coordinator.machine.coordinator_settings import Settings
 from groupproof.coordinator.machine.machine_outputs import GroupView
@@ -146,6 +147,13 @@ class Cluster:
     def configure_group(self, group: str, configs: Mapping[str, str]) -> ErrorCode:
         """Give a group settings of its own; return the error by which they are refused (IncrementalAlterConfigs of resource type 32)."""
         return self._coordinators.configure_group(group, configs)
+
+    def deny(self, denials: Iterable[Denial]) -> None:
+        """Deny this to clients from their next request on, and nothing else any more."""
+        authorizer = Authorizer(frozenset(denials))
+        for broker in self._brokers:
+            broker.obey(authorizer)
+        self._coordinators.let_describe(authorizer.may_describe if authorizer.denials else None)
 
     def append(self, topic: str, records: int) -> None:
         """Append so many records to each partition of `topic`; raise `ValueError` for one that is not there. A Fetch that waits sees them when its time is over."""

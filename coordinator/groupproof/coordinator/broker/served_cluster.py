@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
@@ -12,6 +12,7 @@ from typing import Any
 import trio
 
 from groupproof.coordinator.broker.reference_cluster import Cluster
+from groupproof.coordinator.broker.rights.authorizer import Denial
 from groupproof.coordinator.broker.sockets import Poller, Socket
 from groupproof.coordinator.machine.variant import REFERENCE, Variant
 from groupproof.protocol.trace import Recorder
@@ -50,6 +51,7 @@ async def serve(
     recorder: Recorder,
     advertise: str | None = None,
     variant: Variant = REFERENCE,
+    denials: Collection[Denial] = (),
     say: Callable[[str], None] | None = None,
     task_status: trio.TaskStatus[ServingCluster] = trio.TASK_STATUS_IGNORED,
 ) -> None:
@@ -61,6 +63,7 @@ async def serve(
     cluster = Cluster(
         profile=profile, settings=settings, brokers=len(ports), topics=topics, records=records, seed=seed, recorder=recorder, variant=variant
     )
+    cluster.deny(denials)
     listeners = [await _listen(host, port) for port in ports]
     addresses = tuple((advertise or host, _port_of(listener)) for listener in listeners)
     for node_id, address in enumerate(addresses):

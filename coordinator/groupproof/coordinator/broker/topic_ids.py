@@ -20,8 +20,6 @@ Body = dict[str, Any]
 BY_ID_SINCE: Final[Mapping[Api, int]] = {Api.OFFSET_COMMIT: 10, Api.OFFSET_FETCH: 10}
 """The version from which on an API names topics by their ids alone."""
 
-_UNKNOWN: Final = ErrorCode.UNKNOWN_TOPIC_ID.value
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedRequest:
@@ -31,14 +29,14 @@ class NamedRequest:
     answered: Callable[[Body], Body]
 
 
-def named_request(api: Api, body: Mapping[str, Any], topics: Topics) -> NamedRequest:
-    """Return what the coordinator is to be asked."""
-    return _commit(body, topics) if api is Api.OFFSET_COMMIT else _fetch(body, topics)
+def named_request(api: Api, body: Mapping[str, Any], topics: Topics, *, unknown: ErrorCode = ErrorCode.UNKNOWN_TOPIC_ID) -> NamedRequest:
+    """Return what the coordinator is to be asked; `unknown` is what is told of ids that nobody knows in a commit."""
+    return _commit(body, topics, unknown) if api is Api.OFFSET_COMMIT else _fetch(body, topics)
 
 
-def _commit(body: Mapping[str, Any], topics: Topics) -> NamedRequest:
+def _commit(body: Mapping[str, Any], topics: Topics, error: ErrorCode) -> NamedRequest:
     existing, unknown = _apart(body.get("topics") or (), topics)
-    refused = tuple(_refused(topic, (entry["partition_index"] for entry in topic["partitions"])) for topic in unknown)
+    refused = tuple(_refused(topic, (entry["partition_index"] for entry in topic["partitions"]), error=error) for topic in unknown)
     return NamedRequest(
         body={**body, "topics": existing}, answered=lambda answer: {**answer, "topics": (*_identified(answer.get("topics") or (), topics), *refused)}
     )
@@ -75,6 +73,8 @@ def _identified(answered: Sequence[Mapping[str, Any]], topics: Topics) -> tuple[
     return tuple({**topic, "topic_id": found.topic_id} for topic in answered if (found := topics.named(topic["name"])) is not None)
 
 
-def _refused(topic: Mapping[str, Any], indexes: Any, beside: Mapping[str, Any] | None = None) -> Body:
-    partitions = tuple({"partition_index": index, **(beside or {}), "error_code": _UNKNOWN} for index in indexes)
+def _refused(
+    topic: Mapping[str, Any], indexes: Any, beside: Mapping[str, Any] | None = None, *, error: ErrorCode = ErrorCode.UNKNOWN_TOPIC_ID
+) -> Body:
+    partitions = tuple({"partition_index": index, **(beside or {}), "error_code": error.value} for index in indexes)
     return {"topic_id": topic.get("topic_id"), "name": "", "partitions": partitions}

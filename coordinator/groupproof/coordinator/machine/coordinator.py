@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from groupproof.coordinator.machine.group_batches import Batch
     from groupproof.coordinator.machine.machine_outputs import GroupProgress
     from groupproof.coordinator.machine.offsets import Offsets
-    from groupproof.coordinator.machine.topics_image import TopicImage
+    from groupproof.coordinator.machine.topics_image import MayDescribe, TopicImage
     from groupproof.coordinator.machine.variant import Variant
     from groupproof.protocol.rules.cells import EventKind
     from groupproof.protocol.wire.messages import GroupRequest, GroupResponse
@@ -62,8 +62,7 @@ class Coordinator:
         partitions: Iterable[int] | None = None,
         variant: Variant = REFERENCE,
     ) -> None:
-        self.node_id = node_id
-        self._variant = variant
+        self.node_id, self._variant = node_id, variant
         self._keeps_laws = variant is REFERENCE  # a variant may break those of its groups
         self.active = True
         self.settings = Settings.of({}, profile) if settings is None else settings
@@ -76,8 +75,7 @@ class Coordinator:
         self._requests = self._engine.tables.requests
         self._repeats = RepeatedHeartbeats(self._engine, self._gate) if self._keeps_laws else None  # a variant may change its groups at any heartbeat
         self._repeating, self._parking = ({}, {}) if self._repeats is None else short_ways(self._engine, self._gate, self._repeats)
-        self._loading: set[int] = set()
-        self._now_ms = 0
+        self._loading, self._now_ms = set[int](), 0
         led = range(self.settings.offsets_topic_num_partitions) if partitions is None else partitions
         self._engine.partitions.update(dict.fromkeys(led))
 
@@ -174,6 +172,10 @@ class Coordinator:
         changed = after.changed_names(before)
         for group in self._engine.groups.values():
             self._engine.tables.functions[group.dialect].hear_of_topics(group, changed)
+
+    def let_describe(self, may_describe: MayDescribe | None) -> None:
+        """Let a regular expression match what the client may see who has it resolved, from its next resolution on (CGX-30); None: all topics."""
+        self._engine.may_describe = may_describe
 
     def configure_group(self, group_id: str, configs: Mapping[str, str], *, only_checks: bool = False) -> ErrorCode:
         """Give a group settings of its own, instead of those that it had, unless they are only to be checked; return the error by which they are refused
@@ -291,15 +293,8 @@ class Coordinator:
 
     def _asked(self, kind: EventKind, event_type: type[Event], group_id: str, message: GroupRequest, arrival: Arrival) -> Event:
         engine = self._engine
-        event = event_type(
-            kind=kind,
-            now_ms=self._now_ms,
-            settings=self.settings,
-            group_id=group_id,
-            group=engine.groups.get(group_id),
-            request=message,
-            arrival=arrival,
-        )
+        group = engine.groups.get(group_id)
+        event = event_type(kind=kind, now_ms=self._now_ms, settings=self.settings, group_id=group_id, group=group, request=message, arrival=arrival)
         event.gate = self._gate(group_id)
         if engine.append_error:
             event.refusal = engine.answer_to(kind, engine.append_error)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from groupproof.coordinator.machine.offsets import Offsets
     from groupproof.coordinator.machine.storage import PartitionState
     from groupproof.coordinator.machine.timers import Timers
-    from groupproof.coordinator.machine.topics_image import TopicsImage
+    from groupproof.coordinator.machine.topics_image import MayDescribe, TopicsImage
     from groupproof.protocol.rules.cells import EventKind
     from groupproof.protocol.rules.classic.classic_terms import Row
     from groupproof.protocol.rules.profiles import Profile
@@ -33,6 +33,7 @@ class EffectContext(Protocol):
     timers: Timers
     choices: Choices
     topics: TopicsImage
+    may_describe: MayDescribe | None
     group_configs: dict[str, dict[str, int]]
     append_error: ErrorCode
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from groupproof.coordinator.machine.coordinator_settings import Settings
     from groupproof.coordinator.machine.event import Event
     from groupproof.coordinator.machine.machine_outputs import Output
+    from groupproof.coordinator.machine.topics_image import MayDescribe
     from groupproof.coordinator.machine.variant import Variant
     from groupproof.protocol.rules.cells import EventKind, Place
     from groupproof.protocol.rules.classic.classic_terms import Row
@@ -55,6 +56,7 @@ class Engine:
         self.out: list[Output] = []
         self.choices = choices
         self.topics = NO_TOPICS
+        self.may_describe: MayDescribe | None = None  # None: every client may see every topic
         self.group_configs: dict[str, dict[str, int]] = {}  # the settings that a group has for itself
 
     def apply(self, event: Event) -> Row:

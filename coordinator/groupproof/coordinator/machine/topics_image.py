@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-__all__ = ["NO_TOPICS", "TopicImage", "TopicsImage"]
+__all__ = ["NO_TOPICS", "MayDescribe", "TopicImage", "TopicsImage"]
+
+MayDescribe = Callable[[str, str], bool]
+"""Tells whether a client, by its client id, may see a topic."""
 
 
 class TopicImage(NamedTuple):

@@ -12,6 +12,7 @@ import click
 from groupproof.harness.commands.base.options import NEWEST_PROFILE, seed_of
 
 if TYPE_CHECKING:
+    from groupproof.coordinator.broker.rights.authorizer import Denial
     from groupproof.coordinator.broker.served_cluster import ServingCluster
     from groupproof.harness.commands.work.judging_server import Serve
     from groupproof.harness.judging.summary.run_summary import CaseReport, RunSummary
@@ -37,6 +38,15 @@ def _setting(value: str) -> tuple[str, str]:
     return name.strip(), setting.strip()
 
 
+def _denial(value: str) -> Denial:
+    from groupproof.coordinator.broker.rights.authorizer import Denial, NoDenial
+
+    try:
+        return Denial.of(value)
+    except NoDenial as refusal:
+        raise click.BadParameter(str(refusal)) from refusal
+
+
 @click.command(name="serve", short_help="Serve the reference coordinator; judge what connects.")
 @click.option("--judge", is_flag=True, help="Judge what connects, group by group, and report on exit.")
 @click.option("--profile", metavar="P", default=NEWEST_PROFILE, show_default=True, help="The broker release to play.")
@@ -48,6 +58,15 @@ def _setting(value: str) -> tuple[str, str]:
 @click.option("--topic", "topics", type=_topic, metavar="NAME[:N]", multiple=True, help="A topic and its partitions; repeatable.  [default: t:2]")
 @click.option("--records", type=click.IntRange(min=0), default=20, show_default=True, help="How many records each partition holds.")
 @click.option("--set", "settings", type=_setting, metavar="NAME=VALUE", multiple=True, help="A broker setting by Kafka's own name; repeatable.")
+@click.option(
+    "--deny",
+    "denials",
+    type=_denial,
+    metavar="'OPERATION RESOURCE NAME'",
+    multiple=True,
+    help="What clients may not do: READ, DESCRIBE or DELETE of a group, READ or DESCRIBE of a topic, such as 'READ group g'; with client=ID at its end one "
+    "client may not; repeatable.",
+)
 @click.option("--seed", type=seed_of, metavar="N", default="1", show_default=True, help="Of the member ids that are given.")
 @click.option("--output", type=click.Path(path_type=Path), metavar="DIR", help="Where the report goes.  [default: reports/serve]")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON on stdout, and nothing else there.")

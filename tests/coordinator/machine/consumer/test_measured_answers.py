@@ -11,7 +11,7 @@ from groupproof.coordinator.machine.consumer.consumer_members import ConsumerMem
 from groupproof.coordinator.machine.consumer.reconciliation import Reconciler, Step
 
 _NOT_PLAYED = {
-    "an authorizer": {"V44", "V45", "V46", "V47", "V48", "V49", "V50"},
+    "the broker's authorizer, before its coordinator (test_permitted_requests.py)": {"V44", "V45", "V46", "V47", "V48", "V49", "V50"},
     "a request version that the broker refuses before its coordinator": {"V38"},
     "the broker's own look at the topics named, before its coordinator": {"O10", "O11", "O19", "O20", "O21", "O35", "O36"},
     "the topic ids of the cluster, which decide whose share has which topic": {"A4u", "A7u"},

@@ -184,8 +184,13 @@ def _order_resolution(engine: EffectContext, event: ConsumerGroupEvent) -> None:
     group = group_of(event)
     if event.kind is ConsumerEvent.CLASSIC_JOIN and not engine.fields["join_drops_regex"]:
         return
-    if group.regexes and _resolution_is_due(engine, group, event):
-        engine.timers.arm(TimerKey(ConsumerEvent.REGEX_RESOLUTION, event.group_id), event.now_ms)
+    if not group.regexes or not _resolution_is_due(engine, group, event):
+        return
+    resolution = TimerKey(ConsumerEvent.REGEX_RESOLUTION, event.group_id)
+    if engine.timers.due_of(resolution) is None:
+        assert event.arrival is not None, "a request has them resolved"
+        group.resolver = event.arrival.client_id  # what this client may see counts for all members (CGX-31)
+        engine.timers.arm(resolution, event.now_ms)
 
 
 def _resolution_is_due(engine: EffectContext, group: ConsumerGroup, event: ConsumerGroupEvent) -> bool:

@@ -45,7 +45,8 @@ class ConsumerGroup:
     `owners` names the member of each partition that is assigned or still to be revoked; `settled` are the members that have reached the target.
     `names`, `regexes` and `votes` count the members that subscribe to a topic or by an expression, and that name an assignor.
     `topics` are the subscribed topics that there were when the group looked last; `is_stale` says that it has to look again.
-    `classic` are the members that speak the classic protocol. `topics_of_regex` is what each regular expression matched, `resolved_ms` and `resolved_version` when, and among which topics.
+    `classic` are the members that speak the classic protocol. `topics_of_regex` is what each regular expression matched, `resolved_ms` and `resolved_version` when, and among which topics;
+    `resolver` is the client whose request had them resolved last.
     `unmatched` is what an expression matched whose last member is gone: until another member changes, Kafka takes it for a topic that not all subscribe to.
     """
 
@@ -74,6 +75,7 @@ class ConsumerGroup:
     unmatched: frozenset[str] = frozenset()
     resolved_ms: int | None = None
     resolved_version: int = -1
+    resolver: str = ""
 
     @classmethod
     def restored(cls, record: StoredConsumerGroup) -> ConsumerGroup:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from groupproof.coordinator.machine.consumer.consumer_event import group_of
@@ -104,12 +105,19 @@ def _update_subscription(engine: EffectContext, group: ConsumerGroup, event: Con
     event.is_resubscribed = True
     group.resubscribe(member, names, regex)
     if regex and regex not in group.topics_of_regex and event.arrival is not None and engine.choices.resolves_at_once(event.arrival):
+        group.resolver = event.arrival.client_id
         event.bumps |= resolve_regexes(engine, group, event.now_ms)
 
 
 def resolve_regexes(engine: EffectContext, group: ConsumerGroup, now_ms: int) -> bool:
-    """Look which topics the group's regular expressions match; tell whether they are others than before."""
-    found = {regex: matching(regex, engine.topics.by_name) for regex in group.regexes}
+    """Look which topics the group's regular expressions match, of those that its resolver may see; tell whether they are others than before.
+
+    `TopicRegexResolver.filterTopicDescribeAuthorizedTopics`: what it may not see is left out without a word.
+    """
+    names: Iterable[str] = engine.topics.by_name
+    if engine.may_describe is not None:
+        names = [name for name in names if engine.may_describe(group.resolver, name)]
+    found = {regex: matching(regex, names) for regex in group.regexes}
     is_changed = any(topics != group.topics_of_regex.get(regex, frozenset()) for regex, topics in found.items())
     group.topics_of_regex, group.resolved_ms, group.resolved_version = found, now_ms, engine.topics.version
     return is_changed

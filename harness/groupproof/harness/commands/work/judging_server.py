@@ -13,6 +13,7 @@ from typing import Any, Final, Protocol
 
 import trio
 
+from groupproof.coordinator.broker.rights.authorizer import Denial
 from groupproof.coordinator.broker.served_cluster import CannotListen, ServingCluster, serve
 from groupproof.coordinator.machine.coordinator_settings import UnknownSetting
 from groupproof.coordinator.machine.variant import REFERENCE
@@ -59,6 +60,7 @@ class Serve:
     settings: Mapping[str, Any] = field(default_factory=dict)
     topics: Mapping[str, int] = field(default_factory=dict)
     records: int = 0
+    denials: Sequence[Denial] = ()
     seed: int = 0
     judged: bool = False
     _trace: Trace = field(default_factory=list)
@@ -101,6 +103,7 @@ class Serve:
             seed=self.seed,
             recorder=recorder,
             advertise=self.advertise,
+            denials=self.denials,
             variant=REFERENCE if self.reading is None else variant_named(self.reading),
             task_status=task_status,
         )
