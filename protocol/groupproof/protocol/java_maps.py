@@ -7,9 +7,9 @@ not kept here: it takes partitions of one topic at a stride of 64.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from functools import lru_cache
-from itertools import islice
+from itertools import islice, repeat
 from typing import Final, Generic, TypeVar
 
 from groupproof.protocol.java_hash import java_hash
@@ -99,7 +99,7 @@ class JavaMap(Generic[Key, Value]):
         return self._bins.setdefault(self._bucket(key), [])
 
     def _bucket(self, key: Key) -> int:
-        return _spread(self._hash_of(key)) & (self._table - 1)
+        return _spread_of(self._hash_of, key) & (self._table - 1)
 
     def _widen_small_table(self) -> None:
         if self._table < _TREE_TABLE:
@@ -115,14 +115,24 @@ class JavaMap(Generic[Key, Value]):
 
 def hash_order(keys: Iterable[Key], hash_of: Callable[[Key], int], capacity: int = _TABLE) -> list[Key]:
     """Return keys in the order of a HashMap or HashSet of a capacity that they were put into one by one."""
-    codes = {key: _spread(hash_of(key)) for key in keys}
+    listed = list(keys)
+    if len(listed) == 1:  # as of a member with one topic
+        return listed
+    codes = dict(zip(listed, map(_spread_of, repeat(hash_of), listed)))
     table = _power_of_two(capacity)
-    if max(Counter(code & (table - 1) for code in codes.values()).values(), default=0) > _BIN_MAX:
+    slots = _masked(codes, table)
+    if len(codes) > _BIN_MAX and max(Counter(slots.values()).values()) > _BIN_MAX:
         # A long bin may have doubled the table while that was small. A bin keeps the order in which its keys came however often the table doubles.
         table = _map_of(islice(codes, _SMALL_TABLES_KEYS), hash_of, capacity).table
     while len(codes) > table * 3 // 4:
         table *= 2
-    return sorted(codes, key=lambda key: codes[key] & (table - 1))
+    return sorted(codes, key=_masked(codes, table).__getitem__)
+
+
+def _masked(codes: Mapping[Key, int], table: int) -> dict[Key, int]:
+    """Return the bucket of each key."""
+    mask = table - 1
+    return {key: code & mask for key, code in codes.items()}
 
 
 def _map_of(keys: Iterable[Key], hash_of: Callable[[Key], int], capacity: int) -> JavaMap[Key, None]:
@@ -146,7 +156,10 @@ def timeline_order(keys: Iterable[str], *, size_max: int) -> list[str]:
     table = 2
     while size_max * 3 > table * 4:
         table *= 2
-    return sorted(reversed(list(keys)), key=lambda key: _slot(java_hash(key), table))
+    newest = list(keys)[::-1]
+    shift = 65 - table.bit_length()
+    slots = {key: product >> shift for key, product in zip(newest, map(_product, newest), strict=True)}
+    return sorted(newest, key=slots.__getitem__)
 
 
 def int_hash(number: int) -> int:
@@ -162,15 +175,17 @@ def uuid_hash(topic_id: str) -> int:
     return (mixed >> 32) ^ (mixed & 0xFFFFFFFF)
 
 
-def _spread(code: int) -> int:
+@lru_cache(maxsize=65_536)
+def _spread_of(hash_of: Callable[[Key], int], key: Key) -> int:
     """HashMap.hash: the upper bits count too."""
-    code &= 0xFFFFFFFF
+    code = hash_of(key) & 0xFFFFFFFF
     return code ^ (code >> 16)
 
 
-def _slot(code: int, table: int) -> int:
-    """Return the highest bits of the product, as many as number the slots (BaseHashTable.findSlot)."""
-    return ((code * _FIBONACCI) & _LONG) >> (65 - table.bit_length())
+@lru_cache(maxsize=65_536)
+def _product(key: str) -> int:
+    """Return the product whose highest bits are the slot of a key, as many as number the slots (BaseHashTable.findSlot)."""
+    return (java_hash(key) * _FIBONACCI) & _LONG
 
 
 def _power_of_two(capacity: int) -> int:

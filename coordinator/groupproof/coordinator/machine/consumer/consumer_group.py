@@ -217,7 +217,8 @@ class ConsumerGroup:
 
     def note_all_progress(self) -> None:
         """Count who is settled with a new target: of a group of a thousand it is computed a thousand times while they join (before 4.4)."""
-        self.settled = {member_id for member_id, member in self.members.items() if member.is_settled(self.assignment_epoch)}
+        epoch = self.assignment_epoch
+        self.settled = {member_id for member_id, member in self.members.items() if member.epoch == epoch and member.is_settled(epoch)}
 
     def free_pending(self, member: ConsumerMember) -> None:
         """Free what the member was to revoke (CGR-21)."""
@@ -260,7 +261,11 @@ class ConsumerGroup:
 
     def names_of(self, member: ConsumerMember) -> frozenset[str]:
         """Return the names that the member subscribes to."""
-        return member.names | self.topics_of_regex.get(member.regex, frozenset()) if member.regex else member.names
+        return self.names_matched(member.names, member.regex)
+
+    def names_matched(self, names: frozenset[str], regex: str) -> frozenset[str]:
+        """Return the names that one subscribes to who says these, and this expression."""
+        return names | self.topics_of_regex.get(regex, frozenset()) if regex else names
 
     def is_subscribed_to(self, topic: str) -> bool:
         return topic in self.names or any(topic in self.topics_of_regex.get(regex, ()) for regex in self.regexes)

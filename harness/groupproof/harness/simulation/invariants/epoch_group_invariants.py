@@ -7,13 +7,14 @@ The model is Vanlightly/kafka-tlaplus, consumer_group_protocol_kip_848_v2. Its `
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from groupproof.clients.member.consumer.epoch_core import TopicIdPartition
 from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
 from groupproof.coordinator.machine.consumer.consumer_members import AWAY, LEFT, ConsumerMember, MemberProgress, partitions_of
 from groupproof.harness.simulation.invariants.epoch_owners import EpochOwners
-from groupproof.harness.simulation.invariants.seen_members import SeenMembers
+from groupproof.harness.simulation.invariants.seen_members import SeenMembers, SeenTarget
 from groupproof.harness.simulation.invariants.simulated_invariants import SimulatedInvariants
 from groupproof.harness.simulation.settings import GROUP, InvariantBroken
 from groupproof.protocol.rules.consumer.consumer_terms import ConsumerState
@@ -41,6 +42,9 @@ class _Seat:
         self.share: set[TopicIdPartition] = set()
 
 
+_HELD: Final = attrgetter("held")
+
+
 class EpochGroupInvariants(SimulatedInvariants):
     """The invariants of a consumer group, over all its coordinators. Raises `InvariantBroken` at the event that breaks one."""
 
@@ -52,7 +56,7 @@ class EpochGroupInvariants(SimulatedInvariants):
         self._epoch = 0
         self._target_epoch = -1
         self._is_moved = False
-        self._seen_members = SeenMembers()
+        self._seen_members, self._seen_target = SeenMembers(), SeenTarget()
 
     # What is looked at
 
@@ -127,12 +131,12 @@ class EpochGroupInvariants(SimulatedInvariants):
         """Look whether what is handed out has been released: what was given is held until a report lacks it, or its holder is removed."""
         gained = share - seat.held
         if gained:
-            live = set(self.machine.member_ids(GROUP))
-            for other in [name for name in self._seats if name not in live and name != member_id]:
-                del self._seats[other]
-            for other, place in self._seats.items():
-                if other != member_id and (both := place.held & gained):
-                    raise InvariantBroken("CGI-10", f"{member_id} is given {_partitions_text(both)}, which {other} has not released")
+            seats = self._seats
+            for other in seats.keys() - set(self.machine.member_ids(GROUP)) - {member_id}:
+                del seats[other]
+            if not all(map(gained.isdisjoint, map(_HELD, seats.values()))):  # its own are none of them
+                other, both = next((other, both) for other, place in seats.items() if (both := place.held & gained))
+                raise InvariantBroken("CGI-10", f"{member_id} is given {_partitions_text(both)}, which {other} has not released")
         seat.share = share
         seat.held |= share
 
@@ -156,17 +160,11 @@ class EpochGroupInvariants(SimulatedInvariants):
         if group.state is ConsumerState.STABLE:
             yield from self._unstable(group, changed if self._seen_members.was_stable else group.members.values())
 
-    @staticmethod
-    def _illegal_target(group: ConsumerGroup) -> Iterator[tuple[str, str, str]]:
-        owners: dict[TopicIdPartition, str] = {}
-        for member_id, share in group.target.items():
-            for topic_id, indexes in share.items():
-                for index in indexes:
-                    other = owners.setdefault((topic_id, index), member_id)
-                    if other != member_id:
-                        yield "CGI-11", "LegalTargetAssignment", f"{index} of {topic_id} is for {member_id} and for {other}"
-        wanted = {(topic.topic_id, index) for topic in group.topics.values() for index in range(topic.partitions)} if group.members else set()
-        if group.assigned_ms is not None and (missing := wanted - owners.keys()):  # what a classic group had may lack some
+    def _illegal_target(self, group: ConsumerGroup) -> Iterator[tuple[str, str, str]]:
+        seen = self._seen_target
+        for (topic_id, index), member_id, other in seen.take(group.target):
+            yield "CGI-11", "LegalTargetAssignment", f"{index} of {topic_id} is for {member_id} and for {other}"
+        if group.members and group.assigned_ms is not None and (missing := seen.missing(group.topics)):  # what a classic group had may lack some
             yield "CGI-11", "LegalTargetAssignment", f"nobody is to have {_partitions_text(missing)}"
 
     def _invalid_members(self, group: ConsumerGroup, members: Iterable[ConsumerMember]) -> Iterator[tuple[str, str, str]]:

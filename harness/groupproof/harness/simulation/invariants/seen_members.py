@@ -1,22 +1,30 @@
-"""The members of a consumer group as they were when it was looked at last: what holds of a member is looked at again where something that it rests on has changed.
+"""The members and the target of a consumer group as they were when they were looked at last: what holds of one is looked at again where something that it rests on has changed.
 
-The coordinator never changes what it has given a member in place: an assignment, what is pending, a target are other objects when they are others.
+The coordinator never changes what it has given a member in place: an assignment, what is pending, a target are other objects when they are others. Who has changed is told by
+comparing all of them at once, as a group of a hundred members has an epoch for each that joins, and each of them is looked at behind each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import compress
+from operator import attrgetter, is_not, ne
+from typing import TYPE_CHECKING, Any, Final
 
 from groupproof.coordinator.machine.consumer.consumer_members import partitions_of
 from groupproof.protocol.rules.consumer.consumer_terms import ConsumerState
 
 if TYPE_CHECKING:
     from groupproof.clients.member.consumer.epoch_core import TopicIdPartition
-    from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
+    from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup, Share
     from groupproof.coordinator.machine.consumer.consumer_members import ConsumerMember
+    from groupproof.coordinator.machine.topics_image import TopicImage
 
-__all__ = ["SeenMembers"]
+__all__ = ["SeenMembers", "SeenTarget"]
+
+_STANDING: Final = attrgetter("epoch", "progress", "assigned", "pending", "names")
+"""What the laws of one member rest on, beside its share."""
+_NO_SHARE: Final[Share] = {}
 
 
 class SeenMembers:
@@ -26,30 +34,31 @@ class SeenMembers:
         self.was_stable = False
         self._is_stable = False
         self._group: ConsumerGroup | None = None
-        self._whole: tuple[Any, ...] = ()
+        self._epochs = (0, 0)
+        self._topics: Mapping[str, TopicImage] = {}
         self._members: dict[str, tuple[Any, ...]] = {}
         self._owners: dict[TopicIdPartition, str] = {}
         self._owned: dict[str, set[TopicIdPartition]] = {}
 
     def changed(self, group: ConsumerGroup) -> list[ConsumerMember]:
-        """Begin a look; return the members that are not as they were, all of them where the group, an epoch or a topic is another."""
-        whole = (group.generation, group.assignment_epoch, group.topics)
-        if group is not self._group or whole != self._whole:
-            self._members.clear()
-            self._is_stable = False
-        self._group, self._whole = group, whole
-        self.was_stable, self._is_stable = self._is_stable, group.state is ConsumerState.STABLE
-        members, targets, changed = self._members, group.target, []
-        for member_id, member in group.members.items():
-            now = (member.epoch, member.progress, member.assigned, member.pending, member.names, targets.get(member_id))
-            if members.get(member_id) != now:
-                members[member_id] = now
-                changed.append(member)
-        for member_id in [name for name in self._owned if name not in group.members]:
-            self._let_go(member_id)
-            members.pop(member_id, None)
-        for member in changed:
-            self._let_go(member.member_id)
+        """Begin a look; return the members that are not as they were, all of them where the group or a topic is another.
+
+        With another target those are looked at as well that have its epoch or are ahead of it: what holds of those behind it rests on no epoch but theirs.
+        """
+        members, epochs = group.members, (group.generation, group.assignment_epoch)
+        is_same, is_new_target = group is self._group and group.topics == self._topics, epochs[1] != self._epochs[1]
+        before = self._members if is_same else {}
+        self.was_stable = self._is_stable and is_same and epochs == self._epochs
+        self._is_stable = group.state is ConsumerState.STABLE
+        self._group, self._epochs, self._topics = group, epochs, group.topics
+        now = self._members = dict(zip(members, zip(map(_STANDING, members.values()), map(group.target.get, members), strict=True), strict=True))
+        differs = map(ne, now.values(), map(before.get, now))
+        if is_new_target:
+            changed = [member for member, is_other in zip(members.values(), differs, strict=True) if is_other or member.epoch >= epochs[1]]
+        else:
+            changed = list(compress(members.values(), differs))
+        self._let_go(self._owned.keys() - members.keys())
+        self._let_go(member.member_id for member in changed)
         return changed
 
     def take(self, member: ConsumerMember) -> Iterator[tuple[TopicIdPartition, str]]:
@@ -61,7 +70,44 @@ class SeenMembers:
             if other != member_id:
                 yield partition, other
 
-    def _let_go(self, member_id: str) -> None:
-        for partition in self._owned.pop(member_id, ()):
-            if self._owners.get(partition) == member_id:
-                del self._owners[partition]
+    def _let_go(self, member_ids: Iterable[str]) -> None:
+        for member_id in member_ids:
+            _free(self._owners, self._owned.pop(member_id, ()), member_id)
+
+
+class SeenTarget:
+    """Who is to have each partition, by the newest target that was looked at."""
+
+    def __init__(self) -> None:
+        self._shares: dict[str, Share] = {}
+        self._owners: dict[TopicIdPartition, str] = {}
+        self._topics: Mapping[str, TopicImage] = {}
+        self._wanted: frozenset[TopicIdPartition] = frozenset()
+
+    def take(self, target: Mapping[str, Share]) -> Iterator[tuple[TopicIdPartition, str, str]]:
+        """Look at the shares that are others than before; yield what is for two members, with both."""
+        before, owners = self._shares, self._owners
+        self._shares = shares = dict(target)
+        changed = list(compress(shares, map(is_not, shares.values(), map(before.get, shares))))
+        for member_id in (*(before.keys() - shares.keys()), *changed):
+            _free(owners, partitions_of(before.get(member_id, _NO_SHARE)), member_id)
+        for member_id in changed:
+            for topic_id, indexes in shares[member_id].items():
+                for index in indexes:
+                    other = owners.setdefault((topic_id, index), member_id)
+                    if other != member_id:
+                        yield (topic_id, index), member_id, other
+
+    def missing(self, topics: Mapping[str, TopicImage]) -> set[TopicIdPartition]:
+        """Return the partitions of the topics that are for nobody."""
+        if topics != self._topics:
+            self._topics = topics
+            self._wanted = frozenset((topic.topic_id, index) for topic in topics.values() for index in range(topic.partitions))
+        return self._wanted - self._owners.keys()
+
+
+def _free(owners: dict[TopicIdPartition, str], partitions: Iterable[TopicIdPartition], member_id: str) -> None:
+    """Let nobody have what this member has of them."""
+    for partition in partitions:
+        if owners.get(partition) == member_id:
+            del owners[partition]
