@@ -7,7 +7,7 @@ not kept here: it takes partitions of one topic at a stride of 64.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import islice, repeat
 from typing import Final, Generic, TypeVar
@@ -33,15 +33,19 @@ _LONG: Final = (1 << 64) - 1
 
 
 class JavaMap(Generic[Key, Value]):
-    """A java.util.HashMap: a dict that is gone through by buckets, and within a bucket by the keys' arrival."""
+    """A java.util.HashMap: a dict that is gone through by buckets, and within a bucket by the keys' arrival.
 
-    __slots__ = ("_bins", "_hash_of", "_table", "_values")
+    A bin keeps the order of its keys when the table doubles, so that only the size of the table is kept, and which keys came to the front of their bin: they are put in order when
+    somebody goes through them.
+    """
+
+    __slots__ = ("_fronts", "_hash_of", "_table", "_values")
 
     def __init__(self, hash_of: Callable[[Key], int], capacity: int = _TABLE) -> None:
         self._hash_of = hash_of
         self._table = _power_of_two(capacity)
-        self._bins: dict[int, list[Key]] = {}
         self._values: dict[Key, Value] = {}
+        self._fronts: dict[Key, None] = {}
 
     def __getitem__(self, key: Key) -> Value:
         return self._values[key]
@@ -53,64 +57,60 @@ class JavaMap(Generic[Key, Value]):
         return len(self._values)
 
     def __iter__(self) -> Iterator[Key]:
-        return iter([key for bucket in sorted(self._bins) for key in self._bins[bucket]])
+        keys = list(self._values)
+        if len(keys) > 1:
+            if fronts := self._fronts:
+                keys = [*reversed(fronts), *(key for key in keys if key not in fronts)]
+            keys.sort(key=_masked(_codes(keys, self._hash_of), self._table).__getitem__)
+        return iter(keys)
 
     def items(self) -> Iterator[tuple[Key, Value]]:
         return ((key, self._values[key]) for key in self)
 
     def put(self, key: Key, value: Value) -> None:
         """HashMap.putVal: a new key goes to the end of its bin; the table doubles afterwards, when three in four are taken."""
-        if key not in self._values:
-            keys = self._bin(key)
-            keys.append(key)
-            if len(keys) > _BIN_MAX:
-                self._widen_small_table()
-            if len(self._values) + 1 > self._threshold:
-                self._double()
-        self._values[key] = value
+        values = self._values
+        if key not in values:
+            if len(values) >= _BIN_MAX and self._table < _TREE_TABLE and self._binned(key) >= _BIN_MAX:
+                self._table *= 2
+            if len(values) >= self._table * 3 // 4:
+                self._table *= 2
+        values[key] = value
+
+    def put_all(self: JavaMap[Key, None], keys: Collection[Key]) -> None:
+        """Put keys into a set one by one; few of them make no table of any size double."""
+        if not self._values and len(keys) <= min(_BIN_MAX, self._table * 3 // 4):
+            self._values = dict.fromkeys(keys)
+        else:
+            for key in keys:
+                self.put(key, None)
 
     def compute_if_absent(self, key: Key, make: Callable[[], Value]) -> Value:
         """HashMap.computeIfAbsent: a new key goes to the front of its bin, and the table doubles before, not afterwards."""
-        if key not in self._values:
-            if len(self._values) > self._threshold:
-                self._double()
-            keys = self._bin(key)
-            keys.insert(0, key)
-            if len(keys) >= _BIN_MAX:
-                self._widen_small_table()
-            self._values[key] = make()
-        return self._values[key]
+        values = self._values
+        if key not in values:
+            if len(values) > self._table * 3 // 4:
+                self._table *= 2
+            if len(values) >= _BIN_MAX - 1 and self._table < _TREE_TABLE and self._binned(key) >= _BIN_MAX - 1:
+                self._table *= 2
+            self._fronts[key] = None
+            values[key] = make()
+        return values[key]
 
     def remove(self, key: Key) -> None:
         if key in self._values:
             del self._values[key]
-            self._bin(key).remove(key)
+            self._fronts.pop(key, None)
 
     @property
     def table(self) -> int:
         """The number of buckets."""
         return self._table
 
-    @property
-    def _threshold(self) -> int:
-        return self._table * 3 // 4
-
-    def _bin(self, key: Key) -> list[Key]:
-        return self._bins.setdefault(self._bucket(key), [])
-
-    def _bucket(self, key: Key) -> int:
-        return _spread_of(self._hash_of, key) & (self._table - 1)
-
-    def _widen_small_table(self) -> None:
-        if self._table < _TREE_TABLE:
-            self._double()
-
-    def _double(self) -> None:
-        keys = list(self)
-        self._table *= 2
-        self._bins = {}
-        for key in keys:
-            self._bin(key).append(key)
+    def _binned(self, key: Key) -> int:
+        """Return how many keys the bin of a key has."""
+        mask, codes = self._table - 1, _codes(self._values, self._hash_of)
+        return [code & mask for code in codes.values()].count(_spread_of(self._hash_of, key) & mask)
 
 
 def hash_order(keys: Iterable[Key], hash_of: Callable[[Key], int], capacity: int = _TABLE) -> list[Key]:
@@ -118,15 +118,18 @@ def hash_order(keys: Iterable[Key], hash_of: Callable[[Key], int], capacity: int
     listed = list(keys)
     if len(listed) == 1:  # as of a member with one topic
         return listed
-    codes = dict(zip(listed, map(_spread_of, repeat(hash_of), listed)))
+    codes = _codes(listed, hash_of)
     table = _power_of_two(capacity)
-    slots = _masked(codes, table)
-    if len(codes) > _BIN_MAX and max(Counter(slots.values()).values()) > _BIN_MAX:
+    if len(codes) > _BIN_MAX and max(Counter(_masked(codes, table).values()).values()) > _BIN_MAX:
         # A long bin may have doubled the table while that was small. A bin keeps the order in which its keys came however often the table doubles.
         table = _map_of(islice(codes, _SMALL_TABLES_KEYS), hash_of, capacity).table
     while len(codes) > table * 3 // 4:
         table *= 2
     return sorted(codes, key=_masked(codes, table).__getitem__)
+
+
+def _codes(keys: Collection[Key], hash_of: Callable[[Key], int]) -> dict[Key, int]:
+    return dict(zip(keys, map(_spread_of, repeat(hash_of), keys)))
 
 
 def _masked(codes: Mapping[Key, int], table: int) -> dict[Key, int]:

@@ -83,17 +83,18 @@ class EpochHeartbeats:
     # When
 
     def step(self, now_ms: int) -> None:
-        if self.due_ms is not None and now_ms >= self.due_ms and self._is_beating():
+        if self.due_ms is not None and now_ms >= self.due_ms and self.is_beating():
             self._beat(now_ms)
 
     def is_due(self, now_ms: int) -> bool:
         """Tell whether a heartbeat is to be sent now."""
-        return self.due_ms is not None and now_ms >= self.due_ms and self._is_beating()
+        return self.due_ms is not None and now_ms >= self.due_ms and self.is_beating()
 
     def next_ms(self) -> int | None:
-        return self.due_ms if self.due_ms is not None and self._is_beating() else None
+        return self.due_ms if self.due_ms is not None and self.is_beating() else None
 
-    def _is_beating(self) -> bool:
+    def is_beating(self) -> bool:
+        """Tell whether a heartbeat is sent when it is due."""
         core = self._core
         if self._in_flight and len(self._in_flight) >= core.choices.beats_in_flight:
             return False

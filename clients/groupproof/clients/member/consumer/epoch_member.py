@@ -138,11 +138,11 @@ class EpochMember(AnyMember):
 
     def next_deadline_ms(self) -> int | None:
         """Return when `tick` has something to do, or None."""
-        core = self._core
-        due_ms, beat_ms, poll_end_ms = core.requests.next_deadline_ms(), self._heartbeats.next_ms(), self._poll_end_ms()
-        if beat_ms is not None and (due_ms is None or beat_ms < due_ms):
+        core, heartbeats = self._core, self._heartbeats
+        due_ms, beat_ms, poll_end_ms = core.requests.next_deadline_ms(), heartbeats.due_ms, self._poll_ends_ms
+        if beat_ms is not None and (due_ms is None or beat_ms < due_ms) and heartbeats.is_beating():
             due_ms = beat_ms
-        if poll_end_ms is not None and (due_ms is None or poll_end_ms < due_ms):
+        if poll_end_ms is not None and (due_ms is None or poll_end_ms < due_ms) and self._poll_end_ms() is not None:
             due_ms = poll_end_ms
         if self._offset_requests.under_way or self._clean_close.stage is not None:
             due_ms = earliest(due_ms, self._offset_requests.next_ms(), self._clean_close.next_ms())
@@ -290,7 +290,7 @@ class EpochMember(AnyMember):
         return out
 
     def _step(self, now_ms: int) -> None:
-        core = self._core
+        core, heartbeats = self._core, self._heartbeats
         if self._poll_ends_ms is not None and now_ms >= self._poll_ends_ms:
             self._end_polls(now_ms)
         if core.failure is not None:
@@ -300,7 +300,8 @@ class EpochMember(AnyMember):
         has_nothing_to_lose = core.epoch_state is EpochState.FENCED and not core.owned  # so that it joins again whether or not the application polls
         if has_nothing_to_lose or core.failure is not None or self._reconciles_in_background:
             self._step_callbacks(now_ms)
-        self._heartbeats.step(now_ms)
+        if heartbeats.due_ms is not None and now_ms >= heartbeats.due_ms:
+            heartbeats.step(now_ms)
         if self._clean_close.stage is not None:
             self._clean_close.step(now_ms)
         while core.stranded:

@@ -17,7 +17,7 @@ from groupproof.protocol.rules.consumer.consumer_terms import ConsumerState
 if TYPE_CHECKING:
     from groupproof.clients.member.consumer.epoch_core import TopicIdPartition
     from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup, Share
-    from groupproof.coordinator.machine.consumer.consumer_members import ConsumerMember
+    from groupproof.coordinator.machine.consumer.consumer_members import Assigned, ConsumerMember
     from groupproof.coordinator.machine.topics_image import TopicImage
 
 __all__ = ["SeenMembers", "SeenTarget"]
@@ -38,7 +38,7 @@ class SeenMembers:
         self._topics: Mapping[str, TopicImage] = {}
         self._members: dict[str, tuple[Any, ...]] = {}
         self._owners: dict[TopicIdPartition, str] = {}
-        self._owned: dict[str, set[TopicIdPartition]] = {}
+        self._owned: dict[str, tuple[Assigned, Assigned, set[TopicIdPartition]]] = {}
 
     def changed(self, group: ConsumerGroup) -> list[ConsumerMember]:
         """Begin a look; return the members that are not as they were, all of them where the group or a topic is another.
@@ -58,13 +58,18 @@ class SeenMembers:
         else:
             changed = list(compress(members.values(), differs))
         self._let_go(self._owned.keys() - members.keys())
-        self._let_go(member.member_id for member in changed)
+        self._let_go([member.member_id for member in changed if self._holds_other(member)])
         return changed
 
     def take(self, member: ConsumerMember) -> Iterator[tuple[TopicIdPartition, str]]:
         """Note what a member has and is to give up; yield what another has, too, with that one's id."""
         owners, member_id = self._owners, member.member_id
-        owned = self._owned[member_id] = partitions_of(member.assigned) | partitions_of(member.pending)
+        if member_id in self._owned:
+            return
+        owned = partitions_of(member.assigned)
+        if member.pending:
+            owned |= partitions_of(member.pending)
+        self._owned[member_id] = member.assigned, member.pending, owned
         for partition in owned:
             other = owners.setdefault(partition, member_id)
             if other != member_id:
@@ -72,7 +77,12 @@ class SeenMembers:
 
     def _let_go(self, member_ids: Iterable[str]) -> None:
         for member_id in member_ids:
-            _free(self._owners, self._owned.pop(member_id, ()), member_id)
+            _free(self._owners, self._owned.pop(member_id)[2], member_id)
+
+    def _holds_other(self, member: ConsumerMember) -> bool:
+        """Tell whether what a member has or is to give up is another than what was noted of it."""
+        noted = self._owned.get(member.member_id)
+        return noted is not None and not (noted[0] is member.assigned and noted[1] is member.pending)
 
 
 class SeenTarget:
@@ -90,13 +100,12 @@ class SeenTarget:
         self._shares = shares = dict(target)
         changed = list(compress(shares, map(is_not, shares.values(), map(before.get, shares))))
         for member_id in (*(before.keys() - shares.keys()), *changed):
-            _free(owners, partitions_of(before.get(member_id, _NO_SHARE)), member_id)
+            _free(owners, _listed(before.get(member_id, _NO_SHARE)), member_id)
         for member_id in changed:
-            for topic_id, indexes in shares[member_id].items():
-                for index in indexes:
-                    other = owners.setdefault((topic_id, index), member_id)
-                    if other != member_id:
-                        yield (topic_id, index), member_id, other
+            for partition in _listed(shares[member_id]):
+                other = owners.setdefault(partition, member_id)
+                if other != member_id:
+                    yield partition, member_id, other
 
     def missing(self, topics: Mapping[str, TopicImage]) -> set[TopicIdPartition]:
         """Return the partitions of the topics that are for nobody."""
@@ -111,3 +120,7 @@ def _free(owners: dict[TopicIdPartition, str], partitions: Iterable[TopicIdParti
     for partition in partitions:
         if owners.get(partition) == member_id:
             del owners[partition]
+
+
+def _listed(share: Share) -> list[TopicIdPartition]:
+    return [(topic_id, index) for topic_id, indexes in share.items() for index in indexes]
