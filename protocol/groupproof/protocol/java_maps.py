@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from functools import lru_cache
-from itertools import islice, repeat
+from itertools import repeat
 from typing import Final, Generic, TypeVar
 
 from groupproof.protocol.java_hash import java_hash
@@ -25,8 +25,6 @@ _BIN_MAX: Final = 8
 """HashMap.TREEIFY_THRESHOLD: a longer bin doubles a small table."""
 _TREE_TABLE: Final = 64
 """HashMap.MIN_TREEIFY_CAPACITY: a table from this size on keeps its long bins, as trees."""
-_SMALL_TABLES_KEYS: Final = _TREE_TABLE // 2 * 3 // 4 + 1
-"""With so many keys any table has that size."""
 _FIBONACCI: Final = -7046029254386353131
 """BaseHashTable.findSlot: Knuth's multiplicative hash."""
 _LONG: Final = (1 << 64) - 1
@@ -119,12 +117,12 @@ def hash_order(keys: Iterable[Key], hash_of: Callable[[Key], int], capacity: int
     if len(listed) == 1:  # as of a member with one topic
         return listed
     codes = _codes(listed, hash_of)
-    table = _power_of_two(capacity)
-    if len(codes) > _BIN_MAX and max(Counter(_masked(codes, table).values()).values()) > _BIN_MAX:
-        # A long bin may have doubled the table while that was small. A bin keeps the order in which its keys came however often the table doubles.
-        table = _map_of(islice(codes, _SMALL_TABLES_KEYS), hash_of, capacity).table
+    least = table = _power_of_two(capacity)
     while len(codes) > table * 3 // 4:
         table *= 2
+    if table < _TREE_TABLE and len(codes) > _BIN_MAX and max(Counter(_masked(codes, least).values()).values()) > _BIN_MAX:
+        # A long bin may have doubled the table while that was small. A bin keeps the order in which its keys came however often the table doubles.
+        table = _map_of(codes, hash_of, capacity).table
     return sorted(codes, key=_masked(codes, table).__getitem__)
 
 

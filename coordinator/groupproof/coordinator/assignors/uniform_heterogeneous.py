@@ -10,7 +10,7 @@ from itertools import chain, compress, count, repeat
 from operator import attrgetter, eq
 from typing import Final
 
-from groupproof.coordinator.assignors.group_spec import GroupSpec, MemberSpec, TargetAssignment, TopicId, TopicSpec
+from groupproof.coordinator.assignors.group_spec import GroupSpec, TargetAssignment, TopicId, TopicSpec
 from groupproof.coordinator.assignors.member_balancer import MemberBalancer
 from groupproof.coordinator.assignors.stored_order import MutableAssignment, deep_copy, set_of, stored
 
@@ -40,8 +40,7 @@ class HeterogeneousBuilder:
         self._changed: dict[int, MutableAssignment] = {}
 
     def build(self) -> TargetAssignment:
-        for index, member in enumerate(self._members):
-            self._keep_subscribed(index, member)
+        self._keep_subscribed()
         in_order = sorted(self._subscribers, key=self._by_need)
         for topic in in_order:
             self._deal_unassigned(topic)
@@ -56,16 +55,18 @@ class HeterogeneousBuilder:
         subscribers = len(self._subscribers[topic])
         return -(len(self._owners[topic]) / subscribers), subscribers, _signed(topic)
 
-    def _keep_subscribed(self, index: int, member: MemberSpec) -> None:
-        """Take from a member the topics that it no longer subscribes to (maybeRevokePartitions)."""
-        for topic, numbers in member.assigned.items():
-            if topic not in member.subscribed_topic_ids:
-                self._changeable(index).remove(topic)
-                continue
-            self._sizes[index] += len(numbers)
-            owners = self._owners[topic]
-            for number in numbers:
-                owners[number] = index
+    def _keep_subscribed(self) -> None:
+        """Take from each member the topics that it no longer subscribes to (maybeRevokePartitions)."""
+        sizes, owners_of = self._sizes, self._owners
+        for index, (subscribed, assigned, _, _) in enumerate(self._members):
+            for topic, numbers in assigned.items():
+                if topic not in subscribed:
+                    self._changeable(index).remove(topic)
+                    continue
+                sizes[index] += len(numbers)
+                owners = owners_of[topic]
+                for number in numbers:
+                    owners[number] = index
 
     def _deal_unassigned(self, topic: TopicId) -> None:
         owners = self._owners[topic]

@@ -17,12 +17,13 @@ from groupproof.harness.simulation.dialect_simulation import SimulationGround
 from groupproof.harness.simulation.invariants.epoch_member_invariants import EpochMemberInvariants
 from groupproof.harness.simulation.invariants.epoch_owners import EpochOwners
 from groupproof.harness.simulation.settings import OTHER_TOPIC, TOPIC
+from groupproof.harness.simulation.simulated_network import Topics
 from groupproof.protocol.vocabulary import TopicPartition
 from groupproof.protocol.wire.consumer_messages import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
 from groupproof.protocol.wire.messages import OffsetCommitRequest, OffsetFetchRequest
 
 if TYPE_CHECKING:
-    from groupproof.harness.simulation.simulated_network import Connection, Topics
+    from groupproof.harness.simulation.simulated_network import Connection
 
 __all__ = ["EpochProcess"]
 
@@ -216,7 +217,7 @@ class EpochProcess(Process):
             return
         wanted = self.invariants.named | set(self.topics) | {_NAMES[topic_id] for topic_id in self.member.metadata_topic_ids}
         self.invariants.knows(frozenset(wanted), self._heap.now_ms)
-        super()._learn(replace(topics, ids=tuple((name, topic_id) for name, topic_id in topics.ids if name in wanted)))
+        super()._learn(Topics(topics.partitions, tuple([known for known in topics.ids if known[0] in wanted])))
 
     def _drop(self, output: Drop) -> None:
         if self.invariants is not None and output.to is not None:

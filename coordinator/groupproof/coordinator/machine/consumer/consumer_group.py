@@ -7,7 +7,9 @@ from collections.abc import Collection, Hashable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from typing import TYPE_CHECKING, ClassVar
+from itertools import compress
+from operator import attrgetter
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from groupproof.coordinator.machine.consumer.consumer_members import ClassicSide, ConsumerMember, partitions_of
 from groupproof.coordinator.machine.group import IllegalTransition
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ConsumerGroup", "Share", "StoredConsumerGroup"]
 
+_EPOCH: Final = attrgetter("epoch")
 Share = Mapping[str, tuple[int, ...]]
 """A member's part of the target: partitions by topic id."""
 
@@ -218,7 +221,8 @@ class ConsumerGroup:
     def note_all_progress(self) -> None:
         """Count who is settled with a new target: of a group of a thousand it is computed a thousand times while they join (before 4.4)."""
         epoch = self.assignment_epoch
-        self.settled = {member_id for member_id, member in self.members.items() if member.epoch == epoch and member.is_settled(epoch)}
+        reached = compress(self.members.values(), map(epoch.__eq__, map(_EPOCH, self.members.values())))
+        self.settled = {member.member_id for member in reached if member.is_settled(epoch)}
 
     def free_pending(self, member: ConsumerMember) -> None:
         """Free what the member was to revoke (CGR-21)."""

@@ -83,7 +83,9 @@ def target_of(
 
     `subscriptions` are what the group's are taken to be, None for what they are. It is a `newcomer` if the group did not have it before, and `replaced` is the static member whose place it took.
     """
-    before = [member_id for member_id in group.members if not (newcomer and member_id == updated)]
+    before = list(group.members)
+    if newcomer and updated in group.members:
+        before.remove(updated)
     if replaced is not None:
         before.append(replaced)
     order = members_in_order(before, size_max=max(group.members_max, 1), updated=updated, replaced=replaced, is_view=is_view)

@@ -7,8 +7,8 @@ comparing all of them at once, as a group of a hundred members has an epoch for 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import compress
-from operator import attrgetter, is_not, ne
+from itertools import compress, repeat
+from operator import attrgetter, ge, is_not, ne, or_
 from typing import TYPE_CHECKING, Any, Final
 
 from groupproof.coordinator.machine.consumer.consumer_members import partitions_of
@@ -24,6 +24,7 @@ __all__ = ["SeenMembers", "SeenTarget"]
 
 _STANDING: Final = attrgetter("epoch", "progress", "assigned", "pending", "names")
 """What the laws of one member rest on, beside its share."""
+_EPOCH: Final = attrgetter("epoch")
 _NO_SHARE: Final[Share] = {}
 
 
@@ -54,9 +55,8 @@ class SeenMembers:
         now = self._members = dict(zip(members, zip(map(_STANDING, members.values()), map(group.target.get, members), strict=True), strict=True))
         differs = map(ne, now.values(), map(before.get, now))
         if is_new_target:
-            changed = [member for member, is_other in zip(members.values(), differs, strict=True) if is_other or member.epoch >= epochs[1]]
-        else:
-            changed = list(compress(members.values(), differs))
+            differs = map(or_, differs, map(ge, map(_EPOCH, members.values()), repeat(epochs[1])))
+        changed = list(compress(members.values(), differs))
         self._let_go(self._owned.keys() - members.keys())
         self._let_go([member.member_id for member in changed if self._holds_other(member)])
         return changed
