@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 from zlib import crc32
 
-from groupproof.coordinator.assignors.group_spec import NOTHING, GroupSpec, MemberSpec, SubscriptionType, TopicSpec
+from groupproof.coordinator.assignors.group_spec import NOTHING, GroupSpec, SubscriptionType, TopicSpec, spec_of
 from groupproof.coordinator.assignors.server_assignors import SERVER_ASSIGNORS
 from groupproof.coordinator.assignors.spec_order import members_in_order, names_in_order
 from groupproof.protocol.java_hash import java_hash
@@ -94,8 +94,9 @@ def target_of(
     subscriptions_of = list(map(_SUBSCRIPTION, present))
     topic_ids = {subscription: _topic_ids(group, *subscription) for subscription in set(subscriptions_of)}
     # What all have in common with the last target is put together at once: a group of a hundred members has a target for each that joins.
-    facts = map(topic_ids.__getitem__, subscriptions_of), map(group.target.get, order, repeat(NOTHING)), map(_INSTANCE, present), map(_RACK, present)
-    members = dict(zip(order, map(MemberSpec, *facts), strict=True))
+    shares = map(group.target.get, order, repeat(NOTHING))
+    facts = zip(map(topic_ids.__getitem__, subscriptions_of), shares, map(_INSTANCE, present), map(_RACK, present), strict=True)
+    members = dict(zip(order, map(spec_of, facts), strict=True))
     assert len(members) == len(group.members), f"{len(members)} of {len(group.members)} members are in the order that Kafka has them in"
     topics: Mapping[str, TopicSpec] = {topic.topic_id: TopicSpec(partitions=topic.partitions) for topic in group.topics.values()}
     return dict(SERVER_ASSIGNORS[assignor](GroupSpec(members=members, subscription_type=subscriptions or subscription_type(group)), topics))

@@ -37,7 +37,7 @@ class SeenMembers:
         self._group: ConsumerGroup | None = None
         self._epochs = (0, 0)
         self._topics: Mapping[str, TopicImage] = {}
-        self._members: dict[str, tuple[Any, ...]] = {}
+        self._seen: tuple[list[str], list[tuple[Any, ...]], list[Share | None]] = [], [], []
         self._owners: dict[TopicIdPartition, str] = {}
         self._owned: dict[str, tuple[Assigned, Assigned, set[TopicIdPartition]]] = {}
 
@@ -48,18 +48,27 @@ class SeenMembers:
         """
         members, epochs = group.members, (group.generation, group.assignment_epoch)
         is_same, is_new_target = group is self._group and group.topics == self._topics, epochs[1] != self._epochs[1]
-        before = self._members if is_same else {}
         self.was_stable = self._is_stable and is_same and epochs == self._epochs
         self._is_stable = group.state is ConsumerState.STABLE
         self._group, self._epochs, self._topics = group, epochs, group.topics
-        now = self._members = dict(zip(members, zip(map(_STANDING, members.values()), map(group.target.get, members), strict=True), strict=True))
-        differs = map(ne, now.values(), map(before.get, now))
+        differs = self._compared(group, is_same=is_same)
         if is_new_target:
             differs = map(or_, differs, map(ge, map(_EPOCH, members.values()), repeat(epochs[1])))
         changed = list(compress(members.values(), differs))
         self._let_go(self._owned.keys() - members.keys())
         self._let_go([member.member_id for member in changed if self._holds_other(member)])
         return changed
+
+    def _compared(self, group: ConsumerGroup, *, is_same: bool) -> Iterator[bool]:
+        """Tell of each member whether it is another than before; of a group that is not the same all are."""
+        before, members = self._seen, group.members
+        self._seen = ids, standings, shares = list(members), list(map(_STANDING, members.values())), list(map(group.target.get, members))
+        if not is_same:
+            return repeat(True, len(ids))
+        if ids == before[0]:
+            return map(or_, map(ne, standings, before[1]), map(is_not, shares, before[2]))
+        stood = dict(zip(before[0], zip(*before[1:], strict=True), strict=True))
+        return map(ne, zip(standings, shares, strict=True), map(stood.get, ids))
 
     def take(self, member: ConsumerMember) -> Iterator[tuple[TopicIdPartition, str]]:
         """Note what a member has and is to give up; yield what another has, too, with that one's id."""
