@@ -127,7 +127,7 @@ def hash_order(keys: Iterable[Key], hash_of: Callable[[Key], int], capacity: int
 
 
 def _codes(keys: Collection[Key], hash_of: Callable[[Key], int]) -> dict[Key, int]:
-    return dict(zip(keys, map(_spread_of, repeat(hash_of), keys)))
+    return dict(zip(keys, map(_spread_of, repeat(hash_of), keys), strict=True))
 
 
 def _masked(codes: Mapping[Key, int], table: int) -> dict[Key, int]:

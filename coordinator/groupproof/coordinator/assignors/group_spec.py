@@ -11,7 +11,19 @@ from enum import StrEnum
 from functools import partial
 from typing import Final, NamedTuple, TypeAlias
 
-__all__ = ["NOTHING", "GroupSpec", "MemberId", "MemberSpec", "Partitions", "ServerAssignor", "SubscriptionType", "TargetAssignment", "TopicId", "TopicSpec", "spec_of"]
+__all__ = [
+    "NOTHING",
+    "GroupSpec",
+    "MemberId",
+    "MemberSpec",
+    "Partitions",
+    "ServerAssignor",
+    "SubscriptionType",
+    "TargetAssignment",
+    "TopicId",
+    "TopicSpec",
+    "spec_of",
+]
 
 MemberId: TypeAlias = str
 TopicId: TypeAlias = str

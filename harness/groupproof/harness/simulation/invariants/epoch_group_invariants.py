@@ -6,7 +6,7 @@ The model is Vanlightly/kafka-tlaplus, consumer_group_protocol_kip_848_v2. Its `
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
@@ -193,7 +193,11 @@ class EpochGroupInvariants(SimulatedInvariants):
         for member in members:
             is_stable = member.progress is MemberProgress.STABLE and member.epoch == group.assignment_epoch == group.generation
             share = group.target.get(member.member_id, {})
-            if not is_stable or member.pending or not (_is_share(member.assigned, share) or partitions_of(member.assigned) == _partitions_of_share(share)):
+            if (
+                not is_stable
+                or member.pending
+                or not (_is_share(member.assigned, share) or partitions_of(member.assigned) == _partitions_of_share(share))
+            ):
                 yield (
                     "CGI-12",
                     "ValidStableGroupState",
@@ -214,6 +218,6 @@ def _listed(topics: Any) -> set[TopicIdPartition]:
     return {(topic.topic_id, index) for topic in topics for index in topic.partitions}
 
 
-def _partitions_text(partitions: set[TopicIdPartition]) -> str:
+def _partitions_text(partitions: Set[TopicIdPartition]) -> str:
     topic_id, index = min(partitions)
     return f"{index} of {topic_id}" + (f" and {len(partitions) - 1} more" if len(partitions) > 1 else "")

@@ -64,7 +64,7 @@ class SeenMembers:
         before, members = self._seen, group.members
         self._seen = ids, standings, shares = list(members), list(map(_STANDING, members.values())), list(map(group.target.get, members))
         if not is_same:
-            return repeat(True, len(ids))
+            return iter([True] * len(ids))
         if ids == before[0]:
             return map(or_, map(ne, standings, before[1]), map(is_not, shares, before[2]))
         stood = dict(zip(before[0], zip(*before[1:], strict=True), strict=True))
@@ -116,7 +116,7 @@ class SeenTarget:
                 if other != member_id:
                     yield partition, member_id, other
 
-    def missing(self, topics: Mapping[str, TopicImage]) -> set[TopicIdPartition]:
+    def missing(self, topics: Mapping[str, TopicImage]) -> frozenset[TopicIdPartition]:
         """Return the partitions of the topics that are for nobody."""
         if topics != self._topics:
             self._topics = topics
