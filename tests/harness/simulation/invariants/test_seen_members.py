@@ -67,11 +67,11 @@ def test_of_a_target_what_two_are_to_have_and_what_nobody_is_to_have_is_found_wh
     group, seen = _group(), SeenTarget()
     first, second = list(group.members)[:2]
     target = dict(group.target)
-    lacking = {(topic_id, index) for topic_id, indexes in target[first].items() for index in indexes}
-    assert (list(seen.take(target)), seen.missing(group.topics)) == ([], set())
+    lacking = frozenset((topic_id, index) for topic_id, indexes in target[first].items() for index in indexes)
+    assert (list(seen.take(target)), seen.missing(group.topics)) == ([], frozenset())
 
     target[first], target[second] = target[second], target[first]
-    assert (list(seen.take(target)), seen.missing(group.topics)) == ([], set())
+    assert (list(seen.take(target)), seen.missing(group.topics)) == ([], frozenset())
     target[second] = target[first]
     assert {(member_id, other) for _, member_id, other in seen.take(target)} == {(second, first)}
     assert seen.missing(group.topics) == lacking
