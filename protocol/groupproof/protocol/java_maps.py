@@ -7,9 +7,9 @@ not kept here: it takes partitions of one topic at a stride of 64.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from functools import lru_cache
-from itertools import islice
+from itertools import repeat
 from typing import Final, Generic, TypeVar
 
 from groupproof.protocol.java_hash import java_hash
@@ -25,23 +25,25 @@ _BIN_MAX: Final = 8
 """HashMap.TREEIFY_THRESHOLD: a longer bin doubles a small table."""
 _TREE_TABLE: Final = 64
 """HashMap.MIN_TREEIFY_CAPACITY: a table from this size on keeps its long bins, as trees."""
-_SMALL_TABLES_KEYS: Final = _TREE_TABLE // 2 * 3 // 4 + 1
-"""With so many keys any table has that size."""
 _FIBONACCI: Final = -7046029254386353131
 """BaseHashTable.findSlot: Knuth's multiplicative hash."""
 _LONG: Final = (1 << 64) - 1
 
 
 class JavaMap(Generic[Key, Value]):
-    """A java.util.HashMap: a dict that is gone through by buckets, and within a bucket by the keys' arrival."""
+    """A java.util.HashMap: a dict that is gone through by buckets, and within a bucket by the keys' arrival.
 
-    __slots__ = ("_bins", "_hash_of", "_table", "_values")
+    A bin keeps the order of its keys when the table doubles, so that only the size of the table is kept, and which keys came to the front of their bin: they are put in order when
+    somebody goes through them.
+    """
+
+    __slots__ = ("_fronts", "_hash_of", "_table", "_values")
 
     def __init__(self, hash_of: Callable[[Key], int], capacity: int = _TABLE) -> None:
         self._hash_of = hash_of
         self._table = _power_of_two(capacity)
-        self._bins: dict[int, list[Key]] = {}
         self._values: dict[Key, Value] = {}
+        self._fronts: dict[Key, None] = {}
 
     def __getitem__(self, key: Key) -> Value:
         return self._values[key]
@@ -53,76 +55,85 @@ class JavaMap(Generic[Key, Value]):
         return len(self._values)
 
     def __iter__(self) -> Iterator[Key]:
-        return iter([key for bucket in sorted(self._bins) for key in self._bins[bucket]])
+        keys = list(self._values)
+        if len(keys) > 1:
+            if fronts := self._fronts:
+                keys = [*reversed(fronts), *(key for key in keys if key not in fronts)]
+            keys.sort(key=_masked(_codes(keys, self._hash_of), self._table).__getitem__)
+        return iter(keys)
 
     def items(self) -> Iterator[tuple[Key, Value]]:
         return ((key, self._values[key]) for key in self)
 
     def put(self, key: Key, value: Value) -> None:
         """HashMap.putVal: a new key goes to the end of its bin; the table doubles afterwards, when three in four are taken."""
-        if key not in self._values:
-            keys = self._bin(key)
-            keys.append(key)
-            if len(keys) > _BIN_MAX:
-                self._widen_small_table()
-            if len(self._values) + 1 > self._threshold:
-                self._double()
-        self._values[key] = value
+        values = self._values
+        if key not in values:
+            if len(values) >= _BIN_MAX and self._table < _TREE_TABLE and self._binned(key) >= _BIN_MAX:
+                self._table *= 2
+            if len(values) >= self._table * 3 // 4:
+                self._table *= 2
+        values[key] = value
+
+    def put_all(self: JavaMap[Key, None], keys: Collection[Key]) -> None:
+        """Put keys into a set one by one; few of them make no table of any size double."""
+        if not self._values and len(keys) <= min(_BIN_MAX, self._table * 3 // 4):
+            self._values = dict.fromkeys(keys)
+        else:
+            for key in keys:
+                self.put(key, None)
 
     def compute_if_absent(self, key: Key, make: Callable[[], Value]) -> Value:
         """HashMap.computeIfAbsent: a new key goes to the front of its bin, and the table doubles before, not afterwards."""
-        if key not in self._values:
-            if len(self._values) > self._threshold:
-                self._double()
-            keys = self._bin(key)
-            keys.insert(0, key)
-            if len(keys) >= _BIN_MAX:
-                self._widen_small_table()
-            self._values[key] = make()
-        return self._values[key]
+        values = self._values
+        if key not in values:
+            if len(values) > self._table * 3 // 4:
+                self._table *= 2
+            if len(values) >= _BIN_MAX - 1 and self._table < _TREE_TABLE and self._binned(key) >= _BIN_MAX - 1:
+                self._table *= 2
+            self._fronts[key] = None
+            values[key] = make()
+        return values[key]
 
     def remove(self, key: Key) -> None:
         if key in self._values:
             del self._values[key]
-            self._bin(key).remove(key)
+            self._fronts.pop(key, None)
 
     @property
     def table(self) -> int:
         """The number of buckets."""
         return self._table
 
-    @property
-    def _threshold(self) -> int:
-        return self._table * 3 // 4
-
-    def _bin(self, key: Key) -> list[Key]:
-        return self._bins.setdefault(self._bucket(key), [])
-
-    def _bucket(self, key: Key) -> int:
-        return _spread(self._hash_of(key)) & (self._table - 1)
-
-    def _widen_small_table(self) -> None:
-        if self._table < _TREE_TABLE:
-            self._double()
-
-    def _double(self) -> None:
-        keys = list(self)
-        self._table *= 2
-        self._bins = {}
-        for key in keys:
-            self._bin(key).append(key)
+    def _binned(self, key: Key) -> int:
+        """Return how many keys the bin of a key has."""
+        mask, codes = self._table - 1, _codes(self._values, self._hash_of)
+        return [code & mask for code in codes.values()].count(_spread_of(self._hash_of, key) & mask)
 
 
 def hash_order(keys: Iterable[Key], hash_of: Callable[[Key], int], capacity: int = _TABLE) -> list[Key]:
     """Return keys in the order of a HashMap or HashSet of a capacity that they were put into one by one."""
-    codes = {key: _spread(hash_of(key)) for key in keys}
-    table = _power_of_two(capacity)
-    if max(Counter(code & (table - 1) for code in codes.values()).values(), default=0) > _BIN_MAX:
-        # A long bin may have doubled the table while that was small. A bin keeps the order in which its keys came however often the table doubles.
-        table = _map_of(islice(codes, _SMALL_TABLES_KEYS), hash_of, capacity).table
+    listed = list(keys)
+    if len(listed) == 1:  # as of a member with one topic
+        return listed
+    codes = _codes(listed, hash_of)
+    least = table = _power_of_two(capacity)
     while len(codes) > table * 3 // 4:
         table *= 2
-    return sorted(codes, key=lambda key: codes[key] & (table - 1))
+    if table < _TREE_TABLE and len(codes) > _BIN_MAX and max(Counter(_masked(codes, least).values()).values()) > _BIN_MAX:
+        # A long bin may have doubled the table while that was small. A bin keeps the order in which its keys came however often the table doubles.
+        table = _map_of(codes, hash_of, capacity).table
+    return sorted(codes, key=_masked(codes, table).__getitem__)
+
+
+def _codes(keys: Collection[Key], hash_of: Callable[[Key], int]) -> dict[Key, int]:
+    return dict(zip(keys, map(_spread_of, repeat(hash_of), keys), strict=True))
+
+
+def _masked(codes: Mapping[Key, int], table: int) -> dict[Key, int]:
+    """Return the bucket of each key."""
+    mask = table - 1
+    return {key: code & mask for key, code in codes.items()}
 
 
 def _map_of(keys: Iterable[Key], hash_of: Callable[[Key], int], capacity: int) -> JavaMap[Key, None]:
@@ -146,7 +157,10 @@ def timeline_order(keys: Iterable[str], *, size_max: int) -> list[str]:
     table = 2
     while size_max * 3 > table * 4:
         table *= 2
-    return sorted(reversed(list(keys)), key=lambda key: _slot(java_hash(key), table))
+    newest = list(keys)[::-1]
+    shift = 65 - table.bit_length()
+    slots = {key: product >> shift for key, product in zip(newest, map(_product, newest), strict=True)}
+    return sorted(newest, key=slots.__getitem__)
 
 
 def int_hash(number: int) -> int:
@@ -162,15 +176,17 @@ def uuid_hash(topic_id: str) -> int:
     return (mixed >> 32) ^ (mixed & 0xFFFFFFFF)
 
 
-def _spread(code: int) -> int:
+@lru_cache(maxsize=65_536)
+def _spread_of(hash_of: Callable[[Key], int], key: Key) -> int:
     """HashMap.hash: the upper bits count too."""
-    code &= 0xFFFFFFFF
+    code = hash_of(key) & 0xFFFFFFFF
     return code ^ (code >> 16)
 
 
-def _slot(code: int, table: int) -> int:
-    """Return the highest bits of the product, as many as number the slots (BaseHashTable.findSlot)."""
-    return ((code * _FIBONACCI) & _LONG) >> (65 - table.bit_length())
+@lru_cache(maxsize=65_536)
+def _product(key: str) -> int:
+    """Return the product whose highest bits are the slot of a key, as many as number the slots (BaseHashTable.findSlot)."""
+    return (java_hash(key) * _FIBONACCI) & _LONG
 
 
 def _power_of_two(capacity: int) -> int:

@@ -74,7 +74,7 @@ def _of_fewer_partitions(spec: GroupSpec, topics: Topics) -> TargetAssignment:
 def _seen_by_first(spec: GroupSpec, topics: Topics) -> TargetAssignment:
     """Take the first member's subscription for all members."""
     first = next(iter(spec.members.values())).subscribed_topic_ids
-    return _with_members(uniform_assign, lambda _, member: replace(member, subscribed_topic_ids=first))(spec, topics)
+    return _with_members(uniform_assign, lambda _, member: member._replace(subscribed_topic_ids=first))(spec, topics)
 
 
 # What the assignor does -----------------------------------------------------------------------------------------------------------
@@ -193,7 +193,7 @@ def _range_from_the_end(spec: GroupSpec, topics: Topics) -> TargetAssignment:
 
 BUGS_OF_ASSIGNORS: Final[tuple[AssignorBug, ...]] = (
     _bug("uniform-forgets-last-target", "Assigns anew at each rebalance.", "CGA-11",
-         _with_members(uniform_assign, lambda _, member: replace(member, assigned={}))),
+         _with_members(uniform_assign, lambda _, member: member._replace(assigned={}))),
     _bug("uniform-keeps-all", "A member keeps more than its quota.", "CGA-10", _built(_KeepsAll)),
     _bug("uniform-extras-first", "The first members take the extra partitions from those that hold them.", "CGA-08 CGA-11", _built(_ExtrasFirst)),
     _bug("uniform-revokes-first", "A member gives its first partitions up, not its last.", "CGA-08", _built(_RevokesFirst)),
@@ -203,7 +203,7 @@ BUGS_OF_ASSIGNORS: Final[tuple[AssignorBug, ...]] = (
          _in_order(uniform_assign, lambda _, member: member.instance_id is None)),
     _bug("uniform-by-rack", "Goes through the members by their racks.", "CGA-25", _in_order(uniform_assign, lambda _, member: member.rack_id or "")),
     _bug("uniform-topics-by-id", "Goes through the topics in the order in which the member names them.", "CGA-12",
-         _with_members(uniform_assign, lambda _, member: replace(member, subscribed_topic_ids=tuple(sorted(member.subscribed_topic_ids))))),
+         _with_members(uniform_assign, lambda _, member: member._replace(subscribed_topic_ids=tuple(sorted(member.subscribed_topic_ids))))),
     _bug("uniform-sees-no-growth", "Does not assign what a topic has grown by.", "CGX-12", _of_fewer_partitions),
     _bug("uniform-subscription-of-first", "Takes the first member's subscription for that of all.", "CGA-14", _seen_by_first),
     _bug("uniform-always-homogeneous", "Deals with members of different subscriptions as if they were alike.", "CGA-13 CGA-14",
@@ -219,9 +219,9 @@ BUGS_OF_ASSIGNORS: Final[tuple[AssignorBug, ...]] = (
     _bug("uniform-gives-a-partition-twice", "Gives a partition to two members.", "CGA-10", _then(uniform_assign, _first_partition_twice)),
     _bug("uniform-as-range", "Answers as range does.", "CGA-10 CGA-11", range_assign),
     _bug("range-as-uniform", "Answers as uniform does.", "CGA-17", uniform_assign),
-    _bug("range-by-member-id", "Goes by member ids alone.", "CGA-22", _with_members(range_assign, lambda _, member: replace(member, instance_id=None))),
+    _bug("range-by-member-id", "Goes by member ids alone.", "CGA-22", _with_members(range_assign, lambda _, member: member._replace(instance_id=None))),
     _bug("range-static-last", "Goes through static members last.", "CGA-22",
-         _with_members(range_assign, lambda name, member: replace(member, instance_id=None if member.instance_id else name))),
+         _with_members(range_assign, lambda name, member: member._replace(instance_id=None if member.instance_id else name))),
     _bug("range-longer-last", "Gives the longer ranges to the last members.", "CGA-16", _range_from_the_end),
     _bug("range-loses-a-partition", "Leaves the last partition of the last member to nobody.", "CGA-15", _then(range_assign, _last_partition_lost)),
     _bug("range-gives-a-partition-twice", "Gives a partition to two members.", "CGA-15", _then(range_assign, _first_partition_twice)),

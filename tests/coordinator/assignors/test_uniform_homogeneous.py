@@ -43,7 +43,7 @@ def test_no_more_partitions_move_than_balance_asks_for(group: Drawn) -> None:
 def test_a_target_is_the_target_of_itself(group: Drawn) -> None:
     spec, topics = group
     target = assign_homogeneous(spec, topics)
-    again = replace(spec, members={name: replace(held, assigned=target[name]) for name, held in spec.members.items()})
+    again = replace(spec, members={name: held._replace(assigned=target[name]) for name, held in spec.members.items()})
 
     assert all(assign_homogeneous(again, topics)[name] is target[name] for name in target)
 

@@ -8,9 +8,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TypeAlias
+from functools import partial
+from typing import Final, NamedTuple, TypeAlias
 
-__all__ = ["GroupSpec", "MemberId", "MemberSpec", "Partitions", "ServerAssignor", "SubscriptionType", "TargetAssignment", "TopicId", "TopicSpec"]
+__all__ = [
+    "NOTHING",
+    "GroupSpec",
+    "MemberId",
+    "MemberSpec",
+    "Partitions",
+    "ServerAssignor",
+    "SubscriptionType",
+    "TargetAssignment",
+    "TopicId",
+    "TopicSpec",
+    "spec_of",
+]
 
 MemberId: TypeAlias = str
 TopicId: TypeAlias = str
@@ -26,17 +39,25 @@ class SubscriptionType(StrEnum):
     HETEROGENEOUS = "heterogeneous"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemberSpec:
+NOTHING: Final[Partitions] = {}
+"""The share of a member that the last target did not have."""
+
+
+class MemberSpec(NamedTuple):
     """One member: the topics that it subscribes to and that exist, its part of the last target, and what it says of itself.
 
-    The topics are in the order of its names (`spec_order.names_in_order`). No release reads the rack (KAFKA-19387).
+    The topics are in the order of its names (`spec_order.names_in_order`). No release reads the rack (KAFKA-19387). It is a named tuple, for each target
+    makes one of every member.
     """
 
     subscribed_topic_ids: tuple[TopicId, ...]
-    assigned: Partitions = field(default_factory=dict)
+    assigned: Partitions = NOTHING
     instance_id: str | None = None
     rack_id: str | None = None
+
+
+spec_of: Final[Callable[[tuple[object, ...]], MemberSpec]] = partial(tuple.__new__, MemberSpec)
+"""Make a member of the facts in their order, without a call of Python for each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ class MemberBalancer:
 
     def __init__(self, subscribers: Sequence[int], sizes: Sequence[int]) -> None:
         self._sizes = sizes
-        self._sorted = sorted(subscribers, key=lambda member: (sizes[member], member))
+        self._sorted = sorted(sorted(subscribers), key=sizes.__getitem__)
         self._least_end = 0
         self._least_count = sizes[self._sorted[0]] - 1
         self._next_least = 0

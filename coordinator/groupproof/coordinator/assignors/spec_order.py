@@ -30,7 +30,8 @@ def members_in_order(
     # A member is stored twice when it joins, by its subscription and by its current assignment; the table makes room for one more even where it then replaces one.
     listed = timeline_order(members, size_max=size_max + 1)
     if is_view or replaced is None:  # of members that only come, the order is the same in every release
-        listed = [member for member in listed if member != replaced]
+        if replaced is not None:
+            listed = [member for member in listed if member != replaced]
         return hash_order([*listed, *_missing(updated, listed)], java_hash)
     specs: JavaMap[MemberId, None] = JavaMap(java_hash)
     for member in listed:

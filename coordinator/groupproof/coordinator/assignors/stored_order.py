@@ -21,11 +21,10 @@ def deep_copy(partitions: Partitions) -> MutableAssignment:
     return copy
 
 
-def set_of(numbers: Iterable[int], capacity: int) -> PartitionSet:
+def set_of(numbers: Collection[int], capacity: int) -> PartitionSet:
     """Return a HashSet of partitions."""
     found: PartitionSet = JavaMap(int_hash, capacity)
-    for number in numbers:
-        found.put(number, None)
+    found.put_all(numbers)
     return found
 
 

@@ -5,7 +5,9 @@ UniformHeterogeneousAssignmentBuilder of Kafka 4.0 to 4.4; requirements CGA-13 a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, compress, count, repeat
+from operator import attrgetter, eq
 from typing import Final
 
 from groupproof.coordinator.assignors.group_spec import GroupSpec, TargetAssignment, TopicId, TopicSpec
@@ -18,6 +20,7 @@ ROUNDS_MAX: Final = 16
 """MAX_ITERATION_COUNT: overlapping subscriptions may take longer to balance than it is worth."""
 _NOBODY: Final = -1
 _SIGN: Final = 1 << 63
+_ASSIGNED: Final = attrgetter("assigned")
 
 
 def assign_heterogeneous(spec: GroupSpec, topics: Mapping[TopicId, TopicSpec]) -> TargetAssignment:
@@ -31,48 +34,45 @@ class HeterogeneousBuilder:
     def __init__(self, spec: GroupSpec, topics: Mapping[TopicId, TopicSpec]) -> None:
         self._ids = list(spec.members)
         self._members = list(spec.members.values())
-        self._subscribers: dict[TopicId, list[int]] = {}
-        for index, member in enumerate(self._members):
-            for topic in member.subscribed_topic_ids:
-                self._subscribers.setdefault(topic, []).append(index)
+        self._subscribers = _subscribers([member.subscribed_topic_ids for member in self._members])
         self._owners = {topic: [_NOBODY] * topics[topic].partitions for topic in self._subscribers}
         self._sizes = [0] * len(self._members)
         self._changed: dict[int, MutableAssignment] = {}
 
     def build(self) -> TargetAssignment:
-        for index in range(len(self._members)):
-            self._keep_subscribed(index)
+        self._keep_subscribed()
         in_order = sorted(self._subscribers, key=self._by_need)
         for topic in in_order:
             self._deal_unassigned(topic)
         self._balance([topic for topic in in_order if len(self._subscribers[topic]) > 1])
-        return {
-            member_id: stored(self._changed[index].items(), member.assigned) if index in self._changed else member.assigned
-            for index, (member_id, member) in enumerate(zip(self._ids, self._members, strict=True))
-        }
+        target: TargetAssignment = dict(zip(self._ids, map(_ASSIGNED, self._members), strict=True))
+        for index, assignment in self._changed.items():
+            target[self._ids[index]] = stored(assignment.items(), self._members[index].assigned)
+        return target
 
     def _by_need(self, topic: TopicId) -> tuple[float, int, tuple[int, int]]:
         """Order topics by partitions for each subscriber, most first; then fewest subscribers first; then by id, as Uuid.compareTo does."""
         subscribers = len(self._subscribers[topic])
         return -(len(self._owners[topic]) / subscribers), subscribers, _signed(topic)
 
-    def _keep_subscribed(self, index: int) -> None:
-        """Take from a member the topics that it no longer subscribes to (maybeRevokePartitions)."""
-        member = self._members[index]
-        for topic, numbers in member.assigned.items():
-            if topic not in member.subscribed_topic_ids:
-                self._changeable(index).remove(topic)
-                continue
-            self._sizes[index] += len(numbers)
-            for number in numbers:
-                self._owners[topic][number] = index
+    def _keep_subscribed(self) -> None:
+        """Take from each member the topics that it no longer subscribes to (maybeRevokePartitions)."""
+        sizes, owners_of = self._sizes, self._owners
+        for index, (subscribed, assigned, _, _) in enumerate(self._members):
+            for topic, numbers in assigned.items():
+                if topic not in subscribed:
+                    self._changeable(index).remove(topic)
+                    continue
+                sizes[index] += len(numbers)
+                owners = owners_of[topic]
+                for number in numbers:
+                    owners[number] = index
 
     def _deal_unassigned(self, topic: TopicId) -> None:
         owners = self._owners[topic]
-        unassigned = [number for number, owner in enumerate(owners) if owner == _NOBODY]
-        if unassigned:
+        if _NOBODY in owners:
             balancer = MemberBalancer(self._subscribers[topic], self._sizes)
-            for number in unassigned:
+            for number in [number for number, owner in enumerate(owners) if owner == _NOBODY]:
                 self._assign(topic, number, balancer.next_least_loaded())
 
     def _balance(self, topics: list[TopicId]) -> None:
@@ -87,12 +87,11 @@ class HeterogeneousBuilder:
 
     def _balance_topic(self, topic: TopicId) -> int:
         """Move partitions of a topic from those with the most partitions to those with the fewest, and return how many moved."""
-        balancer = MemberBalancer(self._subscribers[topic], self._sizes)
-        if balancer.imbalance <= 1:
+        subscribers = self._subscribers[topic]
+        sizes = list(map(self._sizes.__getitem__, subscribers))
+        if max(sizes) - min(sizes) <= 1:
             return 0
-        owned: dict[int, list[int]] = {}
-        for number, owner in enumerate(self._owners[topic]):
-            owned.setdefault(owner, []).append(number)
+        balancer, owned = MemberBalancer(subscribers, self._sizes), _Owned(self._owners[topic])
         moved = 0
         for giver in _givers(balancer, owned):
             number = owned[giver].pop()
@@ -127,11 +126,32 @@ class HeterogeneousBuilder:
         return self._changed[index]
 
 
+class _Owned(dict[int, list[int]]):
+    """The partitions of a topic that a member has before any of them moves, for who is asked: few are."""
+
+    def __init__(self, owners: Sequence[int]) -> None:
+        super().__init__()
+        self._owners = tuple(owners)
+
+    def __missing__(self, member: int) -> list[int]:
+        found = self[member] = list(compress(count(), map(eq, self._owners, repeat(member))))
+        return found
+
+
+def _subscribers(subscribed: Sequence[tuple[TopicId, ...]]) -> dict[TopicId, list[int]]:
+    """Return the members that subscribe to each topic; most subscribe to what another one does."""
+    distinct = dict.fromkeys(subscribed)
+    return {
+        topic: list(compress(count(), map({topics for topics in distinct if topic in topics}.__contains__, subscribed)))
+        for topic in dict.fromkeys(chain.from_iterable(distinct))
+    }
+
+
 def _givers(balancer: MemberBalancer, owned: Mapping[int, list[int]]) -> Iterator[int]:
     """Yield who gives the next partition up: of those with the most partitions, whoever has one of the topic."""
     while not balancer.is_balanced:
         giver = balancer.next_most_loaded()
-        while giver is not None and not owned.get(giver):
+        while giver is not None and not owned[giver]:
             balancer.exclude_most_loaded()
             giver = balancer.next_most_loaded()
         if giver is None:

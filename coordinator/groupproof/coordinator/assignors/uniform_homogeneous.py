@@ -7,6 +7,8 @@ order of its stored assignment, and who gets one more by the order of the map of
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import attrgetter
+from typing import Final
 
 from groupproof.coordinator.assignors.group_spec import GroupSpec, MemberId, Partitions, TargetAssignment, TopicId, TopicSpec
 from groupproof.coordinator.assignors.stored_order import MutableAssignment, deep_copy, set_of, stored
@@ -15,6 +17,7 @@ from groupproof.protocol.vocabulary import TopicPartition
 
 __all__ = ["HomogeneousBuilder", "assign_homogeneous"]
 
+_ASSIGNED: Final = attrgetter("assigned")
 _NEW_SET = 16
 """The capacity of `new HashSet<>()`."""
 
@@ -32,10 +35,12 @@ class HomogeneousBuilder:
         first = next(iter(spec.members.values())).subscribed_topic_ids
         subscribed = hash_order(first, uuid_hash, capacity_of_copy(len(first)))
         self._subscribed = dict.fromkeys(subscribed)
-        assigned = {(topic, number) for member in spec.members.values() for topic, numbers in member.assigned.items() for number in numbers}
-        everything = [(topic, number) for topic in subscribed for number in range(topics[topic].partitions)]
-        self._unassigned: list[TopicPartition] = [partition for partition in everything if partition not in assigned]
-        self._quota, self._extras = divmod(len(everything), len(spec.members))
+        self._unassigned: list[TopicPartition] = []
+        for topic in subscribed:
+            assigned = [member.assigned.get(topic, ()) for member in spec.members.values()]
+            free = set(range(topics[topic].partitions)).difference(*assigned)
+            self._unassigned += [(topic, number) for number in sorted(free)]
+        self._quota, self._extras = divmod(sum(topics[topic].partitions for topic in subscribed), len(spec.members))
         self._unfilled: list[tuple[MemberId, int]] = []
         self._changed: dict[MemberId, MutableAssignment] = {}
 
@@ -43,10 +48,10 @@ class HomogeneousBuilder:
         for index, (member, member_spec) in enumerate(self._members.items()):
             self._keep_up_to_quota(member, member_spec.assigned, last_ones=len(self._members) - index)
         self._deal_unassigned()
-        return {
-            member: stored(self._changed[member].items(), member_spec.assigned) if member in self._changed else member_spec.assigned
-            for member, member_spec in self._members.items()
-        }
+        target: TargetAssignment = dict(zip(self._members, map(_ASSIGNED, self._members.values()), strict=True))
+        for member, assignment in self._changed.items():
+            target[member] = stored(assignment.items(), target[member])
+        return target
 
     def _keep_up_to_quota(self, member: MemberId, assigned: Partitions, *, last_ones: int) -> None:
         """Take from a member what it has no room for; `last_ones` is how many members are still to come, this one included (maybeRevokePartitions)."""
@@ -67,9 +72,11 @@ class HomogeneousBuilder:
         if topic not in self._subscribed:
             self._changeable(member).remove(topic)
             return room
+        if len(numbers) <= room:
+            return room - len(numbers)
         for number in numbers[room:]:
             self._revoke(member, topic, number)
-        return max(0, room - len(numbers))
+        return 0
 
     def _revoke(self, member: MemberId, topic: TopicId, number: int) -> None:
         assignment = self._changeable(member)

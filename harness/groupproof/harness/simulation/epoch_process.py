@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Set
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -17,12 +17,13 @@ from groupproof.harness.simulation.dialect_simulation import SimulationGround
 from groupproof.harness.simulation.invariants.epoch_member_invariants import EpochMemberInvariants
 from groupproof.harness.simulation.invariants.epoch_owners import EpochOwners
 from groupproof.harness.simulation.settings import OTHER_TOPIC, TOPIC
+from groupproof.harness.simulation.simulated_network import Topics
 from groupproof.protocol.vocabulary import TopicPartition
 from groupproof.protocol.wire.consumer_messages import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
 from groupproof.protocol.wire.messages import OffsetCommitRequest, OffsetFetchRequest
 
 if TYPE_CHECKING:
-    from groupproof.harness.simulation.simulated_network import Connection, Topics
+    from groupproof.harness.simulation.simulated_network import Connection
 
 __all__ = ["EpochProcess"]
 
@@ -49,7 +50,8 @@ class EpochProcess(Process):
     def _new_member(self, draw: Callable[[], float]) -> AnyClientMember:
         settings = self.settings
         self._sent: dict[int, _Sent] = {}
-        self._polled_ms = self._closed_ms = self._heap.now_ms
+        self._closed_ms = self._heap.now_ms
+        self._unpolled_ms = self._heap.now_ms + settings.max_poll_interval_ms  # when its polls are late
         if not settings.by_epochs:
             self.invariants = None
             self._owners.views.pop(self.name, None)
@@ -107,7 +109,7 @@ class EpochProcess(Process):
 
     def _look_at_request(self, invariants: EpochMemberInvariants, request_id: int, message: Any) -> None:
         now_ms = self._heap.now_ms
-        is_beat, is_unpolled = type(message) is ConsumerGroupHeartbeatRequest, now_ms >= self._polled_ms + self.settings.max_poll_interval_ms
+        is_beat, is_unpolled = type(message) is ConsumerGroupHeartbeatRequest, now_ms >= self._unpolled_ms
         if is_unpolled and not (is_beat and message.member_epoch < 0):
             self._look_at_polls(invariants)
         if is_beat:
@@ -126,16 +128,13 @@ class EpochProcess(Process):
             return
         self._sent[request_id] = (message, now_ms)
 
-    def _is_unpolled(self) -> bool:
-        return self._heap.now_ms >= self._polled_ms + self.settings.max_poll_interval_ms
-
     def _is_out_of_time(self) -> bool:
         """Tell whether a member that closes has no time left to do it in order."""
         return self.invariants is not None and self.invariants.is_closing and self._heap.now_ms >= self._closed_ms + self.settings.close_timeout_ms
 
     def _look_at_polls(self, invariants: EpochMemberInvariants) -> None:
         """Take it that a member that was not polled for too long is none any more: it can't say so where it knows no coordinator (CGV-16)."""
-        if self._is_unpolled() and self.member.generation < 0 and invariants.epoch:
+        if self._heap.now_ms >= self._unpolled_ms and self.member.generation < 0 and invariants.epoch:
             invariants.loses_all()
             self._sent.clear()
 
@@ -186,20 +185,19 @@ class EpochProcess(Process):
     # The application
 
     def _poll(self) -> bool:
-        if self.invariants is not None:
+        now_ms = self._heap.now_ms
+        if now_ms >= self._unpolled_ms and self.invariants is not None:
             self._look_at_polls(self.invariants)
-        polls = self.is_up and not self.is_frozen and not self.stalls and self.member.calling is None
-        has_looked = super()._poll()
-        if polls and self.is_up:
-            self._polled_ms = self._heap.now_ms
+        has_polled = super()._poll()
+        if has_polled and self.is_up:
+            self._unpolled_ms = now_ms + self.settings.max_poll_interval_ms
             if self.invariants is not None and self.member.calling is None:
-                self.invariants.reads(frozenset(self._readable()))
-        return has_looked
+                self.invariants.reads(self._readable())
+        return has_polled
 
-    def _readable(self) -> Iterable[TopicPartition]:
-        if isinstance(self.member, EpochMember):
-            return self.member.readable & self._positions.keys()
-        return super()._readable()
+    def _readable(self) -> Set[TopicPartition]:
+        member, positions = self.member, self._positions.keys()
+        return member.readable & positions if isinstance(member, EpochMember) else positions
 
     def _call(self, callback: Callback) -> None:
         if self.invariants is not None:
@@ -219,7 +217,7 @@ class EpochProcess(Process):
             return
         wanted = self.invariants.named | set(self.topics) | {_NAMES[topic_id] for topic_id in self.member.metadata_topic_ids}
         self.invariants.knows(frozenset(wanted), self._heap.now_ms)
-        super()._learn(replace(topics, ids=tuple((name, topic_id) for name, topic_id in topics.ids if name in wanted)))
+        super()._learn(Topics(topics.partitions, tuple([known for known in topics.ids if known[0] in wanted])))
 
     def _drop(self, output: Drop) -> None:
         if self.invariants is not None and output.to is not None:

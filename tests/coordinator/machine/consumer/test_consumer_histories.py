@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -42,7 +41,7 @@ _next = Reconciler.step
 
 
 def _as_if(**changes: Any) -> Callable[[Reconciler, ConsumerMember], Step | None]:
-    return lambda self, member: _next(replace(self, **changes), member)
+    return lambda self, member: _next(self._replace(**changes), member)
 
 
 def _frees_with_the_order(self: Reconciler, member: ConsumerMember) -> Step | None:
@@ -64,7 +63,7 @@ def _goes_back(self: Reconciler, member: ConsumerMember) -> Step | None:
 
 def _never_waits(self: Reconciler, member: ConsumerMember) -> Step | None:
     step = _next(self, member)
-    return step if step is None or step.progress is not MemberProgress.UNRELEASED_PARTITIONS else replace(step, progress=MemberProgress.STABLE)
+    return step if step is None or step.progress is not MemberProgress.UNRELEASED_PARTITIONS else step._replace(progress=MemberProgress.STABLE)
 
 
 def _keeps_owners(self: ConsumerGroup, member: ConsumerMember, before: Any, after: Any) -> None:

@@ -13,7 +13,7 @@ from tests.harness.simulation.test_consumer_simulation import COORDINATORS
 from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
 from groupproof.coordinator.machine.consumer.consumer_members import MemberProgress
 from groupproof.harness.simulation.invariants.epoch_group_invariants import EpochGroupInvariants
-from groupproof.harness.simulation.invariants.seen_members import SeenMembers
+from groupproof.harness.simulation.invariants.seen_members import SeenMembers, SeenTarget
 from groupproof.harness.simulation.run import run
 
 Broken = tuple[str, str, str]
@@ -43,8 +43,41 @@ def test_a_member_is_looked_at_once_and_again_when_it_has_changed() -> None:
     group.target[ids[2]] = {}
     assert _look(members, group) == ([ids[2]], [])
     group.generation += 1
+    assert _look(members, group) == ([], [])
+    assert not members.was_stable, "what holds in a Stable group is asked of all of them"
+
+
+def test_with_another_target_those_are_looked_at_that_have_reached_it_and_with_another_topic_or_group_everyone() -> None:
+    group, members = _group(), SeenMembers()
+    ids = list(group.members)
+    _look(members, group)
+
+    group.generation = group.assignment_epoch = group.generation + 1
+    assert _look(members, group) == ([], []), "they are behind it, as they were before"
+    group.members[ids[0]].epoch = group.generation
+    assert _look(members, group) == ([ids[0]], [])
+    group.assignment_epoch -= 1
+    assert _look(members, group) == (ids, []), "it has gone back: they have its epoch, or are ahead"
+    group.topics = {}
     assert _look(members, group) == (ids, [])
-    assert not members.was_stable
+    assert _look(members, group.copied()) == (ids, [])
+
+
+def test_of_a_target_what_two_are_to_have_and_what_nobody_is_to_have_is_found_whoever_has_another_share() -> None:
+    group, seen = _group(), SeenTarget()
+    first, second = list(group.members)[:2]
+    target = dict(group.target)
+    lacking = frozenset((topic_id, index) for topic_id, indexes in target[first].items() for index in indexes)
+    assert (list(seen.take(target)), seen.missing(group.topics)) == ([], frozenset())
+
+    target[first], target[second] = target[second], target[first]
+    assert (list(seen.take(target)), seen.missing(group.topics)) == ([], frozenset())
+    target[second] = target[first]
+    assert {(member_id, other) for _, member_id, other in seen.take(target)} == {(second, first)}
+    assert seen.missing(group.topics) == lacking
+    del target[first]
+    target[second] = dict(target[second])
+    assert (list(seen.take(target)), seen.missing(group.topics)) == ([], lacking)
 
 
 def test_what_two_have_is_found_whichever_of_them_has_changed_and_no_more_when_one_has_gone() -> None:
@@ -69,7 +102,7 @@ def _compared(monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[Broken], list[
 
     def both(invariants: EpochGroupInvariants, group: ConsumerGroup) -> Iterator[Broken]:
         whole: Any = copy(invariants)
-        whole._seen_members = SeenMembers()
+        whole._seen_members, whole._seen_target = SeenMembers(), SeenTarget()
         looks.append((list(broken(whole, group)), list(broken(invariants, group))))
         yield from looks[-1][1]
 

@@ -44,10 +44,12 @@ class EpochHeartbeats:
         self._pause_ms = self._pause()
         self.due_ms: int | None = None
         self._bare: Any = None  # the last heartbeat that had nothing to say
+        self._bare_epoch = JOIN_EPOCH
         self._bare_words: _Words | None = None
         self._last_answer: ConsumerGroupHeartbeatResponse | None = None  # to a heartbeat that had nothing to say, if it gave nothing either
         self._awaits_coordinator = False
         self._failures = 0  # heartbeats in a row that a pause followed
+        self._constant = self._never_changing()
         self._always = frozenset(name for name in ("names", "owned", "rack", "assignor") if getattr(core.choices, name) == "always")
 
     @property
@@ -83,17 +85,18 @@ class EpochHeartbeats:
     # When
 
     def step(self, now_ms: int) -> None:
-        if self.due_ms is not None and now_ms >= self.due_ms and self._is_beating():
+        if self.due_ms is not None and now_ms >= self.due_ms and self.is_beating():
             self._beat(now_ms)
 
     def is_due(self, now_ms: int) -> bool:
         """Tell whether a heartbeat is to be sent now."""
-        return self.due_ms is not None and now_ms >= self.due_ms and self._is_beating()
+        return self.due_ms is not None and now_ms >= self.due_ms and self.is_beating()
 
     def next_ms(self) -> int | None:
-        return self.due_ms if self.due_ms is not None and self._is_beating() else None
+        return self.due_ms if self.due_ms is not None and self.is_beating() else None
 
-    def _is_beating(self) -> bool:
+    def is_beating(self) -> bool:
+        """Tell whether a heartbeat is sent when it is due."""
         core = self._core
         if self._in_flight and len(self._in_flight) >= core.choices.beats_in_flight:
             return False
@@ -103,9 +106,9 @@ class EpochHeartbeats:
 
     def _beat(self, now_ms: int) -> None:
         core = self._core
-        words = core.generation, core.member_id, core.topics, core.held_number, core.held, core.target_number, core.target
+        words = core.member_id, core.topics, core.held_number, core.held, core.target_number, core.target
         if words == self._bare_words:  # as nearly always: what there is to say was confirmed before, and is the same
-            made: tuple[dict[str, Any], Any] = {}, self._bare
+            made: tuple[dict[str, Any], Any] = {}, self._bare_at(core.generation)
         else:
             made = self._made(words)
         carried, request = made
@@ -129,9 +132,15 @@ class EpochHeartbeats:
         """Return what a heartbeat has to say now, and the heartbeat; one that has nothing to say is kept, for the next may be the same."""
         carried = self._carried()
         request = self._request(self._epoch(), carried)
-        if not carried:
-            self._bare, self._bare_words = request, words
+        if not carried and self._core.generation > JOIN_EPOCH:
+            self._bare, self._bare_epoch, self._bare_words = request, self._core.generation, words
         return carried, request
+
+    def _bare_at(self, epoch: int) -> Any:
+        """Return the heartbeat that has nothing to say: at another epoch another one, which has no more to say."""
+        if epoch != self._bare_epoch:
+            self._bare, self._bare_epoch = self._request(self._epoch(), {}), epoch
+        return self._bare
 
     def _epoch(self) -> int:
         core = self._core
@@ -146,19 +155,28 @@ class EpochHeartbeats:
         return {name: value for name, value in self._all().items() if name in always or name not in confirmed or confirmed[name] != value}
 
     def _all(self) -> dict[str, Any]:
-        core, settings, choices = self._core, self._core.settings, self._core.choices
-        everything: dict[str, Any] = {"owned": self._reported()} if choices.owned != "never" else {}
-        if choices.timeout != "none":
-            everything["timeout"] = settings.rebalance_timeout_ms if choices.timeout == "max.poll.interval" else _TINY_MS
-        if settings.topic_regex is None:
+        core, choices = self._core, self._core.choices
+        everything = dict(self._constant)
+        if choices.owned != "never":
+            everything["owned"] = self._reported()
+        if core.settings.topic_regex is None:
             everything |= self._names()
-        else:
-            everything |= {"names": (), "regex": settings.topic_regex}
-        if settings.remote_assignor is not None and choices.assignor != "never":
-            everything["assignor"] = settings.remote_assignor
-        if settings.rack is not None and choices.rack != "never" and (core.epoch == JOIN_EPOCH or choices.rack == "always"):
-            everything["rack"] = settings.rack
+        rack = core.settings.rack
+        if rack is not None and choices.rack != "never" and (core.epoch == JOIN_EPOCH or choices.rack == "always"):
+            everything["rack"] = rack
         return everything
+
+    def _never_changing(self) -> dict[str, Any]:
+        """Return what a member has to say as long as it lives."""
+        settings, choices = self._core.settings, self._core.choices
+        said: dict[str, Any] = {}
+        if choices.timeout != "none":
+            said["timeout"] = settings.rebalance_timeout_ms if choices.timeout == "max.poll.interval" else _TINY_MS
+        if settings.topic_regex is not None:
+            said |= {"names": (), "regex": settings.topic_regex}
+        if settings.remote_assignor is not None and choices.assignor != "never":
+            said["assignor"] = settings.remote_assignor
+        return said
 
     def _names(self) -> dict[str, Any]:
         """Return the subscription by names, as one says it who says it so."""

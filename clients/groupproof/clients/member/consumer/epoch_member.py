@@ -32,7 +32,8 @@ from groupproof.protocol.wire.consumer_messages import ConsumerGroupHeartbeatRes
 __all__ = ["EpochMember"]
 
 _STEPS_MAX: Final = 10
-_LOSING: Final = (EpochState.FENCED, EpochState.STALE, EpochState.FATAL)
+_FENCED: Final = EpochState.FENCED
+_LOSING: Final = (_FENCED, EpochState.STALE, EpochState.FATAL)
 _QUIET: Final = (EpochState.JOINING, EpochState.ACKNOWLEDGING, EpochState.STABLE)
 
 
@@ -148,11 +149,11 @@ class EpochMember(AnyMember):
 
     def next_deadline_ms(self) -> int | None:
         """Return when `tick` has something to do, or None."""
-        core = self._core
-        due_ms, beat_ms, poll_end_ms = core.requests.next_deadline_ms(), self._heartbeats.next_ms(), self._poll_end_ms()
-        if beat_ms is not None and (due_ms is None or beat_ms < due_ms):
+        core, heartbeats = self._core, self._heartbeats
+        due_ms, beat_ms, poll_end_ms = core.requests.next_deadline_ms(), heartbeats.due_ms, self._poll_ends_ms
+        if beat_ms is not None and (due_ms is None or beat_ms < due_ms) and heartbeats.is_beating():
             due_ms = beat_ms
-        if poll_end_ms is not None and (due_ms is None or poll_end_ms < due_ms):
+        if poll_end_ms is not None and (due_ms is None or poll_end_ms < due_ms) and self._poll_end_ms() is not None:
             due_ms = poll_end_ms
         if self._offset_requests.under_way or self._clean_close.stage is not None:
             due_ms = earliest(due_ms, self._offset_requests.next_ms(), self._clean_close.next_ms())
@@ -297,32 +298,46 @@ class EpochMember(AnyMember):
     def _outcome(self, now_ms: int) -> list[Output]:
         """Let the parts go on after an input, and return what is to be done."""
         core = self._core
-        for _ in range(_STEPS_MAX):
-            before = len(core.out)
-            self._step(now_ms)
-            if len(core.out) == before or not is_more_than_sent(core.out):
-                break
+        before = len(core.out)
+        self._step(now_ms)
+        if len(core.out) != before and is_more_than_sent(core.out):
+            self._go_on(now_ms)
         out, core.out = core.out, []
         return out
 
+    def _go_on(self, now_ms: int) -> None:
+        """Let the parts go on as long as more comes of it."""
+        out = self._core.out
+        for _ in range(_STEPS_MAX - 1):
+            before = len(out)
+            self._step(now_ms)
+            if len(out) == before:
+                break
+
     def _step(self, now_ms: int) -> None:
-        core = self._core
+        core, heartbeats = self._core, self._heartbeats
         if self._poll_ends_ms is not None and now_ms >= self._poll_ends_ms:
             self._end_polls(now_ms)
         if core.failure is not None:
             self._end_if_failed()
         if self._offset_requests.under_way:
             self._offset_requests.step(now_ms)
-        has_nothing_to_lose = core.epoch_state is EpochState.FENCED and not core.owned  # so that it joins again whether or not the application polls
-        if has_nothing_to_lose or core.failure is not None or self._reconciles_in_background:
-            self._step_callbacks(now_ms)
-        self._heartbeats.step(now_ms)
+        if core.epoch_state is _FENCED or core.failure is not None or self._reconciles_in_background:
+            self._step_unpolled(now_ms)
+        if heartbeats.due_ms is not None and now_ms >= heartbeats.due_ms:
+            heartbeats.step(now_ms)
         if self._clean_close.stage is not None:
             self._clean_close.step(now_ms)
         while core.stranded:
             self._react(core.stranded.popleft(), Lapse.DISCONNECTED, None, now_ms)
         if core.coordinator is None and self._needs_coordinator():
             self._finder.seek(now_ms)
+
+    def _step_unpolled(self, now_ms: int) -> None:
+        """Run callbacks outside the application's polls: for one that failed, for one that has lost its membership and has nothing to lose, so that it joins again."""
+        core = self._core
+        if not core.owned or core.failure is not None or self._reconciles_in_background:
+            self._step_callbacks(now_ms)
 
     def _needs_coordinator(self) -> bool:
         """Tell whether a coordinator is to be looked for, and nobody was asked yet."""

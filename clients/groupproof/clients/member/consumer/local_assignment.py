@@ -41,6 +41,7 @@ class LocalAssignment:
         self._next: frozenset[TopicIdPartition] = frozenset()
         self._next_number = 0
         self._asked_for: frozenset[str] = frozenset()
+        self._going: tuple[frozenset[TopicPartition], frozenset[TopicIdPartition], frozenset[TopicPartition]] = (_NOTHING, frozenset(), _NOTHING)
 
     @property
     def is_idle(self) -> bool:
@@ -57,7 +58,10 @@ class LocalAssignment:
         """The partitions that are being given up: nothing more is read of them (CGT-04, CGP-13)."""
         if self._stage is _Stage.IDLE or self._stage is _Stage.ASSIGNING:
             return _NOTHING
-        return self._core.owned - self._core.named(self._next)
+        owned = self._core.owned
+        if self._going[0] is not owned or self._going[1] is not self._next:  # each poll asks twice
+            self._going = owned, self._next, owned - self._core.named(self._next)
+        return self._going[2]
 
     def abandon(self) -> None:
         """Forget what is under way: the membership that it belonged to is over (CGT-16)."""

@@ -7,7 +7,9 @@ from collections.abc import Collection, Hashable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from typing import TYPE_CHECKING, ClassVar
+from itertools import compress
+from operator import attrgetter
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from groupproof.coordinator.machine.consumer.consumer_members import ClassicSide, ConsumerMember, partitions_of
 from groupproof.coordinator.machine.group import IllegalTransition
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ConsumerGroup", "Share", "StoredConsumerGroup"]
 
+_EPOCH: Final = attrgetter("epoch")
 Share = Mapping[str, tuple[int, ...]]
 """A member's part of the target: partitions by topic id."""
 
@@ -219,7 +222,9 @@ class ConsumerGroup:
 
     def note_all_progress(self) -> None:
         """Count who is settled with a new target: of a group of a thousand it is computed a thousand times while they join (before 4.4)."""
-        self.settled = {member_id for member_id, member in self.members.items() if member.is_settled(self.assignment_epoch)}
+        epoch = self.assignment_epoch
+        reached = compress(self.members.values(), map(epoch.__eq__, map(_EPOCH, self.members.values())))
+        self.settled = {member.member_id for member in reached if member.is_settled(epoch)}
 
     def free_pending(self, member: ConsumerMember) -> None:
         """Free what the member was to revoke (CGR-21)."""
@@ -262,7 +267,11 @@ class ConsumerGroup:
 
     def names_of(self, member: ConsumerMember) -> frozenset[str]:
         """Return the names that the member subscribes to."""
-        return member.names | self.topics_of_regex.get(member.regex, frozenset()) if member.regex else member.names
+        return self.names_matched(member.names, member.regex)
+
+    def names_matched(self, names: frozenset[str], regex: str) -> frozenset[str]:
+        """Return the names that one subscribes to who says these, and this expression."""
+        return names | self.topics_of_regex.get(regex, frozenset()) if regex else names
 
     def is_subscribed_to(self, topic: str) -> bool:
         return topic in self.names or any(topic in self.topics_of_regex.get(regex, ()) for regex in self.regexes)

@@ -6,8 +6,7 @@ KIP-848: a partition goes to its new owner only after the old one gave it up, an
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Set
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from groupproof.coordinator.machine.consumer.consumer_members import MemberProgress
 
@@ -21,8 +20,7 @@ UNREVOKED = MemberProgress.UNREVOKED_PARTITIONS
 UNRELEASED = MemberProgress.UNRELEASED_PARTITIONS
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """Where a member is after the step."""
 
     progress: MemberProgress
@@ -31,8 +29,7 @@ class Step:
     pending: Assigned
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reconciler:
+class Reconciler(NamedTuple):
     """What a step depends on beside the member.
 
     `owned` are the partitions that the member reports, by topic id; None where it reports nothing. `is_owned` tells whether a partition has an owner.

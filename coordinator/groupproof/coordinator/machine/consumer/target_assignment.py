@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from itertools import repeat
+from operator import attrgetter
+from typing import TYPE_CHECKING, Final
 from zlib import crc32
 
-from groupproof.coordinator.assignors.group_spec import GroupSpec, MemberSpec, SubscriptionType, TopicSpec
+from groupproof.coordinator.assignors.group_spec import NOTHING, GroupSpec, SubscriptionType, TopicSpec, spec_of
 from groupproof.coordinator.assignors.server_assignors import SERVER_ASSIGNORS
 from groupproof.coordinator.assignors.spec_order import members_in_order, names_in_order
 from groupproof.protocol.java_hash import java_hash
@@ -14,9 +16,12 @@ from groupproof.protocol.java_hash import java_hash
 if TYPE_CHECKING:
     from groupproof.coordinator.machine.choices import Choices
     from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup, Share
-    from groupproof.coordinator.machine.consumer.consumer_members import ConsumerMember
 
 __all__ = ["computed_assignor", "stored_assignor", "subscription_type", "target_of"]
+
+_SUBSCRIPTION: Final = attrgetter("names", "regex")
+_INSTANCE: Final = attrgetter("instance_id")
+_RACK: Final = attrgetter("rack_id")
 
 
 def computed_assignor(group: ConsumerGroup, default: str, choices: Choices, *, updated: str | None) -> str:
@@ -78,28 +83,26 @@ def target_of(
 
     `subscriptions` are what the group's are taken to be, None for what they are. It is a `newcomer` if the group did not have it before, and `replaced` is the static member whose place it took.
     """
-    before = [member_id for member_id in group.members if not (newcomer and member_id == updated)]
+    before = list(group.members)
+    if newcomer and updated in group.members:
+        before.remove(updated)
     if replaced is not None:
         before.append(replaced)
     order = members_in_order(before, size_max=max(group.members_max, 1), updated=updated, replaced=replaced, is_view=is_view)
-    topic_ids: dict[tuple[frozenset[str], str], tuple[str, ...]] = {}
-    members = {
-        member_id: MemberSpec(
-            subscribed_topic_ids=_topic_ids(group, member, topic_ids), assigned=group.target.get(member_id, {}), instance_id=member.instance_id,
-            rack_id=member.rack_id,
-        )
-        for member_id in order
-        if (member := group.members.get(member_id)) is not None
-    }  # fmt: skip
+    order = list(filter(group.members.__contains__, order))
+    present = list(map(group.members.__getitem__, order))
+    subscriptions_of = list(map(_SUBSCRIPTION, present))
+    topic_ids = {subscription: _topic_ids(group, *subscription) for subscription in set(subscriptions_of)}
+    # What all have in common with the last target is put together at once: a group of a hundred members has a target for each that joins.
+    shares = map(group.target.get, order, repeat(NOTHING))
+    facts = zip(map(topic_ids.__getitem__, subscriptions_of), shares, map(_INSTANCE, present), map(_RACK, present), strict=True)
+    members = dict(zip(order, map(spec_of, facts), strict=True))
     assert len(members) == len(group.members), f"{len(members)} of {len(group.members)} members are in the order that Kafka has them in"
     topics: Mapping[str, TopicSpec] = {topic.topic_id: TopicSpec(partitions=topic.partitions) for topic in group.topics.values()}
     return dict(SERVER_ASSIGNORS[assignor](GroupSpec(members=members, subscription_type=subscriptions or subscription_type(group)), topics))
 
 
-def _topic_ids(group: ConsumerGroup, member: ConsumerMember, resolved: dict[tuple[frozenset[str], str], tuple[str, ...]]) -> tuple[str, ...]:
-    """Return the ids of the member's topics that exist; members that subscribe to the same share what is `known`."""
-    key = (member.names, member.regex)
-    if key not in resolved:
-        names = names_in_order(tuple(group.names_of(member)))
-        resolved[key] = tuple(topic.topic_id for name in names if (topic := group.topics.get(name)) is not None)
-    return resolved[key]
+def _topic_ids(group: ConsumerGroup, names: frozenset[str], regex: str) -> tuple[str, ...]:
+    """Return the ids of the topics that exist of those who subscribe so."""
+    topics = names_in_order(tuple(group.names_matched(names, regex)))
+    return tuple(topic.topic_id for name in topics if (topic := group.topics.get(name)) is not None)

@@ -6,14 +6,15 @@ The model is Vanlightly/kafka-tlaplus, consumer_group_protocol_kip_848_v2. Its `
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from groupproof.clients.member.consumer.epoch_core import TopicIdPartition
-from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
-from groupproof.coordinator.machine.consumer.consumer_members import AWAY, LEFT, ConsumerMember, MemberProgress, partitions_of
+from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup, Share
+from groupproof.coordinator.machine.consumer.consumer_members import AWAY, LEFT, Assigned, ConsumerMember, MemberProgress, partitions_of
 from groupproof.harness.simulation.invariants.epoch_owners import EpochOwners
-from groupproof.harness.simulation.invariants.seen_members import SeenMembers
+from groupproof.harness.simulation.invariants.seen_members import SeenMembers, SeenTarget
 from groupproof.harness.simulation.invariants.simulated_invariants import SimulatedInvariants
 from groupproof.harness.simulation.settings import GROUP, InvariantBroken
 from groupproof.protocol.rules.consumer.consumer_terms import ConsumerState
@@ -41,6 +42,9 @@ class _Seat:
         self.share: set[TopicIdPartition] = set()
 
 
+_HELD: Final = attrgetter("held")
+
+
 class EpochGroupInvariants(SimulatedInvariants):
     """The invariants of a consumer group, over all its coordinators. Raises `InvariantBroken` at the event that breaks one."""
 
@@ -52,7 +56,7 @@ class EpochGroupInvariants(SimulatedInvariants):
         self._epoch = 0
         self._target_epoch = -1
         self._is_moved = False
-        self._seen_members = SeenMembers()
+        self._seen_members, self._seen_target = SeenMembers(), SeenTarget()
 
     # What is looked at
 
@@ -127,12 +131,12 @@ class EpochGroupInvariants(SimulatedInvariants):
         """Look whether what is handed out has been released: what was given is held until a report lacks it, or its holder is removed."""
         gained = share - seat.held
         if gained:
-            live = set(self.machine.member_ids(GROUP))
-            for other in [name for name in self._seats if name not in live and name != member_id]:
-                del self._seats[other]
-            for other, place in self._seats.items():
-                if other != member_id and (both := place.held & gained):
-                    raise InvariantBroken("CGI-10", f"{member_id} is given {_partitions_text(both)}, which {other} has not released")
+            seats = self._seats
+            for other in seats.keys() - set(self.machine.member_ids(GROUP)) - {member_id}:
+                del seats[other]
+            if not all(map(gained.isdisjoint, map(_HELD, seats.values()))):  # its own are none of them
+                other, both = next((other, both) for other, place in seats.items() if (both := place.held & gained))
+                raise InvariantBroken("CGI-10", f"{member_id} is given {_partitions_text(both)}, which {other} has not released")
         seat.share = share
         seat.held |= share
 
@@ -156,17 +160,11 @@ class EpochGroupInvariants(SimulatedInvariants):
         if group.state is ConsumerState.STABLE:
             yield from self._unstable(group, changed if self._seen_members.was_stable else group.members.values())
 
-    @staticmethod
-    def _illegal_target(group: ConsumerGroup) -> Iterator[tuple[str, str, str]]:
-        owners: dict[TopicIdPartition, str] = {}
-        for member_id, share in group.target.items():
-            for topic_id, indexes in share.items():
-                for index in indexes:
-                    other = owners.setdefault((topic_id, index), member_id)
-                    if other != member_id:
-                        yield "CGI-11", "LegalTargetAssignment", f"{index} of {topic_id} is for {member_id} and for {other}"
-        wanted = {(topic.topic_id, index) for topic in group.topics.values() for index in range(topic.partitions)} if group.members else set()
-        if group.assigned_ms is not None and (missing := wanted - owners.keys()):  # what a classic group had may lack some
+    def _illegal_target(self, group: ConsumerGroup) -> Iterator[tuple[str, str, str]]:
+        seen = self._seen_target
+        for (topic_id, index), member_id, other in seen.take(group.target):
+            yield "CGI-11", "LegalTargetAssignment", f"{index} of {topic_id} is for {member_id} and for {other}"
+        if group.members and group.assigned_ms is not None and (missing := seen.missing(group.topics)):  # what a classic group had may lack some
             yield "CGI-11", "LegalTargetAssignment", f"nobody is to have {_partitions_text(missing)}"
 
     def _invalid_members(self, group: ConsumerGroup, members: Iterable[ConsumerMember]) -> Iterator[tuple[str, str, str]]:
@@ -184,6 +182,8 @@ class EpochGroupInvariants(SimulatedInvariants):
     def _is_within(group: ConsumerGroup, member: ConsumerMember) -> bool:
         """Tell whether a member has no more than its share; a topic that it has dropped is taken from it ahead of a target without that (CGR-23)."""
         share = group.target.get(member.member_id, {})
+        if not member.pending and _is_share(member.assigned, share):
+            return True
         subscribed = {group.topics[name].topic_id for name in member.names if name in group.topics}
         is_more = any(not indexes.keys() <= set(share.get(topic_id, ())) for topic_id, indexes in member.assigned.items())
         return not is_more and subscribed.isdisjoint(member.pending)
@@ -192,8 +192,12 @@ class EpochGroupInvariants(SimulatedInvariants):
     def _unstable(group: ConsumerGroup, members: Iterable[ConsumerMember]) -> Iterator[tuple[str, str, str]]:
         for member in members:
             is_stable = member.progress is MemberProgress.STABLE and member.epoch == group.assignment_epoch == group.generation
-            share = {(topic_id, index) for topic_id, indexes in group.target.get(member.member_id, {}).items() for index in indexes}
-            if not is_stable or member.pending or partitions_of(member.assigned) != share:
+            share = group.target.get(member.member_id, {})
+            if (
+                not is_stable
+                or member.pending
+                or not (_is_share(member.assigned, share) or partitions_of(member.assigned) == _partitions_of_share(share))
+            ):
                 yield (
                     "CGI-12",
                     "ValidStableGroupState",
@@ -201,10 +205,19 @@ class EpochGroupInvariants(SimulatedInvariants):
                 )
 
 
+def _is_share(assigned: Assigned, share: Share) -> bool:
+    """Tell whether what is assigned is a share, topic by topic; a topic without a partition makes another of it."""
+    return assigned.keys() == share.keys() and all(assigned[topic_id].keys() == set(indexes) for topic_id, indexes in share.items())
+
+
+def _partitions_of_share(share: Share) -> set[TopicIdPartition]:
+    return {(topic_id, index) for topic_id, indexes in share.items() for index in indexes}
+
+
 def _listed(topics: Any) -> set[TopicIdPartition]:
     return {(topic.topic_id, index) for topic in topics for index in topic.partitions}
 
 
-def _partitions_text(partitions: set[TopicIdPartition]) -> str:
+def _partitions_text(partitions: Set[TopicIdPartition]) -> str:
     topic_id, index = min(partitions)
     return f"{index} of {topic_id}" + (f" and {len(partitions) - 1} more" if len(partitions) > 1 else "")

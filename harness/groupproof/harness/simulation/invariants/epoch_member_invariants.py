@@ -6,7 +6,7 @@ consumer_group_protocol_kip_848_v2). Those over several members are in `epoch_gr
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -280,11 +280,12 @@ class EpochMemberInvariants:
             self.loses = self.loses and bool(self.held)
         self.calling = None
 
-    def reads(self, readable: frozenset[TopicPartition]) -> None:
+    def reads(self, readable: Set[TopicPartition]) -> None:
         if not readable <= self.held:
             self.blame("CGP-13", f"reads {sorted(readable - self.held)}, which it does not hold")
-        going = self.held - self.ordered if self.ordered is not None and self.gives_up and not self.is_overtaken else frozenset()
-        self.check("CGT-04", "reads what it gives up", holds=self.is_closing or self.commits_fail or not readable & going)
+        if self.ordered is not None and self.gives_up and not self.is_overtaken:
+            going = self.held - self.ordered
+            self.check("CGT-04", "reads what it gives up", holds=self.is_closing or self.commits_fail or not readable & going)
 
     # Commits
 
@@ -307,12 +308,15 @@ class EpochMemberInvariants:
         if answer is None:
             self.commits_fail = True
             return
-        codes = {(topic.name, partition.partition_index): partition.error_code for topic in answer.topics for partition in topic.partitions}
-        self.commits_fail = self.commits_fail or any(code not in (0, STALE_MEMBER_EPOCH) for code in codes.values())
+        refused = {
+            (topic.name, partition.partition_index): partition.error_code
+            for topic in answer.topics for partition in topic.partitions if partition.error_code
+        }  # fmt: skip
+        self.commits_fail = self.commits_fail or any(code != STALE_MEMBER_EPOCH for code in refused.values())
         for topic in asked.topics:
             for partition in topic.partitions:
-                if not codes[topic.name, partition.partition_index]:
-                    self._reaches((topic.name, partition.partition_index), partition.committed_offset)
+                if (named := (topic.name, partition.partition_index)) not in refused:
+                    self._reaches(named, partition.committed_offset)
 
     def _reaches(self, partition: TopicPartition, offset: int) -> None:
         """Take note that so much is committed; an answer may come late, from before the partition was given up and came back."""

@@ -1,22 +1,31 @@
-"""The members of a consumer group as they were when it was looked at last: what holds of a member is looked at again where something that it rests on has changed.
+"""The members and the target of a consumer group as they were when they were looked at last: what holds of one is looked at again where something that it rests on has changed.
 
-The coordinator never changes what it has given a member in place: an assignment, what is pending, a target are other objects when they are others.
+The coordinator never changes what it has given a member in place: an assignment, what is pending, a target are other objects when they are others. Who has changed is told by
+comparing all of them at once, as a group of a hundred members has an epoch for each that joins, and each of them is looked at behind each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import compress, repeat
+from operator import attrgetter, ge, is_not, ne, or_
+from typing import TYPE_CHECKING, Any, Final
 
 from groupproof.coordinator.machine.consumer.consumer_members import partitions_of
 from groupproof.protocol.rules.consumer.consumer_terms import ConsumerState
 
 if TYPE_CHECKING:
     from groupproof.clients.member.consumer.epoch_core import TopicIdPartition
-    from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
-    from groupproof.coordinator.machine.consumer.consumer_members import ConsumerMember
+    from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup, Share
+    from groupproof.coordinator.machine.consumer.consumer_members import Assigned, ConsumerMember
+    from groupproof.coordinator.machine.topics_image import TopicImage
 
-__all__ = ["SeenMembers"]
+__all__ = ["SeenMembers", "SeenTarget"]
+
+_STANDING: Final = attrgetter("epoch", "progress", "assigned", "pending", "names")
+"""What the laws of one member rest on, beside its share."""
+_EPOCH: Final = attrgetter("epoch")
+_NO_SHARE: Final[Share] = {}
 
 
 class SeenMembers:
@@ -26,42 +35,101 @@ class SeenMembers:
         self.was_stable = False
         self._is_stable = False
         self._group: ConsumerGroup | None = None
-        self._whole: tuple[Any, ...] = ()
-        self._members: dict[str, tuple[Any, ...]] = {}
+        self._epochs = (0, 0)
+        self._topics: Mapping[str, TopicImage] = {}
+        self._seen: tuple[list[str], list[tuple[Any, ...]], list[Share | None]] = [], [], []
         self._owners: dict[TopicIdPartition, str] = {}
-        self._owned: dict[str, set[TopicIdPartition]] = {}
+        self._owned: dict[str, tuple[Assigned, Assigned, set[TopicIdPartition]]] = {}
 
     def changed(self, group: ConsumerGroup) -> list[ConsumerMember]:
-        """Begin a look; return the members that are not as they were, all of them where the group, an epoch or a topic is another."""
-        whole = (group.generation, group.assignment_epoch, group.topics)
-        if group is not self._group or whole != self._whole:
-            self._members.clear()
-            self._is_stable = False
-        self._group, self._whole = group, whole
-        self.was_stable, self._is_stable = self._is_stable, group.state is ConsumerState.STABLE
-        members, targets, changed = self._members, group.target, []
-        for member_id, member in group.members.items():
-            now = (member.epoch, member.progress, member.assigned, member.pending, member.names, targets.get(member_id))
-            if members.get(member_id) != now:
-                members[member_id] = now
-                changed.append(member)
-        for member_id in [name for name in self._owned if name not in group.members]:
-            self._let_go(member_id)
-            members.pop(member_id, None)
-        for member in changed:
-            self._let_go(member.member_id)
+        """Begin a look; return the members that are not as they were, all of them where the group or a topic is another.
+
+        With another target those are looked at as well that have its epoch or are ahead of it: what holds of those behind it rests on no epoch but theirs.
+        """
+        members, epochs = group.members, (group.generation, group.assignment_epoch)
+        is_same, is_new_target = group is self._group and group.topics == self._topics, epochs[1] != self._epochs[1]
+        self.was_stable = self._is_stable and is_same and epochs == self._epochs
+        self._is_stable = group.state is ConsumerState.STABLE
+        self._group, self._epochs, self._topics = group, epochs, group.topics
+        differs = self._compared(group, is_same=is_same)
+        if is_new_target:
+            differs = map(or_, differs, map(ge, map(_EPOCH, members.values()), repeat(epochs[1])))
+        changed = list(compress(members.values(), differs))
+        self._let_go(self._owned.keys() - members.keys())
+        self._let_go([member.member_id for member in changed if self._holds_other(member)])
         return changed
+
+    def _compared(self, group: ConsumerGroup, *, is_same: bool) -> Iterator[bool]:
+        """Tell of each member whether it is another than before; of a group that is not the same all are."""
+        before, members = self._seen, group.members
+        self._seen = ids, standings, shares = list(members), list(map(_STANDING, members.values())), list(map(group.target.get, members))
+        if not is_same:
+            return iter([True] * len(ids))
+        if ids == before[0]:
+            return map(or_, map(ne, standings, before[1]), map(is_not, shares, before[2]))
+        stood = dict(zip(before[0], zip(*before[1:], strict=True), strict=True))
+        return map(ne, zip(standings, shares, strict=True), map(stood.get, ids))
 
     def take(self, member: ConsumerMember) -> Iterator[tuple[TopicIdPartition, str]]:
         """Note what a member has and is to give up; yield what another has, too, with that one's id."""
         owners, member_id = self._owners, member.member_id
-        owned = self._owned[member_id] = partitions_of(member.assigned) | partitions_of(member.pending)
+        if member_id in self._owned:
+            return
+        owned = partitions_of(member.assigned)
+        if member.pending:
+            owned |= partitions_of(member.pending)
+        self._owned[member_id] = member.assigned, member.pending, owned
         for partition in owned:
             other = owners.setdefault(partition, member_id)
             if other != member_id:
                 yield partition, other
 
-    def _let_go(self, member_id: str) -> None:
-        for partition in self._owned.pop(member_id, ()):
-            if self._owners.get(partition) == member_id:
-                del self._owners[partition]
+    def _let_go(self, member_ids: Iterable[str]) -> None:
+        for member_id in member_ids:
+            _free(self._owners, self._owned.pop(member_id)[2], member_id)
+
+    def _holds_other(self, member: ConsumerMember) -> bool:
+        """Tell whether what a member has or is to give up is another than what was noted of it."""
+        noted = self._owned.get(member.member_id)
+        return noted is not None and not (noted[0] is member.assigned and noted[1] is member.pending)
+
+
+class SeenTarget:
+    """Who is to have each partition, by the newest target that was looked at."""
+
+    def __init__(self) -> None:
+        self._shares: dict[str, Share] = {}
+        self._owners: dict[TopicIdPartition, str] = {}
+        self._topics: Mapping[str, TopicImage] = {}
+        self._wanted: frozenset[TopicIdPartition] = frozenset()
+
+    def take(self, target: Mapping[str, Share]) -> Iterator[tuple[TopicIdPartition, str, str]]:
+        """Look at the shares that are others than before; yield what is for two members, with both."""
+        before, owners = self._shares, self._owners
+        self._shares = shares = dict(target)
+        changed = list(compress(shares, map(is_not, shares.values(), map(before.get, shares))))
+        for member_id in (*(before.keys() - shares.keys()), *changed):
+            _free(owners, _listed(before.get(member_id, _NO_SHARE)), member_id)
+        for member_id in changed:
+            for partition in _listed(shares[member_id]):
+                other = owners.setdefault(partition, member_id)
+                if other != member_id:
+                    yield partition, member_id, other
+
+    def missing(self, topics: Mapping[str, TopicImage]) -> frozenset[TopicIdPartition]:
+        """Return the partitions of the topics that are for nobody."""
+        if topics != self._topics:
+            self._topics = topics
+            self._wanted = frozenset((topic.topic_id, index) for topic in topics.values() for index in range(topic.partitions))
+        return self._wanted - self._owners.keys()
+
+
+def _free(owners: dict[TopicIdPartition, str], partitions: Iterable[TopicIdPartition], member_id: str) -> None:
+    """Let nobody have what this member has of them."""
+    for partition in partitions:
+        if owners.get(partition) == member_id:
+            del owners[partition]
+
+
+def _listed(share: Share) -> list[TopicIdPartition]:
+    return [(topic_id, index) for topic_id, indexes in share.items() for index in indexes]
