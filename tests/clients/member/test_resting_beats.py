@@ -158,7 +158,7 @@ def test_whose_commit_waits_to_be_tried_again_does_not_rest(bench: type[Bench]) 
     b.stable(0)
     b.answer_heartbeat()
     b.do(b.member.commit("c", {("t", 0): 5}, b.now, is_sync=True))
-    b.answer(COMMIT, 7)
+    b.answer(COMMIT, 14)
     b.now += 1_000
 
     assert until_ms(b) == 0
