@@ -75,6 +75,25 @@ def test_what_is_denied_from_the_start_every_broker_denies() -> None:
     trio.run(run)
 
 
+def test_what_is_looked_up_is_denied_on_a_socket_too() -> None:
+    async def run() -> None:
+        async with trio.open_nursery() as nursery:
+            serving, _ = await _served(nursery)
+            asked: list[tuple[Api, dict[str, Any], str]] = [
+                (Api.FIND_COORDINATOR, {"coordinator_keys": ("g",)}, "coordinators"),
+                (Api.METADATA, {"topics": ({"name": "t", "topic_id": None},)}, "topics"),
+            ]
+            codes = []
+            async with _client(serving.addresses[0], "app") as client:
+                for denials in ((), ("DESCRIBE group g", "DESCRIBE topic t"), ()):
+                    serving.cluster.deny(map(Denial.of, denials))
+                    codes.append([(await client.ask(api, body))[entries][0]["error_code"] for api, body, entries in asked])
+            assert codes == [[0, 0], [ErrorCode.GROUP_AUTHORIZATION_FAILED, ErrorCode.TOPIC_AUTHORIZATION_FAILED], [0, 0]]
+            nursery.cancel_scope.cancel()
+
+    trio.run(run)
+
+
 @pytest.mark.parametrize("reset", [False, True])
 def test_a_cut_closes_with_fin_and_a_reset_with_rst(reset: bool) -> None:
     async def run() -> None:

@@ -169,7 +169,7 @@ class Broker:
         """Take up a request of `AT_ONCE`, or one whose answer is kept, without waiting, and return its answer, or where that will be; None where something may stand between."""
         wire = arrived.wire
         is_struck = not self.interception.is_idle and self.interception.heeds(wire.api.title)
-        if is_struck or not (self.is_as_kafka and self.machine.is_whole):
+        if is_struck or not (self.takes_all and self.machine.is_whole):
             return None
         if wire.api not in AT_ONCE:
             if (kept := self._kept.answer(arrived)) is None and (wire.api not in _LOOKED_UP or arrived.is_refused):
