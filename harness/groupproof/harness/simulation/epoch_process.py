@@ -198,7 +198,7 @@ class EpochProcess(Process):
 
     def _readable(self) -> Iterable[TopicPartition]:
         if isinstance(self.member, EpochMember):
-            return self.member.readable & self._positions.keys()
+            return self.member.readable.intersection(self._positions)
         return super()._readable()
 
     def _call(self, callback: Callback) -> None:
