@@ -46,7 +46,7 @@ class Leading:
 
     def missing_topics(self) -> frozenset[str]:
         """Return the group's topics that the metadata lacks; the leader assigns only with all of them."""
-        return self._topics - self._core.cluster.partitions.keys()
+        return self._topics.difference(self._core.cluster.partitions)
 
     def assignments(self) -> list[tuple[str, bytes]]:
         """Return each member's assignment for the leader's SyncGroup, nothing for a follower's.

@@ -248,7 +248,7 @@ class Process(SimulatedProcess):
         owned = self.member.owned
         if owned <= self._positions.keys():
             return
-        wanted = owned - self._positions.keys() - self._looking_up
+        wanted = owned.difference(self._positions, self._looking_up)
         if wanted:
             self._looking_up |= wanted
             self._perform(self.member.fetch_offsets("positions", frozenset(wanted), self._heap.now_ms))
