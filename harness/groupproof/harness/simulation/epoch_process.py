@@ -195,16 +195,9 @@ class EpochProcess(Process):
                 self.invariants.reads(self._readable())
         return has_polled
 
-<<<<<<< HEAD
     def _readable(self) -> Set[TopicPartition]:
         member, positions = self.member, self._positions.keys()
-        return member.readable & positions if isinstance(member, EpochMember) else positions
-=======
-    def _readable(self) -> Iterable[TopicPartition]:
-        if isinstance(self.member, EpochMember):
-            return self.member.readable.intersection(self._positions)
-        return super()._readable()
->>>>>>> compiled
+        return member.readable.intersection(positions) if isinstance(member, EpochMember) else positions
 
     def _call(self, callback: Callback) -> None:
         if self.invariants is not None:

@@ -91,8 +91,13 @@ _LEAVING: Final = (
 _WHO_ASKS: Final = (
     Row("group-full", ConsumerGuard.FULL, ErrorCode.GROUP_MAX_SIZE_REACHED, "CGM-36", note="before 25, at any epoch (CGM-37)"),
     Row("stranger", ConsumerGuard.STRANGER, UNKNOWN_MEMBER, "CGH-45"),
-    Row("own-instance-held", ConsumerGuard.OWN_INSTANCE_HELD, ErrorCode.UNRELEASED_INSTANCE_ID, "CGS-06",
-        note="apache/kafka#23542: KIP-848 takes it back (CGS-07)"),
+    Row(
+        "own-instance-held",
+        ConsumerGuard.OWN_INSTANCE_HELD,
+        ErrorCode.UNRELEASED_INSTANCE_ID,
+        "CGS-06",
+        note="apache/kafka#23542: KIP-848 takes it back (CGS-07)",
+    ),
     Row("instance-held", ConsumerGuard.INSTANCE_HELD, ErrorCode.UNRELEASED_INSTANCE_ID, "CGS-02"),
     Row("instance-unknown", ConsumerGuard.INSTANCE_UNKNOWN, UNKNOWN_MEMBER, "CGM-54"),
     Row("instance-fenced", ConsumerGuard.INSTANCE_FENCED, FENCED_INSTANCE, "CGS-08"),
