@@ -177,7 +177,7 @@ class Loaded:
     def beat(self, member_id: str, epoch: int, *, owned: dict[str, tuple[int, ...]] | None = None, **fields: Any) -> Any:
         self._serial += 1
         partitions = None if owned is None else tuple(TopicPartitions(topic_id=topic_id, partitions=indexes) for topic_id, indexes in owned.items())
-        request = ConsumerGroupHeartbeatRequest(group_id=GROUP, member_id=member_id, member_epoch=epoch, topic_partitions=partitions, **fields)
+        request: Any = ConsumerGroupHeartbeatRequest(group_id=GROUP, member_id=member_id, member_epoch=epoch, topic_partitions=partitions, **fields)
         outputs = self._machine.handle(request, Arrival(self._serial, 1, "c", "/h"), NOW_MS + self._serial)
         (answer,) = [output.message for output in outputs if isinstance(output, Reply)]
         return answer

@@ -76,7 +76,7 @@ def test_a_heartbeat_that_has_nothing_to_write_is_answered_though_the_log_refuse
 def test_the_row_of_a_refused_heartbeat_says_so() -> None:
     player = played(*SHARED)
     player.machine.append_error = REPLICAS
-    leave = ConsumerGroupHeartbeatRequest(group_id="g", member_id="A", member_epoch=-1)
+    leave: Any = ConsumerGroupHeartbeatRequest(group_id="g", member_id="A", member_epoch=-1)
 
     outputs = player.machine.handle(leave, Arrival("leave", 1, "c", "/h"), player.now_ms)
 

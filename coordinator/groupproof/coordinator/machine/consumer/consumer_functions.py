@@ -58,7 +58,12 @@ CONSUMER_FUNCTIONS: Final = DialectFunctions(
     error_answer=error_answer,
     requests={
         ConsumerGroupHeartbeatRequest: RequestFunctions(
-            kind=ConsumerEvent.HEARTBEAT, event=ConsumerGroupEvent, fill=_fill, asks_offsets=False, at_rest=session_ms_at_rest, undoes=apply_unless_refused
+            kind=ConsumerEvent.HEARTBEAT,
+            event=ConsumerGroupEvent,
+            fill=_fill,
+            asks_offsets=False,
+            at_rest=session_ms_at_rest,
+            undoes=apply_unless_refused,
         ),
     },
     batches=_BATCHES,

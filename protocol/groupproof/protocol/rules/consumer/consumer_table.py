@@ -74,7 +74,9 @@ _STEPS: Final = (
 """What a heartbeat does: the member is taken up, the group epoch may be bumped, the target computed, and the member led towards it (KIP-848)."""
 
 _BAD_REGEX = Row("regex-invalid", ConsumerGuard.REGEX_INVALID, ErrorCode.INVALID_REGULAR_EXPRESSION, "CGH-22")
-_UNKNOWN_STATE = Row("state-unknown", ConsumerGuard.STATE_UNKNOWN, FENCED_EPOCH, "CGL-16", note="a newer release wrote its record: it has to join anew")
+_UNKNOWN_STATE = Row(
+    "state-unknown", ConsumerGuard.STATE_UNKNOWN, FENCED_EPOCH, "CGL-16", note="a newer release wrote its record: it has to join anew"
+)
 _BEATS = Row("beats", Guard.ALWAYS, ConsumerAnswer.HEARTBEAT, "CGM-25", effects=_STEPS)
 
 _LEAVES: Final = (
@@ -92,8 +94,13 @@ _LEAVING: Final = (
 _WHO_ASKS: Final = (
     Row("group-full", ConsumerGuard.FULL, ErrorCode.GROUP_MAX_SIZE_REACHED, "CGM-36", note="before 25, at any epoch (CGM-37)"),
     Row("stranger", ConsumerGuard.STRANGER, UNKNOWN_MEMBER, "CGH-45"),
-    Row("own-instance-held", ConsumerGuard.OWN_INSTANCE_HELD, ErrorCode.UNRELEASED_INSTANCE_ID, "CGS-06",
-        note="apache/kafka#23542: KIP-848 takes it back (CGS-07)"),
+    Row(
+        "own-instance-held",
+        ConsumerGuard.OWN_INSTANCE_HELD,
+        ErrorCode.UNRELEASED_INSTANCE_ID,
+        "CGS-06",
+        note="apache/kafka#23542: KIP-848 takes it back (CGS-07)",
+    ),
     Row("instance-held", ConsumerGuard.INSTANCE_HELD, ErrorCode.UNRELEASED_INSTANCE_ID, "CGS-02"),
     Row("instance-unknown", ConsumerGuard.INSTANCE_UNKNOWN, UNKNOWN_MEMBER, "CGM-54"),
     Row("instance-fenced", ConsumerGuard.INSTANCE_FENCED, FENCED_INSTANCE, "CGS-08"),
