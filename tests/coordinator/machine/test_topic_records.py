@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from tests.coordinator.machine.consumer.written_groups import TOPICS, decoded
+from tests.coordinator.machine.written_records import commit, generation, taken
 from tests.harness.subjects.offsets_topic.recorded_batches import recorded_batches
 
 from groupproof.coordinator.machine.coordinator import Coordinator
@@ -14,40 +15,15 @@ from groupproof.coordinator.machine.machine_outputs import Arrival, Reply
 from groupproof.coordinator.machine.storage import partition_of
 from groupproof.coordinator.machine.topic_records import TopicRecords
 from groupproof.coordinator.machine.topics_image import TopicImage, TopicsImage
+from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
 from groupproof.protocol.wire.coordinator_records import CoordinatorRecord, decode_record
 from groupproof.protocol.wire.log_batches import LogBatch, read_log
 from groupproof.protocol.wire.messages import HeartbeatRequest
-from groupproof.protocol.wire.subscription import Assignment, Subscription, encode_assignment, encode_subscription
 
 T = TOPICS.by_name["t"].topic_id
 PARTITIONS = 50
 PRODUCER = 9
-
-
-def commit(offset: int | None, *, group: str = "g", topic: str = "t", partition: int = 0) -> CoordinatorRecord:
-    value = None if offset is None else {"offset": offset, "leader_epoch": 1, "metadata": "", "commit_timestamp": 5}
-    return decoded("OffsetCommit", {"group": group, "topic": topic, "partition": partition}, value)
-
-
-def generation(number: int, *names: str) -> CoordinatorRecord:
-    members = tuple(
-        {
-            "member_id": name, "group_instance_id": None, "client_id": "c", "client_host": "/h", "rebalance_timeout": 60_000, "session_timeout": 10_000,
-            "subscription": encode_subscription(Subscription(topics=("t", "u"))),
-            "assignment": encode_assignment(Assignment(partitions=(("t", index),))),
-        }
-        for index, name in enumerate(names)
-    )  # fmt: skip
-    value = {"protocol_type": "consumer", "generation": number, "protocol": "range", "leader": names[0] if names else None, "members": members}
-    return decoded("GroupMetadata", {"group": "g"}, value)
-
-
-def taken(*log: CoordinatorRecord) -> TopicRecords:
-    records = TopicRecords()
-    for record in log:
-        records.take(0, record)
-    return records
 
 
 def committed(records: TopicRecords) -> dict[tuple[str, int], int]:
@@ -90,7 +66,7 @@ def test_the_last_commit_of_a_partition_counts() -> None:
 
 
 @pytest.mark.parametrize(("is_committed", "offset"), [(True, 8), (False, 7)])
-def test_a_commit_within_a_transaction_counts_when_that_is_committed(is_committed: bool, offset: int) -> None:  # noqa: FBT001  # a parameter of the test
+def test_a_commit_within_a_transaction_counts_when_that_is_committed(is_committed: bool, offset: int) -> None:  # a parameter of the test
     records = taken(commit(7))
     records.take(0, commit(8), PRODUCER)
     assert committed(records) == {("t", 0): 7}
@@ -152,6 +128,7 @@ def test_what_real_brokers_stored_loads_in_any_order(seed: int) -> None:
 
     groups: list[Any] = [machine.group(group_id) for group_id in machine.group_ids()]
     assert {group.dialect.name for group in groups} == {"classic", "consumer"}
+    assert any(group.dialect is CONSUMER and group.member_ids() for group in groups)
     for group in groups:
         group.check()
     machine.advance(60_000)  # every session ends
