@@ -12,7 +12,7 @@ import pytest
 import trio
 import trio.testing
 from tests.coordinator.helpers import Stage, assigned, staged, virtually
-from tests.coordinator.machine.written_records import commit, generation, taken
+from tests.coordinator.machine.written_records import commit, folded, generation
 
 from groupproof.coordinator.broker.reference_cluster import Cluster
 from groupproof.coordinator.machine.coordinator_settings import UnknownSetting
@@ -229,7 +229,7 @@ async def test_a_hundred_members_form_one_group() -> None:
 
 @virtually
 async def test_a_cluster_begins_with_the_groups_that_were_stored() -> None:
-    stored = taken(generation(4, "m0", "m1"), commit(70), commit(90, partition=1))
+    stored = folded(generation(4, "m0", "m1"), commit(70), commit(90, partition=1))
     async with staged(stored=stored, topics={"t": 1, "other": 3}) as stage:
         client = stage.connect("m0")
         client.member_id, client.generation = "m1", 4

@@ -14,7 +14,7 @@ def names(*topics: str) -> frozenset[str]:
 
 
 @pytest.mark.parametrize(
-    ("pairs", "told", "found"),
+    ("pairs", "recorded", "found"),
     [
         ([(T, names("t"))], {}, {T: "t"}),
         ([(T, names("t", "u")), (T, names("t"))], {}, {T: "t"}),
@@ -25,5 +25,7 @@ def names(*topics: str) -> frozenset[str]:
         ([], {T: "t"}, {T: "t"}),
     ],
 )
-def test_an_id_is_that_of_the_only_name_that_is_left(pairs: list[tuple[str, frozenset[str]]], told: dict[str, str], found: dict[str, str]) -> None:
-    assert matched_ids(pairs, told) == found
+def test_an_id_is_that_of_the_only_name_that_is_left(
+    pairs: list[tuple[str, frozenset[str]]], recorded: dict[str, str], found: dict[str, str]
+) -> None:
+    assert matched_ids(pairs, recorded) == found

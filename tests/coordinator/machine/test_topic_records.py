@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from tests.coordinator.machine.consumer.written_groups import TOPICS, decoded
-from tests.coordinator.machine.written_records import commit, generation, taken
+from tests.coordinator.machine.written_records import commit, folded, generation
 from tests.harness.subjects.offsets_topic.recorded_batches import recorded_batches
 
 from groupproof.coordinator.machine.coordinator import Coordinator
@@ -40,7 +40,7 @@ def loaded(records: TopicRecords, profile: str = "kafka-4.4") -> Coordinator:
 
 
 def test_a_classic_group_goes_on_in_its_last_generation() -> None:
-    machine = loaded(taken(generation(3, "m0"), generation(4, "m0", "m1")))
+    machine = loaded(folded(generation(3, "m0"), generation(4, "m0", "m1")))
 
     view = machine.view("g")
     assert view is not None
@@ -52,14 +52,14 @@ def test_a_classic_group_goes_on_in_its_last_generation() -> None:
 
 
 def test_a_group_whose_tombstone_came_is_none() -> None:
-    records = taken(generation(3, "m0"), commit(7), decoded("GroupMetadata", {"group": "g"}, None), commit(None))
+    records = folded(generation(3, "m0"), commit(7), decoded("GroupMetadata", {"group": "g"}, None), commit(None))
 
     assert records.classic_groups == ()
     assert records.stored(TOPICS, PARTITIONS, 0) == {}
 
 
 def test_the_last_commit_of_a_partition_counts() -> None:
-    records = taken(commit(7), commit(9), commit(3, partition=1), commit(4, topic="u"), commit(None, topic="u"))
+    records = folded(commit(7), commit(9), commit(3, partition=1), commit(4, topic="u"), commit(None, topic="u"))
 
     assert committed(records) == {("t", 0): 9, ("t", 1): 3}
     assert records.commits == 2
@@ -67,7 +67,7 @@ def test_the_last_commit_of_a_partition_counts() -> None:
 
 @pytest.mark.parametrize(("is_committed", "offset"), [(True, 8), (False, 7)])
 def test_a_commit_within_a_transaction_counts_when_that_is_committed(is_committed: bool, offset: int) -> None:  # a parameter of the test
-    records = taken(commit(7))
+    records = folded(commit(7))
     records.take(0, commit(8), PRODUCER)
     assert committed(records) == {("t", 0): 7}
 
@@ -88,7 +88,7 @@ def test_a_transaction_that_is_open_stays_so() -> None:
 
 
 def test_topics_are_those_that_groups_subscribe_to_own_or_have_committed_for() -> None:
-    records = taken(generation(4, "m0", "m1"), commit(7, topic="v", partition=5), commit(9, group="h", topic="v", partition=5))
+    records = folded(generation(4, "m0", "m1"), commit(7, topic="v", partition=5), commit(9, group="h", topic="v", partition=5))
 
     assert [(topic.name, topic.partitions, dict(topic.commits)) for topic in records.topics()] == [("t", 2, {}), ("u", 1, {}), ("v", 6, {5: (7, 9)})]
 
@@ -101,20 +101,20 @@ def test_a_topic_of_a_consumer_group_keeps_its_id() -> None:
         "instance_id": None, "rack_id": None, "client_id": "c", "client_host": "/h", "subscribed_topic_names": ("t",), "subscribed_topic_regex": None,
         "rebalance_timeout_ms": 60_000, "server_assignor": None,
     }  # fmt: skip
-    records = taken(decoded("ConsumerGroupMemberMetadata", own, metadata), decoded("ConsumerGroupCurrentMemberAssignment", own, current))
+    records = folded(decoded("ConsumerGroupMemberMetadata", own, metadata), decoded("ConsumerGroupCurrentMemberAssignment", own, current))
 
     assert records.consumer_groups == ("g",)
     assert [topic[:3] for topic in records.topics()] == [("t", T, 4)]
 
 
 def test_a_group_that_was_converted_is_the_consumer_group() -> None:
-    records = taken(generation(4, "m0"), decoded("ConsumerGroupMetadata", {"group_id": "g"}, {"epoch": 5}))
+    records = folded(generation(4, "m0"), decoded("ConsumerGroupMetadata", {"group_id": "g"}, {"epoch": 5}))
 
     assert (records.classic_groups, records.consumer_groups) == ((), ("g",))
 
 
 def test_groups_that_no_coordinator_here_plays_are_counted() -> None:
-    assert taken(decoded("ShareGroupMetadata", {"group_id": "s"}, None)).left_out == {"ShareGroupMetadata": 1}
+    assert folded(decoded("ShareGroupMetadata", {"group_id": "s"}, None)).left_out == {"ShareGroupMetadata": 1}
 
 
 @pytest.mark.requirement("CGL-14")
@@ -124,7 +124,7 @@ def test_what_real_brokers_stored_loads_in_any_order(seed: int) -> None:
     logs: list[CoordinatorRecord] = [decode_record(key, value) for batch in _batches() for _, _, key, value in batch.records]
     random.Random(seed).shuffle(logs)
 
-    machine = loaded(taken(*logs))
+    machine = loaded(folded(*logs))
 
     groups: list[Any] = [machine.group(group_id) for group_id in machine.group_ids()]
     assert {group.dialect.name for group in groups} == {"classic", "consumer"}
@@ -139,4 +139,4 @@ def _batches() -> list[LogBatch]:
 
 
 def test_a_group_is_stored_in_the_partition_of_its_name() -> None:
-    assert list(taken(commit(7), commit(8, group="h")).stored(TOPICS, PARTITIONS, 0)) == sorted(partition_of(group, PARTITIONS) for group in "gh")
+    assert list(folded(commit(7), commit(8, group="h")).stored(TOPICS, PARTITIONS, 0)) == sorted(partition_of(group, PARTITIONS) for group in "gh")

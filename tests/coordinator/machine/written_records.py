@@ -8,7 +8,7 @@ from groupproof.coordinator.machine.topic_records import TopicRecords
 from groupproof.protocol.wire.coordinator_records import CoordinatorRecord
 from groupproof.protocol.wire.subscription import Assignment, Subscription, encode_assignment, encode_subscription
 
-__all__ = ["commit", "generation", "taken"]
+__all__ = ["commit", "folded", "generation"]
 
 
 def commit(offset: int | None, *, group: str = "g", topic: str = "t", partition: int = 0) -> CoordinatorRecord:
@@ -29,7 +29,7 @@ def generation(number: int, *names: str) -> CoordinatorRecord:
     return decoded("GroupMetadata", {"group": "g"}, value)
 
 
-def taken(*log: CoordinatorRecord) -> TopicRecords:
+def folded(*log: CoordinatorRecord) -> TopicRecords:
     records = TopicRecords()
     for record in log:
         records.take(0, record)

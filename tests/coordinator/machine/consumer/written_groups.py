@@ -14,7 +14,7 @@ from groupproof.coordinator.machine.topics_image import TopicImage, TopicsImage
 from groupproof.protocol.wire.coordinator_records import CoordinatorRecord, decode_record, encode_record
 from groupproof.protocol.wire.messages import JoinProtocol
 
-__all__ = ["GROUP", "NOW_MS", "TOPICS", "decoded", "groups", "records_of"]
+__all__ = ["GROUP", "NOW_MS", "TOPICS", "current", "decoded", "groups", "records_of", "shared_group"]
 
 GROUP = "g"
 NOW_MS = 5_000
@@ -70,6 +70,26 @@ def _topics(partitions: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
         return {"topic_id": topic_id, "partitions": tuple(indexes), **epochs}
 
     return tuple(entry(topic_id, indexes) for topic_id, indexes in partitions.items())
+
+
+def current(*, epoch: int, state: int) -> dict[str, Any]:
+    assigned = ({"topic_id": _T, "partitions": (0, 1)},)
+    return {"member_epoch": epoch, "previous_member_epoch": 1, "state": state, "assigned_partitions": assigned, "partitions_pending_revocation": ()}
+
+
+def shared_group(*, state: int) -> list[CoordinatorRecord]:
+    """Return the records of a group at epoch 2 whose only member, A, has two of its four partitions and is to have all."""
+    metadata = {
+        "instance_id": None, "rack_id": None, "client_id": "c", "client_host": "/h", "subscribed_topic_names": ("t",), "subscribed_topic_regex": None,
+        "rebalance_timeout_ms": 60_000, "server_assignor": None,
+    }  # fmt: skip
+    own = {"group_id": GROUP}
+    member = {**own, "member_id": "A"}
+    share = ({"topic_id": _T, "partitions": (0, 1, 2, 3)},)
+    return [
+        decoded("ConsumerGroupMetadata", own, {"epoch": 2}), decoded("ConsumerGroupMemberMetadata", member, metadata), decoded("ConsumerGroupTargetAssignmentMetadata", own, {"assignment_epoch": 2}),
+        decoded("ConsumerGroupTargetAssignmentMember", member, {"topic_partitions": share}), decoded("ConsumerGroupCurrentMemberAssignment", member, current(epoch=2, state=state)),
+    ]  # fmt: skip
 
 
 # Drawn groups

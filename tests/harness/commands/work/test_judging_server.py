@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 import trio
 from tests.coordinator.machine.consumer.written_groups import decoded
-from tests.coordinator.machine.written_records import taken
+from tests.coordinator.machine.written_records import folded
 from tests.traces import Story
 
 from groupproof.coordinator.broker.served_cluster import ServingCluster
@@ -16,7 +16,7 @@ from groupproof.harness.judging.observed.observed_group import judge_live
 from groupproof.harness.model.errors import BrokenEnvironment, WrongUsage
 from groupproof.protocol.schemas import validate
 
-CONSUMER_GROUP = taken(decoded("ConsumerGroupMetadata", {"group_id": "g"}, {"epoch": 5}))
+CONSUMER_GROUP = folded(decoded("ConsumerGroupMetadata", {"group_id": "g"}, {"epoch": 5}))
 
 
 def stop(serving: ServingCluster) -> None:
