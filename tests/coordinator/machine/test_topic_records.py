@@ -68,10 +68,10 @@ def test_the_last_commit_of_a_partition_counts() -> None:
 @pytest.mark.parametrize(("is_committed", "offset"), [(True, 8), (False, 7)])
 def test_a_commit_within_a_transaction_counts_when_that_is_committed(is_committed: bool, offset: int) -> None:  # a parameter of the test
     records = folded(commit(7))
-    records.take(0, commit(8), PRODUCER)
+    records.take(3, commit(8), PRODUCER)
     assert committed(records) == {("t", 0): 7}
 
-    records.end_transaction(0, PRODUCER, is_committed=is_committed)
+    records.end_transaction(3, PRODUCER, is_committed=is_committed)
 
     assert committed(records) == {("t", 0): offset}
 
