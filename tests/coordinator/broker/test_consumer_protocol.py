@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 import trio
+from tests.coordinator.machine.consumer.written_groups import shared_group
+from tests.coordinator.machine.written_records import commit, folded
 
 from groupproof.coordinator.broker.served_cluster import ServingCluster, serve
 from groupproof.protocol.trace import Recorder
@@ -21,9 +23,9 @@ JOIN = {
 
 
 @asynccontextmanager
-async def _cluster(recorder: Recorder, profile: str = "kafka-4.1") -> AsyncIterator[ServingCluster]:
+async def _cluster(recorder: Recorder, profile: str = "kafka-4.1", **options: Any) -> AsyncIterator[ServingCluster]:
     async with trio.open_nursery() as nursery:
-        yield await nursery.start(partial(serve, ports=(0,), profile=profile, topics={"t": 2}, recorder=recorder))
+        yield await nursery.start(partial(serve, ports=(0,), profile=profile, topics={"t": 2}, recorder=recorder, **options))
         nursery.cancel_scope.cancel()
 
 
@@ -65,6 +67,28 @@ def test_a_member_joins_is_assigned_what_grows_and_commits_by_its_epoch() -> Non
     assert (described["groups"][0]["group_state"], described["groups"][0]["group_epoch"]) == ("Stable", 2)
     observed = [obs for obs in recorder.trace if obs.kind == "transition"]
     assert [obs.state_after for obs in observed][:2] == ["Empty", "Stable"]
+
+
+async def _met_again() -> list[dict[str, Any]]:
+    stored = folded(*shared_group(state=2), commit(70))
+    async with _cluster(Recorder(lambda: 0), stored=stored) as serving, await trio.open_tcp_stream(*serving.addresses[0]) as stream:
+        asked = {"group_id": "g", "member_id": "A", "topics": ({"name": "t", "partition_indexes": (0,)},)}
+        return [
+            await _asked(stream, Api.CONSUMER_GROUP_HEARTBEAT, 1, {"group_id": "g", "member_id": "A", "member_epoch": 2}),
+            await _asked(stream, Api.OFFSET_FETCH, 9, {"groups": ({**asked, "member_epoch": 2},)}),
+            await _asked(stream, Api.CONSUMER_GROUP_DESCRIBE, 1, {"group_ids": ("g",)}),
+        ]
+
+
+def test_a_member_meets_the_group_that_was_loaded_from_records_and_goes_on() -> None:
+    beating, fetched, described = trio.run(_met_again)
+
+    assert (beating["error_code"], beating["member_epoch"]) == (0, 2)
+    assert beating["assignment"]["topic_partitions"][0]["partitions"] == (0, 1, 2, 3)
+    assert fetched["groups"][0]["topics"][0]["partitions"][0]["committed_offset"] == 70
+    (group,) = described["groups"]
+    assert (group["group_state"], group["group_epoch"], group["assignment_epoch"]) == ("Stable", 2, 2)
+    assert group["members"][0]["assignment"]["topic_partitions"][0]["topic_name"] == "t"
 
 
 async def _versions() -> dict[int, tuple[int, int]]:

@@ -12,6 +12,7 @@ import pytest
 import trio
 import trio.testing
 from tests.coordinator.helpers import Stage, assigned, staged, virtually
+from tests.coordinator.machine.written_records import commit, folded, generation
 
 from groupproof.coordinator.broker.reference_cluster import Cluster
 from groupproof.coordinator.machine.coordinator_settings import UnknownSetting
@@ -224,3 +225,20 @@ async def test_a_hundred_members_form_one_group() -> None:
 
         assert _state(stage) == (GroupState.STABLE, 1)
         assert [await client.heartbeat() for client in clients] == [0] * 100
+
+
+@virtually
+async def test_a_cluster_begins_with_the_groups_that_were_stored() -> None:
+    stored = folded(generation(4, "m0", "m1"), commit(70), commit(90, partition=1))
+    async with staged(stored=stored, topics={"t": 1, "other": 3}) as stage:
+        client = stage.connect("m0")
+        client.member_id, client.generation = "m1", 4
+
+        assert await client.heartbeat() == 0
+        assert await client.commit(91, 1) == [0]
+        answer = await client.ask(Api.OFFSET_FETCH, {"groups": ({"group_id": "g", "topics": ({"name": "t", "partition_indexes": (0, 1)},)},)})
+        assert [part["committed_offset"] for part in answer["groups"][0]["topics"][0]["partitions"]] == [70, 91]
+        topics = (await client.ask(Api.METADATA, {"topics": None}))["topics"]
+        assert {topic["name"]: len(topic["partitions"]) for topic in topics} == {"t": 2, "other": 3, "u": 1}
+        await trio.sleep(11)
+        assert _state(stage) == (GroupState.EMPTY, 5)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from groupproof.coordinator.broker.topics import FIRST_TIMESTAMP_MS, Log, OutOfRange, Topics
+from groupproof.coordinator.broker.topics import FIRST_TIMESTAMP_MS, Log, OutOfRange, Topics, topic_id_of
+from groupproof.coordinator.machine.recorded_topics import RecordedTopic
+from groupproof.coordinator.machine.topics_image import TopicImage
 from groupproof.protocol.wire.records import Record, RecordsError, encode_batch, read_batches
 
 
@@ -138,3 +140,22 @@ def test_partitions_are_led_by_all_nodes_in_turn() -> None:
     topic = Topics(records=0).grow("t", 3)
 
     assert [topic.leader_of(index, 2) for index in range(3)] == [0, 1, 0]
+
+
+def test_a_restored_topic_goes_on_where_its_groups_are() -> None:
+    topics = Topics(records=15)
+    topics.restore(RecordedTopic("t", "some-id", 2, {1: (70, 90)}))
+
+    log = _log(topics, index=1)
+    assert topics.image()["t"] == TopicImage("some-id", 2)
+    assert (log.start_offset, log.end_offset) == (70, 105)
+    assert _values(log.read(70, 1_000_000)) == [f"t-1-{offset}".encode() for offset in range(90, 105)]
+    assert _values(log.read(90, 1_000_000))[0] == b"t-1-90"
+    assert (_log(topics).start_offset, _log(topics).end_offset) == (0, 15)
+
+
+def test_a_restored_topic_whose_id_nothing_tells_has_that_of_its_name() -> None:
+    topics = Topics(records=0)
+    topics.restore(RecordedTopic("t", None, 1, {}))
+
+    assert topics.image()["t"].topic_id == topic_id_of("t")

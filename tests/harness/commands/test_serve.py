@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import trio
 from tests.harness.commands.calling import Call
+from tests.harness.subjects.offsets_topic.topic_logs import TopicLogs, commit, generation
 
 from groupproof.clients.shims.reference import run_shim
 from groupproof.harness.model.plan import Member
@@ -73,6 +74,21 @@ def test_nobody_is_no_verdict(tmp_path: Path) -> None:
     assert "nobody spoke of a group" in out
 
 
+@pytest.mark.slow
+def test_a_member_meets_the_groups_that_were_copied_from_a_broker(tmp_path: Path) -> None:
+    logs = TopicLogs()
+    logs.append(7, commit(1_000, "g", 0, 41), generation(2_000, "g", 3), (3_000, b"\x00\x63", b""))
+    logs.write(tmp_path)
+    with serving("--load", str(tmp_path), "--set", "group.initial.rebalance.delay.ms=0") as (process, bootstrap):
+        trio.run(visit, bootstrap)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=300)
+
+    assert process.returncode == 0, err
+    assert "loaded 1 groups of the classic protocol, 0 of the consumer protocol, 1 committed offsets" in err
+    assert "left out: 1 unreadable" in err
+
+
 def test_a_port_in_use_is_the_environments_fault(groupproof: Call) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         called = groupproof("serve", "--port", str(listener.getsockname()[1]))
@@ -90,6 +106,7 @@ def test_a_port_in_use_is_the_environments_fault(groupproof: Call) -> None:
         (["--profile", "kafka-4"], "did you mean kafka-4.4"),
         (["--deny", "WRITE topic t"], "'WRITE topic t' denies nothing; write OPERATION RESOURCE NAME, such as 'READ group g'"),
         (["--port", "65535"], "choose a lower --port"),
+        (["--load", str(Path(__file__).parent)], "holds no segment of __consumer_offsets"),
         (["--json"], "are for the report of --judge"),
     ],
 )

@@ -17,7 +17,8 @@ from groupproof.coordinator.machine.coordinator import Coordinator
 from groupproof.coordinator.machine.coordinator_settings import Settings
 from groupproof.coordinator.machine.machine_outputs import AppliedRow, Arrival, GroupView, Output, Reply, Transition
 from groupproof.coordinator.machine.storage import StoredGroups, partition_of
-from groupproof.coordinator.machine.topics_image import MayDescribe, TopicImage
+from groupproof.coordinator.machine.topic_records import TopicRecords
+from groupproof.coordinator.machine.topics_image import MayDescribe, TopicImage, TopicsImage
 from groupproof.coordinator.machine.variant import REFERENCE, Variant
 from groupproof.protocol.faults import Move
 from groupproof.protocol.rules import profile as profile_named
@@ -195,6 +196,14 @@ class Coordinators:
             self.epochs[partition] += 1
             self._perform(node, self._machines[node].load(partition, stored, self.now_ms()))
         self._look_at_timers(node)
+
+    def load_records(self, records: TopicRecords, topics: Mapping[str, TopicImage]) -> None:
+        """Let each node load what the records of an offsets topic come to of its groups; `topics` are those that there are."""
+        now_ms = self.now_ms()
+        for partition, stored in records.stored(TopicsImage(topics), self.partitions, now_ms).items():
+            node = self.owners[partition]
+            self._perform(node, self._machines[node].load(partition, stored, now_ms))
+            self._look_at_timers(node)
 
     # Requests
 

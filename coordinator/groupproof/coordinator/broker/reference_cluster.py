@@ -19,6 +19,7 @@ from groupproof.coordinator.broker.topics import Topics
 from groupproof.coordinator.machine.coordinator_settings import Settings
 from groupproof.coordinator.machine.machine_outputs import GroupView
 from groupproof.coordinator.machine.storage import partition_of
+from groupproof.coordinator.machine.topic_records import TopicRecords
 from groupproof.coordinator.machine.variant import REFERENCE, Variant
 from groupproof.protocol.faults import Fault, Move
 from groupproof.protocol.rules import profile as profile_named
@@ -35,7 +36,7 @@ class Cluster:
     """Brokers 0, 1, …; offsets partition p is first coordinated, and partition p of every topic led, by node p modulo `brokers`.
 
     `settings` are Kafka's broker settings under their own names; `topics` maps names to partition counts, each partition filled with
-    `records`; `variant` deviates from the reference. Must be made inside trio. Raises `UnknownProfile` and `UnknownSetting`.
+    `records`; `variant` deviates from the reference. `stored` are groups that it begins with, and their topics. Must be made inside trio. Raises `UnknownProfile` and `UnknownSetting`.
     """
 
     def __init__(
@@ -49,6 +50,7 @@ class Cluster:
         seed: int = 0,
         recorder: Recorder,
         variant: Variant = REFERENCE,
+        stored: TopicRecords | None = None,
     ) -> None:
         named = {**(settings or {}), **variant.settings}
         frame_bytes_max = int(named.pop(_REQUEST_BYTES, FRAME_BYTES_MAX))
@@ -59,8 +61,13 @@ class Cluster:
             profile=profile, settings=Settings.of(named, profile), nodes=brokers, seed=seed, recorder=recorder, variant=variant
         )  # fmt: skip
         self._topics = Topics(records, on_change=self._tell_topics)
+        for recorded in () if stored is None else stored.topics():
+            self._topics.restore(recorded)
         for name, partitions in (topics or {}).items():
-            self._topics.grow(name, partitions)
+            there = self._topics.named(name)
+            self._topics.grow(name, max(partitions, 0 if there is None else len(there.partitions)))
+        if stored is not None:
+            self._coordinators.load_records(stored, self._topics.image())
         self._world = ClusterMetadata(
             nodes=[BrokerNode(node_id) for node_id in range(brokers)], topics=self._topics, owners=self._coordinators.owners,
             epochs=self._coordinators.epochs, owner_of=self._owner_of(variant, brokers), versions=advertised(profile) | dict(variant.versions),

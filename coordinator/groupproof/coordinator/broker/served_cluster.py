@@ -14,6 +14,7 @@ import trio
 from groupproof.coordinator.broker.reference_cluster import Cluster
 from groupproof.coordinator.broker.rights.authorizer import Denial
 from groupproof.coordinator.broker.sockets import Poller, Socket
+from groupproof.coordinator.machine.topic_records import TopicRecords
 from groupproof.coordinator.machine.variant import REFERENCE, Variant
 from groupproof.protocol.trace import Recorder
 
@@ -52,17 +53,19 @@ async def serve(
     advertise: str | None = None,
     variant: Variant = REFERENCE,
     denials: Collection[Denial] = (),
+    stored: TopicRecords | None = None,
     say: Callable[[str], None] | None = None,
     task_status: trio.TaskStatus[ServingCluster] = trio.TASK_STATUS_IGNORED,
 ) -> None:
     """Serve one broker on each of `ports` (0: a free one) until cancelled.
 
-    Clients get `advertise` in place of `host` where it is given. `say` gets one line when everything listens. Raises
+    Clients get `advertise` in place of `host` where it is given. `stored` are groups that the cluster begins with. `say` gets one line when everything listens. Raises
     `CannotListen`, `UnknownProfile` and `UnknownSetting`.
     """
     cluster = Cluster(
-        profile=profile, settings=settings, brokers=len(ports), topics=topics, records=records, seed=seed, recorder=recorder, variant=variant
-    )
+        profile=profile, settings=settings, brokers=len(ports), topics=topics, records=records, seed=seed, recorder=recorder, variant=variant,
+        stored=stored,
+    )  # fmt: skip
     cluster.deny(denials)
     listeners = [await _listen(host, port) for port in ports]
     addresses = tuple((advertise or host, _port_of(listener)) for listener in listeners)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
+from groupproof.coordinator.machine.recorded_topics import RecordedTopic
 from groupproof.coordinator.machine.topics_image import TopicImage
 from groupproof.protocol.wire.records import Record, RecordsError, encode_batch, placed, read_batches
 
@@ -148,6 +149,13 @@ class Topics:
         self._has_changed()
         return topic
 
+    def restore(self, recorded: RecordedTopic) -> None:
+        """Make a topic that groups have committed for elsewhere: its partitions have their records where the groups go on, from the highest commit on."""
+        topic = self._create(recorded.name, recorded.topic_id)
+        for index in range(recorded.partitions):
+            topic.partitions.append(_filled(recorded.name, index, self._records, *recorded.commits.get(index, (0, 0))))
+        self._has_changed()
+
     def delete(self, name: str) -> None:
         """Delete `name`; the next topic of that name has another id. One that is not there is a `ValueError`."""
         topic = self._topics.pop(name, None)
@@ -174,17 +182,19 @@ class Topics:
         self.changes += 1
         self._on_change()
 
-    def _create(self, name: str) -> Topic:
-        topic = Topic(name, topic_id_of(f"{name}#{times}" if (times := self._deleted[name]) else name), [])
+    def _create(self, name: str, topic_id: str | None = None) -> Topic:
+        topic = Topic(name, topic_id or topic_id_of(f"{name}#{times}" if (times := self._deleted[name]) else name), [])
         self._topics[name] = topic
         self._names[topic.topic_id] = name
         return topic
 
 
-def _filled(name: str, index: int, records: int) -> Log:
-    log = Log()
-    for first in range(0, records, _BATCH_RECORDS):
-        offsets = range(first, min(first + _BATCH_RECORDS, records))
+def _filled(name: str, index: int, records: int, start_offset: int = 0, first_offset: int = 0) -> Log:
+    """Return a log with so many records from `first_offset` on; those before them, down to its start, are gone as by compaction."""
+    log = Log(start_offset=start_offset, end_offset=first_offset)
+    end_offset = first_offset + records
+    for first in range(first_offset, end_offset, _BATCH_RECORDS):
+        offsets = range(first, min(first + _BATCH_RECORDS, end_offset))
         log.append(encode_batch([_record(name, index, offset) for offset in offsets]))
     return log
 

@@ -14,6 +14,7 @@ from groupproof.harness.commands.base.options import NEWEST_PROFILE, seed_of
 if TYPE_CHECKING:
     from groupproof.coordinator.broker.rights.authorizer import Denial
     from groupproof.coordinator.broker.served_cluster import ServingCluster
+    from groupproof.coordinator.machine.topic_records import TopicRecords
     from groupproof.harness.commands.work.judging_server import Serve
     from groupproof.harness.judging.summary.run_summary import CaseReport, RunSummary
 
@@ -55,8 +56,21 @@ def _denial(value: str) -> Denial:
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="The first broker's port, the others follow it.  [default: free ones]")
 @click.option("--bind", default="127.0.0.1", show_default=True, metavar="HOST", help="Where to listen.")
 @click.option("--advertise", metavar="HOST", help="The host that clients connect to, when that differs (containers).")
-@click.option("--topic", "topics", type=_topic, metavar="NAME[:N]", multiple=True, help="A topic and its partitions; repeatable.  [default: t:2]")
+@click.option(
+    "--topic",
+    "topics",
+    type=_topic,
+    metavar="NAME[:N]",
+    multiple=True,
+    help="A topic and its partitions; repeatable.  [default: t:2, or those of --load]",
+)
 @click.option("--records", type=click.IntRange(min=0), default=20, show_default=True, help="How many records each partition holds.")
+@click.option(
+    "--load",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    metavar="FOLDER",
+    help="Begin with the groups and commits of segments of __consumer_offsets that were copied from a broker's disk.",
+)
 @click.option("--set", "settings", type=_setting, metavar="NAME=VALUE", multiple=True, help="A broker setting by Kafka's own name; repeatable.")
 @click.option(
     "--deny",
@@ -74,7 +88,8 @@ def command(*, judge: bool, output: Path | None, as_json: bool, **options: Any) 
     """Serve the reference coordinator until Ctrl-C.
 
     With --judge any application can be put in front of it, unmodified; when it ends, 1 says that a group's members broke the protocol, 2
-    that none joined.
+    that none joined. With --load a client meets its group as production has it: with its members, whose sessions begin anew, its epochs or
+    its generation, and its commits; each topic has its records from the highest commit on.
     """
     from groupproof.harness.commands.work.judging_server import Serve, summed_up
     from groupproof.harness.reports.output_folder import check_output
@@ -104,6 +119,7 @@ def _serving(
     bind: str,
     topics: tuple[tuple[str, int], ...],
     settings: tuple[tuple[str, str], ...],
+    load: Path | None,
     **rest: Any,
 ) -> Serve:
     from groupproof.harness.subjects.client_registry import check_profile_name, check_reading
@@ -114,9 +130,21 @@ def _serving(
     if ports[-1] > 65535:
         raise click.UsageError(f"{brokers} brokers from port {port} on would need port {ports[-1]}; choose a lower --port")
     named = {name: _number(value) for name, value in settings}
-    return make(
-        host=bind, ports=ports, profile=profile, reading=reading, settings=named, topics=dict(topics or [("t", _PARTITIONS)]), judged=judge, **rest
-    )
+    stored = None if load is None else _loaded(load)
+    made = dict(topics or ([("t", _PARTITIONS)] if stored is None else []))
+    return make(host=bind, ports=ports, profile=profile, reading=reading, settings=named, topics=made, judged=judge, stored=stored, **rest)
+
+
+def _loaded(folder: Path) -> TopicRecords:
+    """Read what is stored there, and say what it comes to."""
+    from groupproof.harness.subjects.offsets_topic.stored_groups import read_stored_groups
+
+    stored = read_stored_groups(folder)
+    kinds = f"{len(stored.classic_groups)} groups of the classic protocol, {len(stored.consumer_groups)} of the consumer protocol"
+    click.echo(f"loaded {kinds}, {stored.commits} committed offsets", err=True)
+    if stored.left_out:
+        click.echo(f"left out: {', '.join(f'{count} {name}' for name, count in sorted(stored.left_out.items()))}", err=True)
+    return stored
 
 
 def _number(value: str) -> int | str:

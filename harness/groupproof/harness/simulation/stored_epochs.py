@@ -10,14 +10,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
-from groupproof.coordinator.machine.consumer.consumer_members import Assigned, ConsumerMember, MemberProgress
+from groupproof.coordinator.machine.consumer.consumer_members import Assigned, ConsumerMember
+from groupproof.coordinator.machine.consumer.group_records import STATE_CODES
 from groupproof.harness.simulation.stored_records import HOST, Stored
 from groupproof.protocol.wire.coordinator_records import encode_record
 
 __all__ = ["StoredEpochs"]
-
-_STATES: Final = {MemberProgress.STABLE: 0, MemberProgress.UNREVOKED_PARTITIONS: 1, MemberProgress.UNRELEASED_PARTITIONS: 2}
-"""Kafka's `MemberState`."""
 
 _Rows = dict[str, dict[str, Any]]
 
@@ -87,7 +85,7 @@ def _metadata(member: ConsumerMember) -> dict[str, Any]:
 
 def _assignment(member: ConsumerMember) -> dict[str, Any]:
     return {
-        "member_epoch": member.epoch, "previous_member_epoch": member.previous_epoch, "state": _STATES[member.progress],
+        "member_epoch": member.epoch, "previous_member_epoch": member.previous_epoch, "state": STATE_CODES[member.progress],
         "assigned_partitions": _topics(member.assigned), "partitions_pending_revocation": _topics(member.pending),
     }  # fmt: skip
 

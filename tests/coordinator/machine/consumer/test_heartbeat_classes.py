@@ -83,7 +83,7 @@ def test_a_plain_heartbeat_is_asked_a_few_rows_only() -> None:
     state = ConsumerState.STABLE
     names = [rule.row.name for rule in tables.of_class[CONSUMER, ConsumerEvent.HEARTBEAT, state, number]]
 
-    assert names == ["group-full", "stranger", "epoch-fenced", "beats"]
+    assert names == ["group-full", "stranger", "epoch-fenced", "state-unknown", "beats"]
 
 
 def test_a_guard_that_a_variant_changes_is_asked_of_every_class() -> None:

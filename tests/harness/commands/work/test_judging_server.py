@@ -5,6 +5,8 @@ from datetime import UTC, datetime
 
 import pytest
 import trio
+from tests.coordinator.machine.consumer.written_groups import decoded
+from tests.coordinator.machine.written_records import folded
 from tests.traces import Story
 
 from groupproof.coordinator.broker.served_cluster import ServingCluster
@@ -13,6 +15,8 @@ from groupproof.harness.commands.work.judging_server import Serve, ServedGroups,
 from groupproof.harness.judging.observed.observed_group import judge_live
 from groupproof.harness.model.errors import BrokenEnvironment, WrongUsage
 from groupproof.protocol.schemas import validate
+
+CONSUMER_GROUP = folded(decoded("ConsumerGroupMetadata", {"group_id": "g"}, {"epoch": 5}))
 
 
 def stop(serving: ServingCluster) -> None:
@@ -41,6 +45,7 @@ def test_it_serves_until_it_is_interrupted_and_judges_nobody() -> None:
     [
         (Serve(settings={"group.min.session.timeout": 1}), WrongUsage),
         (Serve(profile="kafka-0.9"), WrongUsage),
+        (Serve(profile="kafka-3.9", stored=CONSUMER_GROUP), WrongUsage),
         (Serve(host="203.0.113.1"), BrokenEnvironment),
     ],
 )

@@ -194,7 +194,7 @@ class ConsumerGroup:
         self.add(new)
         self._count_regex(new.regex, -1)
         self.target[new.member_id] = share  # `replaceMember` writes it down, be it nothing
-        self._own(new, set(), partitions_of(new.assigned) | partitions_of(new.pending))
+        self.claim(new)
 
     def take(self, member: ConsumerMember, step: Step) -> None:
         """Let the member do a step towards its target."""
@@ -205,6 +205,10 @@ class ConsumerGroup:
         member.progress, member.assigned, member.pending = step.progress, step.assigned, step.pending
         self._own(member, before, partitions_of(step.assigned) | partitions_of(step.pending))
         self.note_progress(member)
+
+    def claim(self, member: ConsumerMember) -> None:
+        """Count what the member has, and what it is to revoke, as its own."""
+        self._own(member, set(), partitions_of(member.assigned) | partitions_of(member.pending))
 
     def give(self, member: ConsumerMember, share: Share) -> None:
         """Let the member have a share, and be settled with it: what a classic group had assigned."""

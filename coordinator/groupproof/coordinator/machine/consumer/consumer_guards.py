@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from groupproof.coordinator.machine.consumer.classic_guards import CLASSIC_GUARDS
 from groupproof.coordinator.machine.consumer.consumer_event import group_of
-from groupproof.coordinator.machine.consumer.consumer_members import AWAY, LEFT
+from groupproof.coordinator.machine.consumer.consumer_members import AWAY, LEFT, MemberProgress
 from groupproof.coordinator.machine.consumer.effective_settings import consumer_settings
 from groupproof.coordinator.machine.consumer.regexes import what_is_wrong
 from groupproof.coordinator.machine.guards import GUARDS
@@ -177,6 +177,13 @@ def _owns_only_assigned(event: ConsumerGroupEvent, member: ConsumerMember) -> bo
     return owned is not None and all(member.assigned.get(topic.topic_id, {}).keys() >= set(topic.partitions) for topic in owned)
 
 
+def _state_unknown(event: ConsumerGroupEvent) -> bool:
+    member = group_of(event).members.get(event.member_id)
+    if member is None or member.progress is not MemberProgress.UNKNOWN:
+        return False
+    return event.member_epoch > JOINS and event.heartbeat.topic_partitions != ()
+
+
 # Offsets
 
 
@@ -256,6 +263,7 @@ CONSUMER_GUARDS: Final[Mapping[GuardName, Callable[[Any], bool]]] = {
     ConsumerGuard.INSTANCE_FENCED: _instance_fenced,
     ConsumerGuard.EPOCH_FENCED: _epoch_fenced,
     ConsumerGuard.EPOCH_FENCED_AT_0_TOO: _epoch_fenced_at_0_too,
+    ConsumerGuard.STATE_UNKNOWN: _state_unknown,
     ConsumerGuard.NO_MEMBERSHIP: _no_membership,
     ConsumerGuard.COMMITS_AS_STRANGER: _commits_as_stranger,
     ConsumerGuard.COMMITS_IN_OLD_VERSION: _commits_in_old_version,

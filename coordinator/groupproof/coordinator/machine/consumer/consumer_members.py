@@ -28,6 +28,7 @@ class MemberProgress(Enum):
     STABLE = "STABLE"
     UNREVOKED_PARTITIONS = "UNREVOKED_PARTITIONS"
     UNRELEASED_PARTITIONS = "UNRELEASED_PARTITIONS"
+    UNKNOWN = "UNKNOWN"  # what a newer release wrote (CGL-16)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -99,6 +99,7 @@ _MAY_HOLD: Final[Mapping[GuardName, Callable[[_Facts], bool]]] = {
     ConsumerGuard.INSTANCE_UNKNOWN: _is_established_static,
     ConsumerGuard.INSTANCE_FENCED: _is_established_static,
     ConsumerGuard.EPOCH_FENCED: lambda facts: not _joins(facts),
+    ConsumerGuard.STATE_UNKNOWN: _is_established,
 }
 """For which heartbeats a guard may hold; one that is not here may hold for any."""
 

@@ -18,6 +18,7 @@ __all__ = ["Reconciler", "Step"]
 STABLE = MemberProgress.STABLE
 UNREVOKED = MemberProgress.UNREVOKED_PARTITIONS
 UNRELEASED = MemberProgress.UNRELEASED_PARTITIONS
+UNKNOWN = MemberProgress.UNKNOWN
 
 
 class Step(NamedTuple):
@@ -55,6 +56,8 @@ class Reconciler(NamedTuple):
             return self._shrunk(member) if self.enforces else None
         if member.progress is UNRELEASED:
             return self._next(member, member.epoch)
+        if member.progress is UNKNOWN:  # it has given everything up: who has not is fenced before this (CGL-16)
+            return self._next(member, self.target_epoch)
         if self._owns_any(member.pending):
             return self._shrunk(member) if self.enforces else None
         # Up to 4.1 the acknowledgement moves the member on by one, whatever epoch the next target has (CGR-17).

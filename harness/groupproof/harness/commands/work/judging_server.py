@@ -16,6 +16,7 @@ import trio
 from groupproof.coordinator.broker.rights.authorizer import Denial
 from groupproof.coordinator.broker.served_cluster import CannotListen, ServingCluster, serve
 from groupproof.coordinator.machine.coordinator_settings import UnknownSetting
+from groupproof.coordinator.machine.topic_records import TopicRecords
 from groupproof.coordinator.machine.variant import REFERENCE
 from groupproof.coordinator.planted.variants import variant_named
 from groupproof.harness.judging.case_result import CaseResult
@@ -26,7 +27,9 @@ from groupproof.harness.model.errors import BrokenEnvironment, WrongUsage
 from groupproof.harness.running.gc_pauses import LONG_LIVED, rare_pauses
 from groupproof.harness.running.signals import mind_signals
 from groupproof.protocol.kit_release import release
+from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
 from groupproof.protocol.rules.profiles import UnknownProfile
+from groupproof.protocol.rules.profiles import profile as profile_named
 from groupproof.protocol.trace import Observation, Recorder, Trace
 
 __all__ = ["OBSERVATIONS_MAX", "Serve", "ServedGroups", "WatchReport", "summed_up"]
@@ -49,7 +52,7 @@ class ServedGroups:
 class Serve:
     """What is served, and how; `settings` are Kafka's broker settings by their own names, `topics` maps names to partitions.
 
-    `reading` is one of DataLink's design, for its profiles.
+    `reading` is one of DataLink's design, for its profiles. `stored` are the groups that it begins with.
     """
 
     host: str = "127.0.0.1"
@@ -63,6 +66,7 @@ class Serve:
     denials: Sequence[Denial] = ()
     seed: int = 0
     judged: bool = False
+    stored: TopicRecords | None = None
     _trace: Trace = field(default_factory=list)
     _is_cut: bool = False
 
@@ -73,6 +77,8 @@ class Serve:
         if self.judged:
             recorder.listen(self._keep)
         try:
+            if self.stored is not None:
+                _check_loadable(self.stored, self.profile)
             with rare_pauses(*LONG_LIVED):
                 trio.run(self._main, recorder, on_serving)
         except (CannotListen, UnknownSetting, UnknownProfile, ExceptionGroup) as error:
@@ -105,7 +111,17 @@ class Serve:
             advertise=self.advertise,
             denials=self.denials,
             variant=REFERENCE if self.reading is None else variant_named(self.reading),
+            stored=self.stored,
             task_status=task_status,
+        )
+
+
+def _check_loadable(stored: TopicRecords, profile: str) -> None:
+    """Raise `WrongUsage` where there are groups of the consumer protocol, and the release does not speak it."""
+    groups, dialects = stored.consumer_groups, profile_named(profile).dialects
+    if groups and CONSUMER not in dialects:
+        raise WrongUsage(
+            f"{profile} does not speak the consumer protocol, of which {len(groups)} groups are, {groups[0]} among them; choose another --profile"
         )
 
 

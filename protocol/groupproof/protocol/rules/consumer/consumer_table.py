@@ -74,6 +74,9 @@ _STEPS: Final = (
 """What a heartbeat does: the member is taken up, the group epoch may be bumped, the target computed, and the member led towards it (KIP-848)."""
 
 _BAD_REGEX = Row("regex-invalid", ConsumerGuard.REGEX_INVALID, ErrorCode.INVALID_REGULAR_EXPRESSION, "CGH-22")
+_UNKNOWN_STATE = Row(
+    "state-unknown", ConsumerGuard.STATE_UNKNOWN, FENCED_EPOCH, "CGL-16", note="a newer release wrote its record: it has to join anew"
+)
 _BEATS = Row("beats", Guard.ALWAYS, ConsumerAnswer.HEARTBEAT, "CGM-25", effects=_STEPS)
 
 _LEAVES: Final = (
@@ -111,7 +114,8 @@ _HEARTBEAT: Final[Mapping[State, Cell]] = {
         _BAD_REGEX,
         Row("first-joins", Guard.ALWAYS, ConsumerAnswer.HEARTBEAT, "CGM-01", effects=(ConsumerEffect.CREATE_GROUP, *_STEPS)),
     ),
-    **dict.fromkeys((EMPTY, *LIVE), (*_LEAVES, *_LEAVING, *_WHO_ASKS, _BAD_REGEX, _BEATS)),
+    EMPTY: (*_LEAVES, *_LEAVING, *_WHO_ASKS, _BAD_REGEX, _BEATS),
+    **dict.fromkeys(LIVE, (*_LEAVES, *_LEAVING, *_WHO_ASKS, _BAD_REGEX, _UNKNOWN_STATE, _BEATS)),
     DEAD: (Row("dead", Guard.ALWAYS, ErrorCode.NOT_COORDINATOR, "CGH-41", note="the partition has moved away"),),
 }
 

@@ -81,6 +81,7 @@ class ConsumerGuard(GuardName):
     INSTANCE_FENCED = "the epoch is above 0, and the instance id belongs to another member id"
     EPOCH_FENCED = "the epoch is neither the member's nor 0, nor its previous one with no more partitions than it was assigned"
     EPOCH_FENCED_AT_0_TOO = "the epoch is not the member's, nor its previous one with no more partitions than it was assigned"
+    STATE_UNKNOWN = "the epoch is above 0, the member's state is of a newer release, and the owned partitions are missing, or there are some"
     # upgrades: a join at a classic group with members
     UPGRADES_OFF = "group.consumer.migration.policy is neither `upgrade` nor `bidirectional`"
     TOO_MANY_TO_UPGRADE = "the classic group has more than group.consumer.max.size members"
