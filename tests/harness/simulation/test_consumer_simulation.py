@@ -14,9 +14,10 @@ from groupproof.clients.planted.legal_variants_of_epochs import LEGAL_EPOCHS
 from groupproof.clients.planted.misbehaviours_of_epochs import EPOCH_BUGS
 from groupproof.harness.running.fuzzing.shrink import shrink
 from groupproof.harness.simulation.consumer_simulation import CONSUMER_SIMULATION, Convergence
-from groupproof.harness.simulation.fault_schedule import Schedule
+from groupproof.harness.simulation.fault_schedule import Schedule, ScheduledFault
 from groupproof.harness.simulation.run import Run, run
 from groupproof.harness.simulation.settings import Outcome, Simulation
+from groupproof.protocol.vocabulary import ErrorCode
 
 SEEDS = 20
 CLIENTS = [bug.name for bug in EPOCH_BUGS]
@@ -131,6 +132,49 @@ def test_a_group_is_settled_when_the_coordinator_knows_every_subscription_and_ev
     made.heap.run(made.heap.now_ms + 12_000)
     made.world.processes["m0"].resubscribe(("t", "u"))
     assert settlement.unsettled() is not None
+
+
+def _left_unwritten() -> Run:
+    """Return a run in which m1 left while the log of the brokers refused records, and did not come back."""
+    made = ran(calm(dialect="consumer"), 12_000)
+    for node in range(made.world.brokers.count):
+        made.world.brokers.refuse_appends(node, ErrorCode.UNKNOWN_SERVER_ERROR)
+    made.world.processes["m1"].leave()
+    made.heap.run(13_000)
+    for node in range(made.world.brokers.count):
+        made.world.brokers.refuse_appends(node, ErrorCode.NONE)
+    return made
+
+
+@pytest.mark.requirement("CGL-15", "CGR-35")
+def test_a_member_whose_leave_was_not_written_holds_up_nobody_s_convergence() -> None:
+    refuses = ScheduledFault(at_ms=12_000, kind="append", who=(), for_ms=1_000, how={"error": 5})
+    leaves = ScheduledFault(at_ms=12_500, kind="leave", who=("m1",), for_ms=5_000)
+    outcome = run(calm(dialect="consumer"), plan=Schedule(happenings=(refuses, leaves)))
+
+    assert outcome.violations == ()
+    assert outcome.converged_at_ms is not None
+
+
+def test_for_a_leave_that_was_not_written_nothing_is_excused_but_what_waits_for_it() -> None:
+    made = _left_unwritten()
+    settlement, group = Convergence(made.simulation, made.world, made.invariants), made.invariants.group()
+    made.world.processes["m1"].start()
+    made.heap.run(40_000)
+    assert settlement.unsettled() is None
+    assert (len(group.members), group.state.value) == (5, "Reconciling")
+
+    behind = next(member for member in group.members.values() if member.member_id not in made.invariants.ghosts())
+    behind.epoch -= 1
+    assert settlement.unsettled() == ("CGR-35", "EventuallyConverges: the group is Reconciling")
+
+
+def test_who_left_unwritten_is_a_ghost_until_its_group_is_loaded_anew() -> None:
+    made = _left_unwritten()
+    assert len(made.invariants.ghosts()) == 1
+
+    made.invariants.led_by(made.invariants.machine)
+    assert made.invariants.ghosts() == set()
 
 
 def test_the_broker_asks_for_the_interval_and_the_session_that_the_simulation_has() -> None:

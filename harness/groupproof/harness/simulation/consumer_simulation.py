@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from groupproof.clients.member.consumer_settings import MemberSettings
 from groupproof.clients.planted.member_variants import variant_named
+from groupproof.coordinator.broker.topics import topic_id_of
 from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
 from groupproof.harness.simulation.dialect_simulation import DialectSimulation, SimulationGround
 from groupproof.harness.simulation.epoch_process import EpochProcess
@@ -94,7 +95,10 @@ def _settings_of(simulation: Simulation, name: str, number: int) -> MemberSettin
 
 
 class Convergence(Settlement):
-    """`EventuallyConverges` of KIP-848's public TLA+ model: the group is Stable, every process a member, every partition owned once."""
+    """`EventuallyConverges` of KIP-848's public TLA+ model: the group is Stable, every process a member, every partition owned once.
+
+    What the group waits for in vain, since the leave of a member was not written, holds nobody up: the others have come as far as they can.
+    """
 
     def __init__(self, simulation: Simulation, targets: FaultTargets, invariants: EpochGroupInvariants) -> None:
         self._world, self._invariants = targets, invariants
@@ -108,20 +112,28 @@ class Convergence(Settlement):
 
     def _is_moving(self) -> tuple[str, str] | None:
         group = self._invariants.machine.group("g")
-        if group is None or group.state.value != _STABLE:
+        if group is None or not (group.state.value == _STABLE or self._awaits_ghosts()):
             return "CGR-35", f"EventuallyConverges: the group is {'gone' if group is None else group.state}"
         if isinstance(group, ConsumerGroup) and (group.is_stale or not self._is_said(group)):
             return "CGR-35", "EventuallyConverges: the coordinator has not looked at all topics and subscriptions yet"
         absent = [name for name, process in self._world.processes.items() if not process.is_up or not process.member.is_settled]
         return ("CGI-13", f"{', '.join(absent[:3])} not settled at epoch {group.generation}") if absent else None
 
+    def _awaits_ghosts(self) -> bool:
+        """Tell whether all but members that left unwritten are where the target is."""
+        group, ghosts = self._invariants.group(), self._invariants.ghosts()
+        if group is None or not ghosts:
+            return False
+        others = [member for member in group.members.values() if member.member_id not in ghosts]
+        return group.assignment_epoch == group.generation and all(member.epoch == group.generation and not member.pending for member in others)
+
     def _is_said(self, group: ConsumerGroup) -> bool:
         """Tell whether the coordinator knows what everybody subscribes to now: a change goes with the next heartbeat."""
-        mine = {process.member.member_id: frozenset(process.topics) for process in self._world.processes.values()}
-        return all(mine.get(member.member_id) == member.names for member in group.members.values())
+        mine, ghosts = {process.member.member_id: frozenset(process.topics) for process in self._world.processes.values()}, self._invariants.ghosts()
+        return all(mine.get(member.member_id) == member.names for member in group.members.values() if member.member_id not in ghosts)
 
     def _strangers(self) -> tuple[str, str] | None:
-        here = set(self._invariants.machine.member_ids("g"))
+        here = set(self._invariants.machine.member_ids("g")) - self._invariants.ghosts()
         mine = {process.member.member_id for process in self._world.processes.values()}
         return None if here == mine else ("CGR-36", f"the group has {len(here)} members, {len(mine & here)} of them with a process")
 
@@ -130,12 +142,21 @@ class Convergence(Settlement):
         for process in self._world.processes.values():
             for partition in process.member.owned:
                 owners[partition] = owners.get(partition, 0) + 1
-        wanted = {topic for process in self._world.processes.values() for topic in process.topics}
+        wanted, kept = {topic for process in self._world.processes.values() for topic in process.topics}, self._kept_by_ghosts()
         for topic in sorted(wanted):
             for index in range(self._world.brokers.topics[topic]):
-                if owners.get((topic, index), 0) != 1:
+                if owners.get((topic, index), 0) != 1 and not ((topic, index) in kept and (topic, index) not in owners):
                     return "CGR-35", f"EventuallyConverges: {topic}-{index} has {owners.get((topic, index), 0)} owners"
         return None
+
+    def _kept_by_ghosts(self) -> set[TopicPartition]:
+        """Return what members that left unwritten have, or are to have."""
+        group, names = self._invariants.group(), {topic_id_of(topic): topic for topic in self._world.brokers.topics}
+        if group is None:
+            return set()
+        members = [group.members[member_id] for member_id in self._invariants.ghosts()]
+        shares = [share for member in members for share in (member.assigned, member.pending, group.target.get(member.member_id, {}))]
+        return {(names[topic_id], index) for share in shares for topic_id, indexes in share.items() for index in indexes}
 
 
 CONSUMER_SIMULATION: Final = DialectSimulation(

@@ -96,6 +96,50 @@ def test_after_unsubscribe_a_subscription_joins_anew() -> None:
     assert (b.beat.member_epoch, b.beat.subscribed_topic_names) == (0, ("u",))
 
 
+@pytest.mark.requirement("CGV-08")
+@pytest.mark.parametrize("ends", ["close", "unsubscribe"])
+def test_who_leaves_takes_no_assignment_for_a_subscription_that_it_is_given_meanwhile(ends: str) -> None:
+    b = EpochBench()
+    b.joined(0)
+    b.next_beat()
+    b.do(getattr(b.member, ends)(b.now))
+    b.do(b.member.resubscribe(("t", "u"), b.now))
+    b.beaten(2, 0, 1)
+    assert b.called().kind is CallbackKind.REVOKED
+    assert (b.callbacks, b.member.owned, b.beat.member_epoch) == ([], frozenset(), -1)
+    b.answer(BEAT, member_epoch=-1)
+    b.poll_through()
+    assert (ended(b), b.beat.member_epoch) == ([ends == "close"], -1 if ends == "close" else 0)
+
+
+@pytest.mark.requirement("CGV-22")
+def test_who_is_fenced_while_it_leaves_joins_no_sooner_for_a_subscription_that_it_is_given_meanwhile() -> None:
+    b = EpochBench()
+    b.joined(0)
+    b.next_beat()
+    b.do(b.member.unsubscribe(b.now))
+    b.do(b.member.resubscribe(("t", "u"), b.now))
+    b.beaten(error=110)
+    before = b.count(BEAT)
+    b.called()
+    assert (b.count(BEAT), ended(b)) == (before, [False])
+    b.poll_through()
+    assert b.beat.member_epoch == 0
+
+
+def test_who_unsubscribes_again_while_it_leaves_or_closes_then_takes_part_no_more() -> None:
+    for ends in ("unsubscribe", "close"):
+        b = EpochBench()
+        b.joined(0)
+        b.do(b.member.unsubscribe(b.now))
+        b.do(b.member.resubscribe(("t", "u"), b.now))
+        b.do(getattr(b.member, ends)(b.now))
+        b.called()
+        b.answer(BEAT, member_epoch=-1)
+        b.poll_through()
+        assert (ended(b), b.beat.member_epoch) == ([ends == "close"], -1)
+
+
 @pytest.mark.requirement("CGV-10")
 @pytest.mark.parametrize("ends", ["close", "unsubscribe"])
 def test_the_leave_is_sent_though_the_callback_raised(ends: str) -> None:

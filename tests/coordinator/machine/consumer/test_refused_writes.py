@@ -73,6 +73,18 @@ def test_a_heartbeat_that_has_nothing_to_write_is_answered_though_the_log_refuse
     assert refused(played(*SHARED), "A beat", REPLICAS) == 0
 
 
+def test_a_member_whose_leave_was_refused_has_no_session_until_it_heartbeats() -> None:
+    """As in Kafka: a leave cancels the member's timers, and no snapshot brings them back."""
+    player = played(*SHARED)
+    refused(player, "A leave", REPLICAS)
+
+    player._pass(60_000)
+    assert [member.member_id for member in player._described("g").members] == ["A"]
+    player.play("-", ["A", "beat"])
+    player._pass(60_000)
+    assert player._described("g").members == ()
+
+
 def test_the_row_of_a_refused_heartbeat_says_so() -> None:
     player = played(*SHARED)
     player.machine.append_error = REPLICAS

@@ -184,3 +184,40 @@ def test_what_a_report_names_was_held_or_reported() -> None:
     member.reported = frozenset()
     _beat(member, 2_000, topic_partitions=_listed(0))
     assert [requirement for requirement, _ in member.broken] == ["CGI-19"]
+
+
+def _assigned(*indexes: int) -> Callback:
+    return Callback(kind=CallbackKind.ASSIGNED, partitions=frozenset(("t", index) for index in indexes), member_id="m", generation=1)
+
+
+def _overtaken(says: frozenset[tuple[str, int]] = T0) -> EpochMemberInvariants:
+    """Return a member that commits for t-0 and t-1 when it is told to hold t-0, as it does and says, and then t-0 and t-2."""
+    member = _joined(0)
+    member.reported = says
+    _answer(member, BEAT, 1, 0, 1)
+    _answer(member, BEAT, 1, 0)
+    _beat(member, 2_000, topic_partitions=_listed(0))
+    _answer(member, BEAT, 1, 0, 2)
+    return member
+
+
+@pytest.mark.requirement("CGT-03")
+@pytest.mark.parametrize("says", [T0, frozenset()])  # nothing: the acknowledgement waited for an answer
+def test_who_is_overtaken_takes_what_it_walks_to_although_what_it_says_fits_a_later_assignment(says: frozenset[tuple[str, int]]) -> None:
+    member = _overtaken(says)
+    member.calls(_assigned(1), {})
+    assert member.broken == []
+
+
+def test_who_was_overtaken_walks_to_the_newest_assignment_then() -> None:
+    member = _overtaken()
+    member.calls(_assigned(1), {})
+    member.called()
+    member.calls(_assigned(3), {})
+    assert [requirement for requirement, _ in member.broken] == ["CGT-03", "CGT-08"]
+
+
+def test_who_joins_anew_is_not_overtaken() -> None:
+    member = _overtaken()
+    member.loses_all()
+    assert not member.is_overtaken

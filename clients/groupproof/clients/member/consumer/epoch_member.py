@@ -45,7 +45,8 @@ class EpochMember(AnyMember):
     def __init__(self, settings: MemberSettings, *, policy: Policy = REFERENCE, draw: Callable[[], float] = lambda: 0.5) -> None:
         core = EpochCore(settings, policy, draw)
         offset_requests, heartbeats = EpochOffsetRequests(core), EpochHeartbeats(core)
-        super().__init__(core, Finder(core), offset_requests, EpochClose(core, offset_requests, heartbeats))
+        self._epoch_close = EpochClose(core, offset_requests, heartbeats)
+        super().__init__(core, Finder(core), offset_requests, self._epoch_close)
         self._heartbeats = heartbeats
         self._local = LocalAssignment(core, offset_requests, heartbeats)
         self._poll_ends_ms: int | None = None
@@ -137,10 +138,13 @@ class EpochMember(AnyMember):
         return self._outcome(now_ms)
 
     def resubscribe(self, topics: tuple[str, ...], now_ms: int) -> list[Output]:
-        """Change the subscription, or take part again after `unsubscribe`; the next poll joins then (CGV-15)."""
+        """Change the subscription, or take part again after `unsubscribe`: the next poll joins then (CGV-15), of a member that is leaving when it has left."""
         core = self._core
         core.topics = topics
-        core.is_subscribed = True
+        if self._clean_close.stage is None:
+            core.is_subscribed = True
+        else:
+            self._epoch_close.subscribes_then = True
         if core.is_member and core.choices.resubscribes == "at-once":
             self._heartbeats.at_once(now_ms)
         return self._outcome(now_ms)

@@ -53,6 +53,7 @@ class EpochGroupInvariants(SimulatedInvariants):
         self.machine: Coordinator
         self._ends_with_the_target = release >= _ENDS_WITH_THE_TARGET
         self._seats: dict[str, _Seat] = {}
+        self._refused_leaves: set[str] = set()
         self._epoch = 0
         self._target_epoch = -1
         self._is_moved = False
@@ -62,6 +63,7 @@ class EpochGroupInvariants(SimulatedInvariants):
 
     def led_by(self, machine: Coordinator) -> None:
         self.machine = machine
+        self._refused_leaves.clear()  # who is loaded has a session
 
     def moved(self, move: Transition) -> None:
         self._is_moved = True
@@ -95,11 +97,22 @@ class EpochGroupInvariants(SimulatedInvariants):
         group = self.machine.group(GROUP)
         return group if isinstance(group, ConsumerGroup) else None
 
+    def ghosts(self) -> Set[str]:
+        """Return the ids of the members whose leave was not written: they are members still (CGL-15), and nothing may end them.
+
+        Kafka cancels a session with the leave, and a write that is refused brings no timer back (`GroupMetadataManager.consumerGroupFenceMember`,
+        `CoordinatorRuntime`): such a member stays until it heartbeats again, or its group is loaded anew.
+        """
+        return self._refused_leaves.intersection(self.machine.member_ids(GROUP))
+
     # Heartbeats
 
     def _beaten(self, asked: Any, answer: Any) -> None:
         if answer.error_code:
+            if asked.member_epoch == LEFT:
+                self._refused_leaves.add(asked.member_id)
             return
+        self._refused_leaves.discard(asked.member_id)
         if asked.member_epoch < 0:
             self._leaves(asked.member_id, asked.member_epoch)
             return

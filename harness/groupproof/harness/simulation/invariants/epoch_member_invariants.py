@@ -41,7 +41,7 @@ class EpochMemberInvariants:
     subscribed: frozenset[str] = frozenset()  # what it said last to subscribe to
     said_topics: tuple[str, ...] | None = None  # the topics that this was found to be
     target: frozenset[TopicPartition] = frozenset()
-    is_overtaken: bool = False  # an assignment came before the last one was acknowledged
+    is_overtaken: bool = False  # an assignment came before the last one was acknowledged, which may be the one that it still walks to
     gives_up: bool = False  # it has committed what it is about to give up
     broken: list[tuple[str, str]] = field(default_factory=list)
     member_id: str = ""
@@ -166,8 +166,8 @@ class EpochMemberInvariants:
             self.blame("CGI-19", f"reports {sorted(owned)} and holds {sorted(self.held)}")
         self.reported, self.unsaid = owned, self.unsaid | ((self.target | self.held) - owned)
         if owned == self.ordered:
-            # Who still commits for an assignment before this one goes on with that one, as Java does.
-            self.ordered, self.is_overtaken, self.gives_up = None, self.is_overtaken and self.commits_fail, False
+            # Who commits for an earlier assignment goes on with that one, as Java does, though what it holds is what this one says.
+            self.ordered, self.gives_up = None, False
 
     def _held_before(self) -> set[TopicPartition]:
         """Return what was held before the callback that runs gave more: the acknowledgement of that may have waited for an answer (CGC-27)."""
@@ -204,7 +204,7 @@ class EpochMemberInvariants:
             self.unsaid -= self.target & _named(beat.topic_partitions, names)
         if answer.assignment is not None:
             assigned = _named(answer.assignment.topic_partitions, names)
-            self.is_overtaken = self.ordered is not None
+            self.is_overtaken = self.is_overtaken or self.ordered is not None
             self.target = assigned
             self._order(now_ms)
 
@@ -227,6 +227,7 @@ class EpochMemberInvariants:
     def ends(self) -> None:
         """Take note that the membership is over."""
         self.epoch, self.ordered, self.reported, self.target, self.unsaid = 0, None, frozenset(), frozenset(), frozenset()
+        self.is_overtaken = False
 
     def _refused(self, code: int) -> None:
         if code in FENCING:
@@ -278,6 +279,8 @@ class EpochMemberInvariants:
             for partition in self.calling.partitions:
                 self.committed.pop(partition, None)
             self.loses = self.loses and bool(self.held)
+        else:
+            self.is_overtaken = False  # the next walk is to the newest assignment
         self.calling = None
 
     def reads(self, readable: Set[TopicPartition]) -> None:
