@@ -94,6 +94,7 @@ SPEAKS_OF: Final[Mapping[Callable[[], Checker], Mapping[str, Shows]]] = {
         "CGP-04": _COMMIT,
         "CGV-11": _beat(lambda obs: (obs.member_epoch or 0) < 0),
         "CGP-15": _beat(lambda obs: (obs.member_epoch or 0) < 0),
+        "CGP-17": _request(Api.TXN_OFFSET_COMMIT),
     },
     OwnedWereGiven: {"CGI-19": _beat(lambda obs: bool(obs.partitions))},
     OneHeartbeatAtATime: {"CGI-17": _BEAT},

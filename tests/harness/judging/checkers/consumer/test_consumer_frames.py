@@ -50,6 +50,19 @@ def test_members_that_do_as_they_are_told_are_not_blamed(profile: str, make: Any
     assert [finding for trace in traces for finding in findings_of(make(), trace)] == []
 
 
+@pytest.mark.requirement("CGP-17")
+@pytest.mark.parametrize(
+    ("member", "epoch", "requirements"), [("m", 1, []), ("m", 7, ["CGP-17"]), ("m", -1, ["CGP-17"]), ("", -1, []), ("a stranger's", 7, [])]
+)
+def test_a_commit_within_a_transaction_names_its_member_with_an_epoch_that_it_was_given(member: str, epoch: int, requirements: list[str]) -> None:
+    story = _joined()
+    _beat(story, 1, gets=1)
+
+    story.exchange(Api.TXN_OFFSET_COMMIT, "producer-1", member=member, generation=epoch)
+
+    assert [finding.requirement for finding in findings(EpochsGiven, story)] == requirements
+
+
 @pytest.mark.requirement("CGI-18", "CGP-04")
 def test_an_epoch_that_was_never_given_is_found_and_one_that_was_is_not() -> None:
     story = _joined()

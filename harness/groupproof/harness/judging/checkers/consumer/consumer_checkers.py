@@ -33,7 +33,7 @@ CONSUMER_CHECKERS: Final = DialectCheckers(
         CallbacksEndBeforeAcknowledgements,
     ),
     invariants=ConsumerGroupInvariants,
-    member_requirements=("CGI-18", "CGI-19", "CGI-17", "CGC-07", "CGC-01", "CGP-04", "CGV-11", "CGP-15", "CGP-14", "CGT-06"),
+    member_requirements=("CGI-18", "CGI-19", "CGI-17", "CGC-07", "CGC-01", "CGP-04", "CGV-11", "CGP-15", "CGP-14", "CGP-17", "CGT-06"),
     invariant_requirements=("CGI-03", "CGI-04", "CGI-05", "CGI-10", "CGI-11", "CGI-12", "CGI-13"),
     unmet=unmet,
     holds_of_coordinators=(ConsumerGroupInvariants,),

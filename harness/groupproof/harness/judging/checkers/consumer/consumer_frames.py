@@ -23,7 +23,7 @@ from groupproof.protocol.vocabulary import Api, TopicPartition
 __all__ = ["EpochsGiven", "FetchesEndWithTheAcknowledgement", "HeartbeatsNameTheirMember", "JoinsAreWhole", "OneHeartbeatAtATime", "OwnedWereGiven"]
 
 _BEAT: Final = ConsumerEvent.HEARTBEAT.value
-_COMMIT, _FETCH = Api.OFFSET_COMMIT.title, Api.FETCH.title
+_COMMIT, _TXN_COMMIT, _FETCH = Api.OFFSET_COMMIT.title, Api.TXN_OFFSET_COMMIT.title, Api.FETCH.title
 _ASKS, _ANSWERS = ("request", _BEAT), ("response", _BEAT)
 
 _PATIENCE_MS: Final = 1_000.0
@@ -72,6 +72,10 @@ class _Memberships:
     def of(self, obs: Observation) -> _Membership:
         return self._by_client.setdefault((obs.client, obs.member), _Membership())
 
+    def epochs_of(self, member: str | None) -> set[int]:
+        """Return the epochs that a member was given, whichever client asks for it: a producer has a client id of its own (KIP-447)."""
+        return {epoch for (_, member_id), given in self._by_client.items() if member_id == member for epoch in given.epochs}
+
     def gave(self, steady: Steady) -> bool:
         """Tell whether a member that has not left was given the epoch that it names: it is answered with the same once more."""
         membership = self._by_client.get((steady.client, steady.member))
@@ -79,12 +83,13 @@ class _Memberships:
 
 
 class EpochsGiven(ListeningChecker):
-    """A heartbeat names 0, -1, -2 or an epoch that an answer gave this member, and a commit such an epoch (CGI-18, CGP-04).
+    """A heartbeat names 0, -1, -2 or an epoch that an answer gave this member, and a commit such an epoch (CGI-18, CGP-04), one within a transaction too (CGP-17).
 
+    A commit within a transaction that names no member is none of a member's: a producer may commit for an application that is in no group.
     After its leave a member only joins (CGV-11), and commits nothing with the epoch that it had (CGP-15).
     """
 
-    listens = frozenset({_ASKS, _ANSWERS, ("request", _COMMIT)})
+    listens = frozenset({_ASKS, _ANSWERS, ("request", _COMMIT), ("request", _TXN_COMMIT)})
 
     def __init__(self) -> None:
         self._memberships = _Memberships()
@@ -98,7 +103,9 @@ class EpochsGiven(ListeningChecker):
             yield from self._judge(request, has_left=has_left)
 
     def look(self, obs: Observation) -> Iterable[Finding]:
-        if obs.kind == "request" and self._epoch(obs) > 0 and obs.member:
+        if obs.kind == "request" and obs.api == _TXN_COMMIT and obs.member:
+            self._waiting.add(obs.at_ms, (obs, False))
+        elif obs.kind == "request" and self._epoch(obs) > 0 and obs.member:
             membership = self._memberships.of(obs)
             self._waiting.add(obs.at_ms, (obs, membership.has_left if obs.api == _BEAT else membership.has_long_left(obs.at_ms)))
         self._memberships.follow(obs)
@@ -118,7 +125,16 @@ class EpochsGiven(ListeningChecker):
             return request.member_epoch or 0
         return (request.generation or 0) if request.api == _COMMIT else 0
 
+    def _judge_transactional(self, request: Observation) -> Iterator[Finding]:
+        epochs = self._memberships.epochs_of(request.member)
+        if epochs and request.generation not in epochs:
+            claim = Claim(requirement="CGP-17", expected="A commit within a transaction names the epoch that its member was given.")
+            yield claim.failed("TxnOffsetCommit named an epoch that the member was never given.", request, detail=f"epoch {request.generation}")
+
     def _judge(self, request: Observation, *, has_left: bool) -> Iterator[Finding]:
+        if request.api == _TXN_COMMIT:
+            yield from self._judge_transactional(request)
+            return
         membership = self._memberships.of(request)
         if self._epoch(request) not in membership.epochs:
             if request.api == _COMMIT and not membership.epochs:
