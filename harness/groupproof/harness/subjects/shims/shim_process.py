@@ -6,7 +6,7 @@ import os
 import shlex
 import signal
 from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -47,9 +47,10 @@ class Program:
 
 async def lines_of(stream: trio.abc.ReceiveStream) -> AsyncGenerator[str, None]:
     """Yield lines without their ends; one longer than the contract's bound is cut just beyond it, so that memory stays flat and the reader can tell."""
-    async for lines in _blocks_of(stream):
-        for line in lines:
-            yield line
+    async with aclosing(_blocks_of(stream)) as blocks:
+        async for lines in blocks:
+            for line in lines:
+                yield line
 
 
 async def _blocks_of(stream: trio.abc.ReceiveStream) -> AsyncGenerator[list[str], None]:
@@ -149,10 +150,11 @@ class ShimProcess:
 
     async def _read_stderr(self, process: trio.Process) -> None:
         assert process.stderr is not None
-        async for lines in _blocks_of(process.stderr):
-            for line in lines:
-                self.stderr.add(line)
-                self.heed(line)
+        async with aclosing(_blocks_of(process.stderr)) as blocks:
+            async for lines in blocks:
+                for line in lines:
+                    self.stderr.add(line)
+                    self.heed(line)
 
     def _note(self, text: str) -> None:
         self.stderr.add(f"[groupproof] {text}")
