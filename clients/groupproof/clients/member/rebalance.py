@@ -75,6 +75,11 @@ class Joining:
         return self._stage is _Stage.IDLE
 
     @property
+    def is_at_rest(self) -> bool:
+        """Tell whether a poll finds nothing to do here, now and as long as nothing comes in."""
+        return self._stage is _Stage.IDLE and self._embedded is None and not self._core.is_lost and not self._is_needed()
+
+    @property
     def is_parked(self) -> bool:
         return self._stage in (_Stage.JOINING, _Stage.LEADING, _Stage.SYNCING, _Stage.AGAIN)
 
