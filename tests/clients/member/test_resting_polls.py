@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tests.clients.member.test_resting_beats import rested
-
 from groupproof.clients.member.resting_polls import RestingPolls
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.messages import CommittedPartition, CommittedTopic, OffsetCommitResponse
@@ -22,9 +20,10 @@ def answered(error_code: int = 0) -> OffsetCommitResponse:
 
 def polling(bench: type[Bench], **settings: Any) -> tuple[Bench, RestingPolls]:
     """Return a member that has polled once, and whose next auto-commit is due, but no heartbeat."""
-    b = rested(bench, **{"auto_commit_interval_ms": 900, **settings})
-    b.do(b.member.poll(b.now - 1_000, AT))
-    b.do(b.member.tick(b.now))
+    b = bench(auto_commit=True, auto_commit_interval_ms=900, **settings)
+    b.stable(0)
+    b.positions = dict(AT)
+    b.poll()
     b.answer_heartbeat()
     polls = b.member.resting_polls
     assert polls is not None
@@ -62,11 +61,17 @@ def test_an_answer_that_names_an_error_or_is_anothers_goes_the_long_way(bench: t
 
 
 def test_an_answer_when_the_poll_interval_or_the_session_is_over_goes_the_long_way(bench: type[Bench]) -> None:
-    for settings in ({"max_poll_interval_ms": 500}, {"session_timeout_ms": 500}):
-        b, polls = polling(bench, **settings, heartbeat_interval_ms=1_000)
-        sent = polls.poll(b.now, AT) if polls.is_at_rest(b.now) else None
+    for settings in ({"max_poll_interval_ms": 1_200}, {"session_timeout_ms": 1_500}):
+        b, polls = polling(bench, **settings)
+        resting = b.member.resting
+        assert resting is not None
+        assert polls.is_at_rest(b.now)
+        sent = polls.poll(b.now, AT)
+        assert sent is not None
+        resting.beat(b.now + 1_000)
 
-        assert sent is None or not polls.committed(sent.request_id, answered(), b.now + 600)
+        assert not polls.committed(sent.request_id, answered(), b.now + 1_500)
+        assert polls.committed(sent.request_id, answered(), b.now + 1_100), "neither is over"
 
 
 def test_a_commit_in_flight_lets_no_heartbeat_go_the_short_way(bench: type[Bench]) -> None:

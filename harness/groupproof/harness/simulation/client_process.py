@@ -31,7 +31,14 @@ from groupproof.clients.outputs import (
 from groupproof.harness.simulation.simulated_network import AskTopics, Topics
 from groupproof.harness.simulation.simulated_process import SimulatedProcess
 from groupproof.protocol.vocabulary import MemberState, TopicPartition
-from groupproof.protocol.wire.messages import GroupResponse, HeartbeatRequest, HeartbeatResponse, JoinGroupRequest, OffsetCommitResponse, SyncGroupResponse
+from groupproof.protocol.wire.messages import (
+    GroupResponse,
+    HeartbeatRequest,
+    HeartbeatResponse,
+    JoinGroupRequest,
+    OffsetCommitResponse,
+    SyncGroupResponse,
+)
 
 if TYPE_CHECKING:
     from groupproof.harness.simulation.heap import Heap
