@@ -190,7 +190,12 @@ def test_who_observes_sees_every_heartbeat_go_the_long_way(repeated: list[bool])
 def test_nearly_all_commits_of_a_group_without_faults_begin_and_end_the_short_way(monkeypatch: pytest.MonkeyPatch) -> None:
     went: list[bool] = []
     committed = RestingPolls.committed
-    monkeypatch.setattr(RestingPolls, "committed", lambda polls, *arguments: went.append(committed(polls, *arguments)) or went[-1])
+
+    def counting(polls: RestingPolls, *arguments: Any) -> bool:
+        went.append(committed(polls, *arguments))
+        return went[-1]
+
+    monkeypatch.setattr(RestingPolls, "committed", counting)
 
     outcome = Run(calm(duration_ms=120_000, auto_commit_interval_ms=5_000)).go()
 

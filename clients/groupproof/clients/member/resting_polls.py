@@ -34,17 +34,17 @@ class RestingPolls:
         self, core: Core, heartbeats: Heartbeats, offset_requests: OffsetRequests, joining: Joining, clean_close: CleanClose, beats: RestingBeats
     ) -> None:
         self._core, self._heartbeats, self._offset_requests, self._joining = core, heartbeats, offset_requests, joining
-        self._clean_close, self._beats = clean_close, beats
+        self._clean_close, self.beats = clean_close, beats
 
     def is_at_rest(self, now_ms: int) -> bool:
         """Tell whether a poll finds nothing to do but to commit, and to send the heartbeat if that is due."""
         core = self._core
-        if core.state is not MemberState.STABLE or (self._beats.message is None and core.requests.in_flight):
+        if core.state is not MemberState.STABLE or (self.beats.message is None and core.requests.in_flight):
             return False
         session_ms = core.session_ms
         if (session_ms is not None and now_ms >= session_ms) or self._clean_close.stage is not None:
             return False
-        return self._joining.is_at_rest and self._offset_requests.may_rest and self._beats.is_resting()
+        return self._joining.is_idle and self._joining.only_waits() and self._offset_requests.may_rest and self.beats.is_resting()
 
     def is_beat_due(self, now_ms: int) -> bool:
         beats = self._heartbeats
@@ -64,7 +64,7 @@ class RestingPolls:
         """Take the answer to the commit; return False, with nothing done, where the member may do more than to take note of it."""
         beats, core = self._heartbeats, self._core
         session_ms, poll_ms = core.session_ms, beats.poll_ends_ms
-        if self._beats.message is None or self.is_beat_due(now_ms) or (session_ms is not None and now_ms >= session_ms):
+        if self.beats.message is None or self.is_beat_due(now_ms) or (session_ms is not None and now_ms >= session_ms):
             return False
         if (poll_ms is not None and now_ms >= poll_ms) or error_of(answer):
             return False

@@ -31,14 +31,7 @@ from groupproof.clients.outputs import (
 from groupproof.harness.simulation.simulated_network import AskTopics, Topics
 from groupproof.harness.simulation.simulated_process import SimulatedProcess
 from groupproof.protocol.vocabulary import MemberState, TopicPartition
-from groupproof.protocol.wire.messages import (
-    GroupResponse,
-    HeartbeatRequest,
-    HeartbeatResponse,
-    JoinGroupRequest,
-    OffsetCommitResponse,
-    SyncGroupResponse,
-)
+from groupproof.protocol.wire.messages import HeartbeatRequest, HeartbeatResponse, JoinGroupRequest, OffsetCommitResponse, SyncGroupResponse
 
 if TYPE_CHECKING:
     from groupproof.harness.simulation.heap import Heap
@@ -46,6 +39,7 @@ if TYPE_CHECKING:
     from groupproof.harness.simulation.random_streams import Streams
     from groupproof.harness.simulation.record import Record
     from groupproof.harness.simulation.simulated_network import Answer, Connection, Network
+    from groupproof.protocol.wire.messages import GroupResponse
 
 __all__ = ["AnyClientMember", "Process"]
 
@@ -134,10 +128,10 @@ class Process(SimulatedProcess):
             self._respond(request_id, answer)
 
     def _respond(self, request_id: int, answer: GroupResponse) -> None:
-        if type(answer) is OffsetCommitResponse and self._network.resting is not None and (polls := self.member.resting_polls) is not None:
-            if polls.committed(request_id, answer, self._heap.now_ms):
-                self._input([])
-                return
+        exchanges = self._network.resting
+        if type(answer) is OffsetCommitResponse and exchanges is not None and exchanges.committed(self.member.resting_polls, request_id, answer):
+            self._input([])
+            return
         outputs = self.member.response(request_id, answer, self._heap.now_ms)
         if type(answer) is HeartbeatResponse and not answer.error_code and not outputs:
             return
@@ -231,12 +225,8 @@ class Process(SimulatedProcess):
     def _polls_at_rest(self) -> bool:
         """Poll a member at rest, with what cannot concern it left out; return False, with nothing done, where it has to go the long way."""
         now_ms, polls, exchanges = self._heap.now_ms, self.member.resting_polls, self._network.resting
-        if polls is None or exchanges is None or not polls.is_at_rest(now_ms):
+        if polls is None or exchanges is None or not exchanges.may_poll(self, polls, now_ms):
             return False
-        if polls.is_beat_due(now_ms):
-            resting = self.member.resting
-            if resting is None or not exchanges.send(self, resting, now_ms):
-                return False
         sent = polls.poll(now_ms, self._positions)
         if sent is not None:
             self._send(sent)
