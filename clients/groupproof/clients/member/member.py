@@ -25,7 +25,6 @@ from groupproof.clients.member.pending_requests import RequestInFlight, earliest
 from groupproof.clients.member.policy import REFERENCE, Policy
 from groupproof.clients.member.rebalance import Joining
 from groupproof.clients.member.resting_beats import RestingBeats
-from groupproof.clients.member.resting_polls import RestingPolls
 from groupproof.clients.outputs import Output, is_more_than_sent
 from groupproof.protocol.rules.classic.member_reactions import UNREACHABLE, Answer, Lapse, Phase, Reaction
 from groupproof.protocol.vocabulary import Api, ErrorCode, MemberState, TopicPartition
@@ -45,7 +44,6 @@ class Member(AnyMember):
         self._joins_in_background = policy.joins_from == "background"
         self.resting = self._resting = RestingBeats(core, self._finder, self._heartbeats, offset_requests)
         self._joining = Joining(core, offset_requests, self._finder, self._heartbeats)
-        self.resting_polls = RestingPolls(core, self._heartbeats, offset_requests, self._joining, self._clean_close, self._resting)
 
     # What the member is
 

@@ -13,8 +13,7 @@ from typing import Final
 
 from groupproof.clients.member.member_core import NO_GENERATION, Core, answer_named
 from groupproof.clients.member.pending_requests import RequestInFlight
-from groupproof.clients.member.resting_beats import LANE
-from groupproof.clients.outputs import CommitResult, OffsetFetchResult, Send
+from groupproof.clients.outputs import CommitResult, OffsetFetchResult
 from groupproof.protocol.rules.classic.member_reactions import Answer, Effect, Reaction
 from groupproof.protocol.vocabulary import Api, ErrorCode, MemberState, TopicPartition, error_named
 from groupproof.protocol.wire.messages import (
@@ -123,45 +122,6 @@ class OffsetRequests:
         if positions and not (core.policy.commits_each_batch and positions == self._auto_committed):
             self._auto_committed = positions
             self.commit("auto", positions, now_ms, mode="auto")
-
-    # A member at rest, whose policy is the reference's, and whose one request here is its auto-commit
-
-    @property
-    def may_rest(self) -> bool:
-        """Tell whether the next auto-commit has its time."""
-        return self._auto_ms is not None and self._core.settings.auto_commit
-
-    def commit_at_rest(self, now_ms: int) -> Send | None:
-        """Do what `auto_commit` and `step` do; return what is to be sent."""
-        assert self._auto_ms is not None
-        if now_ms < self._auto_ms or self.under_way:
-            return None
-        core, settings, requests = self._core, self._core.settings, self._core.requests
-        self._auto_ms = now_ms + settings.auto_commit_interval_ms
-        positions = self.own_positions()
-        if not positions or core.coordinator is None:
-            return None
-        self._auto_committed = positions
-        request_id = requests.new_id()
-        errand = OffsetRequest(
-            token="auto", mode="auto", offsets=positions, deadline_ms=now_ms + settings.default_api_timeout_ms, request_id=request_id
-        )
-        self.under_way.append(errand)
-        message = self._commit_request(errand)
-        lapses_ms = now_ms + min(settings.request_timeout_ms, settings.default_api_timeout_ms)
-        requests.add(RequestInFlight(request_id, message, core.coordinator, LANE, core.member_id, core.generation, lapses_ms, None, core.memberships))
-        return Send(request_id, message, core.coordinator, LANE)
-
-    def next_poll_at_rest_ms(self) -> int | None:
-        return None if self.is_committing("auto") else self._auto_ms
-
-    def committed_at_rest(self, request_id: int) -> bool:
-        """Take it that the auto-commit was answered well; return False, with nothing done, if the answer is another's."""
-        if not self.under_way or self.under_way[0].request_id != request_id:
-            return False
-        self.under_way.clear()
-        self._core.requests.take(request_id)
-        return True
 
     @property
     def _auto_interval_ms(self) -> int:

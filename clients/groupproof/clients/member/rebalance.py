@@ -81,7 +81,7 @@ class Joining:
     def step(self, now_ms: int) -> None:
         """Go as far as a poll can."""
         core = self._core
-        if core.is_calling() or core.is_unpolled or not core.is_taking_part or self.only_waits():
+        if core.is_calling() or core.is_unpolled or not core.is_taking_part or self._only_waits():
             return
         self._resume_if_reset()
         if self._embedded is not None and self._embedded.due(now_ms):
@@ -102,7 +102,7 @@ class Joining:
         if self._stage is _Stage.AGAIN and core.has_coordinator and now_ms >= self._not_before_ms:
             self._sync(now_ms)
 
-    def only_waits(self) -> bool:
+    def _only_waits(self) -> bool:
         """Tell whether a poll finds nothing to do, as nearly always: there is no reason to join, a coordinator is to be found, or an answer is to come."""
         core, stage = self._core, self._stage
         if core.is_lost or self._embedded is not None:

@@ -40,17 +40,14 @@ class RestingBeats:
     def until_ms(self, now_ms: int) -> int:
         """Return when the member's timers are due again, if it does nothing at `now_ms` but to send `message`; 0 where it may do more."""
         beats = self._heartbeats
-        if now_ms < beats.due_ms or beats.in_flight is not None or self._offset_requests.under_way:
+        if now_ms < beats.due_ms or beats.in_flight is not None:
             return 0
         until_ms, session_ms, poll_ms = now_ms + self._least_ms, self._core.session_ms, beats.poll_ends_ms
         if session_ms is not None and session_ms < until_ms:
             until_ms = session_ms
         if poll_ms is not None and poll_ms < until_ms:
             until_ms = poll_ms
-        return until_ms if until_ms > now_ms and self.is_resting() else 0
-
-    def is_resting(self) -> bool:
-        return self.message is not None or self._comes_to_rest()
+        return until_ms if until_ms > now_ms and (self.message is not None or self._comes_to_rest()) else 0
 
     def beat(self, now_ms: int) -> int:
         """Take it that `message` is sent; return the id of the request."""

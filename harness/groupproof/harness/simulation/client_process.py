@@ -31,7 +31,7 @@ from groupproof.clients.outputs import (
 from groupproof.harness.simulation.simulated_network import AskTopics, Topics
 from groupproof.harness.simulation.simulated_process import SimulatedProcess
 from groupproof.protocol.vocabulary import MemberState, TopicPartition
-from groupproof.protocol.wire.messages import HeartbeatRequest, HeartbeatResponse, JoinGroupRequest, OffsetCommitResponse, SyncGroupResponse
+from groupproof.protocol.wire.messages import GroupResponse, HeartbeatRequest, HeartbeatResponse, JoinGroupRequest, SyncGroupResponse
 
 if TYPE_CHECKING:
     from groupproof.harness.simulation.heap import Heap
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from groupproof.harness.simulation.random_streams import Streams
     from groupproof.harness.simulation.record import Record
     from groupproof.harness.simulation.simulated_network import Answer, Connection, Network
-    from groupproof.protocol.wire.messages import GroupResponse
 
 __all__ = ["AnyClientMember", "Process"]
 
@@ -128,10 +127,6 @@ class Process(SimulatedProcess):
             self._respond(request_id, answer)
 
     def _respond(self, request_id: int, answer: GroupResponse) -> None:
-        exchanges = self._network.resting
-        if type(answer) is OffsetCommitResponse and exchanges is not None and exchanges.committed(self.member.resting_polls, request_id, answer):
-            self._input([])
-            return
         outputs = self.member.response(request_id, answer, self._heap.now_ms)
         if type(answer) is HeartbeatResponse and not answer.error_code and not outputs:
             return
@@ -211,33 +206,18 @@ class Process(SimulatedProcess):
         if not self.is_up or self.is_frozen or self.stalls or self.member.calling is not None:
             return False
         self._read()
-        if self._polls_at_rest():
-            return True
         outputs = self.member.poll(self._heap.now_ms, self._positions)
         if outputs:
             self._perform(outputs)
         if self.is_up:
             self._look_up_positions()
             self._look_at_timers()
-            self._plan_poll(self.member.next_poll_ms())
+            self._plan_poll()
         return True
 
-    def _polls_at_rest(self) -> bool:
-        """Poll a member at rest, with what cannot concern it left out; return False, with nothing done, where it has to go the long way."""
-        now_ms, polls, exchanges = self._heap.now_ms, self.member.resting_polls, self._network.resting
-        if polls is None or exchanges is None or not exchanges.may_poll(self, polls, now_ms):
-            return False
-        sent = polls.poll(now_ms, self._positions)
-        if sent is not None:
-            self._send(sent)
-        self._look_up_positions()
-        self._look_at_timers()
-        self._plan_poll(polls.next_poll_ms())
-        return True
-
-    def _plan_poll(self, due_ms: int | None) -> None:
-        """Poll again well before the poll interval ends, or at `due_ms`, when a poll has something to do."""
-        now_ms = self._heap.now_ms
+    def _plan_poll(self) -> None:
+        """Poll again well before the poll interval ends, or when a poll has something to do."""
+        now_ms, due_ms = self._heap.now_ms, self.member.next_poll_ms()
         next_ms = now_ms + self.settings.max_poll_interval_ms // 4
         if due_ms is not None and due_ms < next_ms:
             next_ms = due_ms if due_ms > now_ms else now_ms + 1

@@ -1,4 +1,4 @@
-"""The short way of a heartbeat at rest through the simulator, and of polls at rest: sent, arrived and answered as by the long way, with what cannot concern it left out.
+"""The short way of a heartbeat at rest through the simulator: sent, arrived and answered as by the long way, with what cannot concern it left out.
 
 Each of its three events looks at what would make it more than that, and goes on by the long way where something does: the heap, what is drawn, the digest
 and the laws cannot tell which way it went.
@@ -12,12 +12,11 @@ from groupproof.clients.member.resting_beats import LANE
 
 if TYPE_CHECKING:
     from groupproof.clients.member.resting_beats import RestingBeats
-    from groupproof.clients.member.resting_polls import RestingPolls
     from groupproof.harness.simulation.client_process import Process
     from groupproof.harness.simulation.heap import Heap
     from groupproof.harness.simulation.simulated_brokers import Brokers
     from groupproof.harness.simulation.simulated_network import Connection, Network
-    from groupproof.protocol.wire.messages import GroupResponse, HeartbeatRequest, OffsetCommitResponse
+    from groupproof.protocol.wire.messages import GroupResponse, HeartbeatRequest
 
 __all__ = ["RestingExchanges"]
 
@@ -47,16 +46,6 @@ class RestingExchanges:
             connection.out_ms = at_ms
         self._heap.put(at_ms, self._arrived, (process, resting, connection, request_id, resting.message))
         return True
-
-    def may_poll(self, process: Process, polls: RestingPolls, now_ms: int) -> bool:
-        """Tell whether a poll goes the short way; a heartbeat that is due with it is sent then."""
-        if not polls.is_at_rest(now_ms):
-            return False
-        return not polls.is_beat_due(now_ms) or self.send(process, polls.beats, now_ms)
-
-    def committed(self, polls: RestingPolls | None, request_id: int, answer: OffsetCommitResponse) -> bool:
-        """Take the answer to a commit at rest; return False, with nothing done, where it has to go the long way."""
-        return polls is not None and polls.committed(request_id, answer, self._heap.now_ms)
 
     def _arrived(self, process: Process, resting: RestingBeats, connection: Connection, request_id: int, request: HeartbeatRequest) -> None:
         if connection.is_reset:

@@ -100,10 +100,10 @@ class _Work(Process):
     def _read(self) -> None:
         """Read nothing before the poll: what a poll commits are the positions of the records that were worked on."""
 
-    def _plan_poll(self, due_ms: int | None) -> None:
+    def _plan_poll(self) -> None:
         """Take the records that the poll returned, and work on them; without any, poll again soon."""
         if self.member.calling is not None or self.stalls or self._is_closing:
-            super()._plan_poll(due_ms)
+            super()._plan_poll()
             return
         count = sum(self._take(partition, room) for partition, room in self._due())
         if count:
