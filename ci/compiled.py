@@ -26,13 +26,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final
 
-from compiled_source import CompiledSet, classes_in, compilable, inherited_by
+from compiled_source import CompiledSet, bases_in, compilable, inherited
 from dist import ROOT, pure_wheel
 
 __all__ = ["EXIT_ABSENT", "absent", "built", "compiled_modules", "main", "retagged", "wheel_tag"]
 
-EXIT_ABSENT: Final = 5
-"""What is needed is not there: the code that `groupproof` ends with for an environment that can't."""
+EXIT_ABSENT: Final = 4
+"""What is needed is not there: the code that `groupproof` ends with where the environment is at fault."""
 MODULES: Final = ROOT / "ci" / "compiled.toml"
 GROUP: Final = "groupproof"
 _MYPY: Final = (
@@ -82,11 +82,15 @@ def _file(folder: Path, module: str) -> Path:
 def _prepare(folder: Path, modules: Iterable[str]) -> None:
     """Change the modules' sources in the folder into what mypyc takes."""
     files = {module: _file(folder, module) for module in modules}
-    classes = {module: classes_in(file.read_text("utf-8")) for module, file in files.items()}
-    interpreted = set(folder.rglob("*.py")) - set(files.values())
-    inherited = frozenset[str]().union(*(inherited_by(file.read_text("utf-8"), classes) for file in interpreted))
+    compiled = _bases((file, module) for module, file in files.items())
+    interpreted = _bases((file, ".".join(file.relative_to(folder).with_suffix("").parts)) for file in {*folder.rglob("*.py")} - {*files.values()})
+    whole = CompiledSet(frozenset(compiled), inherited(compiled, interpreted))
     for module, file in files.items():
-        file.write_text(compilable(file.read_text("utf-8"), module=module, compiled=CompiledSet(classes, inherited)), "utf-8")
+        file.write_text(compilable(file.read_text("utf-8"), module=module, compiled=whole), "utf-8")
+
+
+def _bases(files: Iterable[tuple[Path, str]]) -> dict[str, frozenset[str]]:
+    return {name: bases for file, module in files for name, bases in bases_in(file.read_text("utf-8"), module).items()}
 
 
 # C, and the extension modules

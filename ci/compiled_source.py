@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-__all__ = ["CompiledSet", "classes_in", "compilable", "inherited_by"]
+__all__ = ["CompiledSet", "bases_in", "compilable", "inherited"]
 
 _NATIVE_BASES: Final = frozenset({"object", "dict", "Exception", "BaseException"})
 """The built-in classes that a native class can derive from."""
@@ -19,9 +19,9 @@ _NATIVE_BASES: Final = frozenset({"object", "dict", "Exception", "BaseException"
 
 @dataclass(frozen=True, slots=True)
 class CompiledSet:
-    """The modules that are compiled together: `classes` are those of each, `inherited` the classes that interpreted ones derive from, as `module.Class`."""
+    """What is compiled together: its `classes`, and those of them that interpreted ones derive from, all as `module.Class`."""
 
-    classes: Mapping[str, frozenset[str]]
+    classes: Set[str]
     inherited: frozenset[str]
 
 
@@ -33,22 +33,27 @@ class _Edit(NamedTuple):
     text: str
 
 
-def classes_in(source: str) -> frozenset[str]:
-    """Return the names of the classes at a module's top."""
-    return frozenset(node.name for node in ast.parse(source).body if isinstance(node, ast.ClassDef))
-
-
-def inherited_by(source: str, classes: Mapping[str, Set[str]]) -> frozenset[str]:
-    """Return those of the classes, as `module.Class`, that a class of this module derives from."""
+def bases_in(source: str, module: str) -> dict[str, frozenset[str]]:
+    """Return what each class of a module derives from, all as `module.Class`, as far as it is named plainly."""
     tree = ast.parse(source)
-    named = {
-        alias.asname or alias.name: f"{node.module}.{alias.name}"
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
-    }
-    bases = {named.get(base.id, "") for node in ast.walk(tree) if isinstance(node, ast.ClassDef) for base in node.bases if isinstance(base, ast.Name)}
-    return frozenset(base for base in bases if base.rpartition(".")[2] in classes.get(base.rpartition(".")[0], ()))
+    imports = (node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom))
+    named = {alias.asname or alias.name: f"{node.module}.{alias.name}" for node in imports for alias in node.names}
+    return {
+        f"{module}.{node.name}": frozenset(named.get(base.id, f"{module}.{base.id}") for base in node.bases if isinstance(base, ast.Name))
+        for node in ast.walk(tree) if isinstance(node, ast.ClassDef)
+    }  # fmt: skip
+
+
+def inherited(compiled: Mapping[str, Set[str]], interpreted: Mapping[str, Set[str]]) -> frozenset[str]:
+    """Return the compiled classes that an interpreted one derives from, and those above them; given the bases of all of both kinds."""
+    found: set[str] = set()
+    waiting = [base for bases in interpreted.values() for base in bases]
+    while waiting:
+        name = waiting.pop()
+        if name in compiled and name not in found:
+            found.add(name)
+            waiting += compiled[name]
+    return frozenset(found)
 
 
 def compilable(source: str, *, module: str, compiled: CompiledSet) -> str:
@@ -90,7 +95,7 @@ def _of_native_class(node: ast.ClassDef, module: str, compiled: CompiledSet) -> 
 def _of_the_mark(tree: ast.Module) -> Iterator[_Edit]:
     """Import the mark where mypy reads and nothing runs: who installs the wheel has no mypy_extensions. mypy takes `MYPY` for true."""
     first, *_, last = (node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom))
-    yield _line((first.end_lineno or 0) + 1, "MYPY = False; globals().update(mypyc_attr=lambda **_: lambda made: made)")
+    yield _line((first.end_lineno or 0) + 1, "MYPY = False")
     yield _line((last.end_lineno or 0) + 1, "if MYPY: from mypy_extensions import mypyc_attr")
 
 
@@ -101,7 +106,7 @@ def _of_type_imports(tree: ast.Module, block: ast.If, compiled: CompiledSet) -> 
     """
     imported = {alias.asname or alias.name: node.module or "" for node in block.body if isinstance(node, ast.ImportFrom) for alias in node.names}
     needed = {name for node in ast.walk(tree) if isinstance(node, ast.ClassDef) for name in _outermost(node)}
-    true = {name: module for name, module in imported.items() if name in needed and name in compiled.classes.get(module, ())}
+    true = {name: module for name, module in imported.items() if name in needed and f"{module}.{name}" in compiled.classes}
     at_run_time = [f"from {module} import {name}" for name, module in sorted(true.items())]
     others = sorted({*imported} - {*true})
     if others:
