@@ -16,6 +16,9 @@ __all__ = ["CompiledSet", "bases_in", "compilable", "inherited"]
 _NATIVE_BASES: Final = frozenset({"object", "dict", "Exception", "BaseException"})
 """The built-in classes that a native class can derive from."""
 
+_MARK_AT_RUN_TIME: Final = "MYPY = False; globals().update(mypyc_attr=__import__('typing').dataclass_transform)"
+"""Where a class is not native, its decorators are called: this one takes any arguments and leaves the class what it is, but for a note."""
+
 
 @dataclass(frozen=True, slots=True)
 class CompiledSet:
@@ -95,7 +98,7 @@ def _of_native_class(node: ast.ClassDef, module: str, compiled: CompiledSet) -> 
 def _of_the_mark(tree: ast.Module) -> Iterator[_Edit]:
     """Import the mark where mypy reads and nothing runs: who installs the wheel has no mypy_extensions. mypy takes `MYPY` for true."""
     first, *_, last = (node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom))
-    yield _line((first.end_lineno or 0) + 1, "MYPY = False")
+    yield _line((first.end_lineno or 0) + 1, _MARK_AT_RUN_TIME)
     yield _line((last.end_lineno or 0) + 1, "if MYPY: from mypy_extensions import mypyc_attr")
 
 
