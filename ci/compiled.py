@@ -40,7 +40,7 @@ _MYPY: Final = (
     f"--python-version={sys.version_info.major}.{sys.version_info.minor}",
 )  # fmt: skip
 _CC: Final = ("-O1", "-g0", "-fPIC", "-fwrapv", "-fno-strict-aliasing", "-DNDEBUG", "-w")
-"""`-O2` takes gcc twice as long, for a program that is no faster."""
+"""`-O2` was not measured."""
 
 
 def compiled_modules() -> list[str]:

@@ -55,7 +55,10 @@ def test_a_native_class_in_a_field_is_itself_at_run_time() -> None:
 
 
 PLAIN = "from __future__ import annotations\n\nimport math\n\nx = 1\n\nclass A({}):\n    pass\n"
-MARKED = [("", "MYPY = False; globals().update(mypyc_attr=__import__('typing').dataclass_transform)"), ("", "if MYPY: from mypy_extensions import mypyc_attr")]
+MARKED = [
+    ("", "MYPY = False; globals().update(mypyc_attr=__import__('typing').dataclass_transform)"),
+    ("", "if MYPY: from mypy_extensions import mypyc_attr"),
+]
 
 
 def test_a_class_below_a_built_in_one_is_not_native() -> None:
