@@ -3,7 +3,7 @@ BIN := .venv/bin
 SEED = $(shell git rev-parse HEAD 2>/dev/null || echo none)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup images certify matrix load test soak mutants bench check format docs site dist lock clean
+.PHONY: help setup images certify matrix load test soak mutants bench check format docs site dist compiled lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -79,6 +79,9 @@ site: .venv/.set-up-dev ## build the documentation site into dist/site, without 
 
 dist: .venv/.set-up-dev ## build the wheel, and one file that runs with nothing but a Python, into dist/; PLATFORMS="linux-x86_64 macos-arm64" for others than this machine
 	$(BIN)/python ci/dist.py $(PLATFORMS)
+
+compiled: .venv/.set-up-dev ## build the wheel with compiled modules for this Python and this machine into dist/; it needs a C compiler
+	$(BIN)/python ci/compiled.py
 
 lock: .venv/.set-up-dev ## resolve the lock files anew from pyproject.toml
 	ci/lock

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from packaging.tags import compatible_tags, cpython_tags, mac_platforms
 
-__all__ = ["PLATFORMS", "PYTHONS", "main", "target", "wheel_platforms"]
+__all__ = ["PLATFORMS", "PYTHONS", "ROOT", "main", "pure_wheel", "target", "wheel_platforms"]
 
 ROOT: Final = Path(__file__).parents[1]
 TOOLS: Final = ROOT / ".cache" / "dist-tools"
@@ -91,6 +91,13 @@ def _download(wheels: Path, platforms: Sequence[str], pythons: Sequence[str]) ->
                 _pip("download", *which, "--require-hashes", "-r", ROOT / "ci" / lock, "--dest", wheels)
 
 
+def pure_wheel(folder: Path) -> Path:
+    """Build the wheel that runs everywhere into the folder, and return it."""
+    _pip("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", folder, ROOT)
+    (wheel,) = folder.glob("groupproof-*.whl")
+    return wheel
+
+
 def _without(wheels: Path, names: Iterable[str]) -> None:
     for path in wheels.glob("*.whl"):
         if path.name.partition("-")[0] in names:
@@ -125,9 +132,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     _install_tools()
     with tempfile.TemporaryDirectory() as folder:
         wheels = Path(folder)
-        _pip("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", wheels, ROOT)
-        for wheel in wheels.glob("groupproof-*.whl"):
-            shutil.copy(wheel, chosen.output)
+        shutil.copy(pure_wheel(wheels), chosen.output)
         if chosen.wheels is None:
             _download(wheels, chosen.platforms, pythons)
         else:

@@ -21,6 +21,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Final
 
 import click
@@ -30,6 +31,7 @@ from groupproof.clients.consumer.consumer import Consumer
 from groupproof.clients.member.consumer_settings import MemberSettings
 from groupproof.clients.outputs import Callback, CommitResult, Fail
 from groupproof.coordinator.broker.reference_cluster import Cluster
+from groupproof.coordinator.machine import coordinator
 from groupproof.harness.simulation.fault_schedule import Schedule, ScheduledFault
 from groupproof.harness.simulation.run import run
 from groupproof.harness.simulation.settings import Outcome, Simulation
@@ -230,6 +232,11 @@ def many(members: int, *, batch_every_ms: int = 15_000) -> tuple[Outcome, float]
     return _timed(lambda: run(asked, plan=Schedule(happenings=restarts)))
 
 
+def build_of(module_file: str) -> str:
+    """Say which build a module is of, by its file: an extension module stands beside its source, and Python takes it first."""
+    return "pure" if Path(module_file).suffix == ".py" else "compiled"
+
+
 @click.command()
 @click.option("--only", type=click.Choice(["pair", "fast", "dialects", "many"]), help="Measure this alone.")
 @click.option("--members", type=int, default=10_000, show_default=True, help="How many members `many` has.")
@@ -237,6 +244,7 @@ def main(*, only: str | None, members: int) -> None:
     """Measure, and print each figure with its aim."""
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
+    click.echo(f"build {build_of(coordinator.__file__)}")
     if only in (None, "pair"):
         rates = pair()
         click.echo(

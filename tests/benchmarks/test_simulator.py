@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.benchmarks.simulator import MIXES, Mix, dialects, fast, many, pair
+from tests.benchmarks.simulator import MIXES, Mix, build_of, dialects, fast, many, pair
 
 
 @pytest.mark.slow
@@ -18,6 +18,10 @@ def test_both_dialects_are_measured_in_turns(mix: Mix) -> None:
     ratio = dialects(2, mix, seeds=1, duration_ms=10_000, rounds=1)
 
     assert min(ratio.by_second, ratio.by_request, *ratio.requests) > 0
+
+
+def test_the_build_is_told_by_the_machine_s_file() -> None:
+    assert (build_of("/lib/coordinator.py"), build_of("/lib/coordinator.cpython-311-x86_64-linux-gnu.so")) == ("pure", "compiled")
 
 
 @pytest.mark.soak

@@ -22,7 +22,7 @@ class WorkerSettings:
     config_end: int | None = None
 
     def __post_init__(self) -> None:
-        if self.protocol not in ("eager", *CONNECT_PROTOCOLS[1:]):
+        if self.protocol not in {"eager", *CONNECT_PROTOCOLS[1:]}:
             raise ValueError(f"connect.protocol is eager, compatible or sessioned, not {self.protocol!r}")
         if min(self.tasks_max, self.rebalance_max_delay_ms) < 0:
             raise ValueError("a worker's numbers must not be negative")

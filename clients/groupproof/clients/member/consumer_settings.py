@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from groupproof.clients.member.connect_settings import WorkerSettings
 from groupproof.clients.member.streams_settings import ThreadSettings
@@ -49,7 +49,7 @@ class MemberSettings:
             raise ValueError(
                 f"heartbeat.interval.ms ({self.heartbeat_interval_ms}) must be lower than session.timeout.ms ({self.session_timeout_ms})"
             )
-        negative = [name for name in self.__slots__ if isinstance(value := getattr(self, name), int) and value < 0]
+        negative = [column.name for column in fields(self) if isinstance(value := getattr(self, column.name), int) and value < 0]
         if negative:
             raise ValueError(f"{negative[0]} must not be negative")
         if not self.assignors:

@@ -150,7 +150,7 @@ def _deletion_answer(event: Event, is_told: Callable[[TopicPartition], bool]) ->
     assert isinstance(event.request, OffsetDeleteRequest)
     topics = []
     for topic in event.request.topics:
-        is_subscribed = event.existing_group.is_subscribed_to(topic.name)
+        is_subscribed = event.subscribed_group.is_subscribed_to(topic.name)
         code = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if is_subscribed else ErrorCode.NONE
         indexes = [partition.partition_index for partition in topic.partitions if is_subscribed or is_told((topic.name, partition.partition_index))]
         topics.append(
@@ -225,11 +225,16 @@ def _every_partition(asked: FetchGroup, error: ErrorCode) -> tuple[FetchedTopic,
     )
 
 
+def _commit_refused(event: Event, error: ErrorCode) -> GroupResponse:
+    """Repeat the error for every partition (COMMIT-12)."""
+    return _commit_answer(event.commit, lambda _: error)
+
+
 _PLAIN: Final[Mapping[EventKind, Callable[[Event, ErrorCode], GroupResponse]]] = {
     ClassicEvent.SYNC_GROUP: lambda event, error: sync_error(error),
     ClassicEvent.LEAVE_GROUP: lambda event, error: LeaveGroupResponse(error_code=error),
-    ClassicEvent.OFFSET_COMMIT: lambda event, error: _commit_answer(event.commit, lambda _: error),  # repeated for every partition (COMMIT-12)
-    ClassicEvent.TXN_OFFSET_COMMIT: lambda event, error: _commit_answer(event.commit, lambda _: error),
+    ClassicEvent.OFFSET_COMMIT: _commit_refused,
+    ClassicEvent.TXN_OFFSET_COMMIT: _commit_refused,
     ClassicEvent.OFFSET_DELETE: lambda event, error: OffsetDeleteResponse(error_code=error),
     ClassicEvent.DELETE_GROUPS: lambda event, error: DeleteGroupsResponse(results=(DeletedGroup(group_id=event.group_id, error_code=error),)),
     ClassicEvent.LIST_GROUPS: lambda event, error: ListGroupsResponse(error_code=error),

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from groupproof.coordinator.machine.machine_outputs import GroupProgress, GroupView
     from groupproof.protocol.rules.dialect import Dialect
 
-__all__ = ["AnyGroup"]
+__all__ = ["AnyGroup", "SubscribedGroup"]
 
 
 class AnyGroup(Protocol):
@@ -46,3 +46,11 @@ class AnyGroup(Protocol):
     def standing(self) -> GroupProgress: ...
 
     def view(self) -> GroupView: ...
+
+
+class SubscribedGroup(AnyGroup, Protocol):
+    """A group whose members subscribe to topics: classic, or of consumers. `since_ms` is when it came into its state."""
+
+    since_ms: int
+
+    def is_subscribed_to(self, topic: str) -> bool: ...

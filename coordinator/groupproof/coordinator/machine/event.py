@@ -10,7 +10,7 @@ from groupproof.protocol.vocabulary import ErrorCode
 from groupproof.protocol.wire.admin_messages import OPERATIONS_NOT_ASKED
 
 if TYPE_CHECKING:
-    from groupproof.coordinator.machine.any_group import AnyGroup
+    from groupproof.coordinator.machine.any_group import AnyGroup, SubscribedGroup
     from groupproof.coordinator.machine.coordinator_settings import Settings
     from groupproof.coordinator.machine.group import Group
     from groupproof.coordinator.machine.machine_outputs import Arrival
@@ -48,11 +48,12 @@ class _Views:
 
     if TYPE_CHECKING:
         existing_group: Group
+        subscribed_group: SubscribedGroup
         join: JoinGroupRequest
         sync: SyncGroupRequest
         commit: OffsetCommitRequest | TxnOffsetCommitRequest
     else:
-        existing_group = property(attrgetter("group"))
+        existing_group = subscribed_group = property(attrgetter("group"))
         join = sync = commit = property(attrgetter("request"))
 
 

@@ -84,7 +84,7 @@ def _named_for_deletion(event: Event) -> list[TopicPartition]:
     return [
         (topic.name, partition.partition_index)
         for topic in event.request.topics
-        if not event.existing_group.is_subscribed_to(topic.name)
+        if not event.subscribed_group.is_subscribed_to(topic.name)
         for partition in topic.partitions
     ]
 
@@ -118,11 +118,11 @@ def _expire_by_commit(engine: EffectContext, event: Event) -> None:
 
 
 def _expire_since_empty(engine: EffectContext, event: Event) -> None:
-    _expire(engine, event, lambda _: event.existing_group.since_ms)
+    _expire(engine, event, lambda _: event.subscribed_group.since_ms)
 
 
 def _expire_unsubscribed(engine: EffectContext, event: Event) -> None:
-    _expire(engine, event, lambda committed: committed.at_ms, event.existing_group.is_subscribed_to)
+    _expire(engine, event, lambda committed: committed.at_ms, event.subscribed_group.is_subscribed_to)
 
 
 def _delete_records(engine: EffectContext, event: Event) -> None:

@@ -98,11 +98,11 @@ class Timers:
     def _push(self, key: TimerKey, due: _Due) -> None:
         heapq.heappush(self._heap, (due, key))
         self._queued[key] = due[0]
-        self.quiet_until_ms = self._heap[0][0][0]
+        self.quiet_until_ms = float(self._heap[0][0][0])
 
     def _pop(self) -> None:
         heapq.heappop(self._heap)
-        self.quiet_until_ms = self._heap[0][0][0] if self._heap else math.inf
+        self.quiet_until_ms = float(self._heap[0][0][0]) if self._heap else math.inf
 
     def _settle(self) -> tuple[_Due, TimerKey] | None:
         """Drop or put back what is stale at the top of the heap; return the true top."""

@@ -6,9 +6,9 @@ runs. A process whose member failed for good is started again, as a supervisor w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from groupproof.clients.assignors.assignment import Cluster
 from groupproof.clients.member.consumer.epoch_member import EpochMember
@@ -262,7 +262,7 @@ class Process(SimulatedProcess):
             if type(output) is Send:
                 self._send(output)
             else:
-                self._do[type(output)](self, output)
+                _DOES[type(output)](self, output)
 
     def _send(self, output: Send) -> None:
         if type(output.message) is JoinGroupRequest:
@@ -337,10 +337,6 @@ class Process(SimulatedProcess):
     def _ignore(self, _: Output) -> None:
         """Take no note of the end of a commit: the application commits again at the next interval."""
 
-    _do: ClassVar[dict[type, Callable[..., None]]] = {
-        Drop: _drop, Callback: _call, CommitResult: _ignore, OffsetFetchResult: _fetched, NeedMetadata: _need_topics, Fail: _fail, CloseResult: _gone,
-    }  # fmt: skip
-
     # Metadata
 
     def _ask_topics(self) -> None:
@@ -377,3 +373,15 @@ class Process(SimulatedProcess):
 
 def _broker(number: int) -> Node:
     return Node(node_id=number, host=f"node{number}", port=9092)
+
+
+_DOES: Final[Mapping[type[Output], Callable[[Process, Any], None]]] = {
+    Drop: lambda process, output: process._drop(output),
+    Callback: lambda process, output: process._call(output),
+    CommitResult: lambda process, output: process._ignore(output),
+    OffsetFetchResult: lambda process, output: process._fetched(output),
+    NeedMetadata: lambda process, output: process._need_topics(output),
+    Fail: lambda process, output: process._fail(output),
+    CloseResult: lambda process, output: process._gone(output),
+}
+"""What a client does of an output; a request is sent."""

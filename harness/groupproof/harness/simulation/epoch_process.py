@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Set
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from groupproof.clients.member.consumer.epoch_member import EpochMember
 from groupproof.clients.member.consumer_settings import MemberSettings
@@ -233,5 +233,3 @@ class EpochProcess(Process):
         if self.invariants is not None and self.member.coordinator is not None and not self._is_out_of_time():
             self.invariants.closes()
         super()._gone(result)
-
-    _do: ClassVar[dict[type, Callable[..., None]]] = {**Process._do, Callback: _call, Drop: _drop, Fail: _fail, CloseResult: _gone}

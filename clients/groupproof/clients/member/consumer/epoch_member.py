@@ -40,11 +40,10 @@ _QUIET: Final = (EpochState.JOINING, EpochState.ACKNOWLEDGING, EpochState.STABLE
 class EpochMember(AnyMember):
     """One member of a group of the `consumer` protocol."""
 
-    _core: EpochCore
-
     def __init__(self, settings: MemberSettings, *, policy: Policy = REFERENCE, draw: Callable[[], float] = lambda: 0.5) -> None:
         core = EpochCore(settings, policy, draw)
         offset_requests, heartbeats = EpochOffsetRequests(core), EpochHeartbeats(core)
+        self._epoch_core = core
         self._epoch_close = EpochClose(core, offset_requests, heartbeats)
         super().__init__(core, Finder(core), offset_requests, self._epoch_close)
         self._heartbeats = heartbeats
@@ -59,41 +58,41 @@ class EpochMember(AnyMember):
     @property
     def generation(self) -> int:
         """The member epoch: 0 while it joins, -1 where it is no member."""
-        return self._core.epoch
+        return self._epoch_core.epoch
 
     @property
     def state(self) -> EpochState:
-        return self._core.epoch_state
+        return self._epoch_core.epoch_state
 
     @property
     def readable(self) -> frozenset[TopicPartition]:
         """The partitions to read: what is owned, but for what is being given up."""
-        core, going = self._core, self._local.going
+        core, going = self._epoch_core, self._local.going
         return core.owned - going if going and not core.choices.reads_while_revoking else core.owned
 
     @property
     def is_settled(self) -> bool:
         """Tell whether the member is in the group and hands nothing over; what it waits for may be with others still."""
-        core = self._core
+        core = self._epoch_core
         return core.generation > JOIN_EPOCH and core.calling is None and self._local.is_idle
 
     @property
     def metadata_topics(self) -> frozenset[str]:
         """The topics whose metadata the driver must keep fresh."""
-        core = self._core
+        core = self._epoch_core
         assigned = (core.names.get(topic_id) for topic_id, _ in core.target or ())
         return frozenset(core.topics) | {name for name in assigned if name is not None} | {name for name, _ in core.owned}
 
     @property
     def metadata_topic_ids(self) -> frozenset[str]:
         """The ids of topics that the driver must find the names of."""
-        return self._core.unresolved
+        return self._epoch_core.unresolved
 
     # Inputs
 
     def poll(self, now_ms: int, positions: Mapping[TopicPartition, int]) -> list[Output]:
         """Do what the application's poll does; `positions` are the offsets it would read next, for the commits that the member does by itself."""
-        core = self._core
+        core = self._epoch_core
         core.positions = positions
         if core.is_unpolled and core.is_member:  # it only fell silent (CGV-18)
             self._leave_unpolled(now_ms)
@@ -110,7 +109,7 @@ class EpochMember(AnyMember):
 
     def response(self, request_id: int, message: Any, now_ms: int) -> list[Output]:
         """Take an answer; one that repeats the last leaves nothing to do, unless the next heartbeat is due already."""
-        core, heartbeats = self._core, self._heartbeats
+        core, heartbeats = self._epoch_core, self._heartbeats
         is_at_rest = core.epoch_state is EpochState.STABLE and type(message) is ConsumerGroupHeartbeatResponse and self._knows_answers
         if not is_at_rest or not heartbeats.take_repeated(request_id, message):
             return super().response(request_id, message, now_ms)
@@ -120,12 +119,12 @@ class EpochMember(AnyMember):
 
     def metadata(self, cluster: Cluster, now_ms: int) -> list[Output]:
         """Take the newest view of the topics, with the names of their ids."""
-        self._core.learn(cluster)
+        self._epoch_core.learn(cluster)
         return self._outcome(now_ms)
 
     def callback_done(self, now_ms: int) -> list[Output]:
         """Go on: the application's callback returned."""
-        self._core.called()
+        self._epoch_core.called()
         self._step_callbacks(now_ms)
         return self._outcome(now_ms)
 
@@ -134,12 +133,12 @@ class EpochMember(AnyMember):
         if self._local.is_idle or self._clean_close.stage is not None:
             return self.callback_done(now_ms)
         self._local.fail()
-        self._core.call_failed()
+        self._epoch_core.call_failed()
         return self._outcome(now_ms)
 
     def resubscribe(self, topics: tuple[str, ...], now_ms: int) -> list[Output]:
         """Change the subscription, or take part again after `unsubscribe`: the next poll joins then (CGV-15), of a member that is leaving when it has left."""
-        core = self._core
+        core = self._epoch_core
         core.topics = topics
         if self._clean_close.stage is None:
             core.is_subscribed = True
@@ -153,7 +152,7 @@ class EpochMember(AnyMember):
 
     def next_deadline_ms(self) -> int | None:
         """Return when `tick` has something to do, or None."""
-        core, heartbeats = self._core, self._heartbeats
+        core, heartbeats = self._epoch_core, self._heartbeats
         due_ms, beat_ms, poll_end_ms = core.requests.next_deadline_ms(), heartbeats.due_ms, self._poll_ends_ms
         if beat_ms is not None and (due_ms is None or beat_ms < due_ms) and heartbeats.is_beating():
             due_ms = beat_ms
@@ -168,7 +167,7 @@ class EpochMember(AnyMember):
     @property
     def awaits_poll(self) -> bool:
         """Tell whether a poll has something to do beside what falls due: to join, to lose or to reconcile, or to tell of a failure."""
-        core = self._core
+        core = self._epoch_core
         is_quiet = core.epoch_state in _QUIET and core.failure is None and not core.is_unpolled
         return not is_quiet or not (core.target is None or self._local.is_at_rest)
 
@@ -179,13 +178,13 @@ class EpochMember(AnyMember):
 
     def next_poll_ms(self) -> int | None:
         """Return when a `poll` has something to do that `tick` must leave to it, or None."""
-        return self._offset_requests.next_poll_ms() if self._core.is_taking_part else None
+        return self._offset_requests.next_poll_ms() if self._epoch_core.is_taking_part else None
 
     # Within: joining, losing, the poll deadline
 
     def _is_at_rest(self, now_ms: int) -> bool:
         """Tell whether nothing is left to do for the application's poll, nor for the parts behind it: the member is whole, and nothing waits."""
-        core = self._core
+        core = self._epoch_core
         return (
             core.epoch_state is EpochState.STABLE
             and core.failure is None
@@ -198,18 +197,18 @@ class EpochMember(AnyMember):
         )
 
     def _begin_if_none(self, now_ms: int) -> None:
-        core = self._core
+        core = self._epoch_core
         if core.epoch_state is EpochState.UNSUBSCRIBED or (core.epoch_state is EpochState.STALE and not core.owned):
             self._join(now_ms)
 
     def _join(self, now_ms: int) -> None:
         self._local.abandon()
-        self._core.begin_membership()
+        self._epoch_core.begin_membership()
         self._heartbeats.join(max(now_ms, self._rejoin_ms))
 
     def _step_callbacks(self, now_ms: int) -> None:
         """Go on with what runs callbacks: the loss of everything, or a reconciliation."""
-        core = self._core
+        core = self._epoch_core
         if core.epoch_state in _LOSING:
             self._lose(now_ms)
         elif core.is_taking_part and not core.is_unpolled:
@@ -217,7 +216,7 @@ class EpochMember(AnyMember):
 
     def _lose(self, now_ms: int) -> None:
         """Run the lost-callback for what is left, then join again at epoch 0 with the same member id, without a pause (CGT-18, CGT-21)."""
-        core, kind = self._core, self._core.choices.lost_callback
+        core, kind = self._epoch_core, self._epoch_core.choices.lost_callback
         if core.calling is not None or (core.is_unpolled and core.failure is None):
             return
         if core.choices.keeps_what_was_lost:
@@ -232,21 +231,21 @@ class EpochMember(AnyMember):
 
     def _fenced(self) -> None:
         """Be no member any more; who was about to leave neither joins again nor leaves (CGV-22)."""
-        core = self._core
+        core = self._epoch_core
         core.end_membership(EpochState.FENCED if core.is_subscribed else EpochState.UNSUBSCRIBED)
         self._heartbeats.forget()
         self._local.abandon()
 
     def _end_if_failed(self) -> None:
         """Be no member any more after a fatal error, and leave nothing behind but the session (CGT-31, CGT-32, CGV-13)."""
-        core = self._core
+        core = self._epoch_core
         if core.failure is not None and core.epoch_state is not EpochState.FATAL and not core.choices.beats_after_failure:
             core.end_membership(EpochState.FATAL)
             self._heartbeats.forget()
             self._local.abandon()
 
     def _poll_end_ms(self) -> int | None:
-        core = self._core
+        core = self._epoch_core
         if core.is_unpolled or not core.is_subscribed or core.failure is not None or core.choices.poll_end == "never":
             return None
         return self._poll_ends_ms if core.generation > JOIN_EPOCH or core.epoch_state is EpochState.JOINING else None
@@ -255,21 +254,21 @@ class EpochMember(AnyMember):
         """Leave: the application has not polled for max.poll.interval.ms; its next poll loses everything and joins again (CGV-16 to CGV-20)."""
         ends_ms = self._poll_end_ms()
         if ends_ms is not None and now_ms >= ends_ms:
-            self._core.is_unpolled = True
-            if self._core.choices.poll_end == "next-poll":
+            self._epoch_core.is_unpolled = True
+            if self._epoch_core.choices.poll_end == "next-poll":
                 self._heartbeats.forget()
             else:
                 self._leave_unpolled(now_ms)
 
     def _leave_unpolled(self, now_ms: int) -> None:
-        leave_consumer_group(self._core, self._heartbeats, now_ms, EpochState.STALE)
+        leave_consumer_group(self._epoch_core, self._heartbeats, now_ms, EpochState.STALE)
         self._local.abandon()
 
     # Within: answers
 
     def _react(self, pending: RequestInFlight, answer: Answer, response: Any, now_ms: int) -> None:
         """Do what the table says, the shared effects first, then the part that sent the request."""
-        core, api = self._core, pending.message.api
+        core, api = self._epoch_core, pending.message.api
         phase = core.phase(pending)
         reaction = core.reaction(api, answer, phase)
         for effect in reaction.effects:
@@ -289,19 +288,19 @@ class EpochMember(AnyMember):
         if Effect.ACCEPT in reaction.effects and phase is not Phase.STALE and isinstance(response, ConsumerGroupHeartbeatResponse):
             if response.assignment is not None:
                 self._local.take(response.assignment)
-            elif self._core.choices.absent_assignment == "empty":
+            elif self._epoch_core.choices.absent_assignment == "empty":
                 self._local.take_none()
-            if self._core.epoch_state is EpochState.ACKNOWLEDGING:
+            if self._epoch_core.epoch_state is EpochState.ACKNOWLEDGING:
                 self._local.acknowledged()
-        elif Effect.LOSE in reaction and self._core.epoch != NO_GENERATION:
-            self._rejoin_ms = now_ms + self._core.backoff_ms() if Effect.BACK_OFF in reaction else now_ms
+        elif Effect.LOSE in reaction and self._epoch_core.epoch != NO_GENERATION:
+            self._rejoin_ms = now_ms + self._epoch_core.backoff_ms() if Effect.BACK_OFF in reaction else now_ms
             self._fenced()
 
     # Within: the outcome
 
     def _outcome(self, now_ms: int) -> list[Output]:
         """Let the parts go on after an input, and return what is to be done."""
-        core = self._core
+        core = self._epoch_core
         before = len(core.out)
         self._step(now_ms)
         if len(core.out) != before and is_more_than_sent(core.out):
@@ -311,7 +310,7 @@ class EpochMember(AnyMember):
 
     def _go_on(self, now_ms: int) -> None:
         """Let the parts go on as long as more comes of it."""
-        out = self._core.out
+        out = self._epoch_core.out
         for _ in range(_STEPS_MAX - 1):
             before = len(out)
             self._step(now_ms)
@@ -319,7 +318,7 @@ class EpochMember(AnyMember):
                 break
 
     def _step(self, now_ms: int) -> None:
-        core, heartbeats = self._core, self._heartbeats
+        core, heartbeats = self._epoch_core, self._heartbeats
         if self._poll_ends_ms is not None and now_ms >= self._poll_ends_ms:
             self._end_polls(now_ms)
         if core.failure is not None:
@@ -339,13 +338,13 @@ class EpochMember(AnyMember):
 
     def _step_unpolled(self, now_ms: int) -> None:
         """Run callbacks outside the application's polls: for one that failed, for one that has lost its membership and has nothing to lose, so that it joins again."""
-        core = self._core
+        core = self._epoch_core
         if not core.owned or core.failure is not None or self._reconciles_in_background:
             self._step_callbacks(now_ms)
 
     def _needs_coordinator(self) -> bool:
         """Tell whether a coordinator is to be looked for, and nobody was asked yet."""
-        core = self._core
+        core = self._epoch_core
         if core.lookups or not core.policy.looks_up:
             return False
         return core.is_taking_part or core.is_member or not self._offset_requests.is_idle

@@ -198,7 +198,7 @@ def _resolution_is_due(engine: EffectContext, group: ConsumerGroup, event: Consu
     last_ms = event.resolved_before_ms
     if last_ms is not None and event.now_ms <= last_ms + REGEX_REFRESH_LEAST_MS:
         return False
-    is_new = event.consumer.regex not in ("", *group.topics_of_regex)
+    is_new = bool(event.consumer.regex) and event.consumer.regex not in group.topics_of_regex
     if last_ms is None or is_new or len(group.regexes) != event.resolved_before:
         return True
     has_new_topics = engine.topics.names_version > group.resolved_version

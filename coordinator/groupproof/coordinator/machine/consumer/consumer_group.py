@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterator, Mapping
-from copy import copy
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from itertools import compress
 from operator import attrgetter
@@ -90,12 +89,12 @@ class ConsumerGroup:
 
     def copied(self) -> ConsumerGroup:
         """Return a group that shares nothing with this one but what is never changed in place: assignments, shares, topics."""
-        group = copy(self)
+        group = replace(self)
         for column in fields(self):
             part = getattr(self, column.name)
             if isinstance(part, dict | set):
                 setattr(group, column.name, part.copy())
-        group.members = {member_id: copy(member) for member_id, member in self.members.items()}
+        group.members = {member_id: replace(member) for member_id, member in self.members.items()}
         return group
 
     def move_to(self, state: StrEnum, now_ms: int) -> None:

@@ -8,12 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from groupproof.coordinator.machine.consumer.consumer_effects import waits_for_target
+from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
 from groupproof.coordinator.machine.consumer.effective_settings import consumer_settings, group_times
-from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
 from groupproof.protocol.rules.consumer.consumer_terms import ConsumerState
 
 if TYPE_CHECKING:
-    from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
+    from groupproof.coordinator.machine.any_group import AnyGroup
     from groupproof.coordinator.machine.consumer.consumer_members import ConsumerMember
     from groupproof.coordinator.machine.effect_context import EffectContext
     from groupproof.coordinator.machine.machine_outputs import Arrival
@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["session_ms_at_rest"]
 
 
-def session_ms_at_rest(
-    engine: EffectContext, group: ConsumerGroup, message: ConsumerGroupHeartbeatRequest, arrival: Arrival, now_ms: int
-) -> int | None:
+def session_ms_at_rest(engine: EffectContext, group: AnyGroup, message: ConsumerGroupHeartbeatRequest, arrival: Arrival, now_ms: int) -> int | None:
     """Return how long the member's session goes on, None where the heartbeat may change more than that.
 
     For each step of a heartbeat something here says that it does nothing: for taking the member up that neither it nor its client says anything new, for
@@ -32,7 +30,7 @@ def session_ms_at_rest(
     subscribes by an expression.
     """
     state = group.state
-    if group.dialect is not CONSUMER or (state is not ConsumerState.STABLE and state is not ConsumerState.ASSIGNING):
+    if not isinstance(group, ConsumerGroup) or (state is not ConsumerState.STABLE and state is not ConsumerState.ASSIGNING):
         return None
     member = group.members.get(message.member_id)
     if member is None or not _says_nothing(member, message, arrival) or not _is_settled(group, member):

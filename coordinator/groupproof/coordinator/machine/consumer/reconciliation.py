@@ -91,7 +91,7 @@ class Reconciler(NamedTuple):
                 assigned[topic_id] = kept
             if lost := {index: since for index, since in own.items() if index not in target}:
                 pending[topic_id] = lost
-            awaited = sorted(target - own.keys())
+            awaited = sorted(target.difference(own))
             free = [index for index in awaited if self._is_free(member, topic_id, index)]
             lacks_some = lacks_some or len(free) < len(awaited)
             if free:

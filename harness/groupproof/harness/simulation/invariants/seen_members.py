@@ -121,7 +121,7 @@ class SeenTarget:
         if topics != self._topics:
             self._topics = topics
             self._wanted = frozenset((topic.topic_id, index) for topic in topics.values() for index in range(topic.partitions))
-        return self._wanted - self._owners.keys()
+        return self._wanted.difference(self._owners)
 
 
 def _free(owners: dict[TopicIdPartition, str], partitions: Iterable[TopicIdPartition], member_id: str) -> None:
