@@ -73,7 +73,7 @@ def _tell() -> None:
     print(json.dumps({"file": simulator.__file__, "took_s": time.process_time() - began_s, "outcomes": outcomes}))
 
 
-def _told_by(environment: Mapping[str, str]) -> Told:
+def _build_run(environment: Mapping[str, str]) -> Told:
     done = subprocess.run(
         [sys.executable, __file__, "--tell"], cwd=ROOT, env={**os.environ, **environment}, capture_output=True, text=True, check=False
     )
@@ -85,9 +85,9 @@ def _told_by(environment: Mapping[str, str]) -> Told:
 def differences(pure: Told, compiled: Told) -> list[str]:
     """Say what is not as it has to be: the builds that ran, and each outcome that differs."""
     found = [
-        f"{told.file} ran as the {name} build"
-        for name, told, is_one in (("pure", pure, False), ("compiled", compiled, True))
-        if told.is_compiled is not is_one
+        f"{build.file} ran as the {name} build"
+        for name, build, is_one in (("pure", pure, False), ("compiled", compiled, True))
+        if build.is_compiled is not is_one
     ]
     for name in sorted(pure.outcomes.keys() | compiled.outcomes.keys()):
         one, other = pure.outcomes.get(name), compiled.outcomes.get(name)
@@ -127,7 +127,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with zipfile.ZipFile(wheel) as unpacked:
             unpacked.extractall(folder)
         environment = {"PYTHONPATH": folder}
-        pure, compiled = _told_by({}), _told_by(environment)
+        pure, compiled = _build_run({}), _build_run(environment)
         found = differences(pure, compiled)
         print(
             f"{len(pure.outcomes)} simulations: {pure.took_s:.2f} s of processor time by the source, {compiled.took_s:.2f} s compiled: "

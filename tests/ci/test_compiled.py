@@ -72,18 +72,20 @@ def test_both_builds_run_both_dialects_with_and_without_faults() -> None:
     assert {(simulation.members, bool(simulation.faults)) for simulation in asked.values()} == {(3, True), (3, False), (10, True), (10, False)}
 
 
-def _told(file: str, trace_hash: str = "a") -> compiled_check.Told:
+def _outcomes_of(file: str, trace_hash: str = "a") -> compiled_check.Told:
     return compiled_check.Told(file=file, took_s=1.0, outcomes={"seed 0": {"hash": trace_hash}})
 
 
 def test_another_outcome_is_a_difference() -> None:
-    assert compiled_check.differences(_told("run.py"), _told("run.so")) == []
-    assert compiled_check.differences(_told("run.py"), _told("run.so", "b")) == ["seed 0: {'hash': 'a'} by the source, {'hash': 'b'} compiled"]
+    assert compiled_check.differences(_outcomes_of("run.py"), _outcomes_of("run.so")) == []
+    assert compiled_check.differences(_outcomes_of("run.py"), _outcomes_of("run.so", "b")) == [
+        "seed 0: {'hash': 'a'} by the source, {'hash': 'b'} compiled"
+    ]
 
 
 def test_a_build_that_is_not_what_it_should_be_is_a_difference() -> None:
-    assert compiled_check.differences(_told("run.py"), _told("run.py")) == ["run.py ran as the compiled build"]
-    assert compiled_check.differences(_told("run.so"), _told("run.so")) == ["run.so ran as the pure build"]
+    assert compiled_check.differences(_outcomes_of("run.py"), _outcomes_of("run.py")) == ["run.py ran as the compiled build"]
+    assert compiled_check.differences(_outcomes_of("run.so"), _outcomes_of("run.so")) == ["run.so ran as the pure build"]
 
 
 def test_every_test_that_cannot_run_compiled_is_there_and_has_a_reason() -> None:
