@@ -217,7 +217,7 @@ class EpochProcess(Process):
             return
         wanted = self.invariants.named | set(self.topics) | {_NAMES[topic_id] for topic_id in self.member.metadata_topic_ids}
         self.invariants.knows(frozenset(wanted), self._heap.now_ms)
-        super()._learn(Topics(topics.partitions, tuple([known for known in topics.ids if known[0] in wanted])))
+        super()._learn(Topics(topics.partitions, tuple([topic_id for topic_id in topics.ids if topic_id[0] in wanted])))
 
     def _drop(self, output: Drop) -> None:
         if self.invariants is not None and output.to is not None:

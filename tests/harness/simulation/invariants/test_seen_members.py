@@ -64,20 +64,20 @@ def test_with_another_target_those_are_looked_at_that_have_reached_it_and_with_a
 
 
 def test_of_a_target_what_two_are_to_have_and_what_nobody_is_to_have_is_found_whoever_has_another_share() -> None:
-    group, seen = _group(), SeenTarget()
+    group, last_target = _group(), SeenTarget()
     first, second = list(group.members)[:2]
     target = dict(group.target)
     lacking = frozenset((topic_id, index) for topic_id, indexes in target[first].items() for index in indexes)
-    assert (list(seen.take(target)), seen.missing(group.topics)) == ([], frozenset())
+    assert (list(last_target.take(target)), last_target.missing(group.topics)) == ([], frozenset())
 
     target[first], target[second] = target[second], target[first]
-    assert (list(seen.take(target)), seen.missing(group.topics)) == ([], frozenset())
+    assert (list(last_target.take(target)), last_target.missing(group.topics)) == ([], frozenset())
     target[second] = target[first]
-    assert {(member_id, other) for _, member_id, other in seen.take(target)} == {(second, first)}
-    assert seen.missing(group.topics) == lacking
+    assert {(member_id, other) for _, member_id, other in last_target.take(target)} == {(second, first)}
+    assert last_target.missing(group.topics) == lacking
     del target[first]
     target[second] = dict(target[second])
-    assert (list(seen.take(target)), seen.missing(group.topics)) == ([], lacking)
+    assert (list(last_target.take(target)), last_target.missing(group.topics)) == ([], lacking)
 
 
 def test_what_two_have_is_found_whichever_of_them_has_changed_and_no_more_when_one_has_gone() -> None:

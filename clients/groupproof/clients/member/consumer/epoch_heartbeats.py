@@ -169,14 +169,14 @@ class EpochHeartbeats:
     def _never_changing(self) -> dict[str, Any]:
         """Return what a member has to say as long as it lives."""
         settings, choices = self._core.settings, self._core.choices
-        said: dict[str, Any] = {}
+        carried_fields: dict[str, Any] = {}
         if choices.timeout != "none":
-            said["timeout"] = settings.rebalance_timeout_ms if choices.timeout == "max.poll.interval" else _TINY_MS
+            carried_fields["timeout"] = settings.rebalance_timeout_ms if choices.timeout == "max.poll.interval" else _TINY_MS
         if settings.topic_regex is not None:
-            said |= {"names": (), "regex": settings.topic_regex}
+            carried_fields |= {"names": (), "regex": settings.topic_regex}
         if settings.remote_assignor is not None and choices.assignor != "never":
-            said["assignor"] = settings.remote_assignor
-        return said
+            carried_fields["assignor"] = settings.remote_assignor
+        return carried_fields
 
     def _names(self) -> dict[str, Any]:
         """Return the subscription by names, as one says it who says it so."""

@@ -174,10 +174,12 @@ class EpochGroupInvariants(SimulatedInvariants):
             yield from self._unstable(group, changed if self._seen_members.was_stable else group.members.values())
 
     def _illegal_target(self, group: ConsumerGroup) -> Iterator[tuple[str, str, str]]:
-        seen = self._seen_target
-        for (topic_id, index), member_id, other in seen.take(group.target):
+        last_target = self._seen_target
+        for (topic_id, index), member_id, other in last_target.take(group.target):
             yield "CGI-11", "LegalTargetAssignment", f"{index} of {topic_id} is for {member_id} and for {other}"
-        if group.members and group.assigned_ms is not None and (missing := seen.missing(group.topics)):  # what a classic group had may lack some
+        if (
+            group.members and group.assigned_ms is not None and (missing := last_target.missing(group.topics))
+        ):  # what a classic group had may lack some
             yield "CGI-11", "LegalTargetAssignment", f"nobody is to have {_partitions_text(missing)}"
 
     def _invalid_members(self, group: ConsumerGroup, members: Iterable[ConsumerMember]) -> Iterator[tuple[str, str, str]]:

@@ -37,7 +37,7 @@ class SeenMembers:
         self._group: ConsumerGroup | None = None
         self._epochs = (0, 0)
         self._topics: Mapping[str, TopicImage] = {}
-        self._seen: tuple[list[str], list[tuple[Any, ...]], list[Share | None]] = [], [], []
+        self._last_look: tuple[list[str], list[tuple[Any, ...]], list[Share | None]] = [], [], []
         self._owners: dict[TopicIdPartition, str] = {}
         self._owned: dict[str, tuple[Assigned, Assigned, set[TopicIdPartition]]] = {}
 
@@ -61,8 +61,8 @@ class SeenMembers:
 
     def _compared(self, group: ConsumerGroup, *, is_same: bool) -> Iterator[bool]:
         """Tell of each member whether it is another than before; of a group that is not the same all are."""
-        before, members = self._seen, group.members
-        self._seen = ids, standings, shares = list(members), list(map(_STANDING, members.values())), list(map(group.target.get, members))
+        before, members = self._last_look, group.members
+        self._last_look = ids, standings, shares = list(members), list(map(_STANDING, members.values())), list(map(group.target.get, members))
         if not is_same:
             return iter([True] * len(ids))
         if ids == before[0]:

@@ -74,7 +74,7 @@ class _Memberships:
 
     def epochs_of(self, member: str | None) -> set[int]:
         """Return the epochs that a member was given, whichever client asks for it: a producer has a client id of its own (KIP-447)."""
-        return {epoch for (_, member_id), given in self._by_client.items() if member_id == member for epoch in given.epochs}
+        return {epoch for (_, member_id), membership in self._by_client.items() if member_id == member for epoch in membership.epochs}
 
     def gave(self, steady: Steady) -> bool:
         """Tell whether a member that has not left was given the epoch that it names: it is answered with the same once more."""
