@@ -199,6 +199,36 @@ def test_a_new_subscription_waits_out_no_pause_of_the_old_one(bench: type[Bench]
     assert b.times(JOIN) == [0, 0, 0]
 
 
+@pytest.mark.parametrize("ends", ["close", "unsubscribe"])
+def test_who_leaves_takes_no_part_for_a_subscription_that_it_is_given_meanwhile(bench: type[Bench], ends: str) -> None:
+    b = bench()
+    b.stable(0)
+    b.do(getattr(b.member, ends)(b.now))
+    b.do(b.member.resubscribe(("t", "u"), b.now))
+    b.poll()
+    joins = b.count(JOIN)
+    b.called()
+    b.poll()
+    assert (b.count(JOIN), b.count(LEAVE)) == (joins, 1)
+    b.answer(LEAVE)
+    b.poll()
+    assert b.of(CloseResult) == [CloseResult(closed=ends == "close")]
+    assert b.count(JOIN) == joins + (ends == "unsubscribe")
+
+
+def test_who_unsubscribes_again_while_it_leaves_takes_part_no_more(bench: type[Bench]) -> None:
+    b = bench()
+    b.stable(0)
+    b.do(b.member.unsubscribe(b.now))
+    b.do(b.member.resubscribe(("t", "u"), b.now))
+    b.do(b.member.unsubscribe(b.now))
+    joins = b.count(JOIN)
+    b.called()
+    b.answer(LEAVE)
+    b.poll()
+    assert (b.of(CloseResult), b.count(JOIN)) == ([CloseResult(closed=False)], joins)
+
+
 def test_a_second_goodbye_changes_nothing_but_that_it_closes(bench: type[Bench]) -> None:
     b = bench()
     b.stable(0)

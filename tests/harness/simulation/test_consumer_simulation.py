@@ -21,8 +21,14 @@ from groupproof.protocol.vocabulary import ErrorCode
 
 SEEDS = 20
 CLIENTS = [bug.name for bug in EPOCH_BUGS]
-LATE = {"epoch-forgets-what-comes-meanwhile"}
-"""Bugs that twenty seeds give no occasion for; the days in `tests/clients/member/consumer/epoch_world.py` do."""
+LATE = {
+    "epoch-close-without-time-is-cut", "epoch-dies-on-110", "epoch-forgets-an-overdue-fetch", "epoch-forgets-what-comes-meanwhile", "epoch-ignores-110",
+    "epoch-leaves-stale-commit-undone", "epoch-waits-with-everything",
+}  # fmt: skip
+"""Bugs that twenty seeds give no occasion for: a coordinator that keeps the protocol hardly ever answers 110 to a member that does, and every broker here knows all topics.
+
+The days in `tests/clients/member/consumer/epoch_world.py`, the tests beside them or a case (`tests/power/caught_of_epochs.toml`) give it.
+"""
 COORDINATORS = {
     "code/ConsumerGroupHeartbeat/consumer.Stable/beats": (1, "COMMIT-22"), "gone/ConsumerGroupHeartbeat/consumer.Reconciling/beats": (1, "CGR-35"),
     "without/ConsumerGroupHeartbeat/consumer.Reconciling/beats/reconcile": (1, "CGC-07"),
@@ -52,7 +58,7 @@ def test_reference_members_keep_every_invariant_and_converge_on_every_release(pr
 
     assert outcome.violations == ()
     assert outcome.converged_at_ms is not None
-    assert outcome.requests["ConsumerGroupHeartbeat"] > 50
+    assert outcome.requests["ConsumerGroupHeartbeat"] > 40
 
 
 @pytest.mark.requirement("CGI-02", "CGI-10", "CGR-35")

@@ -117,12 +117,12 @@ class Member(AnyMember):
         return self._outcome(now_ms)
 
     def resubscribe(self, topics: tuple[str, ...], now_ms: int) -> list[Output]:
-        """Change the subscription, or take part again after `unsubscribe`; the next poll joins (CLIENT-74)."""
+        """Change the subscription, or take part again after `unsubscribe`: the next poll joins (CLIENT-74), of a member that is leaving when it has left."""
         core = self._core
         core.topics = topics
         if not core.is_subscribed:
-            core.is_subscribed = True
-            self._joining.abandon()
+            self._clean_close.subscribe()
+            self._abandon_if_subscribed()
         return self._outcome(now_ms)
 
     # Deadlines
@@ -192,10 +192,16 @@ class Member(AnyMember):
             self._joining.step(now_ms)
         if self._clean_close.stage is not None:
             self._clean_close.step(now_ms)
+            self._abandon_if_subscribed()
         while core.stranded:
             self._react(core.stranded.popleft(), Lapse.DISCONNECTED, None, now_ms)
         if core.coordinator is None and self._needs_coordinator():
             self._finder.seek(now_ms)
+
+    def _abandon_if_subscribed(self) -> None:
+        """Begin a membership anew, for a subscription after `unsubscribe`."""
+        if self._core.is_subscribed:
+            self._joining.abandon()
 
     def _needs_coordinator(self) -> bool:
         """Tell whether a coordinator is to be looked for, and nobody was asked yet."""

@@ -48,6 +48,7 @@ class CleanClose:
     def __init__(self, core: Core, requests: OffsetRequests) -> None:
         self._core, self._offset_requests = core, requests
         self.stage: _Stage | None = None
+        self._subscribes_then = False
         self._closes = False
         self._forced: bool | None = None
         self._deadline_ms = 0
@@ -60,7 +61,7 @@ class CleanClose:
     def begin(self, now_ms: int, *, closes: bool, forced: bool | None) -> None:
         """Begin to close (or to unsubscribe); a second call while one is under way only makes it a close."""
         core = self._core
-        self._closes = self._closes or closes
+        self._closes, self._subscribes_then = self._closes or closes, False
         if self.stage is not None:
             return
         self._forced = forced
@@ -83,6 +84,14 @@ class CleanClose:
         if self.stage is _Stage.LEAVING and (now_ms >= self._deadline_ms or not self._is_leaving()):
             self.stage = None
             self._core.out.append(CloseResult(closed=self._closes))
+            self._core.is_subscribed = self._subscribes_then and not self._closes
+
+    def subscribe(self) -> None:
+        """Take part again: now, or when the member has left, for Java's `unsubscribe` returns then and no subscription is made before."""
+        if self.stage is None:
+            self._core.is_subscribed = True
+        else:
+            self._subscribes_then = True
 
     def next_ms(self) -> int | None:
         return self._deadline_ms if self.stage is _Stage.LEAVING else None

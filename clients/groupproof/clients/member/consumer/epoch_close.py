@@ -52,21 +52,13 @@ class EpochClose(CleanClose):
     def __init__(self, core: EpochCore, requests: OffsetRequests, heartbeats: EpochHeartbeats) -> None:
         super().__init__(core, requests)
         self._member, self._heartbeats = core, heartbeats
-        self.subscribes_then = False
-        """A subscription was made meanwhile: Java's `unsubscribe` returns when the member has left, so that none is made before."""
 
     def begin(self, now_ms: int, *, closes: bool, forced: bool | None) -> None:
-        self.subscribes_then = False
         super().begin(now_ms, closes=closes, forced=forced)
         if self._member.is_member:
             self._member.epoch_state = EpochState.PREPARE_LEAVING
             if self._member.choices.leaves == "before-callback":
                 self._heartbeats.leave(now_ms, _epoch(self._member, forced=forced))
-
-    def step(self, now_ms: int) -> None:
-        super().step(now_ms)
-        if self.stage is None and self.subscribes_then:
-            self.subscribes_then, self._member.is_subscribed = False, not self._closes
 
     def _hand_over(self) -> None:
         core = self._member

@@ -44,8 +44,7 @@ class EpochMember(AnyMember):
         core = EpochCore(settings, policy, draw)
         offset_requests, heartbeats = EpochOffsetRequests(core), EpochHeartbeats(core)
         self._epoch_core = core
-        self._epoch_close = EpochClose(core, offset_requests, heartbeats)
-        super().__init__(core, Finder(core), offset_requests, self._epoch_close)
+        super().__init__(core, Finder(core), offset_requests, EpochClose(core, offset_requests, heartbeats))
         self._heartbeats = heartbeats
         self._local = LocalAssignment(core, offset_requests, heartbeats)
         self._poll_ends_ms: int | None = None
@@ -140,10 +139,7 @@ class EpochMember(AnyMember):
         """Change the subscription, or take part again after `unsubscribe`: the next poll joins then (CGV-15), of a member that is leaving when it has left."""
         core = self._epoch_core
         core.topics = topics
-        if self._clean_close.stage is None:
-            core.is_subscribed = True
-        else:
-            self._epoch_close.subscribes_then = True
+        self._clean_close.subscribe()
         if core.is_member and core.choices.resubscribes == "at-once":
             self._heartbeats.at_once(now_ms)
         return self._outcome(now_ms)
