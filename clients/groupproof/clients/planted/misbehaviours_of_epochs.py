@@ -52,7 +52,7 @@ EPOCH_BUGS: Final = (
     _bug("keeps-the-first-interval", "Never takes a changed interval over.", "CGC-25", interval="first"),
     _bug("interval-of-its-own", "Heartbeats at an interval of its own.", "CGC-24", interval="own"),
     _bug("heartbeats-in-a-storm", "Sends twenty heartbeats where one is due.", "CGC-24", interval_factor=0.05),
-    _bug("heartbeats-too-slowly", "Lets five intervals pass between heartbeats.", "CGC-24 CGC-28", interval_factor=5.0),
+    _bug("heartbeats-too-slowly", "Lets ten intervals pass between heartbeats.", "CGC-24 CGC-28", interval_factor=10.0),
     _bug("never-acknowledges", "Acknowledges with no heartbeat of its own, nor later.", "CGT-07", owned="never", acknowledges="never"),
     _bug("two-in-flight", "Sends a heartbeat while one is unanswered.", "CGC-27 CGI-17", beats_in_flight=2, interval_factor=0.005),
     _bug("heartbeats-after-a-fatal-error", "Goes on with heartbeats after a fatal error.", "CGT-32", beats_after_failure=True),
