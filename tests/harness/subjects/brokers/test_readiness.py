@@ -25,7 +25,10 @@ from groupproof.protocol.wire.message_codec import WireRequest
 HERE = ("h", 9092)
 
 
-def _with(answer: Answer, work: Callable[[ScriptedBroker], Awaitable[Any]], versions: Mapping[Api, tuple[int, int]] = ALL) -> Any:
+CLASSIC_ALONE = {api: span for api, span in ALL.items() if api is not Api.CONSUMER_GROUP_HEARTBEAT}
+
+
+def _with(answer: Answer, work: Callable[[ScriptedBroker], Awaitable[Any]], versions: Mapping[Api, tuple[int, int]] = CLASSIC_ALONE) -> Any:
     """Return what `work` returns with such a broker, in virtual time."""
     got: list[Any] = []
     raised: list[BrokenEnvironment] = []
@@ -94,6 +97,21 @@ def test_groups_lie_in_all_partitions(partitions: int) -> None:
     assert {partition_of(group, partitions) for group in groups_over(partitions)} == set(range(partitions))
 
 
+def test_a_new_topic_is_waited_for_until_the_group_coordinator_assigns_it() -> None:
+    beaten = {"error_code": 0, "member_id": "m", "member_epoch": 1, "heartbeat_interval_ms": 5_000, "assignment": None}
+    assigned = {**beaten, "assignment": {"topic_partitions": ({"topic_id": "11111111-1111-1111-1111-111111111111", "partitions": (0,)},)}}
+    answer = _in_turn(
+        METADATA=[metadata(topics={"t": 0}), metadata(), metadata(topics={"t": 1})], CREATE_TOPICS=[{"topics": ({"name": "t", "error_code": 0},)}],
+        FIND_COORDINATOR=[_found()], CONSUMER_GROUP_HEARTBEAT=[beaten, beaten, assigned], DELETE_GROUPS=[{"results": ()}],
+    )  # fmt: skip
+
+    async def work(broker: ScriptedBroker) -> int:
+        await create_topics(broker.connect, HERE, {"t": 1}, replicas=1)
+        return sum(request.api is Api.CONSUMER_GROUP_HEARTBEAT for request in broker.asked)
+
+    assert _with(answer, work, ALL) == 4, "three until the topic is assigned, and one to leave"
+
+
 def test_topics_that_are_missing_are_created_and_waited_for() -> None:
     answer = _in_turn(
         METADATA=[metadata(topics={"t": 0, "u": 1}), metadata(topics={"t": 2, "u": 1}), metadata(topics={"t": 4, "u": 1})],
@@ -141,7 +159,7 @@ def test_topics_are_made_and_deleted_by_the_controller() -> None:
 
     _with(answer, work)
     controller = (controlled["brokers"][1]["host"], controlled["brokers"][1]["port"])
-    assert connected == [HERE, controller, HERE, HERE, controller]
+    assert connected == [HERE, controller, HERE, HERE, HERE, controller]
 
 
 def test_a_creation_that_is_refused_says_what_to_do() -> None:

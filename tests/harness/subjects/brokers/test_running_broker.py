@@ -53,6 +53,9 @@ class _Broker:
     def heartbeat(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
         return {"error_code": 25 if body["group_id"] else 24}
 
+    def consumer_group_heartbeat(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        return {"error_code": 35 if body["group_id"] else 24, "member_id": None, "member_epoch": 0, "heartbeat_interval_ms": 0, "assignment": None}
+
     def describe_configs(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
         return {
             "results": tuple(

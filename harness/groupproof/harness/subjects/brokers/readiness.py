@@ -9,6 +9,7 @@ import trio
 
 from groupproof.coordinator.machine.storage import partition_of
 from groupproof.harness.model.errors import BrokenEnvironment
+from groupproof.harness.subjects.brokers.assigned_topics import wait_until_assigned
 from groupproof.harness.subjects.networks.broker_address import Address
 from groupproof.harness.subjects.networks.request_connection import GONE, Asker, NotSpoken, asking
 from groupproof.protocol.vocabulary import Api, ErrorCode, error_named
@@ -107,7 +108,7 @@ async def _answers(asker: Asker, group: str) -> None:
 
 
 async def create_topics(connect: Connect, bootstrap: Address, topics: Mapping[str, int], *, replicas: int, within_s: float = 60.0) -> list[str]:
-    """Create what is not there, wait until every partition is led, and return the names of what was made.
+    """Create what is not there, wait until every partition is led and group coordinators assign it, and return the names of what was made.
 
     Raise `BrokenEnvironment` where the broker refuses, or has a topic with fewer partitions.
     """
@@ -130,6 +131,8 @@ async def create_topics(connect: Connect, bootstrap: Address, topics: Mapping[st
 
     if topics:
         await _patiently(check, list, within_s, f"topics {', '.join(topics)} can't be had")
+    if made:
+        await wait_until_assigned(connect, bootstrap, {name: topics[name] for name in made})
     return made
 
 

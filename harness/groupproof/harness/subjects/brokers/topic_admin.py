@@ -8,6 +8,7 @@ from typing import Final
 import trio
 
 from groupproof.harness.model.errors import BrokenEnvironment
+from groupproof.harness.subjects.brokers.assigned_topics import wait_until_assigned
 from groupproof.harness.subjects.brokers.cluster import MovableCluster, RunningCluster
 from groupproof.harness.subjects.brokers.readiness import Connect, controller_of, create_topics, delete_topics
 from groupproof.harness.subjects.networks.broker_address import Address
@@ -63,6 +64,7 @@ async def has_partitions(cluster: RunningCluster, topic: str, partitions: int, *
         await create_topics(cluster.connect, cluster.addresses[0], {topic: partitions}, replicas=1)
     else:
         await grow_topic(cluster.connect, cluster.addresses[0], topic, partitions)
+        await wait_until_assigned(cluster.connect, cluster.addresses[0], {topic: partitions})
 
 
 async def grow_topic(connect: Connect, bootstrap: Address, topic: str, partitions: int) -> None:

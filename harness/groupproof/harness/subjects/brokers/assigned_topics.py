@@ -1,0 +1,87 @@
+"""Waiting until group coordinators know topics: a broker names a topic in Metadata before its coordinator can assign it.
+
+Kafka's `BrokerMetadataPublisher` gives a new image to the metadata cache first, then makes the logs of the new partitions, then tells the group coordinator.
+On a busy machine seconds lie between, in which a member of the consumer protocol (KIP-848) is assigned nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final
+
+import trio
+
+from groupproof.harness.subjects.networks.broker_address import Address
+from groupproof.harness.subjects.networks.request_connection import GONE, Asker, NotSpoken, asking
+from groupproof.protocol.vocabulary import Api, ErrorCode
+
+__all__ = ["WAIT_S", "wait_until_assigned"]
+
+WAIT_S: Final = 15.0
+"""How long coordinators have. One that never assigns a topic is the cases' to judge."""
+
+_PAUSE_S: Final = 0.05
+_GOODBYE_S: Final = 2.0
+_LOOKS: Final = 50
+"""So many group ids are asked for: by default `__consumer_offsets` has as many partitions."""
+
+_MEMBER: Final = "groupproof-assigns"
+_LEAVES: Final = -1
+# What only says that the member, or its coordinator, is to begin again.
+_AGAIN: Final = frozenset({
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH,
+})  # fmt: skip
+
+
+async def wait_until_assigned(connect: Callable[[str, int], Awaitable[trio.abc.Stream]], bootstrap: Address, topics: Mapping[str, int]) -> None:
+    """Wait until each broker that coordinates groups assigns all partitions of `topics` to the only member of a group, `WAIT_S` at most.
+
+    A broker that does not speak the consumer protocol, or does not let the member in, is not waited for.
+    """
+    with trio.move_on_after(WAIT_S):
+        try:
+            for address, group in (await _groups(connect, bootstrap)).items():
+                async with asking(await connect(*address)) as asker:
+                    await _assigned(asker, group, topics)
+        except (*GONE, NotSpoken):
+            return
+
+
+async def _groups(connect: Callable[[str, int], Awaitable[trio.abc.Stream]], bootstrap: Address) -> dict[Address, str]:
+    """Return a group id for each broker that coordinates one of many. Who speaks KIP-848 takes many keys in one request (KIP-699)."""
+    async with asking(await connect(*bootstrap)) as asker:
+        asker.version(Api.CONSUMER_GROUP_HEARTBEAT)
+        keys = tuple(f"{_MEMBER}-{number}" for number in range(_LOOKS))
+        answer = await asker.ask(Api.FIND_COORDINATOR, {"key_type": 0, "coordinator_keys": keys})
+    return {(found["host"], found["port"]): found["key"] for found in answer["coordinators"] if not found["error_code"]}
+
+
+async def _assigned(asker: Asker, group: str, topics: Mapping[str, int]) -> None:
+    """Be the group's only member until it is assigned all partitions or is refused; leave no group behind."""
+    member, epoch = _MEMBER, 0
+    answer = await asker.ask(Api.CONSUMER_GROUP_HEARTBEAT, _heartbeat(group, member, epoch, topics))
+    if not _is_let_in(answer):
+        return
+    try:
+        while _is_let_in(answer) and _partitions(answer) < sum(topics.values()):
+            member, epoch = answer["member_id"] or member, 0 if answer["error_code"] else answer["member_epoch"]
+            await trio.sleep(_PAUSE_S)
+            answer = await asker.ask(Api.CONSUMER_GROUP_HEARTBEAT, _heartbeat(group, member, epoch, topics))
+    finally:
+        with trio.move_on_after(_GOODBYE_S, shield=True):
+            await asker.ask(Api.CONSUMER_GROUP_HEARTBEAT, {"group_id": group, "member_id": member, "member_epoch": _LEAVES})
+            await asker.ask(Api.DELETE_GROUPS, {"groups_names": (group,)})
+
+
+def _heartbeat(group: str, member: str, epoch: int, topics: Mapping[str, int]) -> dict[str, Any]:
+    heartbeat = {"group_id": group, "member_id": member, "member_epoch": epoch}
+    joins = {"rebalance_timeout_ms": 60_000, "subscribed_topic_names": tuple(topics), "topic_partitions": ()}
+    return heartbeat if epoch else heartbeat | joins
+
+
+def _is_let_in(answer: Mapping[str, Any]) -> bool:
+    return answer["error_code"] in (0, *_AGAIN)
+
+
+def _partitions(answer: Mapping[str, Any]) -> int:
+    return sum(len(topic["partitions"]) for topic in (answer["assignment"] or {"topic_partitions": ()})["topic_partitions"])
