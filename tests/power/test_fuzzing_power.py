@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 import pytest
-from tests.harness.running.virtual import judged
+from tests.harness.running.virtual import judged, rhythm
 from tests.soaking import SEED
 
 from groupproof.clients.planted.member_variants import EPOCH_BUGS, LEGAL, LEGAL_EPOCHS, MISBEHAVIOURS, VARIANTS
@@ -25,6 +25,7 @@ TRAITS = Traits(
 )
 ADVERSE = (Verdict.FAILED, Verdict.NON_STRICT, Verdict.BROKEN)
 OF_EPOCHS = Traits(capabilities={"consumer", "commit", "auto-commit", "pause", "on-revoked"}, profile="kafka-4.1")
+LEGAL_NAMES = {variant.name for variant in LEGAL}
 PLANS_OF_GATE = 8
 EPOCH_PLANS_OF_GATE = 3
 EPOCH_BUG = "epoch-dies-on-110"
@@ -46,7 +47,8 @@ def epoch_cases(count: int, seed: int) -> Iterator[Case]:
 
 
 def wrong(case: Case, variant: str | None, *verdicts: Verdict) -> list[str]:
-    judgement = judged(case, variant=variant)[1]
+    """Return what is found, by the variant's own rhythm where it is a legal one: `groupproof fuzz client` measures it first, too."""
+    judgement = judged(case, variant=variant, rhythm=rhythm(variant) if variant in LEGAL_NAMES else None)[1]
     if judgement.verdict is Verdict.BROKEN:
         return [judgement.reason]
     return [f"{case.id}: {finding.requirement}: {finding.observed} {finding.detail}" for finding in judgement.findings if finding.verdict in verdicts]
