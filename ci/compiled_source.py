@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from compiled_dataclass import annotations_as_written, constructor, dataclasses_in
+
 __all__ = ["CompiledSet", "bases_in", "compilable", "inherited"]
 
 _NATIVE_BASES: Final = frozenset({"object", "dict", "Exception", "BaseException"})
@@ -63,6 +65,7 @@ def compilable(source: str, *, module: str, compiled: CompiledSet) -> str:
     """Return the module as mypyc takes it."""
     tree = ast.parse(source)
     edits = [edit for node in ast.walk(tree) if isinstance(node, ast.ClassDef) for edit in _of_class(node)]
+    edits += _of_dataclasses(tree, source)
     marks = [edit for node in tree.body if isinstance(node, ast.ClassDef) for edit in _of_native_class(node, module, compiled)]
     if marks:
         edits += [*marks, *_of_the_mark(tree)]
@@ -84,6 +87,22 @@ def _of_class(node: ast.ClassDef) -> Iterator[_Edit]:
             # `slots` makes the class a second time, which a native class refuses; it has slots anyway.
             kept = [keyword for keyword in decorator.keywords if keyword.arg != "slots"]
             yield _replacing(decorator, ast.unparse(ast.Call(decorator.func, decorator.args, kept)))
+
+
+def _of_dataclasses(tree: ast.Module, source: str) -> Iterator[_Edit]:
+    """Write out on the blank line below a dataclass what would be interpreted, and behind the last line of all what its fields are."""
+    made = [*dataclasses_in(tree)]
+    classes = {node for node, _ in made}
+    plain = frozenset(node.name for node in tree.body if isinstance(node, ast.ClassDef) and node not in classes)
+    end, last = source.count("\n") + 1, ""
+    for node, decorator in made:
+        text, line = constructor(node, decorator, plain), (node.end_lineno or 0) + 1
+        if text is not None and line < end:
+            yield _line(line, f"    {text}")
+        elif text is not None:
+            last = f"    {text}\n"
+    if made:
+        yield _line(end, last + annotations_as_written(node for node, _ in made))
 
 
 def _of_native_class(node: ast.ClassDef, module: str, compiled: CompiledSet) -> Iterator[_Edit]:

@@ -1,0 +1,101 @@
+"""What `dataclasses` would write for a class at run time, as text: mypyc compiles what it reads, and nothing else.
+
+The `__init__` that `dataclasses` writes is interpreted, and sets each field of a frozen class by a call. One that stands in the class is native, and `dataclasses` leaves it what it is.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+__all__ = ["annotations_as_written", "constructor", "dataclasses_in"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    name: str
+    annotation: str
+    default: str | None = None
+    factory: str | None = None
+    is_asked_for: bool = True
+
+    @property
+    def parameter(self) -> str:
+        if self.factory is not None:
+            return f"{self.name}: {self.annotation} | None = None"
+        return f"{self.name}: {self.annotation}" + (f" = {self.default}" if self.default is not None else "")
+
+    @property
+    def value(self) -> str:
+        made = self.default if self.factory is None else f"({self.factory})()"
+        if not self.is_asked_for:
+            assert made is not None, f"nothing gives {self.name} a value"
+            return made
+        return self.name if self.factory is None else f"{made} if {self.name} is None else {self.name}"
+
+
+def dataclasses_in(tree: ast.Module) -> Iterator[tuple[ast.ClassDef, ast.expr]]:
+    """Yield a module's dataclasses, each with its decorator."""
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef):
+            for decorator in node.decorator_list:
+                if ast.unparse(decorator).partition("(")[0] == "dataclass":
+                    yield node, decorator
+
+
+def constructor(node: ast.ClassDef, decorator: ast.expr, plain: frozenset[str]) -> str | None:
+    """Return the `__init__` of a dataclass on one line; None where it has one, or a field of another kind, or a base that is not among the `plain` ones without fields."""
+    methods = {statement.name for statement in node.body if isinstance(statement, ast.FunctionDef)}
+    if "__init__" in methods or not {ast.unparse(base) for base in node.bases} <= plain:
+        return None
+    fields = [_field(statement) for statement in node.body if isinstance(statement, ast.AnnAssign) and not _is_of_class(statement)]
+    known = [field for field in fields if field is not None]
+    if not fields or len(known) < len(fields):
+        return None
+    parameters = [field.parameter for field in known if field.is_asked_for]
+    if parameters and _is_said(decorator, "kw_only"):
+        parameters.insert(0, "*")
+    statements = [f"self.{field.name} = {field.value}" for field in known]
+    if "__post_init__" in methods:
+        statements.append("self.__post_init__()")
+    # mypy takes the fields of a frozen class for read-only here too.
+    return f"def __init__({', '.join(['self', *parameters])}) -> None: {'; '.join(statements)}  # type: ignore"
+
+
+def annotations_as_written(nodes: Iterable[ast.ClassDef]) -> str:
+    """Return the lines that give classes their annotations back, which mypyc leaves without what stands in brackets: messages are made by them."""
+    texts = {node.name: {s.target.id: ast.unparse(s.annotation) for s in node.body if isinstance(s, ast.AnnAssign) and isinstance(s.target, ast.Name)} for node in nodes}
+    each = ", ".join(f"({name}, {text!r})" for name, text in texts.items())
+    return "\n".join((
+        f"for _made, _texts in ({each},):",
+        "    setattr(_made, '__annotations__', _texts)",
+        "    for _field in getattr(_made, '__dataclass_fields__').values():",
+        "        _field.type = _texts.get(_field.name, _field.type)",
+        "",
+    ))  # fmt: skip
+
+
+def _is_said(decorator: ast.expr, word: str) -> bool:
+    keywords = decorator.keywords if isinstance(decorator, ast.Call) else []
+    return any(keyword.arg == word and ast.unparse(keyword.value) == "True" for keyword in keywords)
+
+
+def _is_of_class(statement: ast.AnnAssign) -> bool:
+    return ast.unparse(statement.annotation).startswith("ClassVar")
+
+
+def _field(statement: ast.AnnAssign) -> _Field | None:
+    name, annotation, value = ast.unparse(statement.target), ast.unparse(statement.annotation), statement.value
+    if annotation.startswith(("InitVar", "KW_ONLY")):
+        return None
+    if value is None or ast.unparse(value).partition("(")[0] != "field":
+        return _Field(name, annotation, None if value is None else ast.unparse(value))
+    assert isinstance(value, ast.Call), f"{name}: field is called"
+    said = {keyword.arg or "": ast.unparse(keyword.value) for keyword in value.keywords}
+    if not said.keys() <= {"default", "default_factory", "init", "repr", "compare", "hash"}:
+        return None
+    asked, factory = said.get("init") != "False", said.get("default_factory")
+    if (asked and factory is not None and "None" in annotation) or (not asked and factory is None and "default" not in said):
+        return None
+    return _Field(name, annotation, said.get("default"), factory, asked)
