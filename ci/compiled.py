@@ -26,7 +26,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final
 
-from compiled_source import CompiledSet, bases_in, compilable, inherited
+from compiled_source import CompiledSet, bases_in, compilable, fields_in, inherited
 from dist import ROOT, pure_wheel
 
 __all__ = ["EXIT_ABSENT", "absent", "built", "compiled_modules", "main", "retagged", "wheel_tag"]
@@ -84,7 +84,8 @@ def _prepare(folder: Path, modules: Iterable[str]) -> None:
     files = {module: _file(folder, module) for module in modules}
     compiled = _bases((file, module) for module, file in files.items())
     interpreted = _bases((file, ".".join(file.relative_to(folder).with_suffix("").parts)) for file in {*folder.rglob("*.py")} - {*files.values()})
-    whole = CompiledSet(frozenset(compiled), inherited(compiled, interpreted))
+    fields = {name: said for module, file in files.items() for name, said in fields_in(file.read_text("utf-8"), module).items()}
+    whole = CompiledSet(frozenset(compiled), inherited(compiled, interpreted), fields)
     for module, file in files.items():
         file.write_text(compilable(file.read_text("utf-8"), module=module, compiled=whole), "utf-8")
 

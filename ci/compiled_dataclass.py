@@ -6,19 +6,26 @@ The `__init__` that `dataclasses` writes is interpreted, and sets each field of 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-__all__ = ["annotations_as_written", "constructor", "dataclasses_in"]
+__all__ = ["Field", "annotations_as_written", "constructor", "dataclasses_in", "fields_of"]
 
 
 @dataclass(frozen=True, slots=True)
-class _Field:
+class Field:
+    """A field of a dataclass, as the source has it: texts."""
+
     name: str
     annotation: str
     default: str | None = None
     factory: str | None = None
     is_asked_for: bool = True
+
+    @property
+    def is_plain(self) -> bool:
+        """Tell whether its parameter means the same in every module."""
+        return self.default is None or isinstance(ast.parse(self.default, mode="eval").body, ast.Constant)
 
     @property
     def parameter(self) -> str:
@@ -44,19 +51,32 @@ def dataclasses_in(tree: ast.Module) -> Iterator[tuple[ast.ClassDef, ast.expr]]:
                     yield node, decorator
 
 
-def constructor(node: ast.ClassDef, decorator: ast.expr, plain: frozenset[str]) -> str | None:
-    """Return the `__init__` of a dataclass on one line; None where it has one, or a field of another kind, or a base that is not among the `plain` ones without fields."""
-    methods = {statement.name for statement in node.body if isinstance(statement, ast.FunctionDef)}
-    if "__init__" in methods or not {ast.unparse(base) for base in node.bases} <= plain:
-        return None
+def fields_of(node: ast.ClassDef) -> tuple[Field, ...] | None:
+    """Return the fields that a dataclass adds to those of its bases; None where one of them is more than this reads."""
     fields = [_field(statement) for statement in node.body if isinstance(statement, ast.AnnAssign) and not _is_of_class(statement)]
     known = [field for field in fields if field is not None]
-    if not fields or len(known) < len(fields):
+    return tuple(known) if len(known) == len(fields) else None
+
+
+def constructor(node: ast.ClassDef, decorator: ast.expr, inherited: Sequence[Field] | None = None) -> str | None:
+    """Return the `__init__` of a dataclass on one line; None where it has one, or this cannot say what it is.
+
+    `inherited` are the fields of its base, None where there is none.
+    """
+    fields, methods = fields_of(node), {statement.name for statement in node.body if isinstance(statement, ast.FunctionDef)}
+    if fields is None or "__init__" in methods or not (fields or inherited):
         return None
-    parameters = [field.parameter for field in known if field.is_asked_for]
+    asked = [field for field in (*(inherited or ()), *fields) if field.is_asked_for]
+    parameters, statements = [field.parameter for field in asked], list[str]()
     if parameters and _is_said(decorator, "kw_only"):
         parameters.insert(0, "*")
-    statements = [f"self.{field.name} = {field.value}" for field in known]
+    if inherited is not None and any(field.is_asked_for and not field.is_plain for field in inherited):
+        # A default of the base may be no name here. Such a class is rare: what is not its own goes on as it came.
+        parameters = ["*values", *(field.parameter for field in fields if field.is_asked_for), "**named"]
+        statements.append("super().__init__(*values, **named)")
+    elif inherited is not None:
+        statements.append(f"super().__init__({', '.join(f'{field.name}={field.name}' for field in inherited if field.is_asked_for)})")
+    statements += [f"self.{field.name} = {field.value}" for field in fields]
     if "__post_init__" in methods:
         statements.append("self.__post_init__()")
     # mypy takes the fields of a frozen class for read-only here too.
@@ -85,12 +105,12 @@ def _is_of_class(statement: ast.AnnAssign) -> bool:
     return ast.unparse(statement.annotation).startswith("ClassVar")
 
 
-def _field(statement: ast.AnnAssign) -> _Field | None:
+def _field(statement: ast.AnnAssign) -> Field | None:
     name, annotation, value = ast.unparse(statement.target), ast.unparse(statement.annotation), statement.value
     if annotation.startswith(("InitVar", "KW_ONLY")):
         return None
     if value is None or ast.unparse(value).partition("(")[0] != "field":
-        return _Field(name, annotation, None if value is None else ast.unparse(value))
+        return Field(name, annotation, None if value is None else ast.unparse(value))
     assert isinstance(value, ast.Call), f"{name}: field is called"
     said = {keyword.arg or "": ast.unparse(keyword.value) for keyword in value.keywords}
     if not said.keys() <= {"default", "default_factory", "init", "repr", "compare", "hash"}:
@@ -98,4 +118,4 @@ def _field(statement: ast.AnnAssign) -> _Field | None:
     asked, factory = said.get("init") != "False", said.get("default_factory")
     if (asked and factory is not None and "None" in annotation) or (not asked and factory is None and "default" not in said):
         return None
-    return _Field(name, annotation, said.get("default"), factory, asked)
+    return Field(name, annotation, said.get("default"), factory, asked)
