@@ -25,7 +25,11 @@ class Field:
     @property
     def is_plain(self) -> bool:
         """Tell whether its parameter means the same in every module."""
-        return self.default is None or isinstance(ast.parse(self.default, mode="eval").body, ast.Constant)
+        try:
+            ast.literal_eval(self.default or "None")
+        except ValueError:
+            return False
+        return True
 
     @property
     def parameter(self) -> str:

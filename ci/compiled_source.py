@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from compiled_dataclass import Field, annotations_as_written, constructor, dataclasses_in, fields_of
 
-__all__ = ["CompiledSet", "bases_in", "compilable", "fields_in", "inherited"]
+__all__ = ["CompiledSet", "bases_in", "compilable", "fields_in"]
 
 _NATIVE_BASES: Final = frozenset({"object", "dict", "Exception", "BaseException"})
 """The built-in classes that a native class can derive from."""
@@ -26,15 +26,14 @@ _MARK_AT_RUN_TIME: Final = "MYPY = False; globals().update(mypyc_attr=__import__
 
 @dataclass(frozen=True, slots=True)
 class CompiledSet:
-    """What is compiled together: its `classes`, those of them that interpreted ones derive from, and the bases and own `fields` of its dataclasses, all as `module.Class`."""
+    """What is compiled together: its `classes`, and the bases and own `fields` of its dataclasses, all as `module.Class`."""
 
     classes: Set[str]
-    inherited: frozenset[str]
     fields: Mapping[str, tuple[frozenset[str], tuple[Field, ...]]] = field(default_factory=dict)
 
 
 class _Edit(NamedTuple):
-    """New text for what stands from one place to another; lines count from 1, columns by bytes."""
+    """New text for what stands from one place to another; lines count from 1, columns by bytes; -1 is the end of the line."""
 
     begin: tuple[int, int]
     end: tuple[int, int]
@@ -62,24 +61,13 @@ def _names(tree: ast.Module, module: str) -> Callable[[ast.expr], str | None]:
     return lambda base: named.get(base.id, f"{module}.{base.id}") if isinstance(base, ast.Name) else None
 
 
-def inherited(compiled: Mapping[str, Set[str]], interpreted: Mapping[str, Set[str]]) -> frozenset[str]:
-    """Return the compiled classes that an interpreted one derives from, and those above them; given the bases of all of both kinds."""
-    found: set[str] = set()
-    waiting = [base for bases in interpreted.values() for base in bases]
-    while waiting:
-        name = waiting.pop()
-        if name in compiled and name not in found:
-            found.add(name)
-            waiting += compiled[name]
-    return frozenset(found)
-
-
 def compilable(source: str, *, module: str, compiled: CompiledSet) -> str:
     """Return the module as mypyc takes it."""
     tree = ast.parse(source)
     edits = [edit for node in ast.walk(tree) if isinstance(node, ast.ClassDef) for edit in _of_class(node)]
+    edits += [edit for node in ast.walk(tree) if isinstance(node, ast.If) for edit in _of_typed_functions(node)]
     edits += _of_dataclasses(tree, source, module, compiled)
-    marks = [edit for node in tree.body if isinstance(node, ast.ClassDef) for edit in _of_native_class(node, module, compiled)]
+    marks = [edit for node in tree.body if isinstance(node, ast.ClassDef) for edit in _of_native_class(node)]
     if marks:
         edits += [*marks, *_of_the_mark(tree)]
     block = next((node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"), None)
@@ -102,6 +90,18 @@ def _of_class(node: ast.ClassDef) -> Iterator[_Edit]:
             yield _replacing(decorator, ast.unparse(ast.Call(decorator.func, decorator.args, kept)))
 
 
+def _of_typed_functions(node: ast.If) -> Iterator[_Edit]:
+    """Take functions that only a type checker reads for the true ones: what stands for them at run time is quicker interpreted, and mypyc cannot see it."""
+    if ast.unparse(node.test) != "TYPE_CHECKING" or not any(isinstance(statement, ast.FunctionDef) for statement in node.body):
+        return
+    end = node.body[-1].end_lineno or 0
+    yield _Edit((node.lineno, node.col_offset), (node.lineno, -1), "")
+    for line in range(node.lineno + 1, end + 1):
+        yield _Edit((line, 0), (line, 4), "")
+    if node.orelse:
+        yield _Edit((end + 1, 0), (node.orelse[-1].end_lineno or 0, -1), "")
+
+
 def _of_dataclasses(tree: ast.Module, source: str, module: str, compiled: CompiledSet) -> Iterator[_Edit]:
     """Write out on the blank line below a dataclass what would be interpreted, and behind the last line of all what its fields are."""
     made, named = [*dataclasses_in(tree)], _names(tree, module)
@@ -122,14 +122,14 @@ def _inherited_fields(name: str, compiled: CompiledSet) -> tuple[Field, ...]:
     return (*(field for base in bases if base in compiled.fields for field in _inherited_fields(base, compiled)), *own)
 
 
-def _of_native_class(node: ast.ClassDef, module: str, compiled: CompiledSet) -> Iterator[_Edit]:
+def _of_native_class(node: ast.ClassDef) -> Iterator[_Edit]:
     """Mark a class on the blank line above it."""
     line = min((node.lineno, *(decorator.lineno for decorator in node.decorator_list))) - 1
     bases = {ast.unparse(base).partition("[")[0] for base in node.bases}
     if any(hasattr(builtins, base) and base not in _NATIVE_BASES for base in bases):
         yield _line(line, "@mypyc_attr(native_class=False)")  # mypyc derives from few built-in classes
-    elif f"{module}.{node.name}" in compiled.inherited or not bases & (_NEVER_NATIVE | _NATIVE_BASES):
-        # Else Python refuses to make these subclasses, and makes a copy by `__init__`, without what that asks for.
+    elif not bases & _NEVER_NATIVE:
+        # Else Python refuses to derive from it, and makes a copy by `__init__`, without what that asks for.
         yield _line(line, "@mypyc_attr(allow_interpreted_subclasses=True)")
 
 
@@ -175,6 +175,7 @@ def _replacing(node: ast.expr, text: str) -> _Edit:
 def _edited(source: str, edits: list[_Edit]) -> str:
     lines = [line.encode() for line in source.split("\n")]
     for (line, column), (end_line, end_column), text in sorted(edits, reverse=True):
-        whole = lines[line - 1][:column] + text.encode() + lines[end_line - 1][end_column:]
+        rest = b"" if end_column < 0 else lines[end_line - 1][end_column:]
+        whole = lines[line - 1][:column] + text.encode() + rest
         lines[line - 1 : end_line] = [whole, *[b""] * (end_line - line)]
     return b"\n".join(lines).decode()
