@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from groupproof.coordinator.machine.event import Event
     from groupproof.coordinator.machine.group_batches import Batch
     from groupproof.coordinator.machine.variant import Variant
-    from groupproof.protocol.rules.cells import EventKind, Place
+    from groupproof.protocol.rules.cells import EventKind, Place, State
     from groupproof.protocol.rules.classic.classic_terms import Row
     from groupproof.protocol.rules.dialect import Dialect, Table
     from groupproof.protocol.rules.profiles import Profile
@@ -144,6 +144,10 @@ def _home(tables: tuple[Table, ...], functions: Mapping[Dialect, DialectFunction
     return {**others, **requests}
 
 
+def _place_name(dialect: Dialect, state: State) -> str:
+    return state_name(state) if state is NO_GROUP else f"{dialect.state_prefix}{state}"
+
+
 @dataclass(frozen=True, slots=True)
 class _Functions:
     """Guards, effects and answers by their words, as the rows of one dialect's groups mean them: the variant's first, then the dialect's own."""
@@ -167,8 +171,7 @@ class _Binder:
     def cells(self, table: Table) -> dict[Place, tuple[Rule, ...]]:
         words = self._words(functions_of(table.dialect))
         return {
-            (kind, state): self._kept(table.dialect, (kind, state), cell)
-            or self._rules(kind, state_name(state) if state is None else f"{table.dialect.state_prefix}{state}", cell, words)
+            (kind, state): self._kept(table.dialect, (kind, state), cell) or self._rules(kind, _place_name(table.dialect, state), cell, words)
             for kind, states in table.cells.items() for state, cell in states.items()
         }  # fmt: skip
 
