@@ -75,9 +75,9 @@ def constructor(node: ast.ClassDef, decorator: ast.expr, inherited: Sequence[Fie
     if parameters and _is_said(decorator, "kw_only"):
         parameters.insert(0, "*")
     if inherited is not None and any(field.is_asked_for and not field.is_plain for field in inherited):
-        # A default of the base may be no name here. Such a class is rare: what is not its own goes on as it came.
+        # A default of the base may be no name here. Such a class is rare: what is not its own goes on as it came. mypyc gives a native `super` no such arguments.
         parameters = ["*values", *(field.parameter for field in fields if field.is_asked_for), "**named"]
-        statements.append("super().__init__(*values, **named)")
+        statements.append(f"getattr({ast.unparse(node.bases[0])}, '__init__')(self, *values, **named)")
     elif inherited is not None:
         statements.append(f"super().__init__({', '.join(f'{field.name}={field.name}' for field in inherited if field.is_asked_for)})")
     statements += [f"self.{field.name} = {field.value}" for field in fields]

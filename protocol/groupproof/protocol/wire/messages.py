@@ -8,7 +8,7 @@ the only form: older versions are their special case with one entry.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 from groupproof.protocol.vocabulary import Api, ErrorCode
 from groupproof.protocol.wire.admin_messages import (
@@ -31,14 +31,14 @@ from groupproof.protocol.wire.admin_messages import (
 )
 
 __all__ = [
-    "CommitPartition", "CommitTopic", "CommittedPartition", "CommittedTopic", "Coordinator", "DeleteGroupsRequest", "DeleteGroupsResponse",
-    "DeletedGroup", "DeletedOffset", "DeletedOffsetTopic", "DescribeGroupsRequest", "DescribeGroupsResponse", "DescribedGroup", "DescribedMember",
-    "FetchGroup", "FetchTopic", "FetchedGroup", "FetchedPartition", "FetchedTopic", "FindCoordinatorRequest", "FindCoordinatorResponse",
-    "GroupRequest", "GroupResponse", "HeartbeatRequest", "HeartbeatResponse", "JoinGroupRequest", "JoinGroupResponse", "JoinMember", "JoinProtocol",
-    "LeaveGroupRequest", "LeaveGroupResponse", "LeaveMember", "LeftMember", "ListGroupsRequest", "ListGroupsResponse", "ListedGroup",
-    "OffsetCommitRequest", "OffsetCommitResponse", "OffsetDeletePartition", "OffsetDeleteRequest", "OffsetDeleteResponse", "OffsetDeleteTopic",
-    "OffsetFetchRequest", "OffsetFetchResponse", "SyncAssignment", "SyncGroupRequest", "SyncGroupResponse", "TxnOffsetCommitRequest",
-    "TxnOffsetCommitResponse",
+    "ClassicRequest", "ClassicResponse", "CommitPartition", "CommitTopic", "CommittedPartition", "CommittedTopic", "Coordinator",
+    "DeleteGroupsRequest", "DeleteGroupsResponse", "DeletedGroup", "DeletedOffset", "DeletedOffsetTopic", "DescribeGroupsRequest",
+    "DescribeGroupsResponse", "DescribedGroup", "DescribedMember", "DialectMessage", "FetchGroup", "FetchTopic", "FetchedGroup", "FetchedPartition",
+    "FetchedTopic", "FindCoordinatorRequest", "FindCoordinatorResponse", "GroupRequest", "GroupResponse", "HeartbeatRequest", "HeartbeatResponse",
+    "JoinGroupRequest", "JoinGroupResponse", "JoinMember", "JoinProtocol", "LeaveGroupRequest", "LeaveGroupResponse", "LeaveMember", "LeftMember",
+    "ListGroupsRequest", "ListGroupsResponse", "ListedGroup", "OffsetCommitRequest", "OffsetCommitResponse", "OffsetDeletePartition",
+    "OffsetDeleteRequest", "OffsetDeleteResponse", "OffsetDeleteTopic", "OffsetFetchRequest", "OffsetFetchResponse", "SyncAssignment",
+    "SyncGroupRequest", "SyncGroupResponse", "TxnOffsetCommitRequest", "TxnOffsetCommitResponse",
 ]  # fmt: skip
 
 
@@ -300,7 +300,13 @@ class OffsetFetchResponse:
     groups: tuple[FetchedGroup, ...]
 
 
-GroupRequest = (
+class DialectMessage(Protocol):
+    """A message that a dialect brings along (`message_conversion.add_messages`)."""
+
+    api: ClassVar[Api]
+
+
+ClassicRequest = (
     FindCoordinatorRequest
     | JoinGroupRequest
     | SyncGroupRequest
@@ -314,7 +320,7 @@ GroupRequest = (
     | DeleteGroupsRequest
     | OffsetDeleteRequest
 )
-GroupResponse = (
+ClassicResponse = (
     FindCoordinatorResponse
     | JoinGroupResponse
     | SyncGroupResponse
@@ -328,3 +334,6 @@ GroupResponse = (
     | DeleteGroupsResponse
     | OffsetDeleteResponse
 )
+
+GroupRequest = DialectMessage | ClassicRequest
+GroupResponse = DialectMessage | ClassicResponse
