@@ -89,7 +89,7 @@ def bound_tables(profile: Profile, variant: Variant) -> BoundTables:
     binder = _Binder(variant, tuple(functions.values()), home, fields, own if own is not None and own.fields == fields else None)
     cells = {table.dialect: binder.cells(table) for table in tables}
     before = {kind: rules for table in tables for kind, rules in binder.before(table).items()}
-    gate = frozenset(guard for function in functions.values() for guard in function.gate) - variant.guards.keys()
+    gate = frozenset(guard for function in functions.values() for guard in function.gate).difference(variant.guards)
     before_open = {kind: tuple(rule for rule in rules if rule.row.guard not in gate) for kind, rules in before.items()}
     none = _first_of({place: rules for place, rules in bound.items() if place[1] is NO_GROUP} for bound in cells.values())
     classes = _first_of(function.classes for function in functions.values())
