@@ -33,7 +33,7 @@ class CompiledSet:
 
 
 class _Edit(NamedTuple):
-    """New text for what stands from one place to another; lines count from 1, columns by bytes; -1 is the end of the line."""
+    """New text for what stands from one place to another; lines count from 1, columns by bytes."""
 
     begin: tuple[int, int]
     end: tuple[int, int]
@@ -65,7 +65,6 @@ def compilable(source: str, *, module: str, compiled: CompiledSet) -> str:
     """Return the module as mypyc takes it."""
     tree = ast.parse(source)
     edits = [edit for node in ast.walk(tree) if isinstance(node, ast.ClassDef) for edit in _of_class(node)]
-    edits += [edit for node in ast.walk(tree) if isinstance(node, ast.If) for edit in _of_typed_functions(node)]
     edits += _of_dataclasses(tree, source, module, compiled)
     marks = [edit for node in tree.body if isinstance(node, ast.ClassDef) for edit in _of_native_class(node)]
     if marks:
@@ -88,18 +87,6 @@ def _of_class(node: ast.ClassDef) -> Iterator[_Edit]:
             # `slots` makes the class a second time, which a native class refuses; it has slots anyway.
             kept = [keyword for keyword in decorator.keywords if keyword.arg != "slots"]
             yield _replacing(decorator, ast.unparse(ast.Call(decorator.func, decorator.args, kept)))
-
-
-def _of_typed_functions(node: ast.If) -> Iterator[_Edit]:
-    """Take functions that only a type checker reads for the true ones: what stands for them at run time is quicker interpreted, and mypyc cannot see it."""
-    if ast.unparse(node.test) != "TYPE_CHECKING" or not any(isinstance(statement, ast.FunctionDef) for statement in node.body):
-        return
-    end = node.body[-1].end_lineno or 0
-    yield _Edit((node.lineno, node.col_offset), (node.lineno, -1), "")
-    for line in range(node.lineno + 1, end + 1):
-        yield _Edit((line, 0), (line, 4), "")
-    if node.orelse:
-        yield _Edit((end + 1, 0), (node.orelse[-1].end_lineno or 0, -1), "")
 
 
 def _of_dataclasses(tree: ast.Module, source: str, module: str, compiled: CompiledSet) -> Iterator[_Edit]:
@@ -175,7 +162,6 @@ def _replacing(node: ast.expr, text: str) -> _Edit:
 def _edited(source: str, edits: list[_Edit]) -> str:
     lines = [line.encode() for line in source.split("\n")]
     for (line, column), (end_line, end_column), text in sorted(edits, reverse=True):
-        rest = b"" if end_column < 0 else lines[end_line - 1][end_column:]
-        whole = lines[line - 1][:column] + text.encode() + rest
+        whole = lines[line - 1][:column] + text.encode() + lines[end_line - 1][end_column:]
         lines[line - 1 : end_line] = [whole, *[b""] * (end_line - line)]
     return b"\n".join(lines).decode()

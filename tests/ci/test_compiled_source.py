@@ -78,13 +78,6 @@ def test_a_native_class_in_a_field_is_itself_at_run_time() -> None:
     assert ("", "from other import B; globals().update(dict.fromkeys(['C'], object))") in _changed(IMPORTS, whole)
 
 
-def test_functions_that_a_type_checker_reads_are_the_true_ones() -> None:
-    assert _changed("if TYPE_CHECKING:\n    def f(x: A) -> B:\n        return x.b\nelse:\n    f = attrgetter('b')\n\ny = 1\n") == [
-        ("if TYPE_CHECKING:", ""), ("    def f(x: A) -> B:", "def f(x: A) -> B:"), ("        return x.b", "    return x.b"),
-        ("else:", ""), ("    f = attrgetter('b')", ""),
-    ]  # fmt: skip
-
-
 def test_a_class_below_a_built_in_one_is_not_native() -> None:
     assert _changed(PLAIN.format("AssertionError")) == [*MARKED, ("", "@mypyc_attr(native_class=False)")]
     assert _changed(PLAIN.format("Exception")) == [*MARKED, ALLOWS]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from groupproof.coordinator.machine.event import Event
     from groupproof.coordinator.machine.group_batches import Batch
     from groupproof.coordinator.machine.variant import Variant
-    from groupproof.protocol.rules.cells import EventKind, Place, State
+    from groupproof.protocol.rules.cells import EventKind, Place
     from groupproof.protocol.rules.classic.classic_terms import Row
     from groupproof.protocol.rules.dialect import Dialect, Table
     from groupproof.protocol.rules.profiles import Profile
@@ -89,7 +89,7 @@ def bound_tables(profile: Profile, variant: Variant) -> BoundTables:
     binder = _Binder(variant, tuple(functions.values()), home, fields, own if own is not None and own.fields == fields else None)
     cells = {table.dialect: binder.cells(table) for table in tables}
     before = {kind: rules for table in tables for kind, rules in binder.before(table).items()}
-    gate = frozenset(guard for function in functions.values() for guard in function.gate).difference(variant.guards)
+    gate = frozenset(guard for function in functions.values() for guard in function.gate) - variant.guards.keys()
     before_open = {kind: tuple(rule for rule in rules if rule.row.guard not in gate) for kind, rules in before.items()}
     none = _first_of({place: rules for place, rules in bound.items() if place[1] is NO_GROUP} for bound in cells.values())
     classes = _first_of(function.classes for function in functions.values())
@@ -144,10 +144,6 @@ def _home(tables: tuple[Table, ...], functions: Mapping[Dialect, DialectFunction
     return {**others, **requests}
 
 
-def _place_name(dialect: Dialect, state: State) -> str:
-    return state_name(state) if state is NO_GROUP else f"{dialect.state_prefix}{state}"
-
-
 @dataclass(frozen=True, slots=True)
 class _Functions:
     """Guards, effects and answers by their words, as the rows of one dialect's groups mean them: the variant's first, then the dialect's own."""
@@ -171,7 +167,8 @@ class _Binder:
     def cells(self, table: Table) -> dict[Place, tuple[Rule, ...]]:
         words = self._words(functions_of(table.dialect))
         return {
-            (kind, state): self._kept(table.dialect, (kind, state), cell) or self._rules(kind, _place_name(table.dialect, state), cell, words)
+            (kind, state): self._kept(table.dialect, (kind, state), cell)
+            or self._rules(kind, state_name(state) if state is None else f"{table.dialect.state_prefix}{state}", cell, words)
             for kind, states in table.cells.items() for state, cell in states.items()
         }  # fmt: skip
 

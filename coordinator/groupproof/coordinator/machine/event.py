@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
 from groupproof.protocol.vocabulary import ErrorCode
 from groupproof.protocol.wire.admin_messages import OPERATIONS_NOT_ASKED
@@ -43,8 +43,22 @@ OPEN: Final = CoordinatorStatus()
 """The gate of nearly every request."""
 
 
+class _Views:
+    """The group and the request of an input under the types that a row knows them to have; what is not there fails where the row uses it."""
+
+    if TYPE_CHECKING:
+        existing_group: Group
+        subscribed_group: SubscribedGroup
+        join: JoinGroupRequest
+        sync: SyncGroupRequest
+        commit: OffsetCommitRequest | TxnOffsetCommitRequest
+    else:
+        existing_group = subscribed_group = property(attrgetter("group"))
+        join = sync = commit = property(attrgetter("request"))
+
+
 @dataclass(kw_only=True)
-class Event:
+class Event(_Views):
     """A request, a timer or a consequence. Guards read it; effects leave `answered_id`, `old_leader`, `left` and `error` for the answer.
 
     `generation` is -1 where the input has none. `groups` are all groups there are, for ListGroups; `producer_id` and `is_committed` are a
@@ -81,33 +95,6 @@ class Event:
     left: tuple[LeftMember, ...] = field(default=(), init=False)
     members_left: int = field(default=0, init=False)
     request_class: int = field(default=0, init=False)
-
-    # The group and the request under the types that a row knows them to have; what is not there fails where the row uses it.
-    if TYPE_CHECKING:
-
-        @property
-        def existing_group(self) -> Group:
-            return cast("Group", self.group)
-
-        @property
-        def subscribed_group(self) -> SubscribedGroup:
-            return cast("SubscribedGroup", self.group)
-
-        @property
-        def join(self) -> JoinGroupRequest:
-            return cast("JoinGroupRequest", self.request)
-
-        @property
-        def sync(self) -> SyncGroupRequest:
-            return cast("SyncGroupRequest", self.request)
-
-        @property
-        def commit(self) -> OffsetCommitRequest | TxnOffsetCommitRequest:
-            return cast("OffsetCommitRequest | TxnOffsetCommitRequest", self.request)
-
-    else:
-        existing_group = subscribed_group = property(attrgetter("group"))
-        join = sync = commit = property(attrgetter("request"))
 
     @property
     def member(self) -> Member:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from groupproof.coordinator.machine.consumer.target_assignment import subscription_type
 from groupproof.coordinator.machine.event import Event
@@ -19,8 +19,17 @@ if TYPE_CHECKING:
 __all__ = ["ConsumerGroupEvent", "group_of"]
 
 
+class _Views:
+    """The request under the type that a row knows it to have."""
+
+    if TYPE_CHECKING:
+        heartbeat: ConsumerGroupHeartbeatRequest
+    else:
+        heartbeat = property(attrgetter("request"))
+
+
 @dataclass(kw_only=True)
-class ConsumerGroupEvent(Event):
+class ConsumerGroupEvent(_Views, Event):
     """A heartbeat, a description, a timer or a consequence.
 
     The first step of a heartbeat sets `beating` to the member and `assigned_before` to what it had; `is_resubscribed` tells that its topics changed,
@@ -47,16 +56,6 @@ class ConsumerGroupEvent(Event):
     assignor: str = field(default="", init=False)
     describes_pending: bool = field(default=False, init=False)
 
-    # The request under the type that a row knows it to have.
-    if TYPE_CHECKING:
-
-        @property
-        def heartbeat(self) -> ConsumerGroupHeartbeatRequest:
-            return cast("ConsumerGroupHeartbeatRequest", self.request)
-
-    else:
-        heartbeat = property(attrgetter("request"))
-
     def look_back(self, *, resubscribes: bool = True) -> None:
         """Note what was resolved before the request changes anything: what it takes away still counts for it, as its records are replayed behind it.
 
@@ -78,7 +77,7 @@ if TYPE_CHECKING:
 
     def group_of(event: Event) -> ConsumerGroup:
         """Return the group of an event that came to a consumer group, whatever dialect the request is of."""
-        return cast("ConsumerGroup", event.group)
+        ...
 
 else:
     group_of = attrgetter("group")  # a heartbeat asks for it a dozen times
