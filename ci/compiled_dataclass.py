@@ -89,7 +89,10 @@ def constructor(node: ast.ClassDef, decorator: ast.expr, inherited: Sequence[Fie
 
 def annotations_as_written(nodes: Iterable[ast.ClassDef]) -> str:
     """Return the lines that give classes their annotations back, which mypyc leaves without what stands in brackets: messages are made by them."""
-    texts = {node.name: {s.target.id: ast.unparse(s.annotation) for s in node.body if isinstance(s, ast.AnnAssign) and isinstance(s.target, ast.Name)} for node in nodes}
+    texts = {
+        node.name: {s.target.id: ast.unparse(s.annotation) for s in node.body if isinstance(s, ast.AnnAssign) and isinstance(s.target, ast.Name)}
+        for node in nodes
+    }
     each = ", ".join(f"({name}, {text!r})" for name, text in texts.items())
     return "\n".join((
         f"for _made, _texts in ({each},):",

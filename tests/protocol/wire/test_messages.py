@@ -21,7 +21,9 @@ def test_every_group_api_has_one_request_and_one_response() -> None:
     assert len({message.api for message in REQUESTS}) == len(REQUESTS)
 
 
-@pytest.mark.parametrize("name", sorted(set(messages.__all__) - {"ClassicRequest", "ClassicResponse", "DialectMessage", "GroupRequest", "GroupResponse"}))
+@pytest.mark.parametrize(
+    "name", sorted(set(messages.__all__) - {"ClassicRequest", "ClassicResponse", "DialectMessage", "GroupRequest", "GroupResponse"})
+)
 def test_a_message_cannot_be_changed_or_given_a_field_it_lacks(name: str) -> None:
     message = getattr(messages, name)
     blank = message(**{field.name: None for field in fields(message)})
