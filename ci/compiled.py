@@ -84,7 +84,7 @@ def _prepare(folder: Path, modules: Iterable[str]) -> None:
     files = {module: _file(folder, module) for module in modules}
     sources = {module: file.read_text("utf-8") for module, file in files.items()}
     classes = frozenset(name for module, source in sources.items() for name in bases_in(source, module))
-    fields = {name: said for module, source in sources.items() for name, said in fields_in(source, module).items()}
+    fields = {name: own for module, source in sources.items() for name, own in fields_in(source, module).items()}
     whole = CompiledSet(classes, fields)
     for module, file in files.items():
         file.write_text(compilable(sources[module], module=module, compiled=whole), "utf-8")

@@ -58,8 +58,8 @@ def dataclasses_in(tree: ast.Module) -> Iterator[tuple[ast.ClassDef, ast.expr]]:
 def fields_of(node: ast.ClassDef) -> tuple[Field, ...] | None:
     """Return the fields that a dataclass adds to those of its bases; None where one of them is more than this reads."""
     fields = [_field(statement) for statement in node.body if isinstance(statement, ast.AnnAssign) and not _is_of_class(statement)]
-    known = [field for field in fields if field is not None]
-    return tuple(known) if len(known) == len(fields) else None
+    own_fields = [field for field in fields if field is not None]
+    return tuple(own_fields) if len(own_fields) == len(fields) else None
 
 
 def constructor(node: ast.ClassDef, decorator: ast.expr, inherited: Sequence[Field] | None = None) -> str | None:
@@ -93,9 +93,9 @@ def annotations_as_written(nodes: Iterable[ast.ClassDef]) -> str:
         node.name: {s.target.id: ast.unparse(s.annotation) for s in node.body if isinstance(s, ast.AnnAssign) and isinstance(s.target, ast.Name)}
         for node in nodes
     }
-    each = ", ".join(f"({name}, {text!r})" for name, text in texts.items())
+    pairs = ", ".join(f"({name}, {text!r})" for name, text in texts.items())
     return "\n".join((
-        f"for _made, _texts in ({each},):",
+        f"for _made, _texts in ({pairs},):",
         "    setattr(_made, '__annotations__', _texts)",
         "    for _field in getattr(_made, '__dataclass_fields__').values():",
         "        _field.type = _texts.get(_field.name, _field.type)",
@@ -119,10 +119,10 @@ def _field(statement: ast.AnnAssign) -> Field | None:
     if value is None or ast.unparse(value).partition("(")[0] != "field":
         return Field(name, annotation, None if value is None else ast.unparse(value))
     assert isinstance(value, ast.Call), f"{name}: field is called"
-    said = {keyword.arg or "": ast.unparse(keyword.value) for keyword in value.keywords}
-    if not said.keys() <= {"default", "default_factory", "init", "repr", "compare", "hash"}:
+    arguments = {keyword.arg or "": ast.unparse(keyword.value) for keyword in value.keywords}
+    if not arguments.keys() <= {"default", "default_factory", "init", "repr", "compare", "hash"}:
         return None
-    asked, factory = said.get("init") != "False", said.get("default_factory")
-    if (asked and factory is not None and "None" in annotation) or (not asked and factory is None and "default" not in said):
+    asked, factory = arguments.get("init") != "False", arguments.get("default_factory")
+    if (asked and factory is not None and "None" in annotation) or (not asked and factory is None and "default" not in arguments):
         return None
-    return Field(name, annotation, said.get("default"), factory, asked)
+    return Field(name, annotation, arguments.get("default"), factory, asked)

@@ -105,10 +105,10 @@ class Compared(EpochGroupInvariants):
         self.looks = looks
 
     def _broken(self, group: ConsumerGroup) -> Iterator[Broken]:
-        seen = self._seen_members, self._seen_target, self._target_epoch
+        memory = self._seen_members, self._seen_target, self._target_epoch
         self._seen_members, self._seen_target = SeenMembers(), SeenTarget()
         whole = [*super()._broken(group)]
-        self._seen_members, self._seen_target, self._target_epoch = seen
+        self._seen_members, self._seen_target, self._target_epoch = memory
         self.looks.append((whole, [*super()._broken(group)]))
         yield from self.looks[-1][1]
 
