@@ -8,8 +8,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 __all__ = ["Field", "annotations_as_written", "constructor", "dataclasses_in", "fields_of"]
+
+_SET_STATE: Final = "lambda made, state: [object.__setattr__(made, *item) for item in state.items()] and None"
+"""Interpreted, for a compiled function is no method where a class gets it later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,14 +92,19 @@ def constructor(node: ast.ClassDef, decorator: ast.expr, inherited: Sequence[Fie
 
 
 def annotations_as_written(nodes: Iterable[ast.ClassDef]) -> str:
-    """Return the lines that give classes their annotations back, which mypyc leaves without what stands in brackets: messages are made by them."""
+    """Return the lines that give classes their annotations back, which mypyc leaves without what stands in brackets: messages are made by them.
+
+    A copy of a frozen class gets its fields as `dataclasses` would set them; what mypyc writes assigns, which a frozen class refuses.
+    """
     texts = {
         node.name: {s.target.id: ast.unparse(s.annotation) for s in node.body if isinstance(s, ast.AnnAssign) and isinstance(s.target, ast.Name)}
         for node in nodes
     }
     pairs = ", ".join(f"({name}, {text!r})" for name, text in texts.items())
     return "\n".join((
+        f"_set_state = eval({_SET_STATE!r})",
         f"for _made, _texts in ({pairs},):",
+        "    setattr(_made, '__setstate__', _set_state)",
         "    setattr(_made, '__annotations__', _texts)",
         "    for _field in getattr(_made, '__dataclass_fields__').values():",
         "        _field.type = _texts.get(_field.name, _field.type)",

@@ -69,3 +69,13 @@ def test_annotations_are_what_the_source_says() -> None:
 
     assert get_type_hints(made) == {"x": tuple[int, ...] | None}
     assert fields(made)[0].type == "tuple[int, ...] | None"
+
+
+def test_a_copy_of_a_frozen_one_has_its_fields() -> None:
+    source = "@dataclass(frozen=True)\nclass A:\n    x: int\n"
+    made = _class(source)
+    exec(compiled_dataclass.annotations_as_written(node for node, _ in compiled_dataclass.dataclasses_in(ast.parse(source))), {"A": made})
+    blank = made.__new__(made)
+    blank.__setstate__({"x": 3})
+
+    assert blank == made(3)
