@@ -94,7 +94,7 @@ def _of_dataclasses(tree: ast.Module, source: str, module: str, compiled: Compil
     made, named = [*dataclasses_in(tree)], _names(tree, module)
     end, last = source.count("\n") + 1, ""
     for node, decorator in made:
-        bases = [base for base in map(named, node.bases) if base in compiled.fields]
+        bases = [base for base in map(named, node.bases) if base is not None and base in compiled.fields]
         text, line = constructor(node, decorator, _inherited_fields(bases[0], compiled) if bases else None), (node.end_lineno or 0) + 1
         if text is not None and line < end:
             yield _line(line, f"    {text}")
