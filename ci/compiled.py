@@ -26,7 +26,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final
 
-from compiled_source import CompiledSet, bases_in, compilable, inherited
+from compiled_source import CompiledSet, bases_in, compilable, fields_in
 from dist import ROOT, pure_wheel
 
 __all__ = ["EXIT_ABSENT", "absent", "built", "compiled_modules", "main", "retagged", "wheel_tag"]
@@ -82,15 +82,12 @@ def _file(folder: Path, module: str) -> Path:
 def _prepare(folder: Path, modules: Iterable[str]) -> None:
     """Change the modules' sources in the folder into what mypyc takes."""
     files = {module: _file(folder, module) for module in modules}
-    compiled = _bases((file, module) for module, file in files.items())
-    interpreted = _bases((file, ".".join(file.relative_to(folder).with_suffix("").parts)) for file in {*folder.rglob("*.py")} - {*files.values()})
-    whole = CompiledSet(frozenset(compiled), inherited(compiled, interpreted))
+    sources = {module: file.read_text("utf-8") for module, file in files.items()}
+    classes = frozenset(name for module, source in sources.items() for name in bases_in(source, module))
+    fields = {name: own for module, source in sources.items() for name, own in fields_in(source, module).items()}
+    whole = CompiledSet(classes, fields)
     for module, file in files.items():
-        file.write_text(compilable(file.read_text("utf-8"), module=module, compiled=whole), "utf-8")
-
-
-def _bases(files: Iterable[tuple[Path, str]]) -> dict[str, frozenset[str]]:
-    return {name: bases for file, module in files for name, bases in bases_in(file.read_text("utf-8"), module).items()}
+        file.write_text(compilable(sources[module], module=module, compiled=whole), "utf-8")
 
 
 # C, and the extension modules

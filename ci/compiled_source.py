@@ -7,14 +7,18 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterator, Mapping, Set
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Set
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-__all__ = ["CompiledSet", "bases_in", "compilable", "inherited"]
+from compiled_dataclass import Field, annotations_as_written, constructor, dataclasses_in, fields_of
+
+__all__ = ["CompiledSet", "bases_in", "compilable", "fields_in"]
 
 _NATIVE_BASES: Final = frozenset({"object", "dict", "Exception", "BaseException"})
 """The built-in classes that a native class can derive from."""
+
+_NEVER_NATIVE: Final = frozenset({"NamedTuple", "Protocol", "TypedDict", "Enum", "IntEnum", "StrEnum", "Generic"})
 
 _MARK_AT_RUN_TIME: Final = "MYPY = False; globals().update(mypyc_attr=__import__('typing').dataclass_transform)"
 """Where a class is not native, its decorators are called: this one takes any arguments and leaves the class what it is, but for a note."""
@@ -22,10 +26,10 @@ _MARK_AT_RUN_TIME: Final = "MYPY = False; globals().update(mypyc_attr=__import__
 
 @dataclass(frozen=True, slots=True)
 class CompiledSet:
-    """What is compiled together: its `classes`, and those of them that interpreted ones derive from, all as `module.Class`."""
+    """What is compiled together: its `classes`, and the bases and own `fields` of its dataclasses, all as `module.Class`."""
 
     classes: Set[str]
-    inherited: frozenset[str]
+    fields: Mapping[str, tuple[frozenset[str], tuple[Field, ...]]] = field(default_factory=dict)
 
 
 class _Edit(NamedTuple):
@@ -39,31 +43,30 @@ class _Edit(NamedTuple):
 def bases_in(source: str, module: str) -> dict[str, frozenset[str]]:
     """Return what each class of a module derives from, all as `module.Class`, as far as it is named plainly."""
     tree = ast.parse(source)
+    named = _names(tree, module)
+    return {f"{module}.{node.name}": frozenset(filter(None, map(named, node.bases))) for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+
+
+def fields_in(source: str, module: str) -> dict[str, tuple[frozenset[str], tuple[Field, ...]]]:
+    """Return the bases and the own fields of each dataclass of a module whose fields can be read, as `module.Class`."""
+    tree, bases = ast.parse(source), bases_in(source, module)
+    read = {f"{module}.{node.name}": fields_of(node) for node, _ in dataclasses_in(tree)}
+    return {name: (bases[name], fields) for name, fields in read.items() if fields is not None}
+
+
+def _names(tree: ast.Module, module: str) -> Callable[[ast.expr], str | None]:
+    """Return what says for a base that is named plainly which class it is, as `module.Class`."""
     imports = (node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom))
     named = {alias.asname or alias.name: f"{node.module}.{alias.name}" for node in imports for alias in node.names}
-    return {
-        f"{module}.{node.name}": frozenset(named.get(base.id, f"{module}.{base.id}") for base in node.bases if isinstance(base, ast.Name))
-        for node in ast.walk(tree) if isinstance(node, ast.ClassDef)
-    }  # fmt: skip
-
-
-def inherited(compiled: Mapping[str, Set[str]], interpreted: Mapping[str, Set[str]]) -> frozenset[str]:
-    """Return the compiled classes that an interpreted one derives from, and those above them; given the bases of all of both kinds."""
-    found: set[str] = set()
-    waiting = [base for bases in interpreted.values() for base in bases]
-    while waiting:
-        name = waiting.pop()
-        if name in compiled and name not in found:
-            found.add(name)
-            waiting += compiled[name]
-    return frozenset(found)
+    return lambda base: named.get(base.id, f"{module}.{base.id}") if isinstance(base, ast.Name) else None
 
 
 def compilable(source: str, *, module: str, compiled: CompiledSet) -> str:
     """Return the module as mypyc takes it."""
     tree = ast.parse(source)
     edits = [edit for node in ast.walk(tree) if isinstance(node, ast.ClassDef) for edit in _of_class(node)]
-    marks = [edit for node in tree.body if isinstance(node, ast.ClassDef) for edit in _of_native_class(node, module, compiled)]
+    edits += _of_dataclasses(tree, source, module, compiled)
+    marks = [edit for node in tree.body if isinstance(node, ast.ClassDef) for edit in _of_native_class(node)]
     if marks:
         edits += [*marks, *_of_the_mark(tree)]
     block = next((node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"), None)
@@ -86,13 +89,35 @@ def _of_class(node: ast.ClassDef) -> Iterator[_Edit]:
             yield _replacing(decorator, ast.unparse(ast.Call(decorator.func, decorator.args, kept)))
 
 
-def _of_native_class(node: ast.ClassDef, module: str, compiled: CompiledSet) -> Iterator[_Edit]:
+def _of_dataclasses(tree: ast.Module, source: str, module: str, compiled: CompiledSet) -> Iterator[_Edit]:
+    """Write out on the blank line below a dataclass what would be interpreted, and behind the last line of all what its fields are."""
+    made, named = [*dataclasses_in(tree)], _names(tree, module)
+    end, last = source.count("\n") + 1, ""
+    for node, decorator in made:
+        bases = [base for base in map(named, node.bases) if base is not None and base in compiled.fields]
+        text, line = constructor(node, decorator, _inherited_fields(bases[0], compiled) if bases else None), (node.end_lineno or 0) + 1
+        if text is not None and line < end:
+            yield _line(line, f"    {text}")
+        elif text is not None:
+            last = f"    {text}\n"
+    if made:
+        yield _line(end, last + annotations_as_written(node for node, _ in made))
+
+
+def _inherited_fields(name: str, compiled: CompiledSet) -> tuple[Field, ...]:
+    bases, own = compiled.fields[name]
+    return (*(field for base in bases if base in compiled.fields for field in _inherited_fields(base, compiled)), *own)
+
+
+def _of_native_class(node: ast.ClassDef) -> Iterator[_Edit]:
     """Mark a class on the blank line above it."""
     line = min((node.lineno, *(decorator.lineno for decorator in node.decorator_list))) - 1
-    if any(hasattr(builtins, base) and base not in _NATIVE_BASES for base in map(ast.unparse, node.bases)):
+    bases = {ast.unparse(base).partition("[")[0] for base in node.bases}
+    if any(hasattr(builtins, base) and base not in _NATIVE_BASES for base in bases):
         yield _line(line, "@mypyc_attr(native_class=False)")  # mypyc derives from few built-in classes
-    elif f"{module}.{node.name}" in compiled.inherited:
-        yield _line(line, "@mypyc_attr(allow_interpreted_subclasses=True)")  # else Python refuses to make these subclasses
+    elif not bases & _NEVER_NATIVE:
+        # Else Python refuses to derive from it, and makes a copy by `__init__`, without what that asks for.
+        yield _line(line, "@mypyc_attr(allow_interpreted_subclasses=True)")
 
 
 def _of_the_mark(tree: ast.Module) -> Iterator[_Edit]:

@@ -16,7 +16,9 @@ def test_what_crosses_the_border_is_a_tuple_or_frozen_slotted_and_told_by_keywor
     if not issubclass(kind, tuple):
         assert kind.__dataclass_params__.frozen
         assert all(field.kw_only for field in dataclasses.fields(kind))
-    assert "__slots__" in vars(kind)
+        assert kind.__dictoffset__ == 0, "it has slots, and nothing beside"
+    else:
+        assert kind.__slots__ == ()
 
 
 def test_the_outputs_are_three() -> None:

@@ -13,7 +13,7 @@ from tests.coordinator.machine.twin_machines import Twins
 from groupproof.coordinator.machine.bound_tables import bound_tables
 from groupproof.coordinator.machine.coordinator import partition_of
 from groupproof.coordinator.machine.machine_outputs import MemberView
-from groupproof.coordinator.machine.plain_syncs import PlainSyncs, _are_answered, _are_parked
+from groupproof.coordinator.machine.plain_syncs import _are_answered, _are_parked
 from groupproof.coordinator.machine.variant import REFERENCE
 from groupproof.protocol.rules import known_profiles, profile
 from groupproof.protocol.vocabulary import ErrorCode
@@ -128,24 +128,14 @@ class Syncs:
 
 
 @pytest.mark.parametrize("profile", ["kafka-2.5", "kafka-3.3", "kafka-4.1", "kafka-4.4"])
-def test_a_machine_that_parks_and_answers_at_once_does_what_one_does_that_asks_the_table(profile: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_machine_that_parks_and_answers_at_once_does_what_one_does_that_asks_the_table(profile: str) -> None:
     parked: list[bool] = []
     answered: list[bool] = []
-    park, repeat = PlainSyncs.park, PlainSyncs.repeat
-
-    def counted_park(syncs: PlainSyncs, *arguments: Any) -> Any:
-        parked.append(park(syncs, *arguments))
-        return parked[-1]
-
-    def counted_repeat(syncs: PlainSyncs, *arguments: Any) -> Any:
-        answer = repeat(syncs, *arguments)
-        answered.append(answer is not None)
-        return answer
-
-    monkeypatch.setattr(PlainSyncs, "park", counted_park)
-    monkeypatch.setattr(PlainSyncs, "repeat", counted_repeat)
     for seed in range(4):
-        Syncs(profile, seed).run()
+        history = Syncs(profile, seed)
+        history.run()
+        parked += [is_parked for message, is_parked in history.twins.parked if message is SyncGroupRequest]
+        answered += [answer is not None for message, _, answer in history.twins.short if message is SyncGroupRequest]
 
     assert sum(parked) > STEPS // 10, "few SyncGroups only wait: the histories show nothing"
     assert (sum(answered) > STEPS // 2) == (profile >= "kafka-4"), "before, a SyncGroup in a Stable group began the session anew"

@@ -10,7 +10,7 @@ from tests.coordinator.machine.twin_machines import Twins
 
 from groupproof.coordinator.machine.bound_tables import bound_tables
 from groupproof.coordinator.machine.coordinator import partition_of
-from groupproof.coordinator.machine.unchanged_joins import UnchangedJoins, _rule_of
+from groupproof.coordinator.machine.unchanged_joins import _rule_of
 from groupproof.coordinator.machine.variant import REFERENCE
 from groupproof.protocol.rules import known_profiles, profile
 from groupproof.protocol.vocabulary import ErrorCode
@@ -128,17 +128,12 @@ class Rebalances:
 
 
 @pytest.mark.parametrize("profile", ["kafka-2.5", "kafka-3.3", "kafka-4.1", "kafka-4.4"])
-def test_a_machine_that_parks_at_once_does_what_one_does_that_asks_the_table(profile: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_machine_that_parks_at_once_does_what_one_does_that_asks_the_table(profile: str) -> None:
     parked: list[bool] = []
-    park = UnchangedJoins.park
-
-    def counted(joins: UnchangedJoins, *arguments: Any) -> Any:
-        parked.append(park(joins, *arguments))
-        return parked[-1]
-
-    monkeypatch.setattr(UnchangedJoins, "park", counted)
     for seed in range(4):
-        Rebalances(profile, seed).run()
+        history = Rebalances(profile, seed)
+        history.run()
+        parked += [is_parked for message, is_parked in history.twins.parked if message is JoinGroupRequest]
 
     assert sum(parked) > STEPS // 5, "few JoinGroups only wait: the histories show nothing"
     assert not all(parked), "the table is never in between"

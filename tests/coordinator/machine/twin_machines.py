@@ -37,7 +37,7 @@ STEPS = 250
 
 
 class Twins:
-    """Two machines that are asked the same, of which `plain` takes no short way."""
+    """Two machines that are asked the same, of which `plain` takes no short way. `short` is what came of asking for one, with the request's class and the time (None: no answer); `parked` the same of parking."""
 
     def __init__(self, profile: str, **settings: int) -> None:
         self.keeping, self.plain = (
@@ -51,6 +51,8 @@ class Twins:
         self.plain._repeats, self.plain._repeating, self.plain._parking = None, {}, {}
         self.now_ms = 0
         self.steps = 0
+        self.short: list[tuple[type, int, Any]] = []
+        self.parked: list[tuple[type, bool]] = []
         self.both(lambda machine: machine.change_topics({TOPIC: TopicImage(topic_id_of(TOPIC), 4)}))
 
     def both(self, do: Callable[[Coordinator], Any]) -> Any:
@@ -74,6 +76,7 @@ class Twins:
         timers = self.keeping._engine.timers
         quiet_until_ms = timers.quiet_until_ms
         answer = self.keeping.repeat(message, arrival, self.now_ms)
+        self.short.append((type(message), self.now_ms, answer))
         if answer is not None:
             applied, reply = self.plain.handle(message, arrival, self.now_ms)
             assert isinstance(applied, AppliedRow)
@@ -84,6 +87,7 @@ class Twins:
     def parks(self, message: Any, arrival: Arrival) -> bool:
         """Tell whether the request only waits, where nobody asks for its row; then the other machine puts out nothing but a row."""
         is_parked = self.keeping.parks(message, arrival, self.now_ms)
+        self.parked.append((type(message), is_parked))
         if is_parked:
             (applied,) = self.plain.handle(message, arrival, self.now_ms)
             assert isinstance(applied, AppliedRow)

@@ -2,14 +2,14 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Callable
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.vocabulary import Api, ErrorCode
 from groupproof.protocol.wire import messages
 from groupproof.protocol.wire.kafka_shapes import shape_of
 from groupproof.protocol.wire.message_codec import (
@@ -32,7 +32,7 @@ from groupproof.protocol.wire.message_conversion import (
     request_of,
     response_of,
 )
-from groupproof.protocol.wire.messages import GroupRequest, GroupResponse, JoinGroupRequest, JoinProtocol, OffsetFetchRequest
+from groupproof.protocol.wire.messages import ClassicRequest, ClassicResponse, JoinGroupRequest, JoinProtocol, OffsetFetchRequest
 
 
 def any_message(message: Any) -> st.SearchStrategy[Any]:
@@ -43,17 +43,19 @@ def any_message(message: Any) -> st.SearchStrategy[Any]:
 
 
 def any_value(hint: Any) -> st.SearchStrategy[Any]:
+    if hint in PLAIN:
+        return PLAIN[hint]
     parts = typing.get_args(hint)
     if type(None) in parts:
         return st.none() | any_value(parts[0])
     if parts:
         return st.lists(any_value(parts[0]), max_size=2).map(tuple)
-    return any_message(hint) if is_dataclass(hint) else PLAIN[hint]
+    return any_message(hint)
 
 
-PLAIN = {int: st.integers(-1, 127), str: st.text(max_size=3), bytes: st.binary(max_size=3), bool: st.booleans()}
-requests = st.one_of([any_message(message) for message in typing.get_args(GroupRequest)])
-responses = st.one_of([any_message(message) for message in typing.get_args(GroupResponse)])
+PLAIN: dict[Any, st.SearchStrategy[Any]] = {int: st.integers(-1, 127), ErrorCode | int: st.integers(-1, 127), str: st.text(max_size=3), bytes: st.binary(max_size=3), bool: st.booleans()}  # fmt: skip
+requests = st.one_of([any_message(message) for message in typing.get_args(ClassicRequest)])
+responses = st.one_of([any_message(message) for message in typing.get_args(ClassicResponse)])
 
 
 @given(requests)

@@ -179,11 +179,11 @@ class Brokers:
             return
         repeats = connection.path.repeats
         connection.owed.add(request_id)
-        connection.taken_up = self._handle(connection, request_id, request)
+        token = connection.taken_up = self._handle(connection, request_id, request)
         while repeats:
             self._handle(connection, request_id, request)
             repeats -= 1
-        if connection.taken_up not in self._pending:
+        if token not in self._pending:
             connection.taken_up = None
 
     def _handle(self, connection: Connection, request_id: int, request: GroupRequest) -> int:

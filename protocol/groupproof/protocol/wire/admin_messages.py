@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.vocabulary import Api, ErrorCode
 
 __all__ = [
     "OPERATIONS_NOT_ASKED", "DeleteGroupsRequest", "DeleteGroupsResponse", "DeletedGroup", "DeletedOffset", "DeletedOffsetTopic",
@@ -42,7 +42,7 @@ class DescribedGroup:
     """`protocol_data` is the protocol's name; `error_message` is there from v6 on (KIP-1043)."""
 
     group_id: str
-    error_code: int = 0
+    error_code: ErrorCode | int = 0
     error_message: str | None = None
     group_state: str = ""
     protocol_type: str = ""
@@ -77,7 +77,7 @@ class ListedGroup:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListGroupsResponse:
     api: ClassVar[Api] = Api.LIST_GROUPS
-    error_code: int = 0
+    error_code: ErrorCode | int = 0
     groups: tuple[ListedGroup, ...] = ()
 
 
@@ -90,7 +90,7 @@ class DeleteGroupsRequest:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeletedGroup:
     group_id: str
-    error_code: int = 0
+    error_code: ErrorCode | int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +120,7 @@ class OffsetDeleteRequest:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeletedOffset:
     partition_index: int
-    error_code: int = 0
+    error_code: ErrorCode | int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,5 +134,5 @@ class OffsetDeleteResponse:
     """With an error of the whole group there are no topics."""
 
     api: ClassVar[Api] = Api.OFFSET_DELETE
-    error_code: int = 0
+    error_code: ErrorCode | int = 0
     topics: tuple[DeletedOffsetTopic, ...] = ()

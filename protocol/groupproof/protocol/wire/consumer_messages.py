@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.vocabulary import Api, ErrorCode
 from groupproof.protocol.wire.admin_messages import OPERATIONS_NOT_ASKED
 
 __all__ = [
@@ -50,7 +50,7 @@ class ConsumerGroupHeartbeatResponse:
     """Without an assignment the member keeps the one that it has."""
 
     api: ClassVar[Api] = Api.CONSUMER_GROUP_HEARTBEAT
-    error_code: int = 0
+    error_code: ErrorCode | int = 0
     error_message: str | None = None
     member_id: str | None = None
     member_epoch: int = 0
@@ -97,7 +97,7 @@ class DescribedConsumer:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DescribedConsumerGroup:
     group_id: str
-    error_code: int = 0
+    error_code: ErrorCode | int = 0
     error_message: str | None = None
     group_state: str = ""
     group_epoch: int = 0

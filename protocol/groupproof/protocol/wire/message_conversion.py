@@ -13,7 +13,7 @@ from typing import Any, Final
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire import messages
 from groupproof.protocol.wire.codec import Shape
-from groupproof.protocol.wire.messages import GroupRequest, GroupResponse
+from groupproof.protocol.wire.messages import ClassicRequest, ClassicResponse, GroupRequest, GroupResponse
 
 __all__ = [
     "GROUP_APIS", "BodyMaker", "MessagePair", "add_messages", "body_maker", "body_of", "is_whole", "message_shape", "registered_messages",
@@ -132,8 +132,8 @@ def _converted(convert: Callable[[Any], Any], value: Any) -> Any:
     return tuple(map(convert, value)) if isinstance(value, tuple | list) else convert(value)
 
 
-_REQUEST_CLASSES: Final[dict[Api, Any]] = {message.api: message for message in typing.get_args(GroupRequest)}
-_RESPONSE_CLASSES: Final[dict[Api, Any]] = {message.api: message for message in typing.get_args(GroupResponse)}
+_REQUEST_CLASSES: Final[dict[Api, Any]] = {message.api: message for message in typing.get_args(ClassicRequest)}
+_RESPONSE_CLASSES: Final[dict[Api, Any]] = {message.api: message for message in typing.get_args(ClassicResponse)}
 _REQUESTS: Final[dict[Api, Maker]] = {api: _maker(message) for api, message in _REQUEST_CLASSES.items()}
 _RESPONSES: Final[dict[Api, Maker]] = {api: _maker(message) for api, message in _RESPONSE_CLASSES.items()}
 _BODY_MAKERS: Final[dict[type, BodyMaker]] = {

@@ -8,9 +8,9 @@ the only form: older versions are their special case with one entry.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
-from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.vocabulary import Api, ErrorCode
 from groupproof.protocol.wire.admin_messages import (
     DeletedGroup,
     DeletedOffset,
@@ -31,14 +31,14 @@ from groupproof.protocol.wire.admin_messages import (
 )
 
 __all__ = [
-    "CommitPartition", "CommitTopic", "CommittedPartition", "CommittedTopic", "Coordinator", "DeleteGroupsRequest", "DeleteGroupsResponse",
-    "DeletedGroup", "DeletedOffset", "DeletedOffsetTopic", "DescribeGroupsRequest", "DescribeGroupsResponse", "DescribedGroup", "DescribedMember",
-    "FetchGroup", "FetchTopic", "FetchedGroup", "FetchedPartition", "FetchedTopic", "FindCoordinatorRequest", "FindCoordinatorResponse",
-    "GroupRequest", "GroupResponse", "HeartbeatRequest", "HeartbeatResponse", "JoinGroupRequest", "JoinGroupResponse", "JoinMember", "JoinProtocol",
-    "LeaveGroupRequest", "LeaveGroupResponse", "LeaveMember", "LeftMember", "ListGroupsRequest", "ListGroupsResponse", "ListedGroup",
-    "OffsetCommitRequest", "OffsetCommitResponse", "OffsetDeletePartition", "OffsetDeleteRequest", "OffsetDeleteResponse", "OffsetDeleteTopic",
-    "OffsetFetchRequest", "OffsetFetchResponse", "SyncAssignment", "SyncGroupRequest", "SyncGroupResponse", "TxnOffsetCommitRequest",
-    "TxnOffsetCommitResponse",
+    "ClassicRequest", "ClassicResponse", "CommitPartition", "CommitTopic", "CommittedPartition", "CommittedTopic", "Coordinator",
+    "DeleteGroupsRequest", "DeleteGroupsResponse", "DeletedGroup", "DeletedOffset", "DeletedOffsetTopic", "DescribeGroupsRequest",
+    "DescribeGroupsResponse", "DescribedGroup", "DescribedMember", "DialectMessage", "FetchGroup", "FetchTopic", "FetchedGroup", "FetchedPartition",
+    "FetchedTopic", "FindCoordinatorRequest", "FindCoordinatorResponse", "GroupRequest", "GroupResponse", "HeartbeatRequest", "HeartbeatResponse",
+    "JoinGroupRequest", "JoinGroupResponse", "JoinMember", "JoinProtocol", "LeaveGroupRequest", "LeaveGroupResponse", "LeaveMember", "LeftMember",
+    "ListGroupsRequest", "ListGroupsResponse", "ListedGroup", "OffsetCommitRequest", "OffsetCommitResponse", "OffsetDeletePartition",
+    "OffsetDeleteRequest", "OffsetDeleteResponse", "OffsetDeleteTopic", "OffsetFetchRequest", "OffsetFetchResponse", "SyncAssignment",
+    "SyncGroupRequest", "SyncGroupResponse", "TxnOffsetCommitRequest", "TxnOffsetCommitResponse",
 ]  # fmt: skip
 
 
@@ -55,7 +55,7 @@ class Coordinator:
     node_id: int = -1
     host: str = ""
     port: int = -1
-    error_code: int = 0
+    error_code: ErrorCode | int = 0
     error_message: str | None = None
 
 
@@ -96,7 +96,7 @@ class JoinMember:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JoinGroupResponse:
     api: ClassVar[Api] = Api.JOIN_GROUP
-    error_code: int = 0
+    error_code: ErrorCode | int = 0
     generation_id: int = -1
     protocol_type: str | None = None
     protocol_name: str | None = None
@@ -127,7 +127,7 @@ class SyncGroupRequest:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyncGroupResponse:
     api: ClassVar[Api] = Api.SYNC_GROUP
-    error_code: int = 0
+    error_code: ErrorCode | int = 0
     protocol_type: str | None = None
     protocol_name: str | None = None
     assignment: bytes = b""
@@ -145,7 +145,7 @@ class HeartbeatRequest:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeartbeatResponse:
     api: ClassVar[Api] = Api.HEARTBEAT
-    error_code: int = 0
+    error_code: ErrorCode | int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,7 +166,7 @@ class LeaveGroupRequest:
 class LeftMember:
     member_id: str
     group_instance_id: str | None = None
-    error_code: int = 0
+    error_code: ErrorCode | int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,7 +174,7 @@ class LeaveGroupResponse:
     """In v0 to v2 the wire has only one code: the top one, or else the only member's (LEAVE-51)."""
 
     api: ClassVar[Api] = Api.LEAVE_GROUP
-    error_code: int = 0
+    error_code: ErrorCode | int = 0
     members: tuple[LeftMember, ...] = ()
 
 
@@ -211,7 +211,7 @@ class OffsetCommitRequest:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommittedPartition:
     partition_index: int
-    error_code: int = 0
+    error_code: ErrorCode | int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -276,7 +276,7 @@ class FetchedPartition:
     committed_offset: int = -1
     committed_leader_epoch: int = -1
     metadata: str | None = ""
-    error_code: int = 0
+    error_code: ErrorCode | int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -289,7 +289,7 @@ class FetchedTopic:
 class FetchedGroup:
     group_id: str
     topics: tuple[FetchedTopic, ...] = ()
-    error_code: int = 0
+    error_code: ErrorCode | int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -300,7 +300,13 @@ class OffsetFetchResponse:
     groups: tuple[FetchedGroup, ...]
 
 
-GroupRequest = (
+class DialectMessage(Protocol):
+    """A message that a dialect brings along (`message_conversion.add_messages`)."""
+
+    api: ClassVar[Api]
+
+
+ClassicRequest = (
     FindCoordinatorRequest
     | JoinGroupRequest
     | SyncGroupRequest
@@ -314,7 +320,7 @@ GroupRequest = (
     | DeleteGroupsRequest
     | OffsetDeleteRequest
 )
-GroupResponse = (
+ClassicResponse = (
     FindCoordinatorResponse
     | JoinGroupResponse
     | SyncGroupResponse
@@ -328,3 +334,6 @@ GroupResponse = (
     | DeleteGroupsResponse
     | OffsetDeleteResponse
 )
+
+GroupRequest = DialectMessage | ClassicRequest
+GroupResponse = DialectMessage | ClassicResponse

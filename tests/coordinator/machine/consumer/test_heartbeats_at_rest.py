@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from tests.coordinator.machine.twin_machines import TOPIC, History, Settled
 
 from groupproof.coordinator.broker.topics import topic_id_of
 from groupproof.coordinator.machine.coordinator import partition_of
-from groupproof.coordinator.machine.repeated_heartbeats import RepeatedHeartbeats
 from groupproof.coordinator.machine.topics_image import TopicImage
 
 
@@ -58,16 +55,7 @@ def test_a_group_that_was_loaded_is_written_down_with_its_first_heartbeat() -> N
             assert machine.stored(partition).groups[0].group is machine.group("g")
 
 
-def test_heartbeats_repeat_while_the_next_target_waits_and_no_longer(monkeypatch: pytest.MonkeyPatch) -> None:
-    again = RepeatedHeartbeats._again
-    repeated: list[int] = []
-
-    def counted(repeats: RepeatedHeartbeats, *arguments: Any) -> Any:
-        found = again(repeats, *arguments)
-        repeated.extend([history.twins.now_ms] if hasattr(found, "requirement") else [])
-        return found
-
-    monkeypatch.setattr(RepeatedHeartbeats, "_again", counted)
+def test_heartbeats_repeat_while_the_next_target_waits_and_no_longer() -> None:
     history = History("kafka-4.4", 0)
     for name in ("a", "b"):
         history.beat(name, rebalance_timeout_ms=5_000, subscribed_topic_names=(TOPIC,), topic_partitions=())
@@ -77,6 +65,7 @@ def test_heartbeats_repeat_while_the_next_target_waits_and_no_longer(monkeypatch
             history.beat(name, topic_partitions=history.owned.pop(name, None))
             history.twins.are_alike()
 
+    repeated = [at_ms for _, at_ms, answer in history.twins.short if answer is not None]
     assert {at_ms // 1_000 for at_ms in repeated} == {0, 1, 2}, "while the target waits, and when it is reached"
     assert 1_000 not in repeated, "the target is computed at the end of the second"
     assert history.epochs == dict.fromkeys("ab", history.twins.keeping._engine.groups["g"].generation)

@@ -10,6 +10,7 @@ from tests.harness.simulation.runs import calm, ran
 
 from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
 from groupproof.coordinator.machine.consumer.consumer_members import AWAY, MemberProgress
+from groupproof.coordinator.machine.machine_outputs import Reply
 from groupproof.harness.simulation.run import Run
 from groupproof.harness.simulation.settings import InvariantBroken
 from groupproof.protocol.wire.consumer_messages import (
@@ -145,4 +146,4 @@ def test_a_static_member_that_has_left_for_now_keeps_its_share_and_takes_part_no
 def test_an_answer_to_nothing_breaks_an_invariant() -> None:
     run, *_ = _run()
     with pytest.raises(InvariantBroken, match="INV-10"):
-        run.invariants.answered(None, None)
+        run.invariants.answered(Reply(1, ConsumerGroupHeartbeatResponse()), None)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from copy import copy
-from typing import Any
+from dataclasses import replace
 
 import pytest
 from tests.harness.simulation.runs import calm, ran, short
@@ -14,7 +13,9 @@ from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
 from groupproof.coordinator.machine.consumer.consumer_members import MemberProgress
 from groupproof.harness.simulation.invariants.epoch_group_invariants import EpochGroupInvariants
 from groupproof.harness.simulation.invariants.seen_members import SeenMembers, SeenTarget
-from groupproof.harness.simulation.run import run
+from groupproof.harness.simulation.run import Run
+from groupproof.harness.simulation.simulation_registry import simulation_of
+from groupproof.protocol.rules import profile
 
 Broken = tuple[str, str, str]
 
@@ -96,24 +97,28 @@ def test_what_two_have_is_found_whichever_of_them_has_changed_and_no_more_when_o
     assert _look(members, group) == ([ids[1]], [])
 
 
-def _compared(monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[Broken], list[Broken]]]:
-    """Let each look be made a second time, with nothing seen before."""
-    looks, broken = [], EpochGroupInvariants._broken
+class Compared(EpochGroupInvariants):
+    """Each look is made a second time, with nothing seen before."""
 
-    def both(invariants: EpochGroupInvariants, group: ConsumerGroup) -> Iterator[Broken]:
-        whole: Any = copy(invariants)
-        whole._seen_members, whole._seen_target = SeenMembers(), SeenTarget()
-        looks.append((list(broken(whole, group)), list(broken(invariants, group))))
-        yield from looks[-1][1]
+    def __init__(self, release: tuple[int, ...], looks: list[tuple[list[Broken], list[Broken]]]) -> None:
+        super().__init__(release)
+        self.looks = looks
 
-    monkeypatch.setattr(EpochGroupInvariants, "_broken", both)
-    return looks
+    def _broken(self, group: ConsumerGroup) -> Iterator[Broken]:
+        memory = self._seen_members, self._seen_target, self._target_epoch
+        self._seen_members, self._seen_target = SeenMembers(), SeenTarget()
+        whole = [*super()._broken(group)]
+        self._seen_members, self._seen_target, self._target_epoch = memory
+        self.looks.append((whole, [*super()._broken(group)]))
+        yield from self.looks[-1][1]
 
 
 @pytest.mark.parametrize(("name", "seed"), [(None, 1), *((name, seed) for name, (seed, _) in COORDINATORS.items())])
-def test_laws_find_with_what_was_seen_what_they_find_by_looking_at_everyone(name: str | None, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    looks = _compared(monkeypatch)
-    run(short(seed, dialect="consumer", members=3, classic_members=0, duration_ms=90_000, coordinator_variant=name))
+def test_laws_find_with_what_was_seen_what_they_find_by_looking_at_everyone(name: str | None, seed: int) -> None:
+    looks: list[tuple[list[Broken], list[Broken]]] = []
+    simulation = short(seed, dialect="consumer", members=3, classic_members=0, duration_ms=90_000, coordinator_variant=name)
+    part = simulation_of(simulation.profile, "consumer")
+    Run(simulation, part=replace(part, invariants=lambda asked, heap: Compared(profile(asked.profile).release, looks))).go()
 
     assert looks
     for whole, part in looks:

@@ -301,7 +301,9 @@ def _part(message: GroupRequest, group: str) -> GroupRequest | None:
     if field is None:
         return message
     changed: dict[str, Any] = {field: tuple(item for item in getattr(message, field) if _group_id(item) == group)}
-    return dataclasses.replace(message, **changed)
+    whole: Any = message
+    part: GroupRequest = dataclasses.replace(whole, **changed)
+    return part
 
 
 def _answer_part(api: Api, group: str, body: dict[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,8 @@ from functools import partial
 from typing import Final
 
 from groupproof.clients.member.policy import REFERENCE, Policy
+from groupproof.clients.outputs import Callback
+from groupproof.harness.simulation.invariants.epoch_owners import EpochOwners
 from groupproof.harness.simulation.invariants.simulated_invariants import SimulatedInvariants
 from groupproof.harness.simulation.rehearsal.exercises import ACTS, Exercise, Step
 from groupproof.harness.simulation.rehearsal.rehearsed_settings import RehearsedSettings
@@ -66,22 +68,16 @@ def _reference(_: str) -> Policy:
     return REFERENCE
 
 
-class _Nobody:
+class _Nobody(EpochOwners):
     """Looks at no owner."""
 
     def __init__(self) -> None:
-        self.views: dict[str, object] = {}
-
-    def joins(self, name: str, member: object) -> None:
-        pass
+        super().__init__(live=tuple)
 
     def synced(self, name: str, generation: int) -> None:
         pass
 
-    def called(self, name: str, callback: object) -> None:
-        pass
-
-    def gone(self, name: str) -> None:
+    def called(self, name: str, callback: Callback) -> None:
         pass
 
 
