@@ -57,6 +57,15 @@ def test_an_answer_that_is_missing_may_have_given_what_the_client_names_then() -
     assert judged(story)[2:] == [("JoinGroup", None), ("OffsetCommit", 1), ("Heartbeat", 3)]
 
 
+def test_the_answer_that_is_missing_may_have_handed_out_an_id() -> None:
+    story = Story()
+    story.request(Api.JOIN_GROUP)
+    story.join(member="m0-1")
+    story.sync()
+
+    assert judged(story) == [("JoinGroup", None), ("SyncGroup", 1)]
+
+
 def test_a_commit_of_no_member_is_always_judged() -> None:
     story = Story()
     story.commit(("t", 0, 3), member="", generation=-1)

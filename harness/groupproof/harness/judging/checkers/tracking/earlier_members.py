@@ -15,7 +15,7 @@ from groupproof.harness.judging.checkers.tracking.membership import joins_of
 from groupproof.harness.judging.checkers.tracking.reader_registry import membership_apis, naming_apis, readers_by_api
 from groupproof.protocol.rules.classic.classic_terms import ClassicEvent
 from groupproof.protocol.trace import ExchangeId, Observation
-from groupproof.protocol.vocabulary import GroupState
+from groupproof.protocol.vocabulary import ErrorCode, GroupState
 
 __all__ = ["EarlierMembers"]
 
@@ -29,6 +29,7 @@ class EarlierMembers:
     _is_whole: bool = False
     _known: set[str] = field(default_factory=set)
     _earlier: set[str] = field(default_factory=set)
+    _ids: set[tuple[str, str]] = field(default_factory=set)
     _newest: dict[str, int] = field(default_factory=dict)
     _since: dict[str, int] = field(default_factory=dict)
     _open: dict[str, ExchangeId] = field(default_factory=dict)
@@ -61,18 +62,22 @@ class EarlierMembers:
             self._known.add(client)
             self._earlier.discard(client)
             self._since.pop(client, None)
-        elif obs.member and (client not in self._known or (not joins and self._lacks_an_answer(obs, client))):
+        elif obs.member and (client not in self._known or self._lacks_an_answer(obs, client, joins=joins)):
             self._earlier.add(client)
         if obs.api in naming_apis():
             self._open[client] = obs.exchange_id
 
-    def _lacks_an_answer(self, obs: Observation, client: str) -> bool:
-        """Tell whether a client names a newer number than it was given, and what it was let in by is still to be answered."""
-        return client in self._open and _number(obs) > self._newest.get(client, -1)
+    def _lacks_an_answer(self, obs: Observation, client: str, *, joins: bool) -> bool:
+        """Tell whether a client names an id, or a newer number, than it was given, and what would have given it is still to be answered."""
+        if client not in self._open:
+            return False
+        return (client, obs.member) not in self._ids or (not joins and _number(obs) > self._newest.get(client, -1))
 
     def _answered(self, obs: Observation, client: str) -> None:
         if self._open.get(client) == obs.exchange_id:
             del self._open[client]
+        if obs.member and error_of(obs) in (ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED):
+            self._ids.add((client, obs.member))
         if error_of(obs) or (number := _number(obs)) < 0:
             return
         self._newest[client] = max(number, self._newest.get(client, -1))
