@@ -213,6 +213,9 @@ def test_by_a_clock_that_was_set_back_nobody_was_evicted_early() -> None:
     story.trace[-2:] = [replace(obs, at_ns=obs.at_ns - 60_000_000_000) for obs in story.trace[-2:]]
     assert broken(story) == []
 
+    story.trace.insert(-1, replace(story.trace[-2], kind="event", who="link", api=None, correlation=None, body={"name": "closed", "by": "tap"}))
+    assert broken(story) == []
+
 
 @pytest.mark.parametrize(("syncs", "laws"), [(False, []), (True, ["HB-11"])])
 def test_heartbeats_keep_nobody_in_the_group_who_owes_its_sync(syncs: bool, laws: list[str]) -> None:

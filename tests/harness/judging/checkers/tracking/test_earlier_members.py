@@ -66,6 +66,16 @@ def test_the_answer_that_is_missing_may_have_handed_out_an_id() -> None:
     assert judged(story) == [("JoinGroup", None), ("SyncGroup", 1)]
 
 
+def test_what_a_missing_answer_assigned_is_not_known_to_be_of_nobody() -> None:
+    story = Story()
+    story.join()
+    story.request(Api.SYNC_GROUP, member="m0-1", generation=1)
+    story.beat()
+    story.commit(("t", 0, 3))
+
+    assert judged(story)[2:] == [("Heartbeat", 1)]
+
+
 def test_a_commit_of_no_member_is_always_judged() -> None:
     story = Story()
     story.commit(("t", 0, 3), member="", generation=-1)

@@ -15,10 +15,11 @@ from groupproof.harness.judging.checkers.tracking.membership import joins_of
 from groupproof.harness.judging.checkers.tracking.reader_registry import membership_apis, naming_apis, readers_by_api
 from groupproof.protocol.rules.classic.classic_terms import ClassicEvent
 from groupproof.protocol.trace import ExchangeId, Observation
-from groupproof.protocol.vocabulary import ErrorCode, GroupState
+from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState
 
 __all__ = ["EarlierMembers"]
 
+_SYNC, _COMMIT = Api.SYNC_GROUP.title, Api.OFFSET_COMMIT.title
 _LOADED: Final = f"{ClassicEvent.LOADED.value}/"
 
 
@@ -33,6 +34,7 @@ class EarlierMembers:
     _newest: dict[str, int] = field(default_factory=dict)
     _since: dict[str, int] = field(default_factory=dict)
     _open: dict[str, ExchangeId] = field(default_factory=dict)
+    _syncing: dict[str, ExchangeId] = field(default_factory=dict)
 
     def is_judged(self, obs: Observation) -> bool:
         """Take the next observation; tell whether all is known by which it is to be judged."""
@@ -45,7 +47,7 @@ class EarlierMembers:
         if obs.kind == "request":
             self._asked(obs, client)
             return client not in self._earlier and not 0 <= _number(obs) < self._since.get(client, -1)
-        if obs.kind == "response" and obs.api in naming_apis():
+        if obs.kind == "response":
             self._answered(obs, client)
         return client not in self._earlier
 
@@ -53,7 +55,8 @@ class EarlierMembers:
         """Tell whether a member's steady exchanges are to be judged, and tell nothing new of it."""
         client, number = steady.client, steady.generation
         is_known = client in self._known and client not in self._earlier and self._since.get(client, -1) <= number
-        return self._is_whole or (is_known and (client not in self._open or number <= self._newest.get(client, -1)))
+        is_answered = client not in self._syncing and (client not in self._open or number <= self._newest.get(client, -1))
+        return self._is_whole or (is_known and is_answered)
 
     def _asked(self, obs: Observation, client: str) -> None:
         reader = readers_by_api().get(obs.api or "")
@@ -66,16 +69,24 @@ class EarlierMembers:
             self._earlier.add(client)
         if obs.api in naming_apis():
             self._open[client] = obs.exchange_id
+            self._syncing.pop(client, None)
+        elif obs.api == _SYNC:
+            self._syncing[client] = obs.exchange_id
 
     def _lacks_an_answer(self, obs: Observation, client: str, *, joins: bool) -> bool:
-        """Tell whether a client names an id, or a newer number, than it was given, and what would have given it is still to be answered."""
+        """Tell whether a client names an id, or a newer number, than it was given, and what would have given it is still to be answered; or commits so."""
+        if client in self._syncing and obs.api == _COMMIT:
+            return True
         if client not in self._open:
             return False
         return (client, obs.member) not in self._ids or (not joins and _number(obs) > self._newest.get(client, -1))
 
     def _answered(self, obs: Observation, client: str) -> None:
-        if self._open.get(client) == obs.exchange_id:
-            del self._open[client]
+        for asked in (self._open, self._syncing):
+            if asked.get(client) == obs.exchange_id:
+                del asked[client]
+        if obs.api not in naming_apis():
+            return
         if obs.member and error_of(obs) in (ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED):
             self._ids.add((client, obs.member))
         if error_of(obs) or (number := _number(obs)) < 0:

@@ -126,7 +126,7 @@ class InferredGroup:
         if obs.who == "link" and obs.connection is not None and obs.body.get("name") == "closed":
             self._ended.set(obs.connection, obs.seq)
         if _disturbs(obs):
-            self.disturbed_ms = obs.at_ms
+            self.disturbed_ms = max(self.disturbed_ms, obs.at_ms)
         if _unloads(obs):
             self.loaded_seq = None
             if not self.tells:
@@ -205,7 +205,7 @@ class InferredGroup:
     def _begin_epoch(self, at_ms: float) -> None:
         self.epoch += 1
         self.generation = -1
-        self.disturbed_ms = at_ms
+        self.disturbed_ms = max(self.disturbed_ms, at_ms)
         self.loaded_seq = None
 
     def is_steady(self, steady: Steady) -> bool:
