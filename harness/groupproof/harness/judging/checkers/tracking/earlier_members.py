@@ -55,8 +55,8 @@ class EarlierMembers:
         """Tell whether a member's steady exchanges are to be judged, and tell nothing new of it."""
         client, number = steady.client, steady.generation
         is_known = client in self._known and client not in self._earlier and self._since.get(client, -1) <= number
-        is_answered = client not in self._syncing and (client not in self._open or number <= self._newest.get(client, -1))
-        return self._is_whole or (is_known and is_answered)
+        was_given = (client, steady.member) in self._ids and number <= self._newest.get(client, -1)
+        return self._is_whole or (is_known and client not in self._syncing and (client not in self._open or was_given))
 
     def _asked(self, obs: Observation, client: str) -> None:
         reader = readers_by_api().get(obs.api or "")
