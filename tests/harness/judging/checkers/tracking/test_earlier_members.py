@@ -13,9 +13,9 @@ from groupproof.protocol.vocabulary import Api
 def judged(story: Written) -> list[tuple[str | None, int | None]]:
     """Return the apis of the requests that are judged, with the generations or epochs that they name."""
     earlier = EarlierMembers()
-    told = [(obs, earlier.is_judged(obs)) for obs in story.trace]
+    rows = [(obs, earlier.is_judged(obs)) for obs in story.trace]
     numbers = {True: lambda obs: obs.member_epoch, False: lambda obs: obs.generation}
-    return [(obs.api, numbers[obs.api == "ConsumerGroupHeartbeat"](obs)) for obs, is_judged in told if is_judged and obs.kind == "request"]
+    return [(obs.api, numbers[obs.api == "ConsumerGroupHeartbeat"](obs)) for obs, is_judged in rows if is_judged and obs.kind == "request"]
 
 
 def test_a_member_of_before_is_judged_when_it_was_let_in_again() -> None:

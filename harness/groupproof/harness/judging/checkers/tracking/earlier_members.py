@@ -28,7 +28,7 @@ class EarlierMembers:
     """Follows one group, its clients by the names of their processes. Generations and member epochs are numbers here."""
 
     _is_whole: bool = False
-    _known: set[str] = field(default_factory=set)
+    _newcomers: set[str] = field(default_factory=set)
     _earlier: set[str] = field(default_factory=set)
     _ids: set[tuple[str, str]] = field(default_factory=set)
     _newest: dict[str, int] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class EarlierMembers:
     def is_settled(self, steady: Steady) -> bool:
         """Tell whether a member's steady exchanges are to be judged, and tell nothing new of it."""
         client, number = steady.client, steady.generation
-        is_known = client in self._known and client not in self._earlier and self._since.get(client, -1) <= number
+        is_known = client in self._newcomers and client not in self._earlier and self._since.get(client, -1) <= number
         was_given = (client, steady.member) in self._ids and number <= self._newest.get(client, -1)
         return self._is_whole or (is_known and client not in self._syncing and (client not in self._open or was_given))
 
@@ -62,10 +62,10 @@ class EarlierMembers:
         reader = readers_by_api().get(obs.api or "")
         joins = reader is not None and reader.is_join(obs)
         if reader is not None and joins and (not obs.member or reader.brings_id(obs)):
-            self._known.add(client)
+            self._newcomers.add(client)
             self._earlier.discard(client)
             self._since.pop(client, None)
-        elif obs.member and (client not in self._known or self._lacks_an_answer(obs, client, joins=joins)):
+        elif obs.member and (client not in self._newcomers or self._lacks_an_answer(obs, client, joins=joins)):
             self._earlier.add(client)
         if obs.api in naming_apis():
             self._open[client] = obs.exchange_id
@@ -97,7 +97,7 @@ class EarlierMembers:
         if joins_of(obs) is not None:
             if client in self._earlier:
                 self._since[client] = number
-            self._known.add(client)
+            self._newcomers.add(client)
             self._earlier.discard(client)
 
 
