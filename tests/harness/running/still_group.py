@@ -39,6 +39,9 @@ class Still(StillStory, Group):
                 Api.OFFSET_COMMIT, client, member=member, generation=generation, connection=connection, offsets=(("t", place, first + number * step),)
             )  # fmt: skip
 
+    def set_back(self, ms: float) -> None:
+        self._now_ms = max(0, self._now_ms - ms)
+
     def goes_on(self, generation: int) -> None:
         self.pass_ms(200)
         self.rebalance(generation, self._now_ms)
@@ -62,6 +65,11 @@ ACTS: st.SearchStrategy[Callable[[Still], object]] = st.one_of(
     st.builds(lambda c, n: lambda story: story.partitions(n, ("t", 0), client=c), _CLIENTS, st.sampled_from(["assigned", "revoked"])),
     st.builds(lambda k, by: lambda story: story.link(k, by), st.integers(1, 2), st.sampled_from(["client", "broker", "tap"])),
     st.builds(lambda: lambda story: story.fault("lag")),
+    st.builds(lambda ms: lambda story: story.set_back(ms), st.sampled_from([300, 2_000, 50_000])),
+    st.builds(
+        lambda c, api: lambda story: story.request(api, c, member=MEMBERS[c][0], generation=2, connection=MEMBERS[c][1], body={}),
+        _CLIENTS, st.sampled_from([Api.JOIN_GROUP, Api.SYNC_GROUP]),
+    ),
     st.builds(lambda: lambda story: story.kit("command", "m0", command="subscribe", fields={})),
     st.builds(lambda c: lambda story: story.request(Api.HEARTBEAT, c, member=MEMBERS[c][0], generation=2, connection=MEMBERS[c][1]), _CLIENTS),
     st.builds(lambda c, n: lambda story: story.exchange(Api.FETCH, c, connection=MEMBERS[c][1], offsets=(("t", n, 0),)), _CLIENTS, st.integers(0, 1)),

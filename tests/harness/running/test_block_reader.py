@@ -91,11 +91,16 @@ def with_twins(trace: Trace, twins: Sequence[int]) -> Trace:
     st.lists(st.integers(0, 400), max_size=3),
     st.sampled_from([7, 60, 1_000]),
     st.sampled_from([columns, lines]),
+    st.sampled_from([0, 5, 25]),
 )
 def test_whatever_befalls_a_group_blocks_and_rows_say_the_same(
-    acts: Sequence[Callable[[Still], object]], twins: Sequence[int], rows: int, blocks: Callable[[Sequence[Observation], int], Iterator[TraceBlock]]
+    acts: Sequence[Callable[[Still], object]],
+    twins: Sequence[int],
+    rows: int,
+    blocks: Callable[[Sequence[Observation], int], Iterator[TraceBlock]],
+    begin: int,
 ) -> None:
-    trace = with_twins(story_of(acts), twins)
+    trace = with_twins(story_of(acts)[begin:] or story_of(acts), twins)
 
     assert by_blocks(trace, rows, blocks) == by_rows(trace)
 

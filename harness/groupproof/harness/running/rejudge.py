@@ -59,7 +59,7 @@ def rejudged(traces: Sequence[Trace], catalogue: Sequence[Case], universal: Sequ
         elif upstream_of(trace) is not None:
             results += judge_sides(trace)[0]
         else:
-            results += judge_live(trace)
+            results += judge_live(trace, is_whole=False)
     return [_ruled(by_id[name], runs, universal) for name, runs in repeated.items()] + results
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import msgspec
 import pytest
 from tests.harness.judging.checkers.fleets import PLANTED_EPOCHS
-from tests.harness.judging.checkers.stories import PLANTED, busy_group, keeping
+from tests.harness.judging.checkers.stories import PLANTED, Group, busy_group, keeping
 from tests.traces import Story
 
 from groupproof.harness.judging.checkers.live_group import EXAMPLES_MAX, GroupChecker, GroupResult
@@ -29,7 +29,7 @@ def kinds(findings: list[Finding]) -> set[tuple[str, str, str]]:
 
 def test_the_folded_group_shows_what_the_whole_trace_shows() -> None:
     # Of what an application is told, only members that say of which group they speak are heard in a fleet.
-    trace = [obs for obs in busy_group() if obs.group is not None]
+    trace = [obs for obs in busy_group() if obs.group is not None or obs.kind == "response"]
     (whole,) = judge_live(trace)
 
     group = told_of(trace)
@@ -78,3 +78,17 @@ def test_what_a_group_showed_survives_json() -> None:
         group = told_of(make().trace)
 
         assert msgspec.json.decode(msgspec.json.encode(group), type=GroupResult) == group
+
+
+def test_who_joined_before_the_trace_is_judged_when_it_joins_again() -> None:
+    story = Group()
+    story.beat("m1", member="m1-1", generation=6, connection=2)
+    story.commit(("t", 0, 3), client="m0", member="m0-1", generation=6)
+    story.rebalance(7, 1_000)
+    assert told_of(story.trace).members == ()
+    assert [result.ruling.verdict.value for result in judge_live(story.trace, is_whole=False)] == ["OK"]
+    assert [result.ruling.verdict.value for result in judge_live(story.trace)] == ["FAILED"]
+
+    story.at(2_000).beat("m1", member="m1-1", generation=9, connection=2)
+    (count,) = told_of(story.trace).members
+    assert [example.requirement for example in count.examples] == ["CLIENT-11"]

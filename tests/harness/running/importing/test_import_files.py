@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 from tests.harness.judging.diagnosis.trimming import RECORDED
 
+from groupproof.harness.judging.checkers.fleet import Fleet
 from groupproof.harness.model.errors import WrongUsage
+from groupproof.harness.model.verdicts import Verdict
 from groupproof.harness.running.importing.import_files import FileKind, import_files, kind_of, read_any
 
 CAPTURE = Path(__file__).parent / "captured/kafka-4.1.0.pcap"
@@ -30,6 +32,18 @@ def test_logs_of_several_brokers_and_of_clients_are_one_trace() -> None:
     assert {obs.who for obs in trace} == {"kit", "coordinator", "member"}
     assert [obs.seq for obs in trace] == list(range(len(trace)))
     assert [obs.at_ns for obs in trace] == sorted(obs.at_ns for obs in trace)
+
+
+@pytest.mark.parametrize("release", ["1.1.0", "4.1.0"])
+def test_the_request_logs_of_several_brokers_break_no_rule(release: str) -> None:
+    """Each log numbers its connections from 1."""
+    fleet = Fleet()
+    for obs in import_files(sorted((RECORDED / release).glob("debug-*.log.gz"))):
+        fleet.feed(obs)
+    results = list(fleet.results())
+
+    assert len(results) > 5
+    assert [count.examples for group in results for count in (*group.members, *group.laws) if count.examples[0].verdict is Verdict.FAILED] == []
 
 
 def test_traces_stay_apart_from_what_is_imported_beside_them() -> None:

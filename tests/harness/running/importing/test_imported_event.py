@@ -34,3 +34,10 @@ def test_lines_without_a_day_are_of_the_day_on_which_the_dated_begin() -> None:
 
 def test_nothing_told_is_no_trace() -> None:
     assert merged([[], []], run="logs") == []
+
+
+def test_connections_of_different_files_stay_apart() -> None:
+    files = [[ImportedEvent(at_ms=DAY_MS + number, kind="request", columns={"connection": number}) for number in (1, 2)] for _ in range(3)]
+    trace = merged([*files, [ImportedEvent(at_ms=DAY_MS + 9, kind="event", columns={"connection": None})]], run="logs")
+
+    assert [obs.connection for obs in trace[1:]] == [1, 3, 5, 2, 4, 6, None]

@@ -63,6 +63,13 @@ def test_the_beginning_and_the_end_of_a_connection_are_told_once() -> None:
     assert [result.columns["body"]["name"] for result in entries] == ["connected", "closed"]
 
 
+@pytest.mark.parametrize(("flags", "by"), [((0x11, 0x11), "client"), ((0x10, 0x11), "broker"), ((0x10, 0x14), "broker")])
+def test_who_ends_a_connection_first_is_told(flags: tuple[int, int], by: str) -> None:
+    (closed,) = _read([tcp(CLIENT, BROKER, 2, flags=flags[0]), tcp(BROKER, CLIENT, 2, flags=flags[1])])
+
+    assert closed.columns["body"]["by"] == by
+
+
 def test_other_ports_are_not_read() -> None:
     assert _read([tcp(CLIENT, BROKER, 100, BEAT)], port=9_093) == []
 

@@ -14,6 +14,7 @@ from groupproof.harness.judging.checkers.checker_set import CheckerSet
 from groupproof.harness.judging.checkers.classic.classic_checkers import CLASSIC_CHECKERS
 from groupproof.harness.judging.checkers.dialect_checkers import DialectCheckers
 from groupproof.harness.judging.checkers.steady import NO_ROWS, Steady, Stretch
+from groupproof.harness.judging.checkers.tracking.earlier_members import EarlierMembers
 from groupproof.harness.judging.checkers.tracking.partings import Partings
 from groupproof.harness.judging.checkers.tracking.process_names import Naming
 from groupproof.harness.model.requirement_levels import capped
@@ -87,11 +88,13 @@ class GroupChecker:
     """Takes the observations of one group in the order of `seq`, and those of links and nodes that touch it.
 
     The classic checkers work from the beginning; those of another dialect from its first request on, and they are given the newest of what came before.
+    A member that joined before all that is judged when it joins again.
     """
 
     def __init__(self, run: str, case: str, group: str) -> None:
         self._key = (run, case, group)
         self._naming = Naming()
+        self._earlier = EarlierMembers()
         self._router = DialectRouter()
         self._runs: dict[str, _DialectRun] = {CLASSIC_CHECKERS.dialect.name: _DialectRun(CLASSIC_CHECKERS)}
         self._before: deque[Observation] = deque(maxlen=_BEFORE_KEPT)
@@ -122,6 +125,8 @@ class GroupChecker:
         if obs.kind != _UNHEARD:
             named = self._naming.named(obs)
             self._partings.follow(named)
+            if not self._earlier.is_judged(named):
+                return found
             for run in runs:
                 for finding in run.members.step(named):
                     found.append(_noted(self._members, capped(finding)))  # as above
@@ -179,7 +184,7 @@ class GroupChecker:
         return run if all(self._is_steady(run, steady) for steady in stretch.members) else None
 
     def _is_steady(self, run: _DialectRun, steady: Steady) -> bool:
-        is_named = bool(steady.client) and self._partings.is_steady(steady)
+        is_named = bool(steady.client) and self._partings.is_steady(steady) and self._earlier.is_settled(steady)
         return is_named and run.invariants.wants(steady) == NO_ROWS
 
     def _absorb(self, run: _DialectRun, steady: Steady, wanted: Collection[int]) -> Iterable[Finding]:

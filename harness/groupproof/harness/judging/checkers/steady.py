@@ -78,6 +78,10 @@ class Steady:
         return max((requests.answer_places[-1] for requests in self.asked.values()), default=-1)
 
     @property
+    def first_ms(self) -> float:
+        return min((requests.at_ms[0] for requests in self.asked.values()), default=self.last_ms)
+
+    @property
     def lowest(self) -> int:
         return min((requests.correlations[0] for requests in self.asked.values()), default=0)
 

@@ -15,6 +15,7 @@ from groupproof.harness.judging.checkers.checker_registry import checkers_spoken
 from groupproof.harness.judging.checkers.checker_set import CheckerSet
 from groupproof.harness.judging.checkers.classic.classic_checkers import CLASSIC_CHECKERS
 from groupproof.harness.judging.checkers.dialect_checkers import DialectCheckers
+from groupproof.harness.judging.checkers.tracking.earlier_members import EarlierMembers
 from groupproof.harness.judging.checkers.tracking.partings import Partings
 from groupproof.harness.judging.checkers.tracking.process_names import with_process_names
 from groupproof.harness.judging.checkers.tracking.reader_registry import membership_apis
@@ -37,9 +38,9 @@ ANSWERED: Final = "answered"
 """The area of those that are made of a coordinator's answers to a group."""
 
 
-def judge_live(trace: Trace) -> list[CaseResult]:
-    """Return a result for each group that somebody spoke of in `trace`, in order of appearance."""
-    return [_judged(group, story) for group, story in _groups(trace)]
+def judge_live(trace: Trace, *, is_whole: bool = True) -> list[CaseResult]:
+    """Return a result for each group that somebody spoke of in `trace`, in order of appearance; unless it `is_whole`, members may have joined before it."""
+    return [_judged(group, story, is_whole=is_whole) for group, story in _groups(trace)]
 
 
 def _groups(trace: Trace) -> Iterator[tuple[str, Trace]]:
@@ -51,11 +52,11 @@ def _groups(trace: Trace) -> Iterator[tuple[str, Trace]]:
         yield name, [replace(obs, seq=seq) for seq, obs in enumerate(with_process_names(mine))]
 
 
-def _judged(group: str, story: Trace) -> CaseResult:
-    evidence, partings = Evidence(story), Partings()
+def _judged(group: str, story: Trace, *, is_whole: bool) -> CaseResult:
+    evidence, partings, earlier = Evidence(story), Partings(), EarlierMembers()
     for obs in story:
         partings.follow(obs)
-    spoken = checkers_spoken(evidence.sent)
+    spoken = checkers_spoken(obs for obs in evidence.sent if is_whole or earlier.is_judged(obs))
     findings = tuple(capped(finding) for part, own in spoken for found in CheckerSet(part.members).by_checker(own) for finding in found)
     part = spoken[0][0] if spoken else CLASSIC_CHECKERS
     goodbye, why = partings.goodbye()

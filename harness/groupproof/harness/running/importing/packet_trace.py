@@ -69,7 +69,7 @@ class _Connection:
             yield from self._request(segment, payload) if is_request else self._answer(segment, payload)
         if segment.is_over and not self._is_over:
             self._is_over = True
-            yield self._link(segment, "closed")
+            yield self._link(segment, "closed", by="client" if is_request else "broker")
 
     def _frames(self, data: bytes, *, is_request: bool) -> list[bytes]:
         """Return the whole frames; a direction that does not parse is begun anew with the next segment."""
@@ -88,11 +88,9 @@ class _Connection:
             return int.from_bytes(data[4:8], "big", signed=True) in self._asked
         return len(data) < _API_ENDS or (int.from_bytes(data[4:6], "big") <= API_MAX and int.from_bytes(data[6:8], "big") <= VERSION_MAX)
 
-    def _link(self, segment: Segment, name: str) -> ImportedEvent:
-        peer = "{}:{}".format(*self.ends[0])
-        return ImportedEvent(
-            at_ms=segment.at_ms, kind="event", columns={"who": "link", "connection": self.number, "body": {"name": name, "peer": peer}}
-        )
+    def _link(self, segment: Segment, name: str, **more: str) -> ImportedEvent:
+        body = {"name": name, "peer": "{}:{}".format(*self.ends[0]), **more}
+        return ImportedEvent(at_ms=segment.at_ms, kind="event", columns={"who": "link", "connection": self.number, "body": body})
 
     def _request(self, segment: Segment, payload: bytes) -> Iterator[ImportedEvent]:
         try:

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import pytest
 from tests.harness.judging.checkers.stories import PLANTED, ROOMY, Group, keeping
 from tests.traces import Story
@@ -157,3 +160,72 @@ def test_a_join_that_is_answered_at_once_restarts_no_session() -> None:
     story.at(16_000).beat("m1", member="m1-1", generation=2, connection=2, error=25)
 
     assert broken(story) == []
+
+
+def rejoins(story: Group, *, leader: str = "m0-1", members: tuple[str, ...] = ()) -> Group:
+    """Tell of two members that join again, and wait longer than either asked for."""
+    asked = {name: story.request(Api.JOIN_GROUP, name, member=f"{name}-1", connection=int(name[1]) + 1, body=dict(ROOMY)) for name in ("m0", "m1")}
+    story.at(story.trace[-1].at_ms + 50_000)
+    for name, request in asked.items():
+        listed = [{"member_id": member} for member in members] if f"{name}-1" == leader else []
+        story.answer(
+            request, member=f"{name}-1", generation=3, body={"member_id": f"{name}-1", "generation_id": 3, "leader": leader, "members": listed}
+        )
+    return story
+
+
+def of_generation(first: int) -> Group:
+    story = Group()
+    story.rebalance(first, 0)
+    return story
+
+
+def test_a_group_whose_members_were_all_seen_is_late() -> None:
+    assert [finding.requirement for finding in broken(rejoins(keeping(), members=("m0-1", "m1-1")))] == ["INV-12", "INV-12"]
+
+
+@pytest.mark.parametrize(
+    "story",
+    [
+        lambda: rejoins(keeping(), members=("m0-1", "m1-1", "x-1")), lambda: rejoins(keeping(), leader="x-1"), lambda: rejoins(of_generation(2)),
+    ],
+    ids=["one is listed that did not come through the tap", "one leads that did not", "the beginning was not seen"],
+)  # fmt: skip
+def test_a_member_that_nobody_saw_join_may_have_a_longer_timeout(story: Callable[[], Group]) -> None:
+    assert broken(story()) == []
+
+
+def test_where_a_later_request_of_the_connection_was_answered_an_answer_was_not_recorded() -> None:
+    story = keeping()
+    story.at(7_000).request(Api.HEARTBEAT, "m1", member="m1-1", generation=2, connection=2)
+    owed = story.request(Api.HEARTBEAT, "m0", member="m0-1", generation=2, connection=1)
+    story.at(60_000).beat("m1", member="m1-1", generation=2, connection=2)
+
+    assert [finding.seq for finding in broken(story)] == [owed.seq]
+
+
+def test_by_a_clock_that_was_set_back_nobody_was_evicted_early() -> None:
+    story = keeping()
+    story.at(90_000).beat("m1", member="m1-1", generation=2, connection=2)
+    story.at(101_000).beat("m1", member="m1-1", generation=2, connection=2, error=25)
+    assert broken(story) == []
+
+    story.trace[-2:] = [replace(obs, at_ns=obs.at_ns - 60_000_000_000) for obs in story.trace[-2:]]
+    assert broken(story) == []
+
+    story.trace.insert(-1, replace(story.trace[-2], kind="event", who="link", api=None, correlation=None, body={"name": "closed", "by": "tap"}))
+    assert broken(story) == []
+
+
+@pytest.mark.parametrize(("syncs", "laws"), [(False, []), (True, ["HB-11"])])
+def test_heartbeats_keep_nobody_in_the_group_who_owes_its_sync(syncs: bool, laws: list[str]) -> None:
+    story = Group()
+    story.enter("m0", "m0-1", 1, connection=1)
+    for ms in (3_000, 6_000, 9_000):
+        story.at(ms)
+        if syncs and ms == 6_000:
+            story.assigned("m0", "m0-1", 1, ("t", 0), connection=1)
+        story.beat("m0", member="m0-1", generation=1)
+    story.at(12_000).beat("m0", member="m0-1", generation=1, error=25)
+
+    assert [finding.requirement for finding in broken(story)] == laws

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 import pytest
-from tests.harness.judging.checkers.stories import PLANTED, keeping
+from tests.harness.judging.checkers.stories import PLANTED, ROOMY, Group, keeping
 from tests.harness.running.virtual import played
 from tests.traces import Story
 
@@ -170,3 +170,62 @@ def test_of_the_reference_coordinator_no_broken_law_is_invented_whatever_a_case_
         fleet.feed(obs)
 
     assert [count.examples for group in fleet.results() for count in group.laws] == []
+
+
+def made_again(*, generation: int, before: int = 1, named: str = "") -> Group:
+    """Tell of a group that went, and of another under its name, whose first answer that is seen is of `generation`."""
+    story = Group()
+    for number in range(1, before + 1):
+        story.rebalance(number, number * 1_000)
+    for client, member in (("m0", "m0-1"), ("m1", "m1-1")):
+        story.leave(client, member=member)
+    asked = story.at(9_000).request(Api.JOIN_GROUP, "m2", member=named, connection=3, body=dict(ROOMY))
+    story.answer(asked, member="m2-1", generation=generation, body={"member_id": "m2-1", "generation_id": generation, "leader": "x-1"})
+    story.assigned("m2", "m2-1", generation, ("t", 0), ("t", 1), connection=3)
+    story.exchange(Api.OFFSET_COMMIT, "m2", member="m2-1", generation=generation, offsets=(("t", 1, 5),), connection=3)
+    return story
+
+
+@pytest.mark.parametrize("named", ["", "m2-1"], ids=["without an id", "with the id that it was handed"])
+@pytest.mark.parametrize(("before", "generation"), [(1, 1), (3, 1), (3, 2), (3, 3)])
+def test_a_newcomer_in_no_newer_generation_is_in_a_group_that_was_made_anew(before: int, generation: int, named: str) -> None:
+    assert broken(made_again(before=before, generation=generation, named=named)) == []
+
+
+@pytest.mark.parametrize(("member", "laws"), [("m1-1", ["INV-04"]), ("m1-2", [])])
+def test_who_was_in_a_newer_generation_is_in_the_same_group(member: str, laws: list[str]) -> None:
+    story = keeping()
+    story.rebalance(3, 8_000)
+    story.at(9_000).enter("m1", member, 2, connection=2)
+
+    assert broken(story) == laws
+
+
+@pytest.mark.parametrize(("how", "laws"), [("went on", ["JOIN-13"]), ("was silent", []), ("was deleted", [])])
+def test_static_members_come_to_another_group_after_a_silence_or_when_it_was_deleted(how: str, laws: list[str]) -> None:
+    story = Story()
+    story.join("m0", gets=static_id("i0", 1), instance="i0")
+    if how == "was deleted":
+        story.exchange(Api.DELETE_GROUPS, "admin", connection=7)
+    story.at(60_000 if how == "was silent" else 2_000)
+    story.join("m1", gets=static_id("i1", 1), instance="i1")
+
+    assert broken(story) == laws
+
+
+def classic_members(leader: str) -> Group:
+    """Tell of classic members in a consumer group (CGG-26): each has the epoch that it came to, and a protocol of its own."""
+    story = Group()
+    for generation in (1, 5):
+        story.enter("m0", "m0-1", generation, connection=1, leader=leader)
+        story.enter("m1", "m1-1", generation, connection=2, leader=leader)
+    story.enter("m1", "m1-1", 7, connection=2, leader=leader, protocol="cooperative-sticky")
+    story.commit(("t", 1, 3), client="m0", member="m0-1", generation=5)
+    story.enter("m0", "m0-1", 6, connection=1, leader=leader)
+    story.enter("m0", "m0-1", 7, connection=1, leader=leader)
+    return story
+
+
+def test_classic_members_of_a_consumer_group_have_generations_of_their_own() -> None:
+    assert broken(classic_members("")) == []
+    assert broken(classic_members("m0-1")) == ["COMMIT-06", "INV-04", "JOIN-13"]

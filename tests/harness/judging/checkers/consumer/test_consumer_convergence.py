@@ -96,6 +96,28 @@ def _disturb(story: EpochStory, how: str) -> None:
         story.see("event", who="kit", body={"name": "topics", "topics": {"t": 3}})
 
 
+@pytest.mark.parametrize(("stays", "count"), [(False, 0), (True, 1)])
+def test_a_group_that_is_made_anew_counts_its_epochs_from_one(stays: bool, count: int) -> None:
+    story = EpochStory()
+    story.hb(0, A, member=A, gets=50)
+    story.hb(50 if stays else -1, A, member=A)
+    story.hb(0, B, member=B, gets=1)
+    _two(story, epochs=(50, 1)) if stays else [story.hb(1, B, member=B) for _ in range(ROUNDS_MIN)]
+
+    assert [finding.requirement for finding in findings(GroupsComeToRest, story)] == ["CGI-13"] * count
+
+
+@pytest.mark.parametrize(("joins", "count"), [(False, 0), (True, 1)])
+def test_what_a_member_is_to_give_up_is_not_known_where_it_was_there_before(joins: bool, count: int) -> None:
+    story = EpochStory()
+    if joins:
+        story.hb(0, A, member=A, gets=1)
+    story.hb(0, B, member=B, gets=2)
+    _two(story, epochs=(1, 2), rounds=ROUNDS_MIN + 1)
+
+    assert [finding.requirement for finding in findings(GroupsComeToRest, story)] == ["CGI-13"] * count
+
+
 def _description(state: str, *members: str) -> dict[str, Any]:
     return {"groups": [{"error_code": 0, "group_state": state, "group_epoch": 2, "members": [{"member_id": name} for name in members]}]}
 

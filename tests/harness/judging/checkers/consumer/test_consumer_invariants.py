@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from tests.coordinator.machine.consumer.test_consumer_histories import BUGS
+from tests.epoch_traces import EpochStory
 from tests.harness.judging.consumer_traces import trace_of
 from tests.traces import Story, findings
 
@@ -121,3 +122,14 @@ A, B = (2, (0,), (0,)), (2, (1,), (1,))
 ])  # fmt: skip
 def test_a_description_is_true_to_itself(groups: list[dict[str, Any]], requirements: list[str]) -> None:
     assert _described(*groups) == requirements
+
+
+def test_a_member_that_joins_again_by_its_id_may_be_in_a_group_that_was_made_anew() -> None:
+    story = EpochStory()
+    story.hb(0, member="a", gets=4)
+    story.answer(story.request(Api.CONSUMER_GROUP_DESCRIBE, "admin"), body={"groups": [_group(epoch=4, target=4, a=(4, (0,), (0,)))]})
+    story.hb(-1, member="a")
+    story.hb(0, member="a", gets=1)
+    story.answer(story.request(Api.CONSUMER_GROUP_DESCRIBE, "admin"), body={"groups": [_group(epoch=1, target=1, a=(1, (0,), (0,)))]})
+
+    assert findings(ConsumerGroupInvariants, story) == []

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from groupproof.harness.judging.checkers.claim import Claim, tolerated_ms
-from groupproof.harness.judging.checkers.frame_facts import error_of, instance_of
+from groupproof.harness.judging.checkers.frame_facts import SLACK_MS, error_of, instance_of
 from groupproof.harness.judging.checkers.steady import Steady
 from groupproof.harness.judging.checkers.tracking.group_state import InferredGroup, Invariant, PendingRequest
 from groupproof.harness.model.verdicts import Finding, Proof
@@ -32,12 +32,27 @@ class AnswersCome(Invariant):
     """Every request is answered: those that park when their phase ends at the latest, all others at once (INV-06, INV-08). Told at the end.
 
     A connection takes one request at a time: only the oldest of each is owed an answer now. One that a newer one of its member supersedes is not (JOIN-35).
+    Where a later one of the connection was answered, so was it: the answer was not recorded.
     """
 
-    listens = frozenset()
+    listens = frozenset({("response", None)})
+
+    def __init__(self) -> None:
+        self._answered: dict[int | None, int] = {}
 
     def look(self, obs: Observation, group: InferredGroup) -> Iterator[Finding]:
+        if obs.who == "link" and obs.body.get("name") == "closed":
+            self._answered.pop(obs.connection, None)
+        elif obs.kind == "response" and group.answered is not None:
+            self._answered[obs.connection] = max(group.answered.request.seq, self._answered.get(obs.connection, -1))
         return iter(())
+
+    def can_absorb(self, steady: Steady, group: InferredGroup) -> bool:
+        return True  # each answer has its request
+
+    def absorb(self, steady: Steady, group: InferredGroup) -> None:
+        newest = max(requests.seqs[-1] for requests in steady.asked.values())
+        self._answered[steady.connection] = max(newest, self._answered.get(steady.connection, -1))
 
     def rest(self, group: InferredGroup) -> Iterator[Finding]:
         waiting = [request for request in group.asked.rest() if request.request.api in _PARKS | _AT_ONCE]
@@ -46,8 +61,12 @@ class AnswersCome(Invariant):
         for item in waiting:
             oldest.setdefault(item.request.connection, item)
             newest[item.request.api, item.request.member] = item.request.seq
-        for item in oldest.values():
-            if self._is_owed(item.request, group) and not (item.request.member and newest[item.request.api, item.request.member] > item.request.seq):
+        for connection, item in oldest.items():
+            if (
+                item.request.seq > self._answered.get(connection, -1)
+                and self._is_owed(item.request, group)
+                and not (item.request.member and newest[item.request.api, item.request.member] > item.request.seq)
+            ):
                 claim = Claim(requirement="INV-08", expected="Every request is answered once.")
                 yield claim.failed(f"{item.request.api} was never answered.", item.request, proof=Proof.LIVENESS)
 
@@ -60,7 +79,8 @@ class RebalancesEnd(Invariant):
     """A join phase lasts no longer than the longest rebalance timeout of the group (INV-12), a first one no longer than the initial delay, if that is more.
 
     It is measured by the coordinator's transitions; where there are none, by how long a JoinGroup waits. A group with static members may wait longer
-    for them (TR-050), and how long a group waits for SyncGroup is a matter of the release (SYNC-16): neither is judged.
+    for them (TR-050), and how long a group waits for SyncGroup is a matter of the release (SYNC-16): neither is judged. Nor is a group of which the trace has
+    not all: a member that nobody saw join may have the longest timeout. Whether it has all is known when everybody was answered.
     """
 
     listens = frozenset({("transition", None), ("request", _JOIN), ("response", _JOIN)})
@@ -69,49 +89,62 @@ class RebalancesEnd(Invariant):
         self._since: Observation | None = None
         self._is_first = False
         self._joins = 0
+        self._held: list[tuple[float, Finding]] = []
 
     def look(self, obs: Observation, group: InferredGroup) -> Iterator[Finding]:
+        yield from self._certain(obs, group)
         if obs.kind == "transition":
             if self._since is not None:
-                yield from self._late(self._since, obs.at_ms, group, obs)
+                self._late(self._since, obs.at_ms, group, obs)
             is_preparing = obs.state_after == _PREPARING
             self._since, self._is_first, self._joins = (obs if is_preparing else None), obs.state_before in (None, _EMPTY), 0
         elif obs.api == _JOIN and obs.kind == "request":
             self._joins += 1
         elif obs.api == _JOIN and obs.kind == "response" and not group.tells and group.answered is not None:
             self._is_first, self._joins = True, 1
-            yield from self._late(group.answered.request, obs.at_ms, group, obs)
+            self._late(group.answered.request, obs.at_ms, group, obs)
 
     def rest(self, group: InferredGroup) -> Iterator[Finding]:
         if self._since is not None:
-            yield from self._late(self._since, group.now_ms, group, self._since)
+            self._late(self._since, group.now_ms, group, self._since)
+        if group.is_whole:
+            yield from (finding for _, finding in self._held)
 
-    def _late(self, since: Observation, until_ms: float, group: InferredGroup, shown_by: Observation) -> Iterator[Finding]:
+    def _certain(self, obs: Observation, group: InferredGroup) -> list[Finding]:
+        """Return what is late for certain by now."""
+        certain = [entry for entry in self._held if obs.at_ms - entry[0] > SLACK_MS]
+        self._held = [entry for entry in self._held if entry not in certain] if certain else self._held
+        return [finding for _, finding in certain] if group.is_whole else []
+
+    def _late(self, since: Observation, until_ms: float, group: InferredGroup, shown_by: Observation) -> None:
         due_ms = max(group.rebalance_ms, group.initial_delay_ms if self._is_first else 0.0)
         is_explained = group.has_static or group.disturbed_ms >= since.at_ms or not self._joins
         lasted_ms = until_ms - since.at_ms
         if due_ms and lasted_ms > tolerated_ms(due_ms) and not is_explained:
             claim = Claim(requirement="INV-12", expected="A join phase ends within the rebalance timeout.")
             detail = f"{lasted_ms:.0f} ms, of {due_ms:.0f} at most"
-            yield claim.failed("A join phase lasted longer than its deadline.", shown_by, proof=Proof.TIMING, detail=detail)
+            late = claim.failed("A join phase lasted longer than its deadline.", shown_by, proof=Proof.TIMING, detail=detail)
+            self._held.append((shown_by.at_ms, late))
 
 
 @dataclass(slots=True)
 class _Membership:
-    """What keeps one member in the group: when its last good request came, and for how long that is good."""
+    """What keeps one member in the group: when its last good request came, and for how long that is good; `has_synced` once it has its assignment."""
 
     limit_ms: float
     instance: str | None
     generation: int
     good_ms: float
     epoch: int
+    has_synced: bool = False
 
 
 class NobodyEvictedEarly(Invariant):
     """A member that the coordinator removes was silent for a session timeout, missed a join phase, or left (HB-11).
 
     Only a Heartbeat without error, and a JoinGroup that let the member into a new generation, prove both that it was heard and that it had missed nothing:
-    one that is answered at once restarts no session, nor does such a SyncGroup from 4.0 on. What a coordinator that is loading the group answers to a
+    one that is answered at once restarts no session, nor does such a SyncGroup from 4.0 on. A Heartbeat before the SyncGroup keeps nobody who owes that (SYNC-16).
+    What a coordinator that is loading the group answers to a
     Heartbeat proves nothing (FIND-10).
     """
 
@@ -130,6 +163,8 @@ class NobodyEvictedEarly(Invariant):
                 yield from self._refused(obs, request, self._members.pop(request.member, None), group)
             elif not error_of(obs) and obs.api in _KEEPS:
                 self._note_contact(obs, request, group)
+            elif not error_of(obs) and obs.api == _SYNC and (membership := self._members.get(request.member or "")) is not None:
+                membership.has_synced |= request.generation == membership.generation
 
     def _left(self, obs: Observation) -> None:
         gone = obs.body.get("members") or ({"member_id": obs.member, "group_instance_id": obs.instance},)
@@ -147,7 +182,7 @@ class NobodyEvictedEarly(Invariant):
             generation = -1 if obs.generation is None else obs.generation
             if membership is None or membership.epoch != group.epoch or generation > membership.generation:
                 self._joined(member, _Membership(limit_ms, instance_of(request), generation, obs.at_ms, group.epoch))
-        elif membership is not None and group.loaded_seq is not None and group.loaded_seq < request.seq:
+        elif membership is not None and membership.has_synced and group.loaded_seq is not None and group.loaded_seq < request.seq:
             membership.good_ms, membership.epoch = max(membership.good_ms, request.at_ms), group.epoch
 
     def can_absorb(self, steady: Steady, group: InferredGroup) -> bool:
@@ -155,7 +190,7 @@ class NobodyEvictedEarly(Invariant):
 
     def absorb(self, steady: Steady, group: InferredGroup) -> None:
         membership, beats = self._members.get(steady.member), steady.asked.get(_BEAT)
-        if membership is not None and beats is not None and group.loaded_seq is not None:
+        if membership is not None and membership.has_synced and beats is not None and group.loaded_seq is not None:
             membership.good_ms, membership.epoch = max(membership.good_ms, beats.at_ms[-1]), group.epoch
 
     def _joined(self, member: str, membership: _Membership) -> None:

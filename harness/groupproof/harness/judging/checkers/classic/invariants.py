@@ -94,7 +94,7 @@ class GenerationsRise(Invariant):
         elif obs.kind == "response" and obs.api == _JOIN and not error_of(obs) and obs.generation is not None:
             request = group.answered
             falls = request is not None and request.epoch == group.epoch and obs.generation < request.generation
-            if falls and (group.tells or obs.generation != 1):
+            if falls and not group.counts_epochs:
                 yield claim.failed("JoinGroup was answered with an older generation than one before it.", obs, detail=f"generation {obs.generation}")
 
 
@@ -107,10 +107,9 @@ class OneLeader(Invariant):
         self._leaders: Newest[tuple[int, int], tuple[str, str | None]] = Newest(GENERATIONS_KEPT)
 
     def look(self, obs: Observation, group: InferredGroup) -> Iterator[Finding]:
-        if obs.kind != "response" or obs.api != _JOIN or error_of(obs) or obs.generation is None or group.answered is None:
+        if obs.kind != "response" or obs.api != _JOIN or error_of(obs) or obs.generation is None or group.answered is None or group.counts_epochs:
             return
-        anew = not group.tells and obs.generation == 1 < group.generation
-        key = (group.epoch + anew, obs.generation)
+        key = (group.epoch, obs.generation)
         leader, protocol = group.identity(obs.body.get("leader") or ""), obs.body.get("protocol_name")
         before = self._leaders.get(key)
         if before is None:
@@ -131,6 +130,8 @@ class OneOwner(Invariant):
     def look(self, obs: Observation, group: InferredGroup) -> Iterator[Finding]:
         if obs.kind != "response" or obs.api != _SYNC or error_of(obs) or obs.generation is None or group.answered is None:
             return
+        if group.answered.epoch != group.epoch:
+            return  # it was on its way when the group was made anew
         key = (group.epoch, obs.generation)
         owners = self._owners.get(key)
         if owners is None:
@@ -152,7 +153,7 @@ class NoStaleCommit(Invariant):
 
     def look(self, obs: Observation, group: InferredGroup) -> Iterator[Finding]:
         request = group.answered
-        if obs.kind != "response" or obs.api != _COMMIT or error_of(obs) or request is None:
+        if obs.kind != "response" or obs.api != _COMMIT or error_of(obs) or request is None or group.counts_epochs:
             return
         named = request.request.generation
         if request.request.offsets and named is not None and 0 <= named < request.generation and request.epoch == group.epoch:
@@ -160,7 +161,7 @@ class NoStaleCommit(Invariant):
             yield claim.failed("A commit of an older generation was taken.", obs, detail=f"{named}, where the group was in {request.generation}")
 
     def can_absorb(self, steady: Steady, group: InferredGroup) -> bool:
-        return _COMMIT not in steady.apis or steady.generation >= group.generation
+        return _COMMIT not in steady.apis or steady.generation >= group.generation or group.counts_epochs
 
 
 class AnsweredOnce(Invariant):

@@ -1,7 +1,8 @@
 """A consumer group that nothing disturbs comes to rest: its members reach one epoch, and it is described as stable (CGI-13). Pure.
 
 Nobody who sees frames alone knows why a coordinator bumps an epoch: topics grow, expressions match others, sessions end. So an epoch that is newer than all before begins a
-new count, as does whatever a member asks for. What is left is a group whose members do all that they are told, again and again, and that stays behind all the same.
+new count, as does whatever a member asks for. Nor does anybody know what a member is to do that was there before the trace; and epochs count from 1 again where a
+group was made anew, after its last member. What is left is a group whose members do all that they are told, again and again, and that stays behind all the same.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ _BEAT: Final = ConsumerEvent.HEARTBEAT.value
 _DESCRIBE: Final = ConsumerEvent.DESCRIBE.value
 _CLASSIC: Final = frozenset(api.title for api in (Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.LEAVE_GROUP))
 
+_UNTOLD: Final[frozenset[TopicPartition]] = frozenset({("", -1)})
+"""What a member has to report that was assigned before the trace: nothing that is in it, so that it is due until the next assignment."""
 ROUNDS_MIN: Final = 8
 """So many heartbeats of each member are enough: one brings the order, one the acknowledgement, one what was freed; 4.0 and 4.1 may take an epoch at a time."""
 
@@ -93,7 +96,7 @@ class GroupsComeToRest(Checker):
         name = asked.member or ""
         member = self._members.get(name)
         if error_of(obs) or (asked.member_epoch or 0) <= 0 or obs.member_epoch is None or member is None:
-            self._comes_or_goes(obs, name)
+            self._comes_or_goes(obs, name, is_join=(asked.member_epoch or 0) == 0)
             return
         if _asks_for_more(asked) or obs.member_epoch > self._newest:
             self._disturb()
@@ -105,11 +108,13 @@ class GroupsComeToRest(Checker):
         if (behind := self._behind()) and self._ought_to_rest():
             yield from self._found(obs, "Members stayed behind the epoch of the others.", ", ".join(behind))
 
-    def _comes_or_goes(self, obs: Observation, name: str) -> None:
+    def _comes_or_goes(self, obs: Observation, name: str, *, is_join: bool) -> None:
         """Take a join, a leave or a refusal: whoever it is begins anew, or is a member no more."""
         self._members.pop(name, None)
+        if not self._members:
+            self._newest = 0
         if not error_of(obs) and (obs.member_epoch or 0) > 0:
-            due = frozenset(obs.partitions) if obs.body.get("assignment") is not None else None
+            due = frozenset(obs.partitions) if obs.body.get("assignment") is not None else None if is_join else _UNTOLD
             self._members[name] = _Member(obs.member_epoch or 0, due=due)
             self._newest = max(self._newest, obs.member_epoch or 0)
         self._disturb()

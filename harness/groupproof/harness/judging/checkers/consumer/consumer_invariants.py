@@ -42,7 +42,8 @@ class ConsumerGroupInvariants(Checker):
     def __init__(self) -> None:
         self._seats: dict[str, _Seat] = {}
         self._asked: UnderWay[Observation] = UnderWay()
-        self._described: tuple[int, Mapping[str, Any]] | None = None
+        self._described: tuple[int, int] | None = None
+        self._described_members: set[str] = set()
         self._rest = GroupsComeToRest()
 
     def step(self, obs: Observation) -> Iterator[Finding]:
@@ -80,6 +81,7 @@ class ConsumerGroupInvariants(Checker):
         member = obs.member or ""
         if obs.member_epoch is None or obs.member_epoch <= 0:
             self._seats.pop(member, None)
+            self._described_members.discard(member)  # it joins, or may come again: with the same id to a group that was made anew
         elif obs.body.get("topic_partitions") is not None and (seat := self._seats.get(member)) is not None:
             seat.held &= set(obs.partitions)
 
@@ -130,12 +132,12 @@ class ConsumerGroupInvariants(Checker):
                 continue
             yield from _true_to_itself(group, obs)
             before = self._described
-            if before is not None and asked.seq > before[0] and _members(group) & _members(before[1]):
-                was, now = before[1]["group_epoch"], group["group_epoch"]
+            if before is not None and asked.seq > before[0] and _members(group) & self._described_members:
+                was, now = before[1], group["group_epoch"]
                 if now < was:
                     claim = Claim(requirement="CGI-04", expected="The epoch of a group never goes back.")
                     yield claim.failed("A group was described with an older epoch than before.", obs, detail=f"{now} after {was}")
-            self._described = (obs.seq, group)
+            self._described, self._described_members = (obs.seq, group["group_epoch"]), _members(group)
 
 
 def _members(group: Mapping[str, Any]) -> set[str]:

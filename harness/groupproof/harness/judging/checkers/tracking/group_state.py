@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
 
 from groupproof.harness.judging.checkers.checker import Newest, UnderWay
-from groupproof.harness.judging.checkers.frame_facts import GROUP_REQUESTS, error_of, instance_of, is_begun_anew
+from groupproof.harness.judging.checkers.frame_facts import GROUP_REQUESTS, error_of, instance_of, is_begun_anew, members_of
 from groupproof.harness.judging.checkers.steady import Steady
 from groupproof.harness.model.verdicts import Finding
 from groupproof.protocol.rules.classic.classic_terms import ClassicEvent
@@ -19,6 +19,7 @@ from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState
 __all__ = ["InferredGroup", "Invariant", "PendingRequest"]
 
 _JOIN, _BEAT, _COMMIT = Api.JOIN_GROUP.title, Api.HEARTBEAT.title, Api.OFFSET_COMMIT.title
+_DELETE: Final = Api.DELETE_GROUPS.title
 _MOVES: Final = frozenset({ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR})
 _HAPPENS: Final = frozenset({"move", "stop", "start", "freeze", "thaw", "kill"})
 _LOADED: Final = frozenset({
@@ -30,6 +31,8 @@ _UUID_CHARS: Final = 37
 """As many characters follow the instance id in the member id of a static member: a hyphen and a UUID (STATIC-01)."""
 _INITIAL_DELAY_MS: Final = 3_000
 _OUTSIDE: Final = frozenset({"link", "kit"})
+_STEP_MS: Final = 500.0
+"""By so much a clock that is set back makes a wait look shorter than it was; less is within what every deadline tolerates."""
 _ENDED_KEPT: Final = 1_000
 """Of so many connections it is known that they have ended: what was on its way then arrives soon after."""
 
@@ -49,8 +52,11 @@ class InferredGroup:
 
     `epoch` counts how often the group was made anew, or may have been: its generations are compared within one epoch only, as the number of one that was
     not stored comes again. `disturbed_ms` is when something
-    last happened from outside that explains lateness and lost members: a fault, a broker that ends connections or gives the group away. `loaded_seq` is
+    last happened from outside that explains lateness and lost members: a fault, a broker that ends connections or gives the group away, a clock that is set
+    back. `loaded_seq` is
     since when it is sure that the coordinator has loaded the group: one that has not answers every Heartbeat without error (FIND-10).
+
+    With `counts_epochs` it is a consumer group, in which each classic member has the epoch that it came to as its generation, and nobody leads (CGG-26).
     """
 
     tells: bool = False
@@ -60,8 +66,10 @@ class InferredGroup:
     node: int | None = None
     disturbed_ms: float = -1.0
     rebalance_ms: float = 0.0
+    session_ms: float = 0.0
     initial_delay_ms: float = _INITIAL_DELAY_MS
     has_static: bool = False
+    counts_epochs: bool = False
     loaded_seq: int | None = None
     now_ms: float = 0.0
     asked: UnderWay[PendingRequest] = field(default_factory=UnderWay)
@@ -69,6 +77,15 @@ class InferredGroup:
     _ended: Newest[int, int] = field(default_factory=lambda: Newest(_ENDED_KEPT))
     _instances: dict[str, str] = field(default_factory=dict)
     _untold: Counter[str] = field(default_factory=Counter)
+    _ids: set[str] = field(default_factory=set)
+    _members: set[str] = field(default_factory=set)
+    _strangers: set[str] = field(default_factory=set)
+    _was_made: bool | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        """Tell whether the trace has the group from its making on, and every member of it."""
+        return bool(self._was_made) and not self._strangers
 
     def identity(self, member: str) -> str:
         """Return the instance of a member id, or the id itself where it has none: the ids of a static member change.
@@ -80,6 +97,7 @@ class InferredGroup:
 
     def follow(self, obs: Observation) -> None:
         """Take the next observation, before the invariants look at it; `answered` is then the request that it answers."""
+        self._pass_time(obs)
         self.now_ms, self.answered = obs.at_ms, None
         if obs.kind == "fault" or obs.who in _OUTSIDE:
             self._from_outside(obs)
@@ -96,12 +114,19 @@ class InferredGroup:
         elif obs.who == "kit" and isinstance(obs.body.get("settings"), Mapping):
             self.initial_delay_ms = float(obs.body["settings"].get("group.initial.rebalance.delay.ms", self.initial_delay_ms))
 
+    def _pass_time(self, obs: Observation) -> None:
+        """Take note of a clock that is set back; and of a silence through which no member stays, so that the group may be another by the next JoinGroup."""
+        if obs.at_ms < self.now_ms - _STEP_MS:
+            self.disturbed_ms = max(self.disturbed_ms, self.now_ms)
+        elif obs.kind == "request" and obs.api == _JOIN and 0 < self.session_ms < obs.at_ms - self.now_ms and not self.tells:
+            self._begin_anew()
+
     def _from_outside(self, obs: Observation) -> None:
         self.asked.closed(obs)
         if obs.who == "link" and obs.connection is not None and obs.body.get("name") == "closed":
             self._ended.set(obs.connection, obs.seq)
         if _disturbs(obs):
-            self.disturbed_ms = obs.at_ms
+            self.disturbed_ms = max(self.disturbed_ms, obs.at_ms)
         if _unloads(obs):
             self.loaded_seq = None
             if not self.tells:
@@ -114,6 +139,7 @@ class InferredGroup:
             self.has_static |= instance_of(obs) is not None
             self._joins_nameless(obs)
             self.rebalance_ms = max(self.rebalance_ms, _rebalance_ms(obs.body))
+            self.session_ms = max(self.session_ms, float(obs.body.get("session_timeout_ms") or 0))
 
     def _joins_nameless(self, obs: Observation) -> None:
         """Expect an answer that gives a static member a new id; until it comes, nobody need have been told the id."""
@@ -127,6 +153,10 @@ class InferredGroup:
             if self.node is not None:
                 self._begin_epoch(obs.at_ms)
             self.node = obs.node
+        if obs.api == _JOIN and obs.member:
+            self._gave(obs, obs.member)
+        elif obs.api == _DELETE and not error_of(obs) and not self.tells:
+            self._begin_anew()
         if self.loaded_seq is None and _shows_loaded(obs, self.answered):
             self.loaded_seq = obs.seq
         if self.answered is not None and obs.member and (instance := instance_of(self.answered.request)) is not None:
@@ -138,10 +168,44 @@ class InferredGroup:
         if obs.api == _JOIN and not asked.member and not error_of(obs):
             self._untold[instance] -= 1
 
+    def _gave(self, obs: Observation, member: str) -> None:
+        """Take what a JoinGroup answer tells of the group, before the invariants look at it."""
+        if not error_of(obs) and obs.generation is not None:
+            leader = obs.body.get("leader")
+            self.counts_epochs = not leader
+            if not self.tells and self._is_of_another(obs.generation):
+                self._begin_anew()
+            if self._was_made is None:
+                self._was_made = obs.generation == 1
+            self._strangers |= ({leader} if leader else set()) | members_of(obs)
+            self._strangers -= self._ids
+            self._members.add(member)
+        self._ids.add(member)
+        self._strangers.discard(member)
+
+    def _is_of_another(self, generation: int) -> bool:
+        """Tell whether a generation that is given is that of a group which was made anew under the name: the first comes again, or a newcomer makes no new one.
+
+        A static member may come by a new id without a rebalance; of it nothing is known.
+        """
+        if generation == 1 < self.generation:
+            return True
+        asked = self.answered
+        if asked is None or asked.epoch != self.epoch or self.counts_epochs or instance_of(asked.request) is not None:
+            return False
+        return asked.request.member not in self._members and generation <= asked.generation
+
+    def _begin_anew(self) -> None:
+        """Take note of a group that was made anew, or may have been, by the same coordinator."""
+        self.epoch += 1
+        self.generation, self._was_made = -1, None
+        for ids in (self._ids, self._strangers, self._members):
+            ids.clear()
+
     def _begin_epoch(self, at_ms: float) -> None:
         self.epoch += 1
         self.generation = -1
-        self.disturbed_ms = at_ms
+        self.disturbed_ms = max(self.disturbed_ms, at_ms)
         self.loaded_seq = None
 
     def is_steady(self, steady: Steady) -> bool:
@@ -149,7 +213,8 @@ class InferredGroup:
         is_open = self._ended.get(steady.connection) is None and steady.node in (None, self.node)
         shows_loaded = self.loaded_seq is None and _COMMIT in steady.apis
         is_same = not steady.instance or self._instances.get(steady.member) == steady.instance
-        return is_open and is_same and not shows_loaded and self.asked.is_apart(steady)
+        is_on_time = steady.first_ms >= self.now_ms - _STEP_MS
+        return is_open and is_same and is_on_time and not shows_loaded and self.asked.is_apart(steady)
 
     def moved(self, obs: Observation) -> None:
         """Take a transition, after the invariants looked at it."""
@@ -158,15 +223,14 @@ class InferredGroup:
             self.epoch += 1
             self.generation = -1
             self.loaded_seq = None
+        if is_begun_anew(obs):  # a log's first line of a group is of any state
+            self._was_made = obs.state_after == GroupState.EMPTY.value and not obs.generation
         self.state = None if obs.state_after == GroupState.DEAD.value else obs.state_after
         if obs.generation is not None and not (obs.rule or "").startswith(f"{ClassicEvent.UNLOADED.value}/"):
             self.generation = max(self.generation, obs.generation)
 
     def heard(self, generation: int) -> None:
-        """Take the generation of a JoinGroup answer, after the invariants looked at it; behind a tap a group in its first generation again was made anew."""
-        if not self.tells and generation == 1 < self.generation:
-            self.epoch += 1
-            self.generation = -1
+        """Take the generation of a JoinGroup answer, after the invariants looked at it."""
         self.generation = max(self.generation, generation)
 
 
