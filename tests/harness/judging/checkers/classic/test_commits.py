@@ -68,6 +68,28 @@ def test_whose_a_partition_is_is_told_by_frames_and_when_it_was_handed_over_by_l
     assert [(finding.verdict, finding.proof) for finding in found(CommitsAreOwn, story.end(6_000))] == [(verdict, proof)]
 
 
+def committed_behind_a_tap(*, protocol: str = "cooperative-sticky", generation: int = 2, has_owner: bool = False) -> list[Verdict]:
+    """Take T1 away in generation 2, which nobody hears the application be told of, and commit for it in `generation`."""
+    story = Story()
+    story.join(protocol=protocol)
+    story.sync(gets=[T0, T1])
+    for number in range(2, generation + 1):
+        story.at(1_000 * number).join(member=ID, generation=number, protocol=protocol)
+        story.sync(generation=number, gets=[T0])
+    if has_owner:
+        story.join("m1", gets=OTHER, generation=generation, protocol=protocol)
+        story.sync("m1", member=OTHER, generation=generation, gets=[T1])
+    story.commit((*T1, 10), generation=generation)
+    return [finding.verdict for finding in found(CommitsAreOwn, story.end(9_000))]
+
+
+def test_behind_a_tap_a_cooperative_member_may_commit_what_the_newest_assignment_took_away() -> None:
+    assert committed_behind_a_tap() == []
+    assert committed_behind_a_tap(protocol="range") == [Verdict.NON_STRICT]
+    assert committed_behind_a_tap(generation=3) == [Verdict.NON_STRICT]
+    assert committed_behind_a_tap(has_owner=True) == [Verdict.FAILED]
+
+
 def handed_back(*, is_told: bool, meanwhile: bool = False) -> Story:
     """m1 has T1 in generation 2 of a group that is made anew; m0 begins it, and in generation 2 again it is m0 who hands T1 back, and commits."""
     story, cooperative = Story(), "cooperative-sticky"

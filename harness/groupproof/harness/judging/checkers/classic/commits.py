@@ -221,6 +221,10 @@ class CommitsAreOwn(TrackingChecker):
         return commit.epoch == self._group.epoch and bool(self._group.others_in(request.generation, partition, request.client or ""))
 
     def _hands_over(self, client: str, partition: TopicPartition, request: Observation) -> bool:
+        """Tell whether the callback that takes the partition away may run still: in it Java's application commits, with the new generation (KIP-429)."""
+        if self._group.hands.hands_over_unheard(client):
+            before = self._group.assigned[client].latest.get(partition)
+            return before is not None and request.generation is not None and before.generation == request.generation - 1
         late_ms = self._group.late_ms(client)
         held = self._group.hands.of(client, partition)
         return any(holding.covers(request.at_ms, late_ms) or holding.is_handed_over_at(request, late_ms) for holding in held)

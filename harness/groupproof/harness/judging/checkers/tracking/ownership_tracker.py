@@ -125,6 +125,10 @@ class OwnershipTracker:
         self._going.setdefault(client, {}).update((item.partition, item) for item in released)
         return released
 
+    def hands_over_unheard(self, client: str) -> bool:
+        """Tell whether the client keeps partitions through a rebalance, and nobody tells of the callbacks that take them away: at a tap."""
+        return client in self._cooperative and client not in self.reports
+
     def is_away(self, client: str, partition: TopicPartition) -> bool:
         """Tell whether a partition was taken away, and the application is back from the callback that said so: in the callback it may still commit."""
         last = self.last.get(client, {}).get(partition)
