@@ -109,6 +109,25 @@ def test_an_id_that_was_handed_out_is_used(comes_back_as: str | None, expected: 
     assert verdict(keeps_id_handed_out("m0"), story.end()) is expected
 
 
+@pytest.mark.parametrize(("comes_back_as", "expected"), [("m0-8", Verdict.NON_STRICT), ("", Verdict.FAILED), ("m0-9", Verdict.FAILED)])
+def test_who_asks_once_more_without_an_id_and_gets_in_with_the_second_leaves_the_first_behind(comes_back_as: str, expected: Verdict) -> None:
+    story = Story()
+    story.join(gets="m0-7", generation=-1, error=79)
+    story.join(gets="m0-8", generation=-1, error=79)
+    story.join(member=comes_back_as, gets=comes_back_as)
+
+    assert verdict(keeps_id_handed_out("m0"), story.end()) is expected
+
+
+def test_who_names_the_id_it_was_handed_and_is_never_let_in_is_no_member() -> None:
+    story = Story()
+    for handed in ("m0-7", "m0-8"):
+        story.join(gets=handed, generation=-1, error=79)
+    story.join(member="m0-8", error=ErrorCode.UNKNOWN_MEMBER_ID)
+
+    assert verdict(keeps_id_handed_out("m0"), story.end()) is Verdict.FAILED
+
+
 def test_who_is_never_asked_for_an_id_has_none_to_keep() -> None:
     old, newest = Story(), Story()
     old.join(version=3)
