@@ -92,6 +92,8 @@ LEGAL: Final = (
         "kafka-go, Kafka's VerifiableConsumer at a fatal error", hangs_up_after_errors=True),
     way("looks-up-patiently", "Waits five times as long after a fruitless lookup or a failed heartbeat.", "librdkafka (retry.backoff.max.ms)",
         retry_factor=5.0),
+    way("leader-shares-over-topics", "As leader, shares partitions out evenly over all topics together, be it range that the group agreed on.",
+        "clients whose assignors are their own", leader_assigns="at-once", lacks=frozenset({"cooperative"})),
     *OWN_TERMS,
     *GO,
 )  # fmt: skip

@@ -103,7 +103,7 @@ _ONCE_MORE: Final = (
         policy=Policy(
             heartbeats="polled",
             poll_deadline_factor=None,
-            lacks=_NO_DEADLINE | {"on-revoked"},  # its session bounds its callbacks too
+            lacks=_NO_DEADLINE,
             subscription_version=0,
             versions={Api.JOIN_GROUP: 0, Api.SYNC_GROUP: 0, Api.HEARTBEAT: 0, Api.LEAVE_GROUP: 0, Api.OFFSET_COMMIT: 2, Api.OFFSET_FETCH: 1},
         ),

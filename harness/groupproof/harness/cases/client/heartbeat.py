@@ -183,7 +183,7 @@ _COURSE: tuple[Case, ...] = (
             company(),
             [*joined("m0"), mark("newcomer"), *start("a0"), stable("m0", "a0", after="newcomer", within_ms=15_000)],
         ),
-        heartbeats_go_on("m0", after="newcomer", requirement="CLIENT-44"),
+        heartbeats_go_on("m0", after="newcomer", requirement="CLIENT-44", unasked="poll-deadline"),  # so did 0.10.0, which ran its listener in poll
         rejoins("m0", after="newcomer", requirement="CLIENT-46", within_ms=9_000),
         revokes_before_joining("m0", after="newcomer"),
     ),
