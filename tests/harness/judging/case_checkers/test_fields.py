@@ -19,7 +19,6 @@ from groupproof.harness.judging.case_checkers.fields import (
     subscribes_to,
     syncs_after_join,
     syncs_protocol_agreed,
-    where_version,
 )
 from groupproof.harness.model.case import Judge
 from groupproof.harness.model.evidence import NotReached
@@ -248,15 +247,6 @@ def test_a_fetch_of_anothers_offsets_is_reported(asked: list[tuple[str, int]], e
     story.exchange(Api.OFFSET_FETCH, partitions=tuple(asked))
 
     assert verdict(fetches_only_assigned("m0"), story.end()) is expected
-
-
-@pytest.mark.parametrize(("version", "expected"), [(6, Verdict.OK), (7, Verdict.NON_STRICT)])
-def test_what_only_newer_versions_are_answered_is_asked_of_them_alone(version: int, expected: Verdict) -> None:
-    story = Story().mark("parked")
-    story.request(Api.JOIN_GROUP, version=version)
-    once = joins_once("m0", after="parked", requirement="CLIENT-22")
-
-    assert verdict(where_version("m0", Api.JOIN_GROUP, 7, once, requirement="CLIENT-22"), story.end()) is expected
 
 
 STARTS = {("t", 0): 10, ("t", 1): 12}

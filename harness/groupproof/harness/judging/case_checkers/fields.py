@@ -9,7 +9,7 @@ from groupproof.harness.judging.case_checkers.findings import end, overdue
 from groupproof.harness.judging.case_checkers.trace_queries import accepted, memberships_given, moment, newest, origin, synced
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, tolerated_ms, waited
 from groupproof.harness.judging.checkers.frame_facts import error_of, instance_of, subscription_of
-from groupproof.harness.model.case import Judge, checker
+from groupproof.harness.model.case import checker
 from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.trace import Observation
@@ -19,7 +19,6 @@ from groupproof.protocol.wire.subscription import Subscription
 __all__ = [
     "commits_carry_membership", "fetches_only_assigned", "joins_once", "joins_when_topics_grow", "joins_with_timeouts", "keeps_id_handed_out", "lists_protocols",
     "names_its_instance", "starts_at", "starts_in_generation", "subscribes_to", "syncs_after_join", "syncs_protocol_agreed", "truncation_of",
-    "where_version",
 ]  # fmt: skip
 
 
@@ -167,17 +166,6 @@ def _newest_sync_under(ev: Evidence, client: str, protocol: str) -> Observation:
 
 def _was_lost(answer: Observation | None) -> bool:
     return answer is None or error_of(answer) in (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION, ErrorCode.REBALANCE_IN_PROGRESS)
-
-
-@checker
-def where_version(ev: Evidence, client: str, api: Api, at_least: int, asked: Judge, *, requirement: str) -> Iterator[Finding]:
-    """Ask `asked` only of a client that sends `api` in version `at_least` or later: to an older one no broker gives such an answer."""
-    claim = Claim(requirement=requirement, expected=f"From {api.title} v{at_least} on the client knows such an answer.")
-    sent = ev.requests(api, client, before=ev.closing)
-    if sent and all((request.version or 0) < at_least for request in sent):
-        yield claim.ok("It asks in an older version.", sent[0])
-    else:
-        yield from asked(ev)
 
 
 @checker
