@@ -79,7 +79,9 @@ def test_of_a_program_that_has_no_event_for_an_error_nobody_says_that_it_was_not
     assert verdict(JUDGE, asks) is Verdict.OK
 
 
-@pytest.mark.parametrize(("body", "expected"), [({}, Verdict.OK), ({"require_stable": False}, Verdict.OK), ({"require_stable": True}, Verdict.FAILED)])
+@pytest.mark.parametrize(
+    ("body", "expected"), [({}, Verdict.OK), ({"require_stable": False}, Verdict.OK), ({"require_stable": True}, Verdict.FAILED)]
+)
 def test_an_answer_for_those_who_ask_for_stable_offsets_is_asked_of_no_other(body: dict[str, bool], expected: Verdict) -> None:
     story = Story().member(gets=[("t", 0)])
     first = story.request(Api.OFFSET_FETCH, partitions=(("t", 0),), body=body)

@@ -88,7 +88,11 @@ CASES: tuple[Case, ...] = (
         syncs_as_leader("m0", members=2),
         or_left("m0", 2, assigns_everything("m0", {"t": 2, "u": 2}, after="newcomer")),
         or_left("m0", 2, assigns_at_once("m0", {"t": 2, "u": 2}, after="newcomer")),
-        or_left("m0", 2, assigns_exactly("m0", {"m0": _partitions(t=(0,)), "z0": _partitions(t=(1,), u=(0, 1))}, requirement="ASSIGN-07", after="newcomer")),
+        or_left(
+            "m0",
+            2,
+            assigns_exactly("m0", {"m0": _partitions(t=(0,)), "z0": _partitions(t=(1,), u=(0, 1))}, requirement="ASSIGN-07", after="newcomer"),
+        ),
         holds_only("m0", ("t",), after="newcomer"),
     ),
     case(
