@@ -35,6 +35,7 @@ _REFUSED_WITHOUT_ID: Final = {Api.HEARTBEAT, Api.OFFSET_COMMIT}
 _GROUP_TITLES: Final = frozenset(api.title for api in GROUP_REQUESTS)
 _GROUP_REQUESTS: Final = frozenset(("request", title) for title in _GROUP_TITLES)
 _WITH_GENERATION: Final = frozenset({Api.SYNC_GROUP.title, Api.HEARTBEAT.title, Api.OFFSET_COMMIT.title})
+_NEW_ID: Final = "a new member id with the generation of the one before"
 _JOIN, _SYNC, _COMMIT, _LEAVE = Api.JOIN_GROUP.title, Api.SYNC_GROUP.title, Api.OFFSET_COMMIT.title, Api.LEAVE_GROUP.title
 
 
@@ -124,9 +125,9 @@ def _is_unmanaged(commit: Observation) -> bool:
 class GenerationsGiven(ListeningChecker):
     """SyncGroup, Heartbeat and OffsetCommit carry a generation that was given; an old one long after a new one is a relapse.
 
-    A new member id with the generation of the membership before, between the answer that handed the id out and the next generation, names what never was.
-    Refused, it costs nobody more than an answer: NON_STRICT. So does a Heartbeat with no generation at all, unless its client has left; the first one after
-    the end of a membership is nobody's fault.
+    A new member id with the generation of the membership before, or an older id with a newer generation, names what never was: two fields that were read
+    while another thread wrote them, which happens once in a change. Refused, it costs nobody more than an answer: NON_STRICT. So does a Heartbeat with no generation at all, unless its
+    client has left; the first one after the end of a membership is nobody's fault.
     What a commit without any generation is worth is judged by `CommitsNameMembership`.
     """
 
@@ -136,7 +137,8 @@ class GenerationsGiven(ListeningChecker):
         self._generations: dict[tuple[str, str], Numbers] = {}
         self._of_client: dict[str, Numbers] = {}
         self._between: UnderWay[int] = UnderWay()
-        self._handed: set[int] = set()
+        self._mixed: dict[int, str] = {}
+        self._mixers: set[tuple[str, str, str]] = set()
         self._parting = PartingHeartbeats()
         self._partings: set[int] = set()
         self._left: set[str] = set()
@@ -173,23 +175,33 @@ class GenerationsGiven(ListeningChecker):
         return ()
 
     def _follow_between(self, obs: Observation) -> None:
-        """Note the requests that name an id which is in no generation yet, with one of the client's others; those that are accepted are no such requests."""
+        """Note the requests that name an id of the client's with a generation of another of its ids; those that are accepted are no such requests."""
         self._between.closed(obs)
         if self._parting.follow(obs) and obs.member:
             self._partings.add(obs.seq)
         if obs.kind == "request" and obs.api in (_JOIN, _LEAVE):
             (self._left.add if obs.api == _LEAVE else self._left.discard)(obs.client or "")
         if obs.kind == "response" and (asked := self._between.answered(obs)) is not None and not error_of(obs):
-            self._handed.discard(asked)
-        elif obs.kind == "request" and obs.api in _WITH_GENERATION and self._is_between(obs):
+            self._mixed.pop(asked, None)
+        elif obs.kind == "request" and obs.api in _WITH_GENERATION and (mixed := self._how_mixed(obs)):
             self._between.ask(obs, obs.seq)
-            self._handed.add(obs.seq)
+            self._mixed[obs.seq] = mixed
 
-    def _is_between(self, request: Observation) -> bool:
+    def _how_mixed(self, request: Observation) -> str:
+        """Return what a request mixes of the client's memberships, nothing where it mixes none."""
         client, member = request.client or "", request.member or ""
+        if not member:
+            return ""
         if request.generation == -1:
-            return bool(member) and request.api == Api.HEARTBEAT.title and client not in self._left
-        return bool(member) and (client, member) not in self._joined and request.generation in self._of_client.get(client, ())
+            return "no generation" if request.api == Api.HEARTBEAT.title and client not in self._left else ""
+        if request.generation not in self._of_client.get(client, ()) or request.generation in self._generations.get((client, member), ()):
+            return ""
+        if (client, member) not in self._joined:
+            return _NEW_ID
+        again = (client, member, request.api or "")
+        is_first = again not in self._mixers
+        self._mixers.add(again)
+        return "a member id with the generation of another" if is_first else ""
 
     def _is_old(self, request: Observation) -> bool:
         adopted = self._adopted.get((request.client or "", request.member or ""))
@@ -214,17 +226,15 @@ class GenerationsGiven(ListeningChecker):
             yield from self._relapsed(request)
 
     def _judge(self, request: Observation) -> Iterator[Finding]:
-        is_refused_between, is_parting = request.seq in self._handed, request.seq in self._partings
-        self._handed.discard(request.seq)
+        mixed, is_parting = self._mixed.pop(request.seq, ""), request.seq in self._partings
         self._partings.discard(request.seq)
         if not self._is_strange(request):
             return
-        if not is_refused_between:
+        if not mixed:
             sentence = f"{request.api} carried a generation that the member was never given."
             yield _generations(request).failed(sentence, request, detail=f"generation {request.generation}")
         elif not is_parting:
-            sentence = "carried no generation" if request.generation == -1 else "carried a new member id with the generation of the one before"
-            yield _generations(request).tolerated(f"{request.api} {sentence}.", request)
+            yield _generations(request).tolerated(f"{request.api} carried {mixed}.", request)
 
     def _relapsed(self, request: Observation) -> Iterator[Finding]:
         if not self._is_strange(request):
