@@ -102,10 +102,10 @@ def test_a_rejoin_counts_from_before_the_newcomer_that_a_member_may_hear_of_by_a
 
 def test_no_plan_tells_of_a_rebalance_by_one_heartbeat_that_the_next_takes_back() -> None:
     arms = [(case.id, step.fault) for case in (*CASES, *MEASURING) for step in plan_of(case).steps if isinstance(step, Arm)]
-    told = [(id, fault) for id, fault in arms if fault.selector.api == "Heartbeat" and getattr(fault.action, "error_code", 0) == 27]
+    faults = [(id, fault) for id, fault in arms if fault.selector.api == "Heartbeat" and getattr(fault.action, "error_code", 0) == 27]
 
-    assert told
-    assert [id for id, fault in told if fault.selector.count is not None or fault.selector.direction != "response"] == []
+    assert faults
+    assert [id for id, fault in faults if fault.selector.count is not None or fault.selector.direction != "response"] == []
 
 
 def test_no_fault_stands_behind_one_that_takes_the_same_frames() -> None:

@@ -46,8 +46,8 @@ _ALIEN = {
 
 def _failing(code: int) -> Plan:
     """Return a plan that answers a stable member's Heartbeat with an error that ends in a new generation."""
-    told = tells_of_a_rebalance(name="error") if code == ErrorCode.REBALANCE_IN_PROGRESS else [answers("error", _BEAT, code), delivered("error")]
-    return plan(subject(session_timeout_ms=GHOST_SESSION_MS), [*joined("m0"), *told, stable("m0", after="error", within_ms=12_000), passing(200)])
+    faults = tells_of_a_rebalance(name="error") if code == ErrorCode.REBALANCE_IN_PROGRESS else [answers("error", _BEAT, code), delivered("error")]
+    return plan(subject(session_timeout_ms=GHOST_SESSION_MS), [*joined("m0"), *faults, stable("m0", after="error", within_ms=12_000), passing(200)])
 
 
 def _kept(code: int) -> Plan:

@@ -197,7 +197,7 @@ def commits_nothing_handed_over(ev: Evidence, client: str, *, after: str, requir
 def _is_anothers(ev: Evidence, partition: TopicPartition, commit: Observation) -> bool:
     """Tell whether another member was given a partition in the generation that a commit names, or in a newer one by then."""
     named = commit.generation or 0
-    given = (
+    answers = (
         obs for obs in ev.responses(Api.SYNC_GROUP) if obs.client != commit.client and error_of(obs) == 0 and partition in (obs.partitions or ())
     )
-    return any(obs.generation == named or ((obs.generation or 0) > named and obs.seq < commit.seq) for obs in given)
+    return any(obs.generation == named or ((obs.generation or 0) > named and obs.seq < commit.seq) for obs in answers)

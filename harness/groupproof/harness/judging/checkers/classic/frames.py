@@ -35,7 +35,6 @@ _REFUSED_WITHOUT_ID: Final = {Api.HEARTBEAT, Api.OFFSET_COMMIT}
 _GROUP_TITLES: Final = frozenset(api.title for api in GROUP_REQUESTS)
 _GROUP_REQUESTS: Final = frozenset(("request", title) for title in _GROUP_TITLES)
 _WITH_GENERATION: Final = frozenset({Api.SYNC_GROUP.title, Api.HEARTBEAT.title, Api.OFFSET_COMMIT.title})
-_NEW_ID: Final = "a new member id with the generation of the one before"
 _JOIN, _SYNC, _COMMIT, _LEAVE = Api.JOIN_GROUP.title, Api.SYNC_GROUP.title, Api.OFFSET_COMMIT.title, Api.LEAVE_GROUP.title
 
 
@@ -126,9 +125,8 @@ class GenerationsGiven(ListeningChecker):
     """SyncGroup, Heartbeat and OffsetCommit carry a generation that was given; an old one long after a new one is a relapse.
 
     A new member id with the generation of the membership before, or an older id with a newer generation, names what never was: two fields that were read
-    while another thread wrote them, which happens once in a change. Refused, it costs nobody more than an answer: NON_STRICT. So does a Heartbeat with no generation at all, unless its
-    client has left; the first one after the end of a membership is nobody's fault.
-    What a commit without any generation is worth is judged by `CommitsNameMembership`.
+    while another thread wrote them, once in a change. Refused, it costs nobody more than an answer: NON_STRICT. So does a Heartbeat with no generation at
+    all, unless its client has left; the first one after the end of a membership is nobody's fault. A commit without any `CommitsNameMembership` judges.
     """
 
     listens = frozenset({("request", ANY_API), ("response", ANY_API)})
@@ -189,19 +187,16 @@ class GenerationsGiven(ListeningChecker):
 
     def _how_mixed(self, request: Observation) -> str:
         """Return what a request mixes of the client's memberships, nothing where it mixes none."""
-        client, member = request.client or "", request.member or ""
-        if not member:
-            return ""
+        client, member, api = request.client or "", request.member or "", request.api or ""
         if request.generation == -1:
-            return "no generation" if request.api == Api.HEARTBEAT.title and client not in self._left else ""
-        if request.generation not in self._of_client.get(client, ()) or request.generation in self._generations.get((client, member), ()):
+            return "no generation" if member and api == Api.HEARTBEAT.title and client not in self._left else ""
+        is_own = request.generation in self._generations.get((client, member), ())
+        if not member or is_own or request.generation not in self._of_client.get(client, ()) or (client, member, api) in self._mixers:
             return ""
         if (client, member) not in self._joined:
-            return _NEW_ID
-        again = (client, member, request.api or "")
-        is_first = again not in self._mixers
-        self._mixers.add(again)
-        return "a member id with the generation of another" if is_first else ""
+            return "a new member id with the generation of the one before"
+        self._mixers.add((client, member, api))
+        return "a member id with the generation of another"
 
     def _is_old(self, request: Observation) -> bool:
         adopted = self._adopted.get((request.client or "", request.member or ""))
@@ -228,12 +223,11 @@ class GenerationsGiven(ListeningChecker):
     def _judge(self, request: Observation) -> Iterator[Finding]:
         mixed, is_parting = self._mixed.pop(request.seq, ""), request.seq in self._partings
         self._partings.discard(request.seq)
-        if not self._is_strange(request):
-            return
-        if not mixed:
+        is_strange = self._is_strange(request)
+        if is_strange and not mixed:
             sentence = f"{request.api} carried a generation that the member was never given."
             yield _generations(request).failed(sentence, request, detail=f"generation {request.generation}")
-        elif not is_parting:
+        elif is_strange and not is_parting:
             yield _generations(request).tolerated(f"{request.api} carried {mixed}.", request)
 
     def _relapsed(self, request: Observation) -> Iterator[Finding]:
