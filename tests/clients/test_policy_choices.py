@@ -91,6 +91,7 @@ SHOWN_ELSEWHERE = {
     "leader_assigns": "tests.clients.member.test_group_leader",
     "heartbeats": "tests.clients.member.test_heartbeat_timers",
     "heartbeat_right_after_sync": "tests.clients.member.test_heartbeat_timers",
+    "newest_heartbeat_decides": "tests.clients.member.test_heartbeat_timers",
     "heartbeat_jitter": "tests.clients.member.test_heartbeat_timers",
     "heartbeat_generation": "tests.clients.member.test_heartbeat_timers",
     "fetches_offsets": "tests.clients.consumer.test_record_reader",

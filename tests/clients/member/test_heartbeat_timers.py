@@ -364,3 +364,16 @@ def test_an_answer_to_a_heartbeat_gives_nothing_back_to_who_has_asked_for_no_reb
     b.poll()
 
     assert b.callbacks == []
+
+
+@pytest.mark.parametrize(("decides", "errors", "rejoins"), [(False, (27, 0), True), (True, (27, 0), False), (True, (0, 27), True)])
+def test_a_client_that_goes_by_the_newest_heartbeat_joins_again_only_if_that_names_the_rebalance(
+    bench: type[Bench], decides: bool, errors: tuple[int, int], rejoins: bool
+) -> None:
+    b = bench(Policy(newest_heartbeat_decides=decides))
+    b.stable(0)
+    for error in errors:
+        beat(b, 1, error)
+    b.poll()
+
+    assert bool(b.callbacks) is rejoins

@@ -34,7 +34,9 @@ def test_a_group_of_a_legal_variant_settles_consumes_commits_rebalances_and_leav
         await pair.ask("m0", "close")
         await pair.ask("m2", "close")
         assert len(pair.requests(Api.LEAVE_GROUP, "m0")) == 1
-        assert {obs.error or 0 for obs in pair.evidence.select("response")} <= EXPECTED
+        # A cooperative member may leave while it waits to join for the second time: a coordinator answers that JoinGroup with 25.
+        answers = [obs for obs in pair.evidence.select("response") if (obs.client, obs.api, obs.error) != ("m1", "JoinGroup", 25)]
+        assert {obs.error or 0 for obs in answers} <= EXPECTED
 
     tell(story)
 

@@ -19,9 +19,10 @@ from groupproof.harness.judging.case_checkers.findings import TimedJudge
 from groupproof.harness.judging.checkers.claim import tolerated_ms
 from groupproof.harness.judging.ruling import Judgement
 from groupproof.harness.model.case import Case, plan_of
-from groupproof.harness.model.plan import Arm, Await, Mark, plan_from_json, plan_to_json
+from groupproof.harness.model.plan import Arm, Await, Mark, Start, plan_from_json, plan_to_json
 from groupproof.harness.model.verdicts import Goodbye, Verdict
 from groupproof.harness.running.plans.member_control import DEFAULTS
+from groupproof.harness.running.plans.retry_rhythm import MEASURING
 from groupproof.protocol.faults import Selector
 from groupproof.protocol.rules.requirements import by_id
 
@@ -89,6 +90,22 @@ def _unknown(case: Case) -> Iterator[str]:
             unknown.add(step.fault.name)
         elif isinstance(step, Await) and step.until.after is not None and step.until.after not in unknown:
             yield step.until.after
+
+
+def test_a_rejoin_counts_from_before_the_newcomer_that_a_member_may_hear_of_by_a_heartbeat() -> None:
+    (overtaken,) = (case for case in CASES if case.id == "sync/classic/overtaken")
+    steps = plan_of(overtaken).steps
+
+    assert steps.index(Mark(name="newcomer")) < steps.index(Start(member="a0"))
+    assert {judge.after for judge in overtaken.judges if isinstance(judge, TimedJudge)} == {"newcomer"}
+
+
+def test_no_plan_tells_of_a_rebalance_by_one_heartbeat_that_the_next_takes_back() -> None:
+    arms = [(case.id, step.fault) for case in (*CASES, *MEASURING) for step in plan_of(case).steps if isinstance(step, Arm)]
+    faults = [(id, fault) for id, fault in arms if fault.selector.api == "Heartbeat" and getattr(fault.action, "error_code", 0) == 27]
+
+    assert faults
+    assert [id for id, fault in faults if fault.selector.count is not None or fault.selector.direction != "response"] == []
 
 
 def test_no_fault_stands_behind_one_that_takes_the_same_frames() -> None:

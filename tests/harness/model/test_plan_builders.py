@@ -64,6 +64,17 @@ def test_a_fault_strikes_the_next_frame_of_its_api(step: Arm, action: object, di
     assert (step.fault.selector.nth, step.fault.selector.count) == (1, 1)
 
 
+def test_a_rebalance_is_told_by_every_heartbeat_that_the_coordinator_hears_until_the_member_joins_again() -> None:
+    arm, delivered, requested, healed = plan_builders.tells_of_a_rebalance("m1", name="again")
+
+    assert isinstance(arm, Arm)
+    assert armed(arm) == (Answer(error_code=27), "Heartbeat", "response")
+    assert (arm.fault.selector.client, arm.fault.selector.count) == ("m1", None)
+    assert isinstance(requested, Await)
+    assert requested == plan_builders.requested("m1", Api.JOIN_GROUP, after="again", go_on=True)
+    assert (delivered, healed) == (plan_builders.delivered("again"), plan_builders.heal("again"))
+
+
 def test_a_selector_is_as_narrow_as_the_case_says() -> None:
     selector = plan_builders.answers("f", Api.HEARTBEAT, 27, client="m0", count=None).fault.selector
 

@@ -133,6 +133,7 @@ class Policy:
     # Heartbeats and deadlines. Heartbeats go out from the JoinGroup's answer on, from the SyncGroup's answer on, and so forth.
     heartbeats: Literal["joined", "synced", "never", "polled", "owning", "until-late", "prompt"] = "joined"
     heartbeat_right_after_sync: bool = False
+    newest_heartbeat_decides: bool = False  # one without an error takes a 27 back that the application has not polled for yet
     heartbeats_between: int = 0  # so many more with its id and no generation, once it has given its generation up
     heartbeat_factor: float = 1.0
     heartbeat_jitter: float = 0.0

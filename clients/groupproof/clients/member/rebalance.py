@@ -253,6 +253,8 @@ class Joining:
     def heartbeat_accepted(self) -> None:
         """Take the assignment up again that was given back for a rebalance which is over, as a new coordinator says."""
         core = self._core
+        if core.policy.newest_heartbeat_decides and core.is_rejoin_asked and self._stage is _Stage.IDLE:
+            core.rejoin_reason, core.is_rejoin_asked = None, False
         if self._asks_again and self._stage is _Stage.IDLE and core.state is MemberState.STABLE and core.rejoin_reason is None:
             self._asks_again = False
             if core.owned != self._assigned:

@@ -85,6 +85,9 @@ LEGAL: Final = (
     way("refreshes-metadata-before-join", "Asks for metadata before each JoinGroup.", "librdkafka, kafka-python", refreshes_metadata_before_join=True),
     way("revokes-without-commit", "Does not auto-commit before it revokes; what was read since the last interval is read again by the next owner.",
         "clients that commit by interval only", commits_before_revoke=False),
+    way("goes-by-the-newest-heartbeat",
+        "Joins again for a rebalance only if the newest Heartbeat names it when the application polls, which is every 700 ms.",
+        "clients whose heartbeats set a flag that poll reads", newest_heartbeat_decides=True, poll_pause_ms=700),
     way("polls-slowly", "Lets 50 ms pass between two polls.", "any application that works on its records", poll_pause_ms=50),
     way("heartbeats-a-little-early", "Sends heartbeats somewhat more often than asked: every nine tenths of the interval.",
         "clients with a coarse timer", heartbeat_factor=0.9),
@@ -92,6 +95,8 @@ LEGAL: Final = (
         "kafka-go, Kafka's VerifiableConsumer at a fatal error", hangs_up_after_errors=True),
     way("looks-up-patiently", "Waits five times as long after a fruitless lookup or a failed heartbeat.", "librdkafka (retry.backoff.max.ms)",
         retry_factor=5.0),
+    way("leader-shares-over-topics", "As leader, shares partitions out evenly over all topics together, be it range that the group agreed on.",
+        "clients whose assignors are their own", leader_assigns="at-once", lacks=frozenset({"cooperative"})),
     *OWN_TERMS,
     *GO,
 )  # fmt: skip

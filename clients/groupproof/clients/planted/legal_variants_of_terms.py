@@ -36,6 +36,8 @@ _SETTINGS: Final = (
     _own("own-metadata-age", "Asks for metadata every 5 min.", "java by default", metadata_max_age_ms=300_000),
     _own("own-assignor", "Offers roundrobin alone, whatever `subscribe` says.", "kafkajs", lacks=_EAGER,
          assignors=["roundrobin"]),
+    _own("own-cooperative-assignor", "Offers cooperative-sticky alone, whatever `subscribe` says.", "franz-go by default", lacks=_EAGER,
+         assignors=["cooperative-sticky"]),
     _own("own-assignors", "Offers sticky and range, whatever `subscribe` says.", "clients with a fixed list", lacks=_EAGER,
          assignors=["sticky", "range"]),
     _own("own-commit-interval", "Commits every 5 s, whatever `subscribe` says.", "java by default", auto_commit_interval_ms=5_000),
@@ -103,7 +105,7 @@ _ONCE_MORE: Final = (
         policy=Policy(
             heartbeats="polled",
             poll_deadline_factor=None,
-            lacks=_NO_DEADLINE | {"on-revoked"},  # its session bounds its callbacks too
+            lacks=_NO_DEADLINE,
             subscription_version=0,
             versions={Api.JOIN_GROUP: 0, Api.SYNC_GROUP: 0, Api.HEARTBEAT: 0, Api.LEAVE_GROUP: 0, Api.OFFSET_COMMIT: 2, Api.OFFSET_FETCH: 1},
         ),

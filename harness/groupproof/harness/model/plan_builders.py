@@ -35,12 +35,12 @@ from groupproof.harness.model.plan import (
 )  # fmt: skip
 from groupproof.protocol.faults import Action, Answer, Cut, Fault, Hold, Move, Selector, Silence
 from groupproof.protocol.toxics import Toxic
-from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.vocabulary import Api, ErrorCode
 
 __all__ = [
     "JOIN_MS", "REACT_MS", "answered", "answers", "append", "assigned", "breaks", "close", "command", "commit", "company", "consumed", "cuts", "delivered", "event",
     "freeze", "grow", "heal", "holds", "impairs", "joined", "kill", "mark", "mend", "move", "moves", "passing", "pause", "paused", "plan", "release",
-    "requested", "resume", "settled", "silences", "stable", "start", "strikes", "subject", "thaw",
+    "requested", "resume", "settled", "silences", "stable", "start", "strikes", "subject", "tells_of_a_rebalance", "thaw",
 ]  # fmt: skip
 
 REACT_MS = 8_000
@@ -120,6 +120,20 @@ def strikes(name: str, api: Api, action: Action, *, direction: str = "request", 
 def answers(name: str, api: Api, error: int, *, body: Mapping[str, Any] | None = None, **selector: Any) -> Arm:
     """Answer the next `api` with an error in the coordinator's stead."""
     return strikes(name, api, Answer(error_code=error, body=dict(body or {})), **selector)
+
+
+def tells_of_a_rebalance(client: str = "m0", *, name: str = "rebalance", within_ms: int = REACT_MS) -> list[Step]:
+    """Answer each Heartbeat of `client` with 27 until it joins again, as a coordinator in a rebalance does.
+
+    One alone would be taken back by the next Heartbeat in the same generation, which a member may go by that has not polled in between. The coordinator
+    has heard of the member: who takes its time does not fall out of the group.
+    """
+    return [
+        answers(name, Api.HEARTBEAT, ErrorCode.REBALANCE_IN_PROGRESS, count=None, client=client, direction="response"),
+        delivered(name, within_ms=within_ms),
+        requested(client, Api.JOIN_GROUP, after=name, go_on=True),
+        heal(name),
+    ]
 
 
 def holds(name: str, api: Api, *, ms: int | None = None, direction: str = "response", **selector: Any) -> Arm:

@@ -123,11 +123,14 @@ def test_a_second_lookup_in_flight_is_reported() -> None:
     assert verdict(looks_up_one_at_a_time("m0"), story.end()) is Verdict.OK
 
 
-@pytest.mark.parametrize(("gap_ms", "expected"), [(100, Verdict.OK), (5, Verdict.NON_STRICT)])
-def test_failed_lookups_are_spaced(gap_ms: float, expected: Verdict) -> None:
+@pytest.mark.parametrize(
+    ("gaps_ms", "expected"),
+    [((100, 100, 100, 100), Verdict.OK), ((5, 10, 20, 40), Verdict.OK), ((1, 2, 4, 8), Verdict.OK), ((1, 1, 2, 1), Verdict.NON_STRICT)],
+)
+def test_failed_lookups_are_spaced_and_how_far_is_the_clients_choice(gaps_ms: tuple[float, ...], expected: Verdict) -> None:
     story = Story().fault("error")
     for number in range(5):
-        story.at(number * gap_ms).find(error=15 if number < 4 else 0)
+        story.at(sum(gaps_ms[:number])).find(error=15 if number < 4 else 0)
 
     assert verdict(spaces_lookups("m0", after="error"), story.end()) is expected
 

@@ -19,7 +19,6 @@ from groupproof.harness.judging.case_checkers.fields import (
     subscribes_to,
     syncs_after_join,
     syncs_protocol_agreed,
-    where_version,
 )
 from groupproof.harness.model.case import Judge
 from groupproof.harness.model.evidence import NotReached
@@ -107,6 +106,25 @@ def test_an_id_that_was_handed_out_is_used(comes_back_as: str | None, expected: 
         story.join(member=comes_back_as)
 
     assert verdict(keeps_id_handed_out("m0"), story.end()) is expected
+
+
+@pytest.mark.parametrize(("comes_back_as", "expected"), [("m0-8", Verdict.NON_STRICT), ("", Verdict.FAILED), ("m0-9", Verdict.FAILED)])
+def test_who_asks_once_more_without_an_id_and_gets_in_with_the_second_leaves_the_first_behind(comes_back_as: str, expected: Verdict) -> None:
+    story = Story()
+    story.join(gets="m0-7", generation=-1, error=79)
+    story.join(gets="m0-8", generation=-1, error=79)
+    story.join(member=comes_back_as, gets=comes_back_as)
+
+    assert verdict(keeps_id_handed_out("m0"), story.end()) is expected
+
+
+def test_who_names_the_id_it_was_handed_and_is_never_let_in_is_no_member() -> None:
+    story = Story()
+    for handed in ("m0-7", "m0-8"):
+        story.join(gets=handed, generation=-1, error=79)
+    story.join(member="m0-8", error=ErrorCode.UNKNOWN_MEMBER_ID)
+
+    assert verdict(keeps_id_handed_out("m0"), story.end()) is Verdict.FAILED
 
 
 def test_who_is_never_asked_for_an_id_has_none_to_keep() -> None:
@@ -229,15 +247,6 @@ def test_a_fetch_of_anothers_offsets_is_reported(asked: list[tuple[str, int]], e
     story.exchange(Api.OFFSET_FETCH, partitions=tuple(asked))
 
     assert verdict(fetches_only_assigned("m0"), story.end()) is expected
-
-
-@pytest.mark.parametrize(("version", "expected"), [(6, Verdict.OK), (7, Verdict.NON_STRICT)])
-def test_what_only_newer_versions_are_answered_is_asked_of_them_alone(version: int, expected: Verdict) -> None:
-    story = Story().mark("parked")
-    story.request(Api.JOIN_GROUP, version=version)
-    once = joins_once("m0", after="parked", requirement="CLIENT-22")
-
-    assert verdict(where_version("m0", Api.JOIN_GROUP, 7, once, requirement="CLIENT-22"), story.end()) is expected
 
 
 STARTS = {("t", 0): 10, ("t", 1): 12}

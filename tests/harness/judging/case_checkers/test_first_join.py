@@ -29,6 +29,17 @@ def test_an_id_that_is_left_behind_holds_up_the_group_and_is_told_though_the_cli
     assert found.observed.startswith("It left an id behind")
 
 
+@pytest.mark.parametrize(("error", "expected"), [(0, Verdict.OK), (ErrorCode.UNKNOWN_MEMBER_ID, Verdict.NON_STRICT)])
+def test_an_id_that_was_given_back_by_a_leave_is_not_left_behind(error: int, expected: Verdict) -> None:
+    story = Story()
+    story.join(error=ErrorCode.MEMBER_ID_REQUIRED)
+    story.leave(error=error)
+    story.join(gets="m0-2", error=ErrorCode.MEMBER_ID_REQUIRED)
+    story.join(member="m0-2", gets="m0-2")
+
+    assert verdict(keeps_pending_id("m0"), story.end()) is expected
+
+
 @pytest.mark.parametrize(("connection", "proof"), [(1, Proof.SAFETY), (2, Proof.LIVENESS)])
 def test_once_is_enough_of_a_client_that_joins_otherwise_where_the_id_came(connection: int, proof: Proof) -> None:
     story = Story()
@@ -77,6 +88,17 @@ def test_a_join_given_up_before_the_rebalance_timeout_is_told_by_whom_it_leaves_
         "It gave its JoinGroup up before the rebalance timeout and joined anew, leaving a ghost behind.",
     ]
     assert {(findings(JUDGE, story)[0].verdict, findings(JUDGE, story)[0].proof) for story in (same, anew)} == {(Verdict.NON_STRICT, Proof.SAFETY)}
+
+
+def test_who_gives_its_join_up_and_leaves_the_group_leaves_no_ghost_behind() -> None:
+    story = parked()
+    story.at(2_500).leave()
+    story.request(Api.JOIN_GROUP, connection=2)
+
+    (found,) = findings(JUDGE, story)
+
+    assert found.verdict is Verdict.NON_STRICT
+    assert found.observed == "It gave its JoinGroup up before the rebalance timeout, left the group and joined anew."
 
 
 def test_a_join_given_up_after_the_rebalance_timeout_is_not_given_up_too_soon() -> None:

@@ -11,12 +11,14 @@ from groupproof.harness.judging.case_checkers.leader_assignment import (
     assigns_everything,
     assigns_exactly,
     follower_assigns_nothing,
+    holds_only,
     holds_partitions,
     takes_what_it_was_given,
 )
 from groupproof.harness.judging.checkers.classic.generation_assignment import FollowersAssignNothing, LeadersAssignSoundly
+from groupproof.harness.model.case import Judge
 from groupproof.harness.model.evidence import NotReached
-from groupproof.harness.model.verdicts import Verdict
+from groupproof.harness.model.verdicts import Proof, Verdict
 
 OTHER = "m1-1"
 T0, T1, U0 = ("t", 0), ("t", 1), ("u", 0)
@@ -131,7 +133,10 @@ def test_the_newest_assignment_is_counted(count: int, expected: Verdict) -> None
     story.sync(generation=2, gets=[T0])
     story.end()
 
-    assert verdict(holds_partitions("m0", count, requirement="ASSIGN-11"), story) is expected
+    (found,) = findings(holds_partitions("m0", count, requirement="ASSIGN-11"), story)
+
+    assert found.verdict is expected
+    assert (found.proof is Proof.LIVENESS) is (expected is Verdict.FAILED)  # what the run's end has is no proof where another assignment may be late
 
 
 @pytest.mark.parametrize(("whom", "message"), [("The client", "It"), ("The other member", "The other member")])
@@ -144,9 +149,15 @@ def test_of_whom_an_assignment_is_told(whom: str, message: str) -> None:
     )
 
 
-def test_an_assignment_that_never_came_is_not_counted() -> None:
+@pytest.mark.parametrize(("gets", "expected"), [([T0], Verdict.OK), ([T0, T1], Verdict.OK), ([], Verdict.OK), ([T0, U0], Verdict.FAILED)])
+def test_who_subscribes_to_one_topic_is_given_partitions_of_that_alone(gets: Sequence[tuple[str, int]], expected: Verdict) -> None:
+    assert verdict(holds_only("m0", ("t",)), Story().member(gets=gets).end()) is expected
+
+
+@pytest.mark.parametrize("judge", [holds_partitions("m0", 1, requirement="ASSIGN-11"), holds_only("m0", ("t",))])
+def test_an_assignment_that_never_came_is_not_counted(judge: Judge) -> None:
     with pytest.raises(NotReached):
-        verdict(holds_partitions("m0", 1, requirement="ASSIGN-11"), Story().end())
+        verdict(judge, Story().end())
 
 
 @pytest.mark.parametrize(("pairs", "expected"), [([T0, T1], Verdict.OK), ([T0], Verdict.OK), ([T0, U0], Verdict.FAILED)])

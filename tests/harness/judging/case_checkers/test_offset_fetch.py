@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from tests.traces import Story, findings, verdict
 
-from groupproof.harness.judging.case_checkers.offset_fetch import goes_on_reading, unless_asked_twice
+from groupproof.harness.judging.case_checkers.offset_fetch import goes_on_reading, if_stable, unless_asked_twice
 from groupproof.harness.judging.case_checkers.reactions import retries
 from groupproof.harness.model.evidence import NotOffered, NotReached
 from groupproof.harness.model.verdicts import Proof, Verdict
@@ -77,3 +77,23 @@ def test_of_a_program_that_has_no_event_for_an_error_nobody_says_that_it_was_not
     with pytest.raises(NotOffered, match="the program of m0 has no event for an error"):
         findings(JUDGE, mute)
     assert verdict(JUDGE, asks) is Verdict.OK
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"), [({}, Verdict.OK), ({"require_stable": False}, Verdict.OK), ({"require_stable": True}, Verdict.FAILED)]
+)
+def test_an_answer_for_those_who_ask_for_stable_offsets_is_asked_of_no_other(body: dict[str, bool], expected: Verdict) -> None:
+    story = Story().member(gets=[("t", 0)])
+    first = story.request(Api.OFFSET_FETCH, partitions=(("t", 0),), body=body)
+    story.fault("error", "armed")
+    story.see("fault", fault="error", detail="triggered", body={"stage": "triggered"}, connection=first.connection, correlation=first.correlation)
+    story.answer(first, error=88)
+    story.fault("error", "delivered")
+
+    judge = if_stable(retries("m0", Api.OFFSET_FETCH, after="error", requirement="CLIENT-79"), "m0", requirement="CLIENT-79")
+    assert verdict(judge, story.end(20_000)) is expected
+
+
+def test_where_nothing_was_refused_nobody_is_spared() -> None:
+    with pytest.raises(NotReached):
+        verdict(if_stable(retries("m0", Api.OFFSET_FETCH, after="error", requirement="CLIENT-79"), "m0", requirement="CLIENT-79"), Story().end())

@@ -120,9 +120,21 @@ def test_an_eager_member_hands_back_before_it_joins_again(revoked_at: float | No
     assert verdict(revokes_before_joining("m0", after="newcomer"), story.end(2_000)) is expected
 
 
+@pytest.mark.parametrize(("protocol", "expected"), [("cooperative-sticky", []), ("range", [Verdict.FAILED])])
+def test_a_member_of_a_cooperative_group_joins_again_with_its_partitions(protocol: str, expected: list[Verdict]) -> None:
+    story = Story()
+    story.join(protocol=protocol)
+    story.sync(gets=[T0, T1])
+    story.partitions("assigned", T0, T1)
+    story.mark("newcomer")
+    story.at(100).join(member=ID, generation=2, protocol="range", owned=[T0, T1])
+
+    assert [finding.verdict for finding in findings(revokes_before_joining("m0", after="newcomer"), story.end(2_000))] == expected
+
+
 @pytest.mark.parametrize(
     ("capabilities", "reads", "expected"),
-    [((), None, Verdict.OK), ((), "fetch", Verdict.FAILED), ((), "records", Verdict.FAILED), (("on-revoked",), None, Verdict.FAILED)],
+    [((), None, Verdict.OK), ((), "fetch", Verdict.OK), ((), "records", Verdict.FAILED), (("on-revoked",), None, Verdict.FAILED)],
 )
 def test_who_has_no_callback_of_a_rebalance_is_judged_by_what_it_reads_meanwhile(
     capabilities: tuple[str, ...], reads: str | None, expected: Verdict

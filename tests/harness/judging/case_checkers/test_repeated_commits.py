@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from tests.traces import ID, Story, findings, verdict
 
@@ -196,12 +198,34 @@ def handed_over() -> Story:
     return story
 
 
-def test_a_commit_long_after_the_callback_for_what_it_took_overwrites_anothers_progress() -> None:
+@pytest.mark.parametrize("generation", [1, 2])
+def test_a_commit_long_after_the_callback_for_what_it_took_overwrites_anothers_progress(generation: int) -> None:
     story = handed_over()
+    story.sync("z0", member="z0-1", generation=generation, gets=[("t", 0)])
     story.at(800).commit(("t", 1, 3), AT_5)
 
     (found,) = findings(HANDED_OVER, story)
     assert (found.verdict, found.proof, found.detail) == (Verdict.FAILED, Proof.SAFETY, "[('t', 0)]")
+
+
+@pytest.mark.parametrize(("generation", "gets"), [(1, ()), (1, [("t", 1)]), (2, [("t", 0)])])
+def test_a_commit_for_what_is_nobodys_yet_takes_nothing_back(generation: int, gets: Sequence[tuple[str, int]]) -> None:
+    story = handed_over()
+    story.at(800).commit(AT_5)
+    story.sync("z0", member="z0-1", generation=generation, gets=gets)
+
+    (found,) = findings(HANDED_OVER, story)
+    assert (found.verdict, found.proof, found.detail) == (Verdict.NON_STRICT, Proof.LIVENESS, "[('t', 0)]")
+
+
+def test_who_goes_on_committing_when_the_partition_is_anothers_is_not_spared_for_having_begun_before() -> None:
+    story = handed_over()
+    story.at(800).commit(AT_5)
+    story.sync("z0", member="z0-1", generation=2, gets=[("t", 0)])
+    story.at(900).commit(AT_20, generation=2)
+
+    (found,) = findings(HANDED_OVER, story)
+    assert (found.verdict, found.seq) == (Verdict.FAILED, story.trace[-2].seq)
 
 
 def test_a_commit_of_other_partitions_in_time_refused_or_after_they_came_back_is_right() -> None:

@@ -9,6 +9,7 @@ from groupproof.harness.judging.case_checkers.leader_assignment import (
     assigns_everything,
     assigns_exactly,
     follower_assigns_nothing,
+    holds_only,
     holds_partitions,
     takes_what_it_was_given,
 )
@@ -72,7 +73,7 @@ CASES: tuple[Case, ...] = (
     case(
         "assignor/topic-of-another",
         "A leader assigns also the topic that only another member subscribes to, and to that member alone.",
-        ("ASSIGN-09", "ASSIGN-10", "CLIENT-36"),
+        ("ASSIGN-09", "ASSIGN-10", "ASSIGN-07", "CLIENT-36"),
         plan(
             subject("m0", topics=["t"]),
             company("z0", topics=["t", "u"]),
@@ -87,7 +88,12 @@ CASES: tuple[Case, ...] = (
         syncs_as_leader("m0", members=2),
         or_left("m0", 2, assigns_everything("m0", {"t": 2, "u": 2}, after="newcomer")),
         or_left("m0", 2, assigns_at_once("m0", {"t": 2, "u": 2}, after="newcomer")),
-        holds_partitions("m0", 1, after="newcomer", requirement="ASSIGN-10"),
+        or_left(
+            "m0",
+            2,
+            assigns_exactly("m0", {"m0": _partitions(t=(0,)), "z0": _partitions(t=(1,), u=(0, 1))}, requirement="ASSIGN-07", after="newcomer"),
+        ),
+        holds_only("m0", ("t",), after="newcomer"),
     ),
     case(
         "assignor/three-members",

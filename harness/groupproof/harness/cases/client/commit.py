@@ -9,7 +9,21 @@ from groupproof.harness.judging.case_checkers.fields import commits_carry_member
 from groupproof.harness.judging.case_checkers.reactions import Identity, is_struck, recovers, rejoins
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.plan import Plan, Step
-from groupproof.harness.model.plan_builders import answers, commit, delivered, event, heal, joined, mark, passing, plan, requested, stable, subject
+from groupproof.harness.model.plan_builders import (
+    answers,
+    commit,
+    delivered,
+    event,
+    heal,
+    joined,
+    mark,
+    passing,
+    plan,
+    requested,
+    stable,
+    subject,
+    tells_of_a_rebalance,
+)
 from groupproof.harness.model.verdicts import Verdict
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
@@ -125,8 +139,9 @@ CASES: tuple[Case, ...] = (
             delivered("error"),
             requested("m0", Api.JOIN_GROUP, after="error", within_ms=2_500, go_on=True),
             # A client that does not rejoin for this is told by its Heartbeat, as any coordinator would.
-            answers("rebalance", Api.HEARTBEAT, ErrorCode.REBALANCE_IN_PROGRESS),
+            answers("rebalance", Api.HEARTBEAT, ErrorCode.REBALANCE_IN_PROGRESS, count=None, direction="response"),
             requested("m0", Api.JOIN_GROUP, after="error", go_on=True),
+            heal("rebalance"),
             stable("m0", after="error", within_ms=9_000, go_on=True),
         ),
         is_struck("error", "m0", _COMMIT, requirement="CLIENT-68"),
@@ -156,8 +171,9 @@ CASES: tuple[Case, ...] = (
         plan(
             subject(),
             *joined("m0"),
-            answers("rebalance", Api.HEARTBEAT, ErrorCode.REBALANCE_IN_PROGRESS),
+            *tells_of_a_rebalance(),
             stable("m0", after="rebalance"),
+            passing(200),  # in a cooperative group an assignment that brings nothing is told by nothing that a plan could wait for
             mark("commit"),
             commit("m0", *_OFFSETS),
             passing(200),

@@ -33,6 +33,7 @@ from groupproof.harness.model.plan_builders import (
     stable,
     start,
     subject,
+    tells_of_a_rebalance,
 )
 from groupproof.harness.model.verdicts import Verdict
 from groupproof.protocol.vocabulary import Api, ErrorCode
@@ -153,7 +154,7 @@ CASES: tuple[Case, ...] = (
             mark("begun"),
             *joined("m0"),
             passing(1_500),
-            answers("rebalance", Api.HEARTBEAT, ErrorCode.REBALANCE_IN_PROGRESS),
+            *tells_of_a_rebalance(),
             stable("m0", after="rebalance"),
             passing(1_500),
         ),
@@ -179,7 +180,7 @@ CASES: tuple[Case, ...] = (
             subject(session_timeout_ms=GHOST_SESSION_MS),
             *joined("m0"),
             answers("error", Api.JOIN_GROUP, ErrorCode.REBALANCE_IN_PROGRESS, count=2),
-            answers("rebalance", Api.HEARTBEAT, ErrorCode.REBALANCE_IN_PROGRESS),
+            *tells_of_a_rebalance(),
             delivered("error"),
             stable("m0", after="error", within_ms=9_000, go_on=True),
             passing(500),

@@ -24,6 +24,7 @@ from groupproof.harness.model.plan_builders import (
     stable,
     start,
     subject,
+    tells_of_a_rebalance,
 )
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
@@ -62,7 +63,7 @@ CASES: tuple[Case, ...] = (
             _cooperative(),
             *joined("m0"),
             passing(300),
-            answers("rebalance", Api.HEARTBEAT, ErrorCode.REBALANCE_IN_PROGRESS),
+            *tells_of_a_rebalance(),
             stable("m0", after="rebalance"),
             passing(500),
         ),
@@ -79,7 +80,7 @@ CASES: tuple[Case, ...] = (
             *joined("m0"),
             passing(300),
             answers("error", Api.SYNC_GROUP, ErrorCode.REBALANCE_IN_PROGRESS),
-            answers("rebalance", Api.HEARTBEAT, ErrorCode.REBALANCE_IN_PROGRESS),
+            *tells_of_a_rebalance(),
             delivered("error"),
             stable("m0", after="error"),
             passing(500),
@@ -99,7 +100,7 @@ CASES: tuple[Case, ...] = (
             passing(300),
             holds("slow", Api.JOIN_GROUP, ms=1_500, error=0),
             answers("refused", Api.OFFSET_COMMIT, ErrorCode.ILLEGAL_GENERATION),
-            answers("rebalance", Api.HEARTBEAT, ErrorCode.REBALANCE_IN_PROGRESS),
+            *tells_of_a_rebalance(),
             delivered("slow"),
             mark("commit"),
             commit("m0", ("t", 0, 5), mode="async", wait=False),

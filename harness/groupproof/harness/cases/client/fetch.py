@@ -6,8 +6,8 @@ from typing import Any
 
 from groupproof.harness.cases.client.client_case_builders import GROUP, UNHEARD_OF, case, code_name
 from groupproof.harness.judging.case_checkers.discovery import rediscovers
-from groupproof.harness.judging.case_checkers.fields import fetches_only_assigned, starts_at, where_version
-from groupproof.harness.judging.case_checkers.offset_fetch import goes_on_reading, unless_asked_twice
+from groupproof.harness.judging.case_checkers.fields import fetches_only_assigned, starts_at
+from groupproof.harness.judging.case_checkers.offset_fetch import goes_on_reading, if_stable, unless_asked_twice
 from groupproof.harness.judging.case_checkers.reactions import is_struck, retries, surfaces
 from groupproof.harness.model.case import Case, Judge
 from groupproof.harness.model.plan import Arm, Plan, Step
@@ -34,7 +34,6 @@ from groupproof.protocol.vocabulary import Api, ErrorCode
 __all__ = ["CASES", "COMMITTED", "after_commits"]
 
 _FETCH = Api.OFFSET_FETCH
-_STABLE_SINCE = 7
 _GOES_ON = unless_asked_twice(goes_on_reading("m0", after="error"), "m0", requirement="CLIENT-79")
 _AGAIN = unless_asked_twice(retries("m0", _FETCH, after="error", requirement="CLIENT-79"), "m0", requirement="CLIENT-79")
 
@@ -117,7 +116,7 @@ CASES: tuple[Case, ...] = (
         "A fetch of stable offsets (KIP-447) that meets an open transaction is repeated.",
         _failing(ErrorCode.UNSTABLE_OFFSET_COMMIT),
         _GOES_ON,
-        where_version("m0", _FETCH, _STABLE_SINCE, _AGAIN, requirement="CLIENT-79"),
+        if_stable(_AGAIN, "m0", requirement="CLIENT-79"),
         _continues(or_not=True),
     ),
     _error_case(ErrorCode.GROUP_AUTHORIZATION_FAILED, "A fetch of offsets that is not authorised is reported to the application or tried again."),

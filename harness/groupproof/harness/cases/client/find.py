@@ -7,7 +7,19 @@ from groupproof.harness.judging.case_checkers.discovery import finds_by_its_grou
 from groupproof.harness.judging.case_checkers.reactions import Identity, is_struck, recovers, rejoins, retries, surfaces, survives
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.plan import Plan
-from groupproof.harness.model.plan_builders import answers, delivered, event, holds, joined, passing, plan, stable, start, subject
+from groupproof.harness.model.plan_builders import (
+    answers,
+    delivered,
+    event,
+    holds,
+    joined,
+    passing,
+    plan,
+    stable,
+    start,
+    subject,
+    tells_of_a_rebalance,
+)
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
 __all__ = ["CASES"]
@@ -91,7 +103,7 @@ CASES: tuple[Case, ...] = (
         plan(
             subject(),
             *joined("m0"),
-            answers("rebalance", Api.HEARTBEAT, ErrorCode.REBALANCE_IN_PROGRESS),
+            *tells_of_a_rebalance(),
             stable("m0", after="rebalance"),
             passing(300),
         ),

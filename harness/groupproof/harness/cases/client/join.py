@@ -31,6 +31,7 @@ from groupproof.harness.model.plan_builders import (
     stable,
     start,
     subject,
+    tells_of_a_rebalance,
 )
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
@@ -50,7 +51,7 @@ def _again(code: int, within_ms: int = 12_000) -> Plan:
         subject(session_timeout_ms=GHOST_SESSION_MS),
         *joined("m0"),
         answers("error", _JOIN, code),
-        answers("rebalance", Api.HEARTBEAT, ErrorCode.REBALANCE_IN_PROGRESS),
+        *tells_of_a_rebalance(),
         delivered("error"),
         stable("m0", after="error", within_ms=within_ms),
     )

@@ -24,6 +24,7 @@ from groupproof.harness.model.plan_builders import (
     stable,
     start,
     subject,
+    tells_of_a_rebalance,
 )
 from groupproof.harness.model.verdicts import Verdict
 from groupproof.protocol.vocabulary import Api, ErrorCode
@@ -193,14 +194,14 @@ _PHASES: tuple[Case, ...] = (
     ),
     case(
         "leave/close-in-a-rebalance",
-        "A client that closes while it should rejoin leaves the group, and the others need not wait for it.",
+        "A client that closes while it should rejoin leaves the group before it ends.",
         ("CLIENT-73",),
         plan(
             company(),
             subject(),
             *joined("a0", "m0"),
-            answers("rebalance", Api.HEARTBEAT, ErrorCode.REBALANCE_IN_PROGRESS, client="m0"),
             holds("slow", Api.JOIN_GROUP, ms=1_500, client="m0"),
+            *tells_of_a_rebalance(),
             delivered("slow"),
             mark("close"),
             close("m0", wait=False),

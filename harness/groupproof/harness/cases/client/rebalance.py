@@ -29,6 +29,7 @@ from groupproof.harness.model.plan_builders import (
     stable,
     start,
     subject,
+    tells_of_a_rebalance,
 )
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
@@ -132,15 +133,14 @@ _LATE: tuple[Case, ...] = tuple(
             holds("slow", Api.JOIN_GROUP, ms=1_500, error=0),
             answers("refused", Api.OFFSET_COMMIT, code),
             holds("slower", Api.SYNC_GROUP, ms=800, error=0),
-            answers("rebalance", Api.HEARTBEAT, ErrorCode.REBALANCE_IN_PROGRESS),
+            *tells_of_a_rebalance(),
             delivered("slow"),
             mark("commit"),
             commit("m0", ("t", 0, 5), mode="async", wait=False),
             stable("m0", after="slow", within_ms=11_500),
             heal("refused"),
             passing(500),
-            answers("again", Api.HEARTBEAT, ErrorCode.REBALANCE_IN_PROGRESS),
-            delivered("again", within_ms=14_000),  # whoever left a ghost behind is in the group again when its session has ended
+            *tells_of_a_rebalance(name="again", within_ms=14_000),  # whoever left a ghost behind is in the group again when its session has ended
             stable("m0", after="again"),
         ),
         recovers("m0", after="slow", requirement="CLIENT-11"),

@@ -28,6 +28,7 @@ from groupproof.harness.model.plan_builders import (
     stable,
     start,
     subject,
+    tells_of_a_rebalance,
 )
 from groupproof.harness.model.verdicts import Verdict
 from groupproof.protocol.vocabulary import Api, ErrorCode
@@ -52,7 +53,7 @@ def _fenced(api: Api) -> Plan:
         _instance(),
         *joined("m0"),
         answers("fenced", api, ErrorCode.FENCED_INSTANCE_ID, count=None),
-        *([] if api is Api.HEARTBEAT else [answers("rebalance", Api.HEARTBEAT, ErrorCode.REBALANCE_IN_PROGRESS)]),
+        *([] if api is Api.HEARTBEAT else tells_of_a_rebalance()),
         delivered("fenced"),
         event("m0", "error", after="fenced", within_ms=_TELL_MS + 1_000, go_on=True),
         passing(500),

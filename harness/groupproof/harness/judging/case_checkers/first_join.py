@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from groupproof.harness.judging.case_checkers.findings import end
+from groupproof.harness.judging.case_checkers.reactions import has_left
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms
 from groupproof.harness.judging.checkers.frame_facts import error_of
 from groupproof.harness.model.case import checker
@@ -21,19 +23,22 @@ _JOIN = Api.JOIN_GROUP
 def keeps_pending_id(ev: Evidence, client: str, *, requirement: str = "CLIENT-18") -> Iterator[Finding]:
     """Judge that a client comes back with each id it is handed by 79, whatever has changed meanwhile (librdkafka#5569).
 
-    The coordinator waits for a pending id until its session ends, and lets nobody have a partition before. Older versions are handed none.
+    The coordinator waits for a pending id until its session ends or it leaves, and lets nobody have a partition before. Older versions are handed none.
     """
     claim = Claim(requirement=requirement, expected="The client comes back with the member id that it was handed.")
     handed = [obs for obs in ev.responses(_JOIN, client, before=ev.closing) if error_of(obs) == ErrorCode.MEMBER_ID_REQUIRED]
     joins = ev.requests(_JOIN, client, before=ev.closing)
-    left = [obs for obs in handed if not any(join.member == obs.body.get("member_id") for join in joins)]
     if not joins:
         raise NotReached(f"{client} sent no JoinGroup")
+    unused = [obs for obs in handed if not any(join.member == obs.body.get("member_id") for join in joins)]
+    # PEND-07: a LeaveGroup takes a pending id out of the group.
+    left = [obs for obs in unused if not has_left(ev, client, obs.body.get("member_id") or "", end(ev))]
     if left:
         proof = Proof.SAFETY if _has_moved_on(left[0], joins) else Proof.LIVENESS
         yield claim.tolerated("It left an id behind that it was handed.", left[0], proof=proof)
     else:
-        yield claim.ok("It did." if handed else "It was handed none.", joins[-1])
+        did = "It gave back the ids that it did not join with." if unused else "It did."
+        yield claim.ok(did if handed else "It was handed none.", joins[-1])
 
 
 def _has_moved_on(handed: Observation, joins: Iterable[Observation]) -> bool:
@@ -60,8 +65,9 @@ def waits_for_its_join(ev: Evidence, client: str, *, after: str, requirement: st
         # Early is judged strictly: what the machine loses makes nobody's timeout shorter.
         yield claim.tolerated("It sent another JoinGroup before its rebalance timeout was over.", early[0])
     elif early:
-        observed = "It gave its JoinGroup up before the rebalance timeout and joined anew, leaving a ghost behind."
-        yield claim.tolerated(observed, early[0])
+        is_gone = bool(first.member) and has_left(ev, client, first.member or "", early[0])
+        how = ", left the group and joined anew" if is_gone else " and joined anew, leaving a ghost behind"
+        yield claim.tolerated(f"It gave its JoinGroup up before the rebalance timeout{how}.", early[0])
     elif any("request_timeout_ms" in (obs.body.get("ignored") or ()) for obs in ev.events("answer", client)):
         raise NotOffered(f"the shim of {client} does not set request_timeout_ms")
     else:

@@ -5,7 +5,7 @@ What is illegal in any trace `generation_assignment.py` finds. These are asked f
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from groupproof.harness.judging.case_checkers.trace_queries import accepted, origin, synced
 from groupproof.harness.judging.checkers.claim import Claim
@@ -18,7 +18,7 @@ from groupproof.protocol.vocabulary import COOPERATIVE, Api
 
 __all__ = [
     "assigns_at_once", "assigns_everyone", "assigns_everything", "assigns_exactly",
-    "follower_assigns_nothing", "holds_partitions", "takes_what_it_was_given",
+    "follower_assigns_nothing", "holds_only", "holds_partitions", "takes_what_it_was_given",
 ]  # fmt: skip
 
 
@@ -136,7 +136,21 @@ def holds_partitions(
     if len(answers[-1].partitions) == count:
         yield claim.ok("It was.", answers[-1])
     else:
-        yield claim.failed(failed, answers[-1], detail=str(answers[-1].partitions))
+        yield claim.failed(failed, answers[-1], detail=str(answers[-1].partitions), proof=Proof.LIVENESS)
+
+
+@checker
+def holds_only(ev: Evidence, client: str, topics: Collection[str], *, requirement: str = "ASSIGN-10", after: str | None = None) -> Iterator[Finding]:
+    """Judge that the newest assignment put in `client`'s hands is of `topics`; of which partitions and how many is the assignor's affair."""
+    claim = Claim(requirement=requirement, expected="The client is assigned partitions of the topics that it subscribes to, and of no other.")
+    answers = synced(ev, client, after, ev.closing)
+    if not answers:
+        raise NotReached(f"{client} was assigned nothing")
+    foreign = [partition for partition in answers[-1].partitions if partition[0] not in topics]
+    if foreign:
+        yield claim.failed("It was assigned partitions of another topic.", answers[-1], detail=str(foreign), proof=Proof.LIVENESS)
+    else:
+        yield claim.ok("It was.", answers[-1])
 
 
 @checker

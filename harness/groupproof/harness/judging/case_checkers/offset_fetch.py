@@ -14,7 +14,7 @@ from groupproof.harness.model.verdicts import Finding
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api
 
-__all__ = ["READ_MS", "goes_on_reading", "unless_asked_twice"]
+__all__ = ["READ_MS", "goes_on_reading", "if_stable", "unless_asked_twice"]
 
 READ_MS = 6_000
 """Within which a client has asked again for the offsets that it was refused, whatever its backoff."""
@@ -60,13 +60,33 @@ def unless_asked_twice(asked: TimedJudge, client: str, *, requirement: str) -> T
     return replace(asked, judge=judge)
 
 
+def if_stable(asked: TimedJudge, client: str, *, requirement: str) -> TimedJudge:
+    """Ask `asked` only of a client whose OffsetFetch, the one that a fault refused with 88, wants stable offsets alone: no broker gives others that answer (KIP-447)."""
+    claim = Claim(requirement=requirement, expected="A client that asks for stable offsets alone knows such an answer.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        refused = None if asked.after is None else _refused(ev, client, asked.after)
+        if refused is not None and not refused.body.get("require_stable"):
+            yield claim.ok("It asks for whatever offsets there are.", refused)
+        else:
+            yield from asked(ev)
+
+    return replace(asked, judge=judge)
+
+
+def _refused(ev: Evidence, client: str, fault: str) -> Observation | None:
+    """Return the OffsetFetch that triggered a fault."""
+    trigger = next(iter(ev.receipts(fault, "triggered")), None)
+    sent = [] if trigger is None else ev.requests(Api.OFFSET_FETCH, client, before=trigger.seq)
+    return next((obs for obs in sent if trigger is not None and obs.exchange_id == trigger.exchange_id), None)
+
+
 def _answered_beside(ev: Evidence, client: str, fault: str) -> Observation | None:
     """Return the answer without error to an OffsetFetch for the same partitions that was on its way when the fault's was refused."""
-    refusal = next(iter(ev.receipts(fault, "triggered")), None)
-    if refusal is None:
+    refusal, refused = next(iter(ev.receipts(fault, "triggered")), None), _refused(ev, client, fault)
+    if refusal is None or refused is None:
         return None
     sent = ev.requests(Api.OFFSET_FETCH, client, before=refusal.seq)
-    refused = next((obs for obs in sent if obs.exchange_id == refusal.exchange_id), None)
-    others = [obs for obs in sent if refused is not None and obs is not refused and set(obs.partitions) >= set(refused.partitions)]
+    others = [obs for obs in sent if obs is not refused and set(obs.partitions) >= set(refused.partitions)]
     answers = (answer for obs in others if (answer := ev.answer(obs)) is not None)
     return next((answer for answer in answers if answer.seq > refusal.seq and error_of(answer) == 0), None)

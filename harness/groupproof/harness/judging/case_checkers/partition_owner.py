@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from groupproof.harness.judging.case_checkers.trace_queries import newest
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms
 from groupproof.harness.judging.checkers.frame_facts import partitions_of, subscription_of
 from groupproof.harness.judging.checkers.tracking.group_tracker import GroupTracker
@@ -18,7 +19,7 @@ from groupproof.harness.model.case import checker
 from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.trace import Observation
-from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.vocabulary import COOPERATIVE, Api
 
 __all__ = ["claims_nothing", "holdings", "keeps_partitions", "names_owned_partitions", "revokes_before_joining", "tells_no_revocation"]
 
@@ -43,24 +44,28 @@ def _late_ms(ev: Evidence, client: str) -> float:
 def revokes_before_joining(ev: Evidence, client: str, *, after: str, requirement: str = "CLIENT-62") -> Iterator[Finding]:
     """Judge that an eager member hands back its partitions before it joins again: else another may get them while it still works.
 
-    The callback's line may lag behind the frame; a member of a cooperative protocol is not judged. A client without callbacks of a rebalance (no
-    `on-revoked`) may have nothing to tell before its next assignment (kafkajs after UNKNOWN_MEMBER_ID): it is judged by what it reads meanwhile.
+    The callback's line may lag behind the frame; a member of a group that agreed on a cooperative protocol keeps its partitions (KIP-429). A client
+    without callbacks of a rebalance (no `on-revoked`) may have nothing to tell before its next assignment (kafkajs after UNKNOWN_MEMBER_ID): it is judged
+    by what its application gets meanwhile. What it fetches ahead is the affair of `FetchesStayWithOwners`.
     """
     claim = Claim(requirement=requirement, expected="The client gives up its partitions before it joins again.")
     joins = ev.requests(Api.JOIN_GROUP, client, after, ev.closing)
     if not joins:
         raise NotReached(f"{client} did not join again")
+    mine = newest(ev, client, before=joins[0].seq)
+    if mine is not None and mine.protocol in COOPERATIVE:
+        return
     held = [holding for holding in holdings(ev) if holding.client == client and holding.since.seq < joins[0].seq]
     late_ms = _late_ms(ev, client)
     still = [holding for holding in held if holding.until is None or elapsed_ms(joins[0], holding.until) > late_ms]
     if not held:
         raise NotReached(f"{client} held nothing")
     declared = ev.capabilities(client)
-    if still and declared and "on-revoked" not in declared and not _reads(ev, client, joins[0]):
+    if still and declared and "on-revoked" not in declared and not _is_given_records(ev, client, joins[0], late_ms):
         yield claim.ok("Its application was told later, and was given nothing in between.", joins[0])
     elif still:
         # A client that reads on has them; of one that does not, a line is missing, be it the client's doing or its shim's.
-        reads = _reads(ev, client, joins[0])
+        reads = bool(ev.requests(Api.FETCH, client, joins[0].seq, _next_assignment(ev, client, joins[0]))) or _is_given_records(ev, client, joins[0])
         sentence = "It joined again with its partitions still in hand." if reads else "It joined again, and no partitions_revoked came first."
         finding = claim.failed(sentence, joins[0], detail=str(sorted(holding.partition for holding in still)), proof=Proof.LIVENESS)
         yield replace(finding, line="partitions_revoked")
@@ -68,11 +73,14 @@ def revokes_before_joining(ev: Evidence, client: str, *, after: str, requirement
         yield claim.ok("It gave them up first.", joins[0])
 
 
-def _reads(ev: Evidence, client: str, since: Observation) -> bool:
-    """Tell whether a client fetches, or gives its application records, between an instant and its next assignment."""
+def _is_given_records(ev: Evidence, client: str, since: Observation, late_ms: float = 0.0) -> bool:
+    """Tell whether a client gives its application records between an instant, by more than a line may be late, and its next assignment."""
+    return any(elapsed_ms(since, obs) > late_ms for obs in ev.events("records_consumed", client, since.seq, _next_assignment(ev, client, since)))
+
+
+def _next_assignment(ev: Evidence, client: str, since: Observation) -> int:
     assigned = next(iter(ev.responses(Api.SYNC_GROUP, client, since.seq)), None)
-    until = ev.closing if assigned is None else assigned.seq
-    return bool(ev.requests(Api.FETCH, client, since.seq, until) or ev.events("records_consumed", client, since.seq, until))
+    return ev.closing if assigned is None else assigned.seq
 
 
 @checker

@@ -10,13 +10,13 @@ from collections.abc import Iterator, Sequence
 from groupproof.harness.judging.case_checkers.findings import end
 from groupproof.harness.judging.case_checkers.trace_queries import accepted, explicit_offsets, moment, synced
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, tolerated_ms, waited
-from groupproof.harness.judging.checkers.frame_facts import partitions_of
+from groupproof.harness.judging.checkers.frame_facts import error_of, partitions_of
 from groupproof.harness.judging.checkers.tracking.ownership_tracker import REPORTING_MS
 from groupproof.harness.model.case import checker
 from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof
 from groupproof.protocol.trace import Observation
-from groupproof.protocol.vocabulary import Api, ErrorCode
+from groupproof.protocol.vocabulary import Api, ErrorCode, TopicPartition
 
 __all__ = ["commits_never_go_back", "commits_nothing_handed_over", "gives_refused_commits_up", "pauses_between_commits", "repeats_no_refused_commit"]
 
@@ -160,11 +160,13 @@ def commits_never_go_back(ev: Evidence, client: str, *, after: str, requirement:
 
 @checker
 def commits_nothing_handed_over(ev: Evidence, client: str, *, after: str, requirement: str = "COMMIT-27") -> Iterator[Finding]:
-    """Judge that a client commits nothing for a partition once its application has handed it over: the next owner's progress stands there by then.
+    """Judge that a client commits nothing for a partition once its application has handed it over: the next owner's progress may stand there by then.
 
-    The callback's end was told before the commit came, by more than a line may be late, and the coordinator accepted it.
+    The callback's end was told before the commit came, by more than a line may be late, and the coordinator accepted it. Where the partition was nobody's
+    yet, which it is until the old owner has joined again, the commit says how far its application came, and takes nothing back.
     """
     claim = Claim(requirement=requirement, expected="The client commits for a partition only until it has handed it over.")
+    sentence, needless = "It committed for a partition that it had handed over.", None
     since = moment(ev, after)
     handed_over: dict[tuple[str, int], Observation] = {}
     pending: set[tuple[str, int]] = set()
@@ -181,9 +183,21 @@ def commits_nothing_handed_over(ev: Evidence, client: str, *, after: str, requir
             handed_over = {partition: at for partition, at in handed_over.items() if partition not in partitions_of(obs)}
         elif obs.kind == "request" and obs.api == _COMMIT.title and accepted(ev, obs):
             late = [(t, p) for t, p, _ in obs.offsets if (t, p) in handed_over and elapsed_ms(handed_over[t, p], obs) > REPORTING_MS]
-            if late:
-                yield claim.failed("It committed for a partition that it had handed over.", obs, detail=str(sorted(late)))
+            anothers = [partition for partition in late if _is_anothers(ev, partition, obs)]
+            if anothers:
+                yield claim.failed(sentence, obs, detail=str(sorted(anothers)))
                 return
-    if not handed_over:
+            if late and needless is None:
+                needless = claim.tolerated(sentence, obs, detail=str(sorted(late)), proof=Proof.LIVENESS)
+    if not handed_over and needless is None:
         raise NotReached(f"{client} handed nothing over after {after}")
-    yield claim.ok("It does.")
+    yield needless or claim.ok("It does.")
+
+
+def _is_anothers(ev: Evidence, partition: TopicPartition, commit: Observation) -> bool:
+    """Tell whether another member was given a partition in the generation that a commit names, or in a newer one by then."""
+    named = commit.generation or 0
+    answers = (
+        obs for obs in ev.responses(Api.SYNC_GROUP) if obs.client != commit.client and error_of(obs) == 0 and partition in (obs.partitions or ())
+    )
+    return any(obs.generation == named or ((obs.generation or 0) > named and obs.seq < commit.seq) for obs in answers)

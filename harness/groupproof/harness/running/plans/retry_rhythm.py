@@ -14,7 +14,7 @@ from groupproof.harness.model.case import Case
 from groupproof.harness.model.case_dialect import case_id
 from groupproof.harness.model.client_timeouts import REACT_MS
 from groupproof.harness.model.plan import Step
-from groupproof.harness.model.plan_builders import answers, cuts, delivered, passing, plan, requested, stable, start, subject
+from groupproof.harness.model.plan_builders import answers, cuts, delivered, heal, passing, plan, requested, stable, start, subject
 from groupproof.harness.model.verdicts import Level
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
 from groupproof.protocol.trace import Observation, Trace
@@ -80,9 +80,10 @@ MEASURING: Final = (
         "rebalance",
         "How long the client takes to join again.",
         *_STEADY,
-        answers("rebalance", _BEAT, ErrorCode.REBALANCE_IN_PROGRESS),
+        answers("rebalance", _BEAT, ErrorCode.REBALANCE_IN_PROGRESS, count=None, direction="response"),  # as a coordinator does
         delivered("rebalance", within_ms=_WAIT_MS),
         requested("m0", _JOIN, after="rebalance", within_ms=_WAIT_MS, go_on=True),
+        heal("rebalance"),
         stable("m0", after="rebalance", within_ms=_WAIT_MS, go_on=True),
     ),
     _measuring(

@@ -116,6 +116,27 @@ def test_a_new_id_with_the_generation_of_the_one_before_costs_nobody_unless_it_i
         assert found.observed == f"{api.title} carried a new member id with the generation of the one before."
 
 
+@pytest.mark.parametrize(
+    ("member", "generation", "error", "times", "expected"),
+    [
+        (ID, 2, 25, 1, Verdict.NON_STRICT),
+        ("m0-new", 1, 22, 1, Verdict.NON_STRICT),
+        (ID, 2, 25, 2, Verdict.FAILED),
+        (ID, 2, 0, 1, Verdict.FAILED),
+        (ID, 3, 25, 1, Verdict.FAILED),
+    ],
+)
+def test_an_id_with_the_generation_of_another_is_two_fields_that_were_read_apart_and_happens_once(
+    member: str, generation: int, error: int, times: int, expected: Verdict
+) -> None:
+    story = Story().member()
+    story.join(gets="m0-new", generation=2)
+    for _ in range(times):
+        story.beat(member=member, generation=generation, error=error)
+
+    assert verdict(GenerationsGiven, story) is expected
+
+
 @pytest.mark.parametrize(("has_left", "error", "expected"), [(False, 22, Verdict.NON_STRICT), (False, 0, Verdict.FAILED), (True, 25, Verdict.FAILED)])
 def test_a_refused_heartbeat_without_generation_costs_nobody_unless_its_client_has_left(has_left: bool, error: int, expected: Verdict) -> None:
     story = Story().member()

@@ -5,6 +5,7 @@ from tests.traces import Story, verdict
 
 from groupproof.harness.judging.checkers.classic.request_storms import RequestsDoNotStorm
 from groupproof.harness.model.verdicts import Verdict
+from groupproof.protocol.vocabulary import ErrorCode
 
 
 @pytest.mark.parametrize(("gap_ms", "expected"), [(60, Verdict.OK), (10, Verdict.NON_STRICT)])
@@ -12,5 +13,14 @@ def test_more_than_twenty_requests_of_a_kind_in_a_second_are_a_storm(gap_ms: int
     story = Story()
     for number in range(40):
         story.at(number * gap_ms).find(error=15)
+
+    assert verdict(RequestsDoNotStorm, story) is expected
+
+
+@pytest.mark.parametrize(("error", "expected"), [(0, Verdict.OK), (ErrorCode.REBALANCE_IN_PROGRESS, Verdict.NON_STRICT)])
+def test_a_client_that_commits_each_record_makes_no_storm_unless_it_is_refused(error: int, expected: Verdict) -> None:
+    story = Story().member(gets=[("t", 0)])
+    for number in range(40):
+        story.at(number * 5).commit(("t", 0, number), error=error)
 
     assert verdict(RequestsDoNotStorm, story) is expected

@@ -124,10 +124,9 @@ def _is_unmanaged(commit: Observation) -> bool:
 class GenerationsGiven(ListeningChecker):
     """SyncGroup, Heartbeat and OffsetCommit carry a generation that was given; an old one long after a new one is a relapse.
 
-    A new member id with the generation of the membership before, between the answer that handed the id out and the next generation, names what never was.
-    Refused, it costs nobody more than an answer: NON_STRICT. So does a Heartbeat with no generation at all, unless its client has left; the first one after
-    the end of a membership is nobody's fault.
-    What a commit without any generation is worth is judged by `CommitsNameMembership`.
+    A new member id with the generation of the membership before, or an older id with a newer generation, names what never was: two fields that were read
+    while another thread wrote them, once in a change. Refused, it costs nobody more than an answer: NON_STRICT. So does a Heartbeat with no generation at
+    all, unless its client has left; the first one after the end of a membership is nobody's fault. A commit without any `CommitsNameMembership` judges.
     """
 
     listens = frozenset({("request", ANY_API), ("response", ANY_API)})
@@ -136,7 +135,8 @@ class GenerationsGiven(ListeningChecker):
         self._generations: dict[tuple[str, str], Numbers] = {}
         self._of_client: dict[str, Numbers] = {}
         self._between: UnderWay[int] = UnderWay()
-        self._handed: set[int] = set()
+        self._mixed: dict[int, str] = {}
+        self._mixers: set[tuple[str, str, str]] = set()
         self._parting = PartingHeartbeats()
         self._partings: set[int] = set()
         self._left: set[str] = set()
@@ -173,23 +173,30 @@ class GenerationsGiven(ListeningChecker):
         return ()
 
     def _follow_between(self, obs: Observation) -> None:
-        """Note the requests that name an id which is in no generation yet, with one of the client's others; those that are accepted are no such requests."""
+        """Note the requests that name an id of the client's with a generation of another of its ids; those that are accepted are no such requests."""
         self._between.closed(obs)
         if self._parting.follow(obs) and obs.member:
             self._partings.add(obs.seq)
         if obs.kind == "request" and obs.api in (_JOIN, _LEAVE):
             (self._left.add if obs.api == _LEAVE else self._left.discard)(obs.client or "")
         if obs.kind == "response" and (asked := self._between.answered(obs)) is not None and not error_of(obs):
-            self._handed.discard(asked)
-        elif obs.kind == "request" and obs.api in _WITH_GENERATION and self._is_between(obs):
+            self._mixed.pop(asked, None)
+        elif obs.kind == "request" and obs.api in _WITH_GENERATION and (mixed := self._how_mixed(obs)):
             self._between.ask(obs, obs.seq)
-            self._handed.add(obs.seq)
+            self._mixed[obs.seq] = mixed
 
-    def _is_between(self, request: Observation) -> bool:
-        client, member = request.client or "", request.member or ""
+    def _how_mixed(self, request: Observation) -> str:
+        """Return what a request mixes of the client's memberships, nothing where it mixes none."""
+        client, member, api = request.client or "", request.member or "", request.api or ""
         if request.generation == -1:
-            return bool(member) and request.api == Api.HEARTBEAT.title and client not in self._left
-        return bool(member) and (client, member) not in self._joined and request.generation in self._of_client.get(client, ())
+            return "no generation" if member and api == Api.HEARTBEAT.title and client not in self._left else ""
+        is_own = request.generation in self._generations.get((client, member), ())
+        if not member or is_own or request.generation not in self._of_client.get(client, ()) or (client, member, api) in self._mixers:
+            return ""
+        if (client, member) not in self._joined:
+            return "a new member id with the generation of the one before"
+        self._mixers.add((client, member, api))
+        return "a member id with the generation of another"
 
     def _is_old(self, request: Observation) -> bool:
         adopted = self._adopted.get((request.client or "", request.member or ""))
@@ -214,17 +221,14 @@ class GenerationsGiven(ListeningChecker):
             yield from self._relapsed(request)
 
     def _judge(self, request: Observation) -> Iterator[Finding]:
-        is_refused_between, is_parting = request.seq in self._handed, request.seq in self._partings
-        self._handed.discard(request.seq)
+        mixed, is_parting = self._mixed.pop(request.seq, ""), request.seq in self._partings
         self._partings.discard(request.seq)
-        if not self._is_strange(request):
-            return
-        if not is_refused_between:
+        is_strange = self._is_strange(request)
+        if is_strange and not mixed:
             sentence = f"{request.api} carried a generation that the member was never given."
             yield _generations(request).failed(sentence, request, detail=f"generation {request.generation}")
-        elif not is_parting:
-            sentence = "carried no generation" if request.generation == -1 else "carried a new member id with the generation of the one before"
-            yield _generations(request).tolerated(f"{request.api} {sentence}.", request)
+        elif is_strange and not is_parting:
+            yield _generations(request).tolerated(f"{request.api} carried {mixed}.", request)
 
     def _relapsed(self, request: Observation) -> Iterator[Finding]:
         if not self._is_strange(request):

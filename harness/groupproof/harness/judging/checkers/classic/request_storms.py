@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final
 
 from groupproof.harness.judging.checkers.claim import Claim
-from groupproof.harness.judging.checkers.frame_facts import GROUP_REQUESTS
+from groupproof.harness.judging.checkers.frame_facts import GROUP_REQUESTS, error_of
 from groupproof.harness.judging.checkers.listening_checker import ListeningChecker
 from groupproof.harness.judging.checkers.steady import ALL_ROWS, NO_ROWS, Steady
 from groupproof.harness.model.verdicts import Finding
@@ -19,20 +19,24 @@ __all__ = ["STORM_PER_SECOND", "RequestsDoNotStorm"]
 STORM_PER_SECOND: Final = 20
 """More requests of one kind in a second than any backoff allows."""
 
-_REPEATED: Final = frozenset({Api.FIND_COORDINATOR.title, Api.OFFSET_FETCH.title}) | {api.title for api in GROUP_REQUESTS}
+_COMMIT: Final = Api.OFFSET_COMMIT.title
+_REPEATED: Final = (frozenset({Api.FIND_COORDINATOR.title, Api.OFFSET_FETCH.title}) | {api.title for api in GROUP_REQUESTS}) - {_COMMIT}
 
 
 class RequestsDoNotStorm(ListeningChecker):
-    """Retries are spaced: one kind of request never comes more than twenty times in a second (CLIENT-06, CLIENT-75). Told once for a kind."""
+    """Retries are spaced: one kind of request never comes more than twenty times in a second (CLIENT-06, CLIENT-75). Told once for a kind.
 
-    listens = frozenset(("request", title) for title in _REPEATED)
+    Commits count as they are refused: one that is accepted is progress, and an application may commit each record that it takes.
+    """
+
+    listens = frozenset({*(("request", title) for title in _REPEATED), ("response", _COMMIT)})
 
     def __init__(self) -> None:
         self._times_ms: dict[tuple[str, str], deque[float]] = {}
         self._storms: set[tuple[str, str]] = set()
 
     def look(self, obs: Observation) -> Iterable[Finding]:
-        if obs.kind != "request" or obs.client is None or obs.api is None or obs.api not in _REPEATED:
+        if obs.client is None or obs.api is None or not _counts(obs):
             return ()
         key, at_ms = (obs.client, obs.api), obs.at_ms
         times_ms = self._times_ms.get(key)
@@ -50,7 +54,8 @@ class RequestsDoNotStorm(ListeningChecker):
         ).tolerated(f"{obs.api} came in a storm.", obs)
 
     def wants(self, steady: Steady) -> Collection[int] | None:
-        return NO_ROWS if all(self._is_calm((steady.client, api), requests.at_ms) for api, requests in steady.asked.items()) else ALL_ROWS
+        asked = ((api, requests.at_ms) for api, requests in steady.asked.items() if api in _REPEATED)
+        return NO_ROWS if all(self._is_calm((steady.client, api), at_ms) for api, at_ms in asked) else ALL_ROWS
 
     def _is_calm(self, key: tuple[str, str], at_ms: Sequence[float]) -> bool:
         times_ms = [*self._times_ms.get(key, ()), *at_ms]
@@ -58,8 +63,16 @@ class RequestsDoNotStorm(ListeningChecker):
 
     def absorb(self, steady: Steady) -> None:
         for api, requests in steady.asked.items():
+            if api not in _REPEATED:
+                continue
             times_ms = self._times_ms.setdefault((steady.client, api), deque(maxlen=STORM_PER_SECOND))
             times_ms.extend(requests.at_ms[-STORM_PER_SECOND:])
 
     def end(self) -> Iterator[Finding]:
         return iter(())
+
+
+def _counts(obs: Observation) -> bool:
+    if obs.api == _COMMIT:
+        return obs.kind == "response" and bool(error_of(obs))
+    return obs.kind == "request" and obs.api in _REPEATED
