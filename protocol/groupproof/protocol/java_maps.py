@@ -27,6 +27,7 @@ _TREE_TABLE: Final = 64
 """HashMap.MIN_TREEIFY_CAPACITY: a table from this size on keeps its long bins, as trees."""
 _FIBONACCI: Final = -7046029254386353131
 """BaseHashTable.findSlot: Knuth's multiplicative hash."""
+_LEAST_SPREAD: Final = 0xFFFF
 _LONG: Final = (1 << 64) - 1
 
 
@@ -148,6 +149,8 @@ def _by_bucket(keys: tuple[Key, ...], hash_of: Callable[[Key], int], table: int)
 
 
 def _codes(keys: Collection[Key], hash_of: Callable[[Key], int]) -> dict[Key, int]:
+    if hash_of is int_hash and keys and max(keys) <= _LEAST_SPREAD and min(keys) >= 0:  # type: ignore[type-var]  # whose keys are numbers
+        return dict(zip(keys, keys, strict=True))  # type: ignore[arg-type]  # a number of 16 bits is its own code, and a topic may have hundreds
     return dict(zip(keys, map(_spread_of, repeat(hash_of), keys), strict=True))
 
 

@@ -33,10 +33,9 @@ class WatchedBeats:
 
     def beat(self, now_ms: int) -> int:
         """Take it that `message` is sent, and look at it; return the id of the request."""
-        invariants, message = self._invariants, self.message
+        message = self.message
         request_id = self._resting.beat(now_ms)
-        invariants.is_polling = True
-        invariants.sends(message, now_ms, self._names)
+        self._invariants.sends_again(message, now_ms, self._names)
         self._sent[request_id] = message, now_ms
         return request_id
 
@@ -44,5 +43,5 @@ class WatchedBeats:
         """Take an answer to `message`, and look at it; return False, with nothing done, where the member may do more than to take note of it."""
         if not self._resting.answered(request_id, answer, now_ms):
             return False
-        self._invariants.answered(self._sent.pop(request_id)[0], answer, now_ms, self._names)
+        self._invariants.answered_again(self._sent.pop(request_id)[0], answer, now_ms, self._names)
         return True

@@ -103,6 +103,20 @@ class EpochMemberInvariants:
         self.sent_ms = self.counts_from_ms = now_ms
         self.may_beat_early = self.has_left = False
 
+    def sends_again(self, beat: ConsumerGroupHeartbeatRequest, now_ms: int, names: dict[str, str]) -> None:
+        """Look at a heartbeat of a member that was polled, and says nothing: as `sends` does, which is asked where there may be something to blame."""
+        self.is_polling = True
+        if (
+            beat.member_id != self.member_id or beat.member_epoch != self.epoch or self.in_flight or self.topics is not self.said_topics or self.has_left
+            or self.is_fatal or self.sent_ms is None or now_ms < self.sent_ms + self.interval_ms or now_ms > self.counts_from_ms + self.interval_ms + LATE_MS
+            or (beat.instance_id is not None and beat.instance_id != self.instance_id)
+        ):  # fmt: skip
+            self.sends(beat, now_ms, names)
+            return
+        self.in_flight = 1
+        self.sent_ms = self.counts_from_ms = now_ms
+        self.may_beat_early = False
+
     def _names_itself(self, beat: ConsumerGroupHeartbeatRequest) -> None:
         if self.member_id and beat.member_id != self.member_id:
             self.blame("CGC-06", "another member id")
@@ -207,6 +221,14 @@ class EpochMemberInvariants:
             self.is_overtaken = self.is_overtaken or self.ordered is not None
             self.target = assigned
             self._order(now_ms)
+
+    def answered_again(self, beat: ConsumerGroupHeartbeatRequest, answer: Any, now_ms: int, names: dict[str, str]) -> None:
+        """Look at an answer that says what the last one did: as `answered` does."""
+        if answer.member_epoch != self.epoch or answer.heartbeat_interval_ms != self.interval_ms or self.in_flight != 1 or self.has_left:
+            self.answered(beat, answer, now_ms, names)
+            return
+        self.in_flight, self.is_disturbed, self.answered_ms = 0, False, now_ms
+        self.counts_from_ms = self.sent_ms or 0
 
     def _order(self, now_ms: int) -> None:
         """Expect an acknowledgement of what was given, as far as its topics have names."""
