@@ -68,6 +68,8 @@ class EpochMemberInvariants:
     committed: dict[TopicPartition, int] = field(default_factory=dict)
     commits_fail: bool = False  # since it was last assigned something
     raises: bool = False
+    bare: object = None  # a heartbeat of its that was looked at, and says nothing
+    empty: object = None  # an answer to it that was looked at, and gives nothing
 
     def blame(self, requirement: str, sentence: str) -> None:
         self.broken.append((requirement, sentence))
@@ -104,14 +106,14 @@ class EpochMemberInvariants:
         self.may_beat_early = self.has_left = False
 
     def sends_again(self, beat: ConsumerGroupHeartbeatRequest, now_ms: int, names: dict[str, str]) -> None:
-        """Look at a heartbeat of a member that was polled, and says nothing: as `sends` does, which is asked where there may be something to blame."""
+        """Look at a heartbeat of a member that is polled. `sends` is asked of one that was not seen to say nothing, and where something may be to blame: it is early, late, or of another epoch."""
         self.is_polling = True
         if (
-            beat.member_id != self.member_id or beat.member_epoch != self.epoch or self.in_flight or self.topics is not self.said_topics or self.has_left
-            or self.is_fatal or self.sent_ms is None or now_ms < self.sent_ms + self.interval_ms or now_ms > self.counts_from_ms + self.interval_ms + LATE_MS
-            or (beat.instance_id is not None and beat.instance_id != self.instance_id)
+            beat is not self.bare or beat.member_epoch != self.epoch or self.in_flight or self.topics is not self.said_topics or self.has_left or self.is_fatal
+            or self.sent_ms is None or now_ms < self.sent_ms + self.interval_ms or now_ms > self.counts_from_ms + self.interval_ms + LATE_MS
         ):  # fmt: skip
             self.sends(beat, now_ms, names)
+            self.bare = beat if beat.topic_partitions is None and beat.subscribed_topic_names is None and not beat.subscribed_topic_regex else None
             return
         self.in_flight = 1
         self.sent_ms = self.counts_from_ms = now_ms
@@ -223,9 +225,11 @@ class EpochMemberInvariants:
             self._order(now_ms)
 
     def answered_again(self, beat: ConsumerGroupHeartbeatRequest, answer: Any, now_ms: int, names: dict[str, str]) -> None:
-        """Look at an answer that says what the last one did: as `answered` does."""
-        if answer.member_epoch != self.epoch or answer.heartbeat_interval_ms != self.interval_ms or self.in_flight != 1 or self.has_left:
+        """Look at an answer; `answered` is asked of one that was not seen to say nothing, or that may say something now."""
+        is_seen = answer is self.empty and beat is self.bare
+        if not is_seen or answer.member_epoch != self.epoch or answer.heartbeat_interval_ms != self.interval_ms or self.in_flight != 1 or self.has_left:
             self.answered(beat, answer, now_ms, names)
+            self.empty = answer if not answer.error_code and answer.assignment is None else None
             return
         self.in_flight, self.is_disturbed, self.answered_ms = 0, False, now_ms
         self.counts_from_ms = self.sent_ms or 0
