@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import repeat
-from typing import Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from groupproof.protocol.java_hash import java_hash
 
@@ -149,8 +149,9 @@ def _by_bucket(keys: tuple[Key, ...], hash_of: Callable[[Key], int], table: int)
 
 
 def _codes(keys: Collection[Key], hash_of: Callable[[Key], int]) -> dict[Key, int]:
-    if hash_of is int_hash and keys and max(keys) <= _LEAST_SPREAD and min(keys) >= 0:  # type: ignore[type-var]  # whose keys are numbers
-        return dict(zip(keys, keys, strict=True))  # type: ignore[arg-type]  # a number of 16 bits is its own code, and a topic may have hundreds
+    numbers: Any = keys if hash_of is int_hash else ()
+    if numbers and max(numbers) <= _LEAST_SPREAD and min(numbers) >= 0:  # a number of 16 bits is its own code, and a topic may have hundreds
+        return dict(zip(numbers, numbers, strict=True))
     return dict(zip(keys, map(_spread_of, repeat(hash_of), keys), strict=True))
 
 

@@ -132,7 +132,12 @@ def _of_the_group(strike: Callable[[Run, str], object]) -> Strike:
 
 def _of_the_member(**noted: Any) -> Strike:
     """Strike what the laws of one member know of it."""
-    return lambda run, connection: [setattr(_process(run, connection).invariants, name, value) for name, value in noted.items()]
+
+    def strike(run: Run, connection: Connection) -> None:
+        for name, value in noted.items():
+            setattr(_process(run, connection).invariants, name, value)
+
+    return strike
 
 
 CONSUMER_STRIKES: dict[str, Strike] = {

@@ -43,7 +43,8 @@ def test_a_member_at_rest_beats_as_a_tick_lets_it() -> None:
     long.do(long.member.tick(long.now))
     sent = long.take(BEAT)
 
-    assert (request_id, resting.message, resting.node_id) == (sent.request_id, sent.message, sent.to.node_id if sent.to else None)
+    wanted: tuple[Any, ...] = (sent.request_id, sent.message, sent.to.node_id if sent.to else None)
+    assert (request_id, resting.message, resting.node_id) == wanted
     assert short.member.next_deadline_ms() == long.member.next_deadline_ms()
     assert resting.answered(request_id, answer_of(short), short.now + 5)
     long.do(long.member.response(sent.request_id, answer_of(long), long.now + 5))
@@ -123,7 +124,33 @@ def test_who_has_something_to_do_does_not_come_to_rest(end: Callable[[EpochBench
 
 
 def test_a_variant_never_rests() -> None:
-    assert rest_of(settled(policy=Policy(heartbeats="joined"))).until_ms(10**6) == 0
+    b = settled(policy=Policy(heartbeats="joined"))
+
+    assert rest_of(b).until_ms(b.now) == 0
+
+
+STANDS: dict[str, Callable[[Any], object]] = {
+    "a commit waits": lambda member: member._offset_requests.under_way.append(None),
+    "it knows no coordinator": lambda member: setattr(member._core, "coordinator", None),
+    "its coordinator has not answered": lambda member: setattr(member._finder, "_is_unproven", True),
+    "its application polls too rarely": lambda member: setattr(member._core, "is_unpolled", True),
+    "it takes no part": lambda member: setattr(member._core, "is_subscribed", False),
+    "it is halted": lambda member: setattr(member._core, "is_halted", True),
+    "it heartbeats in vain": lambda member: setattr(member._heartbeats, "_failures", 1),
+    "it subscribes to more": lambda member: setattr(member._core, "topics", ("t", "u")),
+    "it was told nothing": lambda member: setattr(member._heartbeats, "last_answer", None),
+    "it was told of another epoch": lambda member: setattr(
+        member._heartbeats, "last_answer", replace(member._heartbeats.last_answer, member_epoch=9)
+    ),
+}
+
+
+@pytest.mark.parametrize("stand", STANDS.values(), ids=STANDS)
+def test_a_member_of_which_one_thing_is_another_does_not_come_to_rest(stand: Callable[[Any], object]) -> None:
+    b = settled()
+    stand(b.member)
+
+    assert rest_of(b).until_ms(b.now) == 0
 
 
 def test_who_has_something_to_say_does_not_rest() -> None:

@@ -173,4 +173,6 @@ def test_a_copied_member_is_like_the_one_that_it_was_copied_of() -> None:
     )  # fmt: skip
 
     assert member.copied() == member
-    assert all(getattr(member, column.name) != getattr(ConsumerMember(member_id="x"), column.name) for column in fields(member)), "each field is told from its default"
+    assert all(getattr(member, column.name) != getattr(ConsumerMember(member_id="x"), column.name) for column in fields(member)), (
+        "each field is told from its default"
+    )

@@ -126,7 +126,7 @@ class EpochHeartbeats:
     def resting(self) -> Any:
         """Return the heartbeat that says what the last one said, if that was nothing, was answered well and is all that the member has to say; else None."""
         core, last = self._core, self.last_answer
-        if last is None or last.member_epoch != core.generation or self._failures or self.in_flight or not core.has_joined or not self.is_beating():
+        if last is None or last.member_epoch != core.generation or self._failures or not self.is_beating():
             return None
         return self._bare_at(core.generation) if self._words() == self._bare_words else None
 

@@ -68,8 +68,9 @@ class RestingEpochBeats:
 
     def _comes_to_rest(self) -> bool:
         core = self._core
-        if not self._may_rest or core.coordinator is None or not self._is_quiet() or (message := self._heartbeats.resting()) is None:
+        if not self._may_rest or not self._is_quiet() or (message := self._heartbeats.resting()) is None:
             return False
+        assert core.coordinator is not None, "who is quiet knows it"
         self.message, self.node_id = message, core.coordinator.node_id
         self._request = RequestInFlight(0, message, core.coordinator, LANE, core.member_id, core.generation, 0, None, core.memberships)
         return True

@@ -103,7 +103,9 @@ def target_of(
     members = dict(zip(order, map(spec_of, facts), strict=True))
     assert len(members) == len(group.members), f"{len(members)} of {len(group.members)} members are in the order that Kafka has them in"
     topics: Mapping[str, TopicSpec] = {topic.topic_id: TopicSpec(partitions=topic.partitions) for topic in group.topics.values()}
-    return dict(_ASSIGNED.of(SERVER_ASSIGNORS[assignor], GroupSpec(members=members, subscription_type=subscriptions or subscription_type(group)), topics))
+    return dict(
+        _ASSIGNED.of(SERVER_ASSIGNORS[assignor], GroupSpec(members=members, subscription_type=subscriptions or subscription_type(group)), topics)
+    )
 
 
 class _LastTargets:
