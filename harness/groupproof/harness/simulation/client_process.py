@@ -71,7 +71,7 @@ class Process(SimulatedProcess):
 
     def _begin(self) -> None:
         self.member = self._new_member(self._streams.drawing("member", self.name, self._life))
-        self._resting: RestingMember | None = self.member.resting
+        self._resting: RestingMember = self.member.resting
         self._alarm_ms: int | None = None
         self._positions: dict[TopicPartition, int] = {}
         self._looking_up: set[TopicPartition] = set()
@@ -164,7 +164,7 @@ class Process(SimulatedProcess):
         self._alarm_ms = None
         now_ms = self._heap.now_ms
         resting, exchanges = self._resting, self._network.resting
-        if resting is not None and exchanges is not None and (until_ms := resting.until_ms(now_ms)) and exchanges.send(self, resting, now_ms):
+        if exchanges is not None and (until_ms := resting.until_ms(now_ms)) and exchanges.send(self, resting, now_ms):
             self._alarm_ms = until_ms  # which is most of what happens: the next heartbeat is due an interval later, answered or not
             self._heap.put(until_ms, self._tick, (life, until_ms))
             return
