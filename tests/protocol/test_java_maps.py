@@ -84,3 +84,28 @@ def test_the_order_of_many_keys_is_that_of_a_map_that_got_them_one_by_one(number
         table.put(number, None)
 
     assert hash_order(numbers, int_hash, capacity) == list(table)
+
+
+@given(st.lists(st.tuples(st.sampled_from(("put", "compute", "remove")), st.integers(0, 7), st.integers(0, 30)), max_size=120))
+def test_the_table_is_that_of_a_map_that_counts_its_bins_anew_for_each_key(steps: list[tuple[str, int, int]]) -> None:
+    kept: JavaMap[int, None] = JavaMap(int_hash)
+    anew: JavaMap[int, None] = JavaMap(int_hash)
+    for what, low, high in steps:
+        key = low + 64 * high if low < 4 else high  # half of the keys share few bins
+        for numbers in (kept, anew):
+            if what == "remove":
+                numbers.remove(key)
+            elif what == "put":
+                numbers.put(key, None)
+            else:
+                numbers.compute_if_absent(key, lambda: None)
+        anew._sizes = None
+
+        assert (kept.table, list(kept)) == (anew.table, list(anew))
+
+
+@given(st.lists(st.integers(-5, 70_000), unique=True, min_size=2, max_size=40))
+def test_numbers_of_any_size_go_by_the_code_of_each(numbers: list[int]) -> None:
+    spread = sorted(numbers, key=lambda number: ((number & 0xFFFFFFFF) ^ ((number & 0xFFFFFFFF) >> 16)) & 255)
+
+    assert hash_order(numbers, int_hash, 256) == spread

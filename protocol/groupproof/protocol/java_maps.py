@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import repeat
-from typing import Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from groupproof.protocol.java_hash import java_hash
 
@@ -27,6 +27,7 @@ _TREE_TABLE: Final = 64
 """HashMap.MIN_TREEIFY_CAPACITY: a table from this size on keeps its long bins, as trees."""
 _FIBONACCI: Final = -7046029254386353131
 """BaseHashTable.findSlot: Knuth's multiplicative hash."""
+_LEAST_SPREAD: Final = 0xFFFF
 _LONG: Final = (1 << 64) - 1
 
 
@@ -34,16 +35,17 @@ class JavaMap(Generic[Key, Value]):
     """A java.util.HashMap: a dict that is gone through by buckets, and within a bucket by the keys' arrival.
 
     A bin keeps the order of its keys when the table doubles, so that only the size of the table is kept, and which keys came to the front of their bin: they are put in order when
-    somebody goes through them.
+    somebody goes through them. `_sizes` are those of the bins of a small table while keys come, None where they are to be counted anew.
     """
 
-    __slots__ = ("_fronts", "_hash_of", "_table", "_values")
+    __slots__ = ("_fronts", "_hash_of", "_sizes", "_table", "_values")
 
     def __init__(self, hash_of: Callable[[Key], int], capacity: int = _TABLE) -> None:
         self._hash_of = hash_of
         self._table = _power_of_two(capacity)
         self._values: dict[Key, Value] = {}
         self._fronts: dict[Key, None] = {}
+        self._sizes: list[int] | None = None
 
     def __getitem__(self, key: Key) -> Value:
         return self._values[key]
@@ -55,11 +57,11 @@ class JavaMap(Generic[Key, Value]):
         return len(self._values)
 
     def __iter__(self) -> Iterator[Key]:
-        keys = list(self._values)
+        keys = tuple(self._values)
         if len(keys) > 1:
             if fronts := self._fronts:
-                keys = [*reversed(fronts), *(key for key in keys if key not in fronts)]
-            keys.sort(key=_masked(_codes(keys, self._hash_of), self._table).__getitem__)
+                keys = (*reversed(fronts), *[key for key in keys if key not in fronts])
+            keys = _by_bucket(keys, self._hash_of, self._table)
         return iter(keys)
 
     def items(self) -> Iterator[tuple[Key, Value]]:
@@ -69,10 +71,10 @@ class JavaMap(Generic[Key, Value]):
         """HashMap.putVal: a new key goes to the end of its bin; the table doubles afterwards, when three in four are taken."""
         values = self._values
         if key not in values:
-            if len(values) >= _BIN_MAX and self._table < _TREE_TABLE and self._binned(key) >= _BIN_MAX:
-                self._table *= 2
+            if len(values) >= _BIN_MAX and self._table < _TREE_TABLE and self._adds(key) >= _BIN_MAX:
+                self._double()
             if len(values) >= self._table * 3 // 4:
-                self._table *= 2
+                self._double()
         values[key] = value
 
     def put_all(self: JavaMap[Key, None], keys: Collection[Key]) -> None:
@@ -88,9 +90,9 @@ class JavaMap(Generic[Key, Value]):
         values = self._values
         if key not in values:
             if len(values) > self._table * 3 // 4:
-                self._table *= 2
-            if len(values) >= _BIN_MAX - 1 and self._table < _TREE_TABLE and self._binned(key) >= _BIN_MAX - 1:
-                self._table *= 2
+                self._double()
+            if len(values) >= _BIN_MAX - 1 and self._table < _TREE_TABLE and self._adds(key) >= _BIN_MAX - 1:
+                self._double()
             self._fronts[key] = None
             values[key] = make()
         return values[key]
@@ -99,34 +101,57 @@ class JavaMap(Generic[Key, Value]):
         if key in self._values:
             del self._values[key]
             self._fronts.pop(key, None)
+            self._sizes = None
 
     @property
     def table(self) -> int:
         """The number of buckets."""
         return self._table
 
-    def _binned(self, key: Key) -> int:
-        """Return how many keys the bin of a key has."""
-        mask, codes = self._table - 1, _codes(self._values, self._hash_of)
-        return [code & mask for code in codes.values()].count(_spread_of(self._hash_of, key) & mask)
+    def _double(self) -> None:
+        self._table *= 2
+        self._sizes = None
+
+    def _adds(self, key: Key) -> int:
+        """Count a new key of a small table to its bin; return how many keys that had."""
+        mask, sizes = self._table - 1, self._sizes
+        if sizes is None:
+            sizes = self._sizes = [0] * self._table
+            for code in map(_spread_of, repeat(self._hash_of), self._values):
+                sizes[code & mask] += 1
+        place = _spread_of(self._hash_of, key) & mask
+        sizes[place] += 1
+        return sizes[place] - 1
 
 
 def hash_order(keys: Iterable[Key], hash_of: Callable[[Key], int], capacity: int = _TABLE) -> list[Key]:
     """Return keys in the order of a HashMap or HashSet of a capacity that they were put into one by one."""
-    listed = list(keys)
-    if len(listed) == 1:  # as of a member with one topic
-        return listed
-    codes = _codes(listed, hash_of)
+    listed = tuple(keys)
+    return list(listed if len(listed) == 1 else _order_of(listed, hash_of, capacity))  # one: as of a member with one topic
+
+
+@lru_cache(maxsize=4_096)
+def _order_of(keys: tuple[Key, ...], hash_of: Callable[[Key], int], capacity: int) -> tuple[Key, ...]:
+    """Return the order, which is asked for again with each target of a group that has the same members and topics."""
+    codes = _codes(keys, hash_of)
     least = table = _power_of_two(capacity)
     while len(codes) > table * 3 // 4:
         table *= 2
     if table < _TREE_TABLE and len(codes) > _BIN_MAX and max(Counter(_masked(codes, least).values()).values()) > _BIN_MAX:
         # A long bin may have doubled the table while that was small. A bin keeps the order in which its keys came however often the table doubles.
         table = _map_of(codes, hash_of, capacity).table
-    return sorted(codes, key=_masked(codes, table).__getitem__)
+    return tuple(sorted(codes, key=_masked(codes, table).__getitem__))
+
+
+@lru_cache(maxsize=4_096)
+def _by_bucket(keys: tuple[Key, ...], hash_of: Callable[[Key], int], table: int) -> tuple[Key, ...]:
+    return tuple(sorted(keys, key=_masked(_codes(keys, hash_of), table).__getitem__))
 
 
 def _codes(keys: Collection[Key], hash_of: Callable[[Key], int]) -> dict[Key, int]:
+    numbers: Any = keys if hash_of is int_hash else ()
+    if numbers and max(numbers) <= _LEAST_SPREAD and min(numbers) >= 0:  # a number of 16 bits is its own code, and a topic may have hundreds
+        return dict(zip(numbers, numbers, strict=True))
     return dict(zip(keys, map(_spread_of, repeat(hash_of), keys), strict=True))
 
 

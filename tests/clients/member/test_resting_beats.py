@@ -8,11 +8,12 @@ import pytest
 
 from groupproof.clients.member.policy import Policy
 from groupproof.protocol.vocabulary import Api
-from groupproof.protocol.wire.messages import Coordinator
+from groupproof.protocol.wire.messages import Coordinator, HeartbeatResponse
 
 if TYPE_CHECKING:
     from tests.clients.conftest import Bench
 
+ANSWER = HeartbeatResponse()
 HEARTBEAT, COMMIT = Api.HEARTBEAT, Api.OFFSET_COMMIT
 FOUND = Coordinator(key="g", node_id=1, host="broker-1", port=9092)
 
@@ -38,7 +39,7 @@ def test_a_member_at_rest_beats_as_a_tick_lets_it(bench: type[Bench]) -> None:
 
     assert (request_id, resting.message, resting.node_id) == (sent.request_id, sent.message, sent.to.node_id if sent.to else None)
     assert short.member.next_deadline_ms() == long.member.next_deadline_ms()
-    assert resting.answered(request_id, short.now + 5)
+    assert resting.answered(request_id, ANSWER, short.now + 5)
     assert short.member.next_deadline_ms() == short.now + 1_000
 
 
@@ -76,7 +77,7 @@ def test_whatever_comes_in_ends_the_rest_and_the_answer_is_taken_the_long_way(be
     b.poll()
 
     assert resting.message is None
-    assert not resting.answered(request_id, b.now)
+    assert not resting.answered(request_id, ANSWER, b.now)
 
 
 @pytest.mark.parametrize("error", [14, -1])
@@ -129,13 +130,13 @@ def test_an_answer_is_taken_the_long_way_if_it_is_anothers_or_something_is_due_b
     assert resting is not None
     request_id = resting.beat(b.now)
 
-    assert not resting.answered(request_id + 1, b.now)
-    assert not resting.answered(request_id, b.now + 500), "the poll interval is over"
+    assert not resting.answered(request_id + 1, ANSWER, b.now)
+    assert not resting.answered(request_id, ANSWER, b.now + 500), "the poll interval is over"
     b = rested(bench)
     assert until_ms(b)
     resting = b.member.resting
     assert resting is not None
-    assert not resting.answered(resting.beat(b.now), b.now + 1_000), "the next heartbeat is due"
+    assert not resting.answered(resting.beat(b.now), ANSWER, b.now + 1_000), "the next heartbeat is due"
 
 
 def test_who_syncs_does_not_rest(bench: type[Bench]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 from random import Random
 from typing import Any
 
@@ -14,7 +14,7 @@ from tests.soaking import seeds
 from groupproof.harness.simulation.fault_mix import drawn
 from groupproof.harness.simulation.fault_schedule import Schedule
 from groupproof.harness.simulation.run import Run
-from groupproof.harness.simulation.settings import InvariantBroken, Simulation
+from groupproof.harness.simulation.settings import OTHER_TOPIC, TOPIC, InvariantBroken, Simulation
 from groupproof.harness.simulation.simulated_brokers import Brokers
 from groupproof.harness.simulation.simulated_network import Connection
 from groupproof.harness.simulation.simulator_faults import FAULTS
@@ -25,6 +25,7 @@ PROFILES = ("kafka-1.1", "kafka-2.4", "kafka-3.9", "kafka-4.1", "kafka-4.4")
 ON_PATHS = ("slow", "silence", "mute", "deaf", "split", "cut-off", "repeat", "reorder", "reset")
 ON_PROGRAMS = ("pause", "crash", "stall", "leave", "move", "broker-crash", "broker-pause", "append", "resubscribe")
 KINDS = tuple(kind for kind, fault in FAULTS.items() if fault.dialect is None)
+OF_EPOCHS = tuple(kind for kind, fault in FAULTS.items() if fault.dialect != "classic")
 MIXES: tuple[Any, ...] = (tuple(FAULTS), "swarm", ON_PATHS, ON_PROGRAMS, ())
 
 
@@ -49,8 +50,19 @@ def _standing(run: Run) -> Any:
         (name, key, connection.out_ms, connection.back_ms, list(connection.waiting), len(connection.inbox))
         for name, own in run.world.network.open.items() for key, connection in own.items()
     ]  # fmt: skip
-    laws = None if noted is None else (noted.heard_ms, noted._asked_ms, noted._members, noted.has_moved)
-    return machines, members, connections, laws, run.world.brokers._tokens, run.heap.events, run.record.trace_hash()
+    laws: Any = _views(run) if noted is None else (noted.heard_ms, noted._asked_ms, noted._members, noted.has_moved)
+    alarms = [node.alarm_ms for node in run.world.brokers._nodes]
+    return machines, members, connections, laws, alarms, run.world.brokers._tokens, run.heap.events, run.record.trace_hash()
+
+
+def _views(run: Run) -> Any:
+    """Return what the laws of the consumer dialect noted of each program and of the group, but for what they found to say nothing."""
+    views = [
+        (process._sent, view and {column.name: getattr(view, column.name) for column in fields(view) if column.name not in ("bare", "empty")})
+        for process in run.world.processes.values() for view in (process.invariants,)
+    ]  # fmt: skip
+    seats = {member_id: (seat.epoch, seat.held, seat.share) for member_id, seat in run.invariants._seats.items()}
+    return views, seats, run.invariants._refused_leaves, run.invariants._is_moved
 
 
 def _asked(seed: int, **options: Any) -> Simulation:
@@ -76,10 +88,10 @@ def _dense(kind: str, asked: Simulation) -> Schedule:
     return Schedule(happenings=tuple(replace(fault, for_ms=chance.randint(1, 500)) for fault in sorted(found, key=lambda fault: fault.at_ms)))
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_run_in_which_one_kind_of_fault_comes_often_is_the_same_by_both_ways(kind: str) -> None:
+@pytest.mark.parametrize(("kind", "dialect"), [*((kind, None) for kind in KINDS), *((kind, "consumer") for kind in OF_EPOCHS)])
+def test_a_run_in_which_one_kind_of_fault_comes_often_is_the_same_by_both_ways(kind: str, dialect: str | None) -> None:
     for seed in seeds(3):
-        asked = _asked(seed + 6, faults=(kind,), duration_ms=20_000)
+        asked = _asked(seed + 6, faults=(kind,), duration_ms=20_000, dialect=dialect)
         plan = _dense(kind, asked)
 
         assert _left(Run(asked, plan)) == _left(_by_the_long_way(Run(asked, plan)))
@@ -113,12 +125,65 @@ STRIKES: dict[str, Strike] = {
 }
 
 
+def _of_the_group(strike: Callable[[Run, str], object]) -> Strike:
+    """Strike what the laws of the group know of the member whose heartbeat it is."""
+    return lambda run, connection: strike(run, _process(run, connection).member.member_id)
+
+
+def _of_the_member(**noted: Any) -> Strike:
+    """Strike what the laws of one member know of it."""
+
+    def strike(run: Run, connection: Connection) -> None:
+        for name, value in noted.items():
+            setattr(_process(run, connection).invariants, name, value)
+
+    return strike
+
+
+CONSUMER_STRIKES: dict[str, Strike] = {
+    **{name: strike for name, strike in STRIKES.items() if not name.startswith("the laws")},
+    "the authorizer denies": lambda run, _: setattr(run.world.brokers, "denial", ErrorCode.TOPIC_AUTHORIZATION_FAILED),
+    "another interval": lambda run, _: run.world.brokers.configure_group({"consumer.heartbeat.interval.ms": "7000"}),
+    "another session": lambda run, _: run.world.brokers.configure_group({"consumer.session.timeout.ms": "50000"}),
+    "nobody looks at the timers": lambda run, connection: setattr(run.world.brokers._nodes[connection.node], "alarm_ms", None),
+    "the topic grows": lambda run, _: run.world.brokers.make_topics({TOPIC: 40}),
+    "the application subscribes to more": lambda run, connection: _process(run, connection).resubscribe((TOPIC, OTHER_TOPIC)),
+    "the program was frozen": lambda run, connection: (_process(run, connection).freeze(), _process(run, connection).thaw()),
+    "polls are late": lambda run, connection: setattr(_process(run, connection), "unpolled_ms", run.heap.now_ms),
+    "an old request is unanswered": lambda run, connection: _process(run, connection)._sent.update({0: (None, -100_000)}),
+    "the answers are other objects": lambda run, _: _forget_answers(run),
+    "the laws wait for a look": lambda run, _: setattr(run.invariants, "_is_moved", True),
+    "the laws have no seat for it": _of_the_group(lambda run, member_id: run.invariants._seats.pop(member_id)),
+    "the laws know another epoch of its seat": _of_the_group(lambda run, member_id: setattr(run.invariants._seats[member_id], "epoch", 1)),
+    "the laws know of a refused leave": _of_the_group(lambda run, member_id: run.invariants._refused_leaves.add(member_id)),
+    "it closes": _of_the_member(is_closing=True),
+    "the laws know a later epoch of it": _of_the_member(epoch=99),
+    "the laws know an earlier epoch of it": _of_the_member(epoch=1),
+    "the laws know another interval": _of_the_member(interval_ms=1),
+    "the laws know a longer interval": _of_the_member(interval_ms=90_000),
+    "the laws know of no heartbeat in flight": _of_the_member(in_flight=0),
+    "the laws know of two heartbeats in flight": _of_the_member(in_flight=2),
+    "the laws know that it left": _of_the_member(has_left=True),
+    "the laws know that it failed": _of_the_member(is_fatal=True),
+    "the laws know of no heartbeat": _of_the_member(sent_ms=None),
+    "the laws know of an old heartbeat": _of_the_member(sent_ms=-90_000, counts_from_ms=-90_000, answered_ms=-90_000, is_disturbed=False),
+    "the laws know other topics": _of_the_member(topics=("z",)),
+    "the laws know of what it may do": _of_the_member(may_beat_early=True, is_polling=False, is_disturbed=True),
+}
+
+
+def _forget_answers(run: Run) -> None:
+    for node in run.world.brokers._nodes:
+        if node.machine._repeats is not None:
+            node.machine._repeats._remembered.clear()
+
+
 def _process(run: Run, connection: Connection) -> Any:
     return run.world.processes[connection.owner.name]
 
 
 def _struck(run: Run, strike: Strike, after_ms: int, for_ms: int) -> Any:
-    """Return where a run stands some time after something struck a heartbeat `after_ms` behind its sending, and the law that was broken."""
+    """Return where a run stands some time after something struck a heartbeat `after_ms` behind its sending; or the law that was broken, and at which event."""
     for number, process in enumerate(run.world.processes.values()):
         run.heap.at(number, process.start)
     run.heap.run(9_000)
@@ -133,8 +198,8 @@ def _struck(run: Run, strike: Strike, after_ms: int, for_ms: int) -> Any:
     try:
         run.heap.run(run.heap.now_ms + for_ms)
     except InvariantBroken as broken:
-        return str(broken), _standing(run)
-    return "", _standing(run)
+        return str(broken), run.heap.now_ms, run.heap.events, run.record.trace_hash()
+    return _standing(run)
 
 
 @pytest.mark.parametrize("strike", STRIKES.values(), ids=STRIKES)
@@ -142,6 +207,18 @@ def test_what_strikes_a_heartbeat_on_its_way_does_the_same_by_both_ways(strike: 
     for after_ms in (0, 4, 8, 12, 16, 1_990):
         for for_ms in (25, 2_000, 9_000):
             asked = calm(3, auto_commit_interval_ms=10**6)
+
+            assert _struck(Run(asked), strike, after_ms, for_ms) == _struck(_by_the_long_way(Run(asked)), strike, after_ms, for_ms), (
+                after_ms,
+                for_ms,
+            )
+
+
+@pytest.mark.parametrize("strike", CONSUMER_STRIKES.values(), ids=CONSUMER_STRIKES)
+def test_what_strikes_a_bare_heartbeat_on_its_way_does_the_same_by_both_ways(strike: Strike) -> None:
+    for after_ms in (0, 4, 8, 12, 16, 1_990):
+        for for_ms in (25, 2_000, 9_000):
+            asked = calm(3, auto_commit_interval_ms=10**6, dialect="consumer", profile="kafka-4.4", heartbeat_interval_ms=2_000)
 
             assert _struck(Run(asked), strike, after_ms, for_ms) == _struck(_by_the_long_way(Run(asked)), strike, after_ms, for_ms), (
                 after_ms,
@@ -168,6 +245,12 @@ def test_nearly_all_heartbeats_of_a_group_without_faults_go_the_short_way(repeat
     outcome = Run(calm(duration_ms=120_000)).go()
 
     assert sum(repeated) > 0.75 * outcome.requests["Heartbeat"]
+
+
+def test_nearly_all_heartbeats_of_a_consumer_group_without_faults_go_the_short_way(repeated: list[bool]) -> None:
+    outcome = Run(calm(duration_ms=120_000, dialect="consumer", profile="kafka-4.4")).go()
+
+    assert sum(repeated) > 0.75 * outcome.requests["ConsumerGroupHeartbeat"]
 
 
 @pytest.mark.parametrize("options", [{"member_variant": "join-v3"}, {"coordinator_variant": "generation-skips-one"}])

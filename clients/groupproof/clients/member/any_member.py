@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from groupproof.clients.member.offset_requests import OffsetRequests
     from groupproof.clients.member.pending_requests import RequestInFlight
     from groupproof.clients.member.policy import Policy
-    from groupproof.clients.member.resting_beats import RestingBeats
     from groupproof.clients.outputs import Callback, Fail, Node, Output
     from groupproof.protocol.rules.classic.member_reactions import Answer
     from groupproof.protocol.vocabulary import TopicPartition
@@ -29,9 +28,7 @@ _ELSEWHERE: Final = (15, 16)
 
 
 class AnyMember(ABC):
-    """One member; `resting` sends its heartbeats at rest, None where none of this kind rest. Every input returns the outputs it caused; inputs never raise for what a peer sent."""
-
-    resting: RestingBeats | None = None
+    """One member. Every input returns the outputs it caused; inputs never raise for what a peer sent."""
 
     def __init__(self, core: Core, finder: Finder, offset_requests: OffsetRequests, clean_close: CleanClose) -> None:
         self._core, self._finder, self._offset_requests, self._clean_close = core, finder, offset_requests, clean_close

@@ -58,8 +58,8 @@ class RestingBeats:
         beats.due_ms = now_ms + self._steady_ms
         return request_id
 
-    def answered(self, request_id: int, now_ms: int) -> bool:
-        """Take the answer to `message`, which says what the last one said; return False, with nothing done, where the member may do more than to take note of it."""
+    def answered(self, request_id: int, answer: object, now_ms: int) -> bool:
+        """Take the answer to `message`, which there is but one of; return False, with nothing done, where the member may do more than to take note of it."""
         beats = self._heartbeats
         poll_ms = beats.poll_ends_ms
         if self.message is None or request_id != beats.in_flight or now_ms >= beats.due_ms or (poll_ms is not None and now_ms >= poll_ms):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from groupproof.protocol.rules.dialect import Dialect
     from groupproof.protocol.vocabulary import ErrorCode
 
-__all__ = ["CheckConfig", "ConfigDefaults", "DialectFunctions", "RequestClasses", "RequestFunctions"]
+__all__ = ["CheckConfig", "ConfigDefaults", "DialectFunctions", "PlainCommitRules", "RequestClasses", "RequestFunctions"]
 
 
 class CheckConfig(Protocol):
@@ -62,6 +62,14 @@ class RequestClasses:
     rules_out: Callable[[GuardName, int], bool]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlainCommitRules:
+    """Which OffsetCommits of members a group of the dialect stores whatever else there is: those that `is_plain` tells. Guards that are `ruled_out` hold for none of them."""
+
+    is_plain: Callable[[Any, Any, Arrival], bool]
+    ruled_out: frozenset[GuardName]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DialectFunctions:
     """What the words of `dialect` do: one function for each guard, answer and effect, and no other.
@@ -71,7 +79,8 @@ class DialectFunctions:
     code in the shape of a request's answer. `gate` are the guards that hold only where the coordinator cannot look at the group; `quiet` the kinds that
     are not recorded where their row does nothing. `planted` are its bugs and its legal deviations beside those that are made from the rules.
     `restored` makes a group of what was stored of it, by the type of the record. `hear_of_topics` tells a group which topics changed; `check_config` reads the settings
-    that one group is to have for itself, or says why it may not have them, where groups of the dialect may have any; `config_defaults` are what a group goes by without. `classes` are those of the requests of a kind, where it has some.
+    that one group is to have for itself, or says why it may not have them, where groups of the dialect may have any; `config_defaults` are what a group goes by without. `classes` are those of the requests of a kind, where it has some;
+    `plain_commits` the OffsetCommits that change nothing of a group, where the classic dialect does not say so.
     """
 
     dialect: Dialect
@@ -91,3 +100,4 @@ class DialectFunctions:
     check_config: CheckConfig | None = None
     config_defaults: ConfigDefaults | None = None
     classes: Mapping[EventKind, RequestClasses] = field(default_factory=dict)
+    plain_commits: PlainCommitRules | None = None

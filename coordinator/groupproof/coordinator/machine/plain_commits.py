@@ -1,11 +1,13 @@
 """OffsetCommits of a member of a Stable group, without metadata: they store offsets, begin the session anew, and are answered well. Pure.
 
-Nearly all commits are of this kind. Whether a release has the row for it, and no other for such a request, is read from its table.
+Nearly all commits are of this kind. Whether a release has the row for it, and no other for such a request, is read from its table. A group of another dialect says which of its
+members' commits are so (`DialectFunctions.plain_commits`): they begin no session anew.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Set
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
 from groupproof.coordinator.machine.event import OPEN
@@ -17,10 +19,12 @@ from groupproof.protocol.wire.messages import CommittedPartition, CommittedTopic
 
 if TYPE_CHECKING:
     from groupproof.coordinator.machine.bound_tables import BoundTables
+    from groupproof.coordinator.machine.dialect_functions import PlainCommitRules
     from groupproof.coordinator.machine.engine import Engine
     from groupproof.coordinator.machine.event import CoordinatorStatus
     from groupproof.coordinator.machine.machine_outputs import Arrival
     from groupproof.protocol.rules.cells import EffectName, GuardName
+    from groupproof.protocol.rules.dialect import Dialect
     from groupproof.protocol.wire.messages import OffsetCommitRequest
 
 __all__ = ["ANSWERS_MAX", "PlainCommits"]
@@ -47,24 +51,36 @@ class PlainCommits:
     def __init__(self, engine: Engine, gate: Callable[[str], CoordinatorStatus]) -> None:
         self._engine, self._gate = engine, gate
         self._stores = _are_stored(engine.tables)
+        self._of_others = {place: rules for dialect in engine.tables.functions for place, rules in _places_of(engine.tables, dialect)}
         self._answers: dict[tuple[object, ...], OffsetCommitResponse] = {}
 
-    def repeat(self, message: OffsetCommitRequest, _arrival: Arrival, now_ms: int) -> OffsetCommitResponse | None:
+    def repeat(self, message: OffsetCommitRequest, arrival: Arrival, now_ms: int) -> OffsetCommitResponse | None:
         """Store what a member commits, and return the answer; for any other request do nothing."""
-        engine, group_id, member_id, instance_id = self._engine, message.group_id, message.member_id, message.group_instance_id
+        engine, group_id = self._engine, message.group_id
         group: Any = engine.groups.get(group_id)
-        if not self._stores or group is None or group.state is not _STABLE or group.dialect is not CLASSIC or engine.append_error:
+        if group is None or engine.append_error:
             return None
+        if group.dialect is CLASSIC:
+            is_plain = self._stores and group.state is _STABLE and self._begins_session(group, message, now_ms)
+        else:
+            rules = self._of_others.get((group.dialect, group.state))
+            is_plain = rules is not None and self._gate(group_id) is OPEN and _is_bare(message) and rules.is_plain(group, message, arrival)
+        return self._store(message, now_ms) if is_plain else None
+
+    def _begins_session(self, group: Any, message: OffsetCommitRequest, now_ms: int) -> bool:
+        """Begin the session of the member of a classic group anew, if what it commits is plain."""
+        group_id, member_id, instance_id = message.group_id, message.member_id, message.group_instance_id
         members = group.members
         member = members.by_id.get(member_id)
-        if member is None or message.generation_id != group.generation or message.retention_time_ms >= 0 or self._gate(group_id) is not OPEN:
-            return None
-        if instance_id is not None and members.instances.get(instance_id) != member_id:
-            return None
-        if any([partition.committed_metadata for topic in message.topics for partition in topic.partitions]):  # which may be too long
-            return None
-        engine.timers.arm(session_of(group_id, member_id), now_ms + member.session_timeout_ms)
-        offsets, words = engine.offsets(group_id), list[object]()
+        if member is None or message.generation_id != group.generation or self._gate(group_id) is not OPEN:
+            return False
+        if (instance_id is not None and members.instances.get(instance_id) != member_id) or not _is_bare(message):
+            return False
+        self._engine.timers.arm(session_of(group_id, member_id), now_ms + member.session_timeout_ms)
+        return True
+
+    def _store(self, message: OffsetCommitRequest, now_ms: int) -> OffsetCommitResponse:
+        offsets, words = self._engine.offsets(message.group_id), list[object]()
         for topic in message.topics:
             name = topic.name
             words.append(name)
@@ -87,11 +103,27 @@ class PlainCommits:
         return answer
 
 
-def _are_stored(tables: BoundTables) -> bool:
-    """Tell whether the release's table stores such a commit and does nothing else with it."""
-    commits = tables.cells.get(CLASSIC, {}).get((ClassicEvent.OFFSET_COMMIT, _STABLE), ())
+def _is_bare(message: OffsetCommitRequest) -> bool:
+    """Tell whether it commits offsets alone: metadata may be too long, and what is to be kept for a time expires."""
+    return message.retention_time_ms < 0 and not any([partition.committed_metadata for topic in message.topics for partition in topic.partitions])
+
+
+def _are_stored(
+    tables: BoundTables, dialect: Dialect = CLASSIC, state: StrEnum = _STABLE, does: Set[tuple[EffectName, ...]] = _COMMITS, ruled_out: Set[GuardName] = frozenset()
+) -> bool:  # fmt: skip
+    """Tell whether the release's table stores such a commit, `does` what it may, and does nothing else with it; guards that are `ruled_out` hold for none."""
+    commits = tables.cells.get(dialect, {}).get((ClassicEvent.OFFSET_COMMIT, state), ())
     if not commits:
         return False
     last, others = commits[-1].row, (*tables.before.get(ClassicEvent.OFFSET_COMMIT, ()), *commits[:-1])
-    is_plain = last.guard is Guard.ALWAYS and not last.after and last.then is None and last.effects in _COMMITS and last.answer is Form.COMMITTED
-    return is_plain and all(rule.row.guard in _NEVER_HOLD for rule in others)
+    is_plain = last.guard is Guard.ALWAYS and not last.after and last.then is None and last.effects in does and last.answer is Form.COMMITTED
+    return is_plain and all(rule.row.guard in _NEVER_HOLD or rule.row.guard in ruled_out for rule in others)
+
+
+def _places_of(tables: BoundTables, dialect: Dialect) -> Iterator[tuple[tuple[Dialect, StrEnum], PlainCommitRules]]:
+    """Yield the states in which a group of the dialect stores what its rules call plain, with these."""
+    rules = tables.functions[dialect].plain_commits
+    if rules is not None:
+        for state in dialect.states:
+            if _are_stored(tables, dialect, state, {(Effect.STORE_OFFSETS,)}, rules.ruled_out):
+                yield (dialect, state), rules

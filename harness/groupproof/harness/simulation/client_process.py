@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from groupproof.harness.simulation.invariants.one_owner import Ownership
     from groupproof.harness.simulation.random_streams import Streams
     from groupproof.harness.simulation.record import Record
+    from groupproof.harness.simulation.resting_exchanges import RestingMember
     from groupproof.harness.simulation.simulated_network import Answer, Connection, Network
 
 __all__ = ["AnyClientMember", "Process"]
@@ -70,6 +71,7 @@ class Process(SimulatedProcess):
 
     def _begin(self) -> None:
         self.member = self._new_member(self._streams.drawing("member", self.name, self._life))
+        self._resting: RestingMember = self.member.resting
         self._alarm_ms: int | None = None
         self._positions: dict[TopicPartition, int] = {}
         self._looking_up: set[TopicPartition] = set()
@@ -161,8 +163,8 @@ class Process(SimulatedProcess):
             return
         self._alarm_ms = None
         now_ms = self._heap.now_ms
-        resting, exchanges = self.member.resting, self._network.resting
-        if resting is not None and exchanges is not None and (until_ms := resting.until_ms(now_ms)) and exchanges.send(self, resting, now_ms):
+        resting, exchanges = self._resting, self._network.resting
+        if exchanges is not None and (until_ms := resting.until_ms(now_ms)) and exchanges.send(self, resting, now_ms):
             self._alarm_ms = until_ms  # which is most of what happens: the next heartbeat is due an interval later, answered or not
             self._heap.put(until_ms, self._tick, (life, until_ms))
             return

@@ -18,6 +18,7 @@ from groupproof.harness.simulation.invariants.epoch_member_invariants import Epo
 from groupproof.harness.simulation.invariants.epoch_owners import EpochOwners
 from groupproof.harness.simulation.settings import OTHER_TOPIC, TOPIC
 from groupproof.harness.simulation.simulated_network import Topics
+from groupproof.harness.simulation.watched_beats import WatchedBeats
 from groupproof.protocol.vocabulary import TopicPartition
 from groupproof.protocol.wire.consumer_messages import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
 from groupproof.protocol.wire.messages import OffsetCommitRequest, OffsetFetchRequest
@@ -36,7 +37,7 @@ _Sent = tuple[Any, int]
 
 
 class EpochProcess(Process):
-    """One client; `invariants` are those of its member, None while it speaks the classic protocol."""
+    """One client; `invariants` are those of its member, None while it speaks the classic protocol. Its polls are late from `unpolled_ms` on."""
 
     def __init__(self, name: str, settings: MemberSettings, *, policy: Policy, ground: SimulationGround, version: int) -> None:
         self._version = version
@@ -47,11 +48,16 @@ class EpochProcess(Process):
             ownership=self._owners, record=ground.record,
         )  # fmt: skip
 
+    def _begin(self) -> None:
+        super()._begin()
+        if self.invariants is not None and isinstance(self.member, EpochMember):
+            self._resting = WatchedBeats(self, self.member.resting, self.invariants, self._sent, _NAMES)
+
     def _new_member(self, draw: Callable[[], float]) -> AnyClientMember:
         settings = self.settings
         self._sent: dict[int, _Sent] = {}
         self._closed_ms = self._heap.now_ms
-        self._unpolled_ms = self._heap.now_ms + settings.max_poll_interval_ms  # when its polls are late
+        self.unpolled_ms = self._heap.now_ms + settings.max_poll_interval_ms
         if not settings.by_epochs:
             self.invariants = None
             self._owners.views.pop(self.name, None)
@@ -109,7 +115,7 @@ class EpochProcess(Process):
 
     def _look_at_request(self, invariants: EpochMemberInvariants, request_id: int, message: Any) -> None:
         now_ms = self._heap.now_ms
-        is_beat, is_unpolled = type(message) is ConsumerGroupHeartbeatRequest, now_ms >= self._unpolled_ms
+        is_beat, is_unpolled = type(message) is ConsumerGroupHeartbeatRequest, now_ms >= self.unpolled_ms
         if is_unpolled and not (is_beat and message.member_epoch < 0):
             self._look_at_polls(invariants)
         if is_beat:
@@ -134,7 +140,7 @@ class EpochProcess(Process):
 
     def _look_at_polls(self, invariants: EpochMemberInvariants) -> None:
         """Take it that a member that was not polled for too long is none any more: it can't say so where it knows no coordinator (CGV-16)."""
-        if self._heap.now_ms >= self._unpolled_ms and self.member.generation < 0 and invariants.epoch:
+        if self._heap.now_ms >= self.unpolled_ms and self.member.generation < 0 and invariants.epoch:
             invariants.loses_all()
             self._sent.clear()
 
@@ -186,11 +192,11 @@ class EpochProcess(Process):
 
     def _poll(self) -> bool:
         now_ms = self._heap.now_ms
-        if now_ms >= self._unpolled_ms and self.invariants is not None:
+        if now_ms >= self.unpolled_ms and self.invariants is not None:
             self._look_at_polls(self.invariants)
         has_polled = super()._poll()
         if has_polled and self.is_up:
-            self._unpolled_ms = now_ms + self.settings.max_poll_interval_ms
+            self.unpolled_ms = now_ms + self.settings.max_poll_interval_ms
             if self.invariants is not None and self.member.calling is None:
                 self.invariants.reads(self._readable())
         return has_polled

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from groupproof.coordinator.machine.machine_outputs import Arrival
     from groupproof.harness.simulation.simulated_network import Connection
-    from groupproof.protocol.wire.messages import GroupRequest
+    from groupproof.protocol.wire.messages import GroupRequest, GroupResponse
 
 __all__ = ["KeptExchange", "PendingRequest"]
 
@@ -25,8 +25,9 @@ class PendingRequest:
 
 @dataclass(slots=True, eq=False)
 class KeptExchange:
-    """A request that came over a connection, how it comes to a machine that answers it as before, and what the digest holds of it and that answer."""
+    """A request that came over a connection, how it comes to a machine that answers it as before, that answer, and what the digest holds of both."""
 
     request: GroupRequest
     arrival: Arrival
+    answer: GroupResponse | None = None
     note: tuple[object, ...] = ()

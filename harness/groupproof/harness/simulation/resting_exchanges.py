@@ -6,19 +6,30 @@ and the laws cannot tell which way it went.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 from groupproof.clients.member.resting_beats import LANE
 
 if TYPE_CHECKING:
-    from groupproof.clients.member.resting_beats import RestingBeats
     from groupproof.harness.simulation.client_process import Process
     from groupproof.harness.simulation.heap import Heap
     from groupproof.harness.simulation.simulated_brokers import Brokers
     from groupproof.harness.simulation.simulated_network import Connection, Network
-    from groupproof.protocol.wire.messages import GroupResponse, HeartbeatRequest
 
-__all__ = ["RestingExchanges"]
+__all__ = ["RestingExchanges", "RestingMember"]
+
+
+class RestingMember(Protocol):
+    """A member that may rest: `message` is its heartbeat then, to the broker `node_id`."""
+
+    message: Any
+    node_id: int
+
+    def until_ms(self, now_ms: int) -> int: ...
+
+    def beat(self, now_ms: int) -> int: ...
+
+    def answered(self, request_id: int, answer: Any, now_ms: int) -> bool: ...
 
 
 class RestingExchanges:
@@ -28,7 +39,7 @@ class RestingExchanges:
         self._heap, self._network, self._brokers = heap, network, brokers
         self._draw, self._latency_ms = network.draw, network.latency_ms
 
-    def send(self, process: Process, resting: RestingBeats, now_ms: int) -> bool:
+    def send(self, process: Process, resting: RestingMember, now_ms: int) -> bool:
         """Send the heartbeat of a member at rest; return False, with nothing done, where it has to go the long way."""
         network = self._network
         connection = network.open[process.name].get((resting.node_id, LANE))
@@ -47,7 +58,7 @@ class RestingExchanges:
         self._heap.put(at_ms, self._arrived, (process, resting, connection, request_id, resting.message))
         return True
 
-    def _arrived(self, process: Process, resting: RestingBeats, connection: Connection, request_id: int, request: HeartbeatRequest) -> None:
+    def _arrived(self, process: Process, resting: RestingMember, connection: Connection, request_id: int, request: Any) -> None:
         if connection.is_reset:
             return
         path, heap = connection.path, self._heap
@@ -65,8 +76,8 @@ class RestingExchanges:
             connection.back_ms = at_ms
         heap.put(at_ms, self._came_back, (process, resting, connection, request_id, answer))
 
-    def _came_back(self, process: Process, resting: RestingBeats, connection: Connection, request_id: int, answer: GroupResponse) -> None:
-        if connection.is_open and not process.is_frozen and resting.answered(request_id, self._heap.now_ms):
+    def _came_back(self, process: Process, resting: RestingMember, connection: Connection, request_id: int, answer: Any) -> None:
+        if connection.is_open and not process.is_frozen and resting.answered(request_id, answer, self._heap.now_ms):
             del connection.waiting[request_id]
         else:
             self._network.come_back(connection, request_id, answer)

@@ -155,18 +155,22 @@ class Brokers:
     def repeat(self, connection: Connection, request: GroupRequest, member_id: str, now_ms: int) -> GroupResponse | None:
         """Answer what changes nothing but that its member was heard of, for whom nobody observes; return None, with nothing done, where it may change more."""
         node, kept = self._nodes[connection.node], connection.kept
-        heard_ms = None if node.is_stopped else self._invariants.hearing(request)
+        heard_ms = None if node.is_stopped or self.denial else self._invariants.hearing(request)
         if heard_ms is None:
             return None
         if kept is None or kept.request is not request:
             kept = connection.kept = KeptExchange(request, Arrival(None, self._versions[type(request)], connection.owner.name, "/127.0.0.1"))
-        answer = node.machine.repeat(request, kept.arrival, now_ms)
+        machine = node.machine
+        answer = machine.repeat(request, kept.arrival, now_ms)
         if answer is not None:
             self._tokens += 1
-            if not kept.note:
-                kept.note = self._record.note_of(connection.owner.name, request, answer)
+            if answer is not kept.answer:
+                kept.answer, kept.note = answer, self._record.note_of(connection.owner.name, request, answer)
+                self._invariants.repeats(request, answer)
             self._record.repeated(type(request), kept.note)
             heard_ms[member_id] = now_ms
+            if type(request) not in _ARMS_NOTHING_EARLIER and (node.alarm_ms is None or machine.next_deadline_ms(node.alarm_ms) is not None):
+                self._look_at_timers(connection.node)
         return answer
 
     def _take_up(self, connection: Connection, request_id: int, request: Request) -> None:

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from dataclasses import fields
 
 import pytest
 
 from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup, StoredConsumerGroup
-from groupproof.coordinator.machine.consumer.consumer_members import ConsumerMember, MemberProgress
+from groupproof.coordinator.machine.consumer.consumer_members import ClassicSide, ConsumerMember, MemberProgress
 from groupproof.coordinator.machine.consumer.reconciliation import Step
 from groupproof.coordinator.machine.group import IllegalTransition
 from groupproof.coordinator.machine.topics_image import NO_TOPICS, TopicImage
@@ -152,3 +153,26 @@ def test_a_group_that_was_copied_does_not_change_with_the_one_that_it_was_copied
     group.remove(group.members["a"])
     group.topics.clear()
     assert copied == before != group
+
+
+def test_a_copy_of_a_group_whose_changing_members_are_named_shares_the_others() -> None:
+    group = _group(ConsumerMember(member_id="a"), ConsumerMember(member_id="b"))
+
+    copied = group.copied("a", "x")
+
+    assert copied == group
+    assert copied.members["b"] is group.members["b"]
+    assert copied.members["a"] is not group.members["a"]
+
+
+def test_a_copied_member_is_like_the_one_that_it_was_copied_of() -> None:
+    member = ConsumerMember(
+        member_id="a", instance_id="i", rack_id="r", client_id="c", client_host="/h", rebalance_timeout_ms=7, assignor="range", names=frozenset({"t"}),
+        regex="t.*", epoch=3, previous_epoch=2, progress=MemberProgress.UNREVOKED_PARTITIONS, assigned={"t": {0: 1}}, pending={"t": {1: 1}}, ordered_at=3,
+        classic=ClassicSide(session_timeout_ms=1, protocols=()),
+    )  # fmt: skip
+
+    assert member.copied() == member
+    assert all(getattr(member, column.name) != getattr(ConsumerMember(member_id="x"), column.name) for column in fields(member)), (
+        "each field is told from its default"
+    )

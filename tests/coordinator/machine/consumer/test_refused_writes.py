@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import random
+from copy import deepcopy
 from typing import Any
 
 import pytest
 from tests.coordinator.machine.consumer.measured_scripts import Player
+from tests.coordinator.machine.twin_machines import TOPIC, History
 
 from groupproof.coordinator.assignors.server_assignors import AssignorFailed
+from groupproof.coordinator.machine.consumer import refused_writes
+from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
 from groupproof.coordinator.machine.coordinator import Coordinator
 from groupproof.coordinator.machine.coordinator_settings import Settings
 from groupproof.coordinator.machine.machine_outputs import AppliedRow, Arrival
@@ -126,3 +130,43 @@ def _fails(member_id: str) -> Variant:
 
 def _partition(player: Player) -> int:
     return player.machine._partition("g")
+
+
+class Refusing(History):
+    """A history in which the log refuses records half of the time, and a member that is static may come back under another id."""
+
+    def _beats(self) -> None:
+        log = self.draw.choice((ErrorCode.NONE, REPLICAS))
+        self.twins.both(lambda machine: setattr(machine, "append_error", log))
+        super()._beats()
+        if self.draw.random() < 0.2:
+            self.twins.ask(
+                ConsumerGroupHeartbeatRequest(
+                    group_id="g", member_id=self.draw.choice(("s", "s2")), member_epoch=0, instance_id="i", rebalance_timeout_ms=5_000,
+                    subscribed_topic_names=(TOPIC,), topic_partitions=(),
+                )
+            )  # fmt: skip
+
+
+@pytest.mark.parametrize("profile", ["kafka-4.0", "kafka-4.4"])
+def test_a_refused_heartbeat_leaves_all_members_as_they_were_though_few_were_copied(profile: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    before: list[Any] = []
+    undone: list[bool] = []
+    copied, undo = ConsumerGroup.copied, refused_writes._undo
+
+    def kept(group: ConsumerGroup, *changing: str) -> ConsumerGroup:
+        before.append(deepcopy(group))
+        return copied(group, *changing)
+
+    def compared(engine: Any, event: Any, group: Any, written: Any) -> None:
+        undo(engine, event, group, written)
+        if written is not None:
+            undone.append(engine.groups[event.group_id] == before[-1])
+
+    monkeypatch.setattr(ConsumerGroup, "copied", kept)
+    monkeypatch.setattr(refused_writes, "_undo", compared)
+    for seed in range(6):
+        Refusing(profile, seed).run()
+
+    assert len(undone) > 20, "few heartbeats are refused: the histories show nothing"
+    assert all(undone)

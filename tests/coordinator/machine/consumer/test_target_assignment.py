@@ -1,12 +1,15 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from random import Random
+from typing import Any
 
 import pytest
 
 from groupproof.coordinator.assignors.group_spec import SubscriptionType
+from groupproof.coordinator.assignors.uniform_assignor import uniform_assign
 from groupproof.coordinator.machine.choices import RandomChoices
+from groupproof.coordinator.machine.consumer import target_assignment
 from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
 from groupproof.coordinator.machine.consumer.consumer_members import ConsumerMember
 from groupproof.coordinator.machine.consumer.target_assignment import computed_assignor, stored_assignor, subscription_type, target_of
@@ -118,3 +121,60 @@ def test_what_the_expression_of_a_member_matched_that_went_makes_subscriptions_d
     assert subscription_type(group) is SubscriptionType.HETEROGENEOUS
     group.resubscribe(group.members["a"], frozenset({"t"}), "")
     assert subscription_type(group) is SubscriptionType.HOMOGENEOUS
+
+
+def _counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Let assignors say when they are asked."""
+    asked: list[str] = []
+
+    def uniform(spec: Any, topics: Any) -> Any:
+        asked.append(",".join(spec.members))
+        return uniform_assign(spec, topics)
+
+    monkeypatch.setattr(target_assignment, "SERVER_ASSIGNORS", {"uniform": uniform})
+    return asked
+
+
+def _target(group: ConsumerGroup, **says: Any) -> Any:
+    return target_of(group, "uniform", **{"updated": "a", "newcomer": False, "replaced": None, "is_view": True, **says})
+
+
+def test_a_target_that_is_asked_for_again_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, group = _counted(monkeypatch), _group(a="t", b="t_u")
+    first = _target(group)
+    first.pop("a")  # the group's own is changed in place
+
+    assert _target(group).keys() == {"a", "b"}
+    assert len(asked) == 1
+
+
+def test_a_target_is_made_anew_where_anything_is_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, group = _counted(monkeypatch), _group(a="t_u", b="t_u")
+    group.target = {"a": {T: (0, 1)}, "b": {T: (2, 3)}}
+    changes: Sequence[Callable[[], object]] = (
+        lambda: None,
+        lambda: group.topics.update(t=TopicImage(T, 5)),
+        lambda: group.target.update(a={T: (0, 1), U: (0,)}),
+        lambda: group.target.update(a={U: (0,), T: (0, 1)}),  # the same topics, in another order
+        lambda: setattr(group.members["b"], "names", frozenset({"t"})),
+        lambda: setattr(group.members["b"], "instance_id", "i"),
+        lambda: group.add(ConsumerMember(member_id="c", names=frozenset({"t"}))),
+    )
+    for number, change in enumerate(changes):
+        change()
+        _target(group)
+        assert len(asked) == number + 1
+    _target(group, updated="c", newcomer=True)
+    _target(group, subscriptions=SubscriptionType.HOMOGENEOUS)
+    assert len(asked) >= len(changes) + 1, "another order, or another kind of subscription"
+
+
+def test_few_targets_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = _counted(monkeypatch)
+    monkeypatch.setattr(target_assignment, "TARGETS_MAX", 2)
+    groups = [_group(**{name: "t"}) for name in "xyz"]
+    for group in groups:
+        _target(group, updated=next(iter(group.members)))
+    _target(groups[0], updated="x")
+
+    assert asked == ["x", "y", "z", "x"]

@@ -61,6 +61,7 @@ class EpochCore(Core):
         self.held: frozenset[TopicIdPartition] = frozenset()
         self.held_number = -1
         self.has_joined = False  # a heartbeat of this membership was sent
+        self.poll_ends_ms: int | None = None  # when the application has to have polled again
         if not self.is_named_by_broker:
             self.member_id = self.new_member_id()
 

@@ -22,6 +22,7 @@ _TINY_MS: Final = 1
 _REGEXES: Final[Mapping[str, Mapping[str, str]]] = {"null": {}, "empty": {"regex": ""}, "matched-here": {"regex": ".*"}}
 """What goes with names in the place of a regular expression, by the member's choice."""
 
+_SAYS_NOTHING: Final[dict[str, Any]] = {}
 
 _Words = tuple[Any, ...]
 """What all that a heartbeat can carry is made of, but for what never changes."""
@@ -34,19 +35,22 @@ def listed(partitions: Iterable[TopicIdPartition]) -> tuple[TopicPartitions, ...
 
 
 class EpochHeartbeats:
-    """One heartbeat in flight at a time, but for the leave (CGC-27). `due_ms` is when the next one is due, whether or not one is in flight."""
+    """One heartbeat in flight at a time, but for the leave (CGC-27). `due_ms` is when the next one is due, whether or not one is in flight; after one it is due in `pause_ms`.
+
+    `in_flight` is what each in flight has said; `last_answer` is to one that had nothing to say, if it gave nothing either.
+    """
 
     def __init__(self, core: EpochCore) -> None:
         self._core = core
-        self._in_flight: dict[int, dict[str, Any]] = {}
+        self.in_flight: dict[int, dict[str, Any]] = {}
         self._confirmed: dict[str, Any] = {}
         self._interval_ms: int | None = None
-        self._pause_ms = self._pause()
+        self.pause_ms = self._pause()
         self.due_ms: int | None = None
         self._bare: Any = None  # the last heartbeat that had nothing to say
         self._bare_epoch = JOIN_EPOCH
         self._bare_words: _Words | None = None
-        self._last_answer: ConsumerGroupHeartbeatResponse | None = None  # to a heartbeat that had nothing to say, if it gave nothing either
+        self.last_answer: ConsumerGroupHeartbeatResponse | None = None
         self._awaits_coordinator = False
         self._failures = 0  # heartbeats in a row that a pause followed
         self._constant = self._never_changing()
@@ -59,7 +63,7 @@ class EpochHeartbeats:
 
     def join(self, now_ms: int) -> None:
         """Be due with a first heartbeat, which carries everything."""
-        self._in_flight.clear()
+        self.in_flight.clear()
         self._unsay()
         self._awaits_coordinator = False
         self._failures = 0
@@ -70,7 +74,7 @@ class EpochHeartbeats:
 
     def forget(self) -> None:
         """Have nothing due: the member is none any more."""
-        self._in_flight.clear()
+        self.in_flight.clear()
         self._unsay()
         self.due_ms = None
 
@@ -80,7 +84,7 @@ class EpochHeartbeats:
 
     def _unsay(self) -> None:
         self._confirmed.clear()
-        self._bare_words = self._last_answer = None
+        self._bare_words = self.last_answer = None
 
     # When
 
@@ -98,7 +102,7 @@ class EpochHeartbeats:
     def is_beating(self) -> bool:
         """Tell whether a heartbeat is sent when it is due."""
         core = self._core
-        if self._in_flight and len(self._in_flight) >= core.choices.beats_in_flight:
+        if self.in_flight and len(self.in_flight) >= core.choices.beats_in_flight:
             return False
         if core.is_halted or core.generation == NO_GENERATION:
             return False
@@ -106,18 +110,34 @@ class EpochHeartbeats:
 
     def _beat(self, now_ms: int) -> None:
         core = self._core
-        words = core.member_id, core.topics, core.held_number, core.held, core.target_number, core.target
+        words = self._words()
         if words == self._bare_words:  # as nearly always: what there is to say was confirmed before, and is the same
             made: tuple[dict[str, Any], Any] = {}, self._bare_at(core.generation)
         else:
             made = self._made(words)
         carried, request = made
         request_id = core.send(request, now_ms)
-        self._in_flight[request_id] = carried
+        self.in_flight[request_id] = carried
         core.has_joined = True
         if core.choices.fields_confirmed == "sent":
             self._confirm(carried)
-        self.due_ms = now_ms + self._pause_ms
+        self.due_ms = now_ms + self.pause_ms
+
+    def resting(self) -> Any:
+        """Return the heartbeat that says what the last one said, if that was nothing, was answered well and is all that the member has to say; else None."""
+        core, last = self._core, self.last_answer
+        if last is None or last.member_epoch != core.generation or self._failures or not self.is_beating():
+            return None
+        return self._bare_at(core.generation) if self._words() == self._bare_words else None
+
+    def beaten_again(self, request_id: int, now_ms: int) -> None:
+        """Take it that the heartbeat that says nothing is sent."""
+        self.in_flight[request_id] = _SAYS_NOTHING
+        self.due_ms = now_ms + self.pause_ms
+
+    def _words(self) -> _Words:
+        core = self._core
+        return core.member_id, core.topics, core.held_number, core.held, core.target_number, core.target
 
     def _pause(self) -> int:
         """Return how long after a heartbeat the next one is due, at the interval that is known now."""
@@ -218,7 +238,7 @@ class EpochHeartbeats:
 
     def settled(self, pending: RequestInFlight, answer: Answer, response: object, reaction: Reaction, phase: Phase, now_ms: int) -> None:
         """Take interval and epoch of an answer, or be due again after a refusal; the assignment is the business of the reconciliation."""
-        carried = self._in_flight.pop(pending.request_id, None)
+        carried = self.in_flight.pop(pending.request_id, None)
         if phase is Phase.STALE or carried is None:
             return
         effects = reaction.effects
@@ -226,7 +246,7 @@ class EpochHeartbeats:
             if carried:
                 self._confirm(carried)
             self._accept(response, now_ms)
-            self._last_answer = None if carried or response.assignment is not None else response
+            self.last_answer = None if carried or response.assignment is not None else response
             return
         if Effect.SAY_ALL in effects:
             self._unsay()
@@ -237,13 +257,14 @@ class EpochHeartbeats:
 
         What is in flight is of this membership, so that nothing changes but that it was answered.
         """
-        last = self._last_answer
+        last = self.last_answer
         if last is None or (response is not last and response != last) or self._core.generation != response.member_epoch:
             return False
-        if self._in_flight.get(request_id, True):
+        if self.in_flight.get(request_id, True):
             return False
-        del self._in_flight[request_id]
+        del self.in_flight[request_id]
         self._failures = 0
+        self.last_answer = response
         return True
 
     def _failed(self, effects: tuple[Effect, ...], now_ms: int) -> None:
@@ -267,8 +288,8 @@ class EpochHeartbeats:
             changed = self._interval_ms != response.heartbeat_interval_ms
             self._interval_ms = response.heartbeat_interval_ms
             if changed:  # the interval counts from the answer on that first names it
-                self._pause_ms = self._pause()
-                self.due_ms = now_ms + self._pause_ms
+                self.pause_ms = self._pause()
+                self.due_ms = now_ms + self.pause_ms
 
     def coordinator_found(self, now_ms: int) -> None:
         """Heartbeat as soon as the coordinator is known again, which hears everything (CGT-13, CGC-19). Who has no interval yet can't wait for it."""

@@ -19,6 +19,7 @@ from groupproof.clients.member.consumer.epoch_core import JOIN_EPOCH, EpochCore,
 from groupproof.clients.member.consumer.epoch_heartbeats import EpochHeartbeats
 from groupproof.clients.member.consumer.epoch_offsets import EpochOffsetRequests
 from groupproof.clients.member.consumer.local_assignment import LocalAssignment
+from groupproof.clients.member.consumer.resting_epoch_beats import RestingEpochBeats
 from groupproof.clients.member.consumer_settings import MemberSettings
 from groupproof.clients.member.coordinator_lookup import Finder
 from groupproof.clients.member.member_core import NO_GENERATION
@@ -47,8 +48,8 @@ class EpochMember(AnyMember):
         super().__init__(core, Finder(core), offset_requests, EpochClose(core, offset_requests, heartbeats))
         self._heartbeats = heartbeats
         self._local = LocalAssignment(core, offset_requests, heartbeats)
-        self._poll_ends_ms: int | None = None
         self._rejoin_ms = 0
+        self.resting = self._resting = RestingEpochBeats(core, heartbeats, self._is_quiet)
         self._knows_answers = not policy.overrides
         self._reconciles_in_background = core.choices.reconciles_from == "background"
 
@@ -95,7 +96,7 @@ class EpochMember(AnyMember):
         core.positions = positions
         if core.is_unpolled and core.is_member:  # it only fell silent (CGV-18)
             self._leave_unpolled(now_ms)
-        self._poll_ends_ms = now_ms + core.settings.max_poll_interval_ms
+        core.poll_ends_ms = now_ms + core.settings.max_poll_interval_ms
         core.is_unpolled = False
         if core.is_taking_part:
             self._begin_if_none(now_ms)
@@ -149,7 +150,7 @@ class EpochMember(AnyMember):
     def next_deadline_ms(self) -> int | None:
         """Return when `tick` has something to do, or None."""
         core, heartbeats = self._epoch_core, self._heartbeats
-        due_ms, beat_ms, poll_end_ms = core.requests.next_deadline_ms(), heartbeats.due_ms, self._poll_ends_ms
+        due_ms, beat_ms, poll_end_ms = core.requests.next_deadline_ms(), heartbeats.due_ms, core.poll_ends_ms
         if beat_ms is not None and (due_ms is None or beat_ms < due_ms) and heartbeats.is_beating():
             due_ms = beat_ms
         if poll_end_ms is not None and (due_ms is None or poll_end_ms < due_ms) and self._poll_end_ms() is not None:
@@ -179,7 +180,16 @@ class EpochMember(AnyMember):
     # Within: joining, losing, the poll deadline
 
     def _is_at_rest(self, now_ms: int) -> bool:
-        """Tell whether nothing is left to do for the application's poll, nor for the parts behind it: the member is whole, and nothing waits."""
+        """Tell whether nothing is left to do for the application's poll, nor for the parts behind it, and no heartbeat is due."""
+        return self._is_whole() and not self._heartbeats.is_due(now_ms)
+
+    def _is_quiet(self) -> bool:
+        """Tell whether the member is whole, takes part, and has shown that its coordinator answers as one."""
+        core = self._epoch_core
+        return self._is_whole() and core.is_subscribed and not core.is_unpolled and self._finder.is_proven
+
+    def _is_whole(self) -> bool:
+        """Tell whether the member has all that it is to have, and nothing waits."""
         core = self._epoch_core
         return (
             core.epoch_state is EpochState.STABLE
@@ -189,7 +199,6 @@ class EpochMember(AnyMember):
             and not self._offset_requests.under_way
             and self._clean_close.stage is None
             and self._local.is_at_rest
-            and not self._heartbeats.is_due(now_ms)
         )
 
     def _begin_if_none(self, now_ms: int) -> None:
@@ -244,7 +253,7 @@ class EpochMember(AnyMember):
         core = self._epoch_core
         if core.is_unpolled or not core.is_subscribed or core.failure is not None or core.choices.poll_end == "never":
             return None
-        return self._poll_ends_ms if core.generation > JOIN_EPOCH or core.epoch_state is EpochState.JOINING else None
+        return core.poll_ends_ms if core.generation > JOIN_EPOCH or core.epoch_state is EpochState.JOINING else None
 
     def _end_polls(self, now_ms: int) -> None:
         """Leave: the application has not polled for max.poll.interval.ms; its next poll loses everything and joins again (CGV-16 to CGV-20)."""
@@ -297,6 +306,7 @@ class EpochMember(AnyMember):
     def _outcome(self, now_ms: int) -> list[Output]:
         """Let the parts go on after an input, and return what is to be done."""
         core = self._epoch_core
+        self._resting.message = None
         before = len(core.out)
         self._step(now_ms)
         if len(core.out) != before and is_more_than_sent(core.out):
@@ -315,7 +325,7 @@ class EpochMember(AnyMember):
 
     def _step(self, now_ms: int) -> None:
         core, heartbeats = self._epoch_core, self._heartbeats
-        if self._poll_ends_ms is not None and now_ms >= self._poll_ends_ms:
+        if core.poll_ends_ms is not None and now_ms >= core.poll_ends_ms:
             self._end_polls(now_ms)
         if core.failure is not None:
             self._end_if_failed()

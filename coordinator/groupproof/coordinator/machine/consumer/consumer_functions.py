@@ -13,6 +13,7 @@ from groupproof.coordinator.machine.consumer.consumer_guards import CONSUMER_GUA
 from groupproof.coordinator.machine.consumer.effective_settings import checked_config, config_defaults
 from groupproof.coordinator.machine.consumer.heartbeat_classes import HEARTBEAT_CLASSES, class_of
 from groupproof.coordinator.machine.consumer.heartbeats_at_rest import session_ms_at_rest
+from groupproof.coordinator.machine.consumer.plain_epoch_commits import PLAIN_EPOCH_COMMITS
 from groupproof.coordinator.machine.consumer.refused_writes import apply_unless_refused
 from groupproof.coordinator.machine.dialect_functions import DialectFunctions, RequestFunctions
 from groupproof.coordinator.machine.group_batches import Batch
@@ -74,4 +75,5 @@ CONSUMER_FUNCTIONS: Final = DialectFunctions(
     check_config=checked_config,
     config_defaults=config_defaults,
     classes={ConsumerEvent.HEARTBEAT: HEARTBEAT_CLASSES},
+    plain_commits=PLAIN_EPOCH_COMMITS,
 )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from enum import StrEnum
+from functools import cache
 from itertools import compress
 from operator import attrgetter
 from typing import TYPE_CHECKING, ClassVar, Final
@@ -87,14 +88,13 @@ class ConsumerGroup:
         group.is_stale = True
         return group
 
-    def copied(self) -> ConsumerGroup:
-        """Return a group that shares nothing with this one but what is never changed in place: assignments, shares, topics."""
-        group = replace(self)
-        for column in fields(self):
-            part = getattr(self, column.name)
-            if isinstance(part, dict | set):
-                setattr(group, column.name, part.copy())
-        group.members = {member_id: replace(member) for member_id, member in self.members.items()}
+    def copied(self, *changing: str) -> ConsumerGroup:
+        """Return a group that shares nothing with this one but what is never changed in place: assignments, shares, topics; and its members but those that are `changing`, if any are named."""
+        group = replace(self, **{name: getattr(self, name).copy() for name in _containers()})
+        members = group.members
+        for member_id in changing or self.members:
+            if (member := members.get(member_id)) is not None:
+                members[member_id] = member.copied()
         return group
 
     def move_to(self, state: StrEnum, now_ms: int) -> None:
@@ -343,3 +343,9 @@ class ConsumerGroup:
             group_id=self.group_id, state=self.state, generation=self.generation, protocol_type=self.protocol_type, protocol_name=self.assignor or None,
             leader=None, members=members, pending=(),
         )  # fmt: skip
+
+
+@cache
+def _containers() -> tuple[str, ...]:
+    """Return the names of what a group changes in place."""
+    return tuple(column.name for column in fields(ConsumerGroup) if column.default_factory is not MISSING)

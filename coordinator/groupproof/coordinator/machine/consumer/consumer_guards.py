@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from groupproof.protocol.rules.cells import GuardName
     from groupproof.protocol.wire.messages import FetchGroup
 
-__all__ = ["CONSUMER_GUARDS", "fetches", "members_of_commit"]
+__all__ = ["CONSUMER_GUARDS", "EPOCH_COMMITS_SINCE", "fetches", "members_of_commit"]
 
 JOINS: Final = 0
 MEMBER_ID_OF_CLIENT_SINCE: Final = 1  # ConsumerGroupHeartbeat, KIP-1082

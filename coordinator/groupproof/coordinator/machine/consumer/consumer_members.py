@@ -71,6 +71,15 @@ class ConsumerMember:
     def is_away(self) -> bool:
         return self.epoch == AWAY
 
+    def copied(self) -> ConsumerMember:
+        """Return one like it; `replace` takes eight times as long, and a group that is loaded has each of its members copied."""
+        return ConsumerMember(
+            member_id=self.member_id, instance_id=self.instance_id, rack_id=self.rack_id, client_id=self.client_id, client_host=self.client_host,
+            rebalance_timeout_ms=self.rebalance_timeout_ms, assignor=self.assignor, names=self.names, regex=self.regex, epoch=self.epoch,
+            previous_epoch=self.previous_epoch, progress=self.progress, assigned=self.assigned, pending=self.pending, ordered_at=self.ordered_at,
+            classic=self.classic,
+        )  # fmt: skip
+
     def is_settled(self, assignment_epoch: int) -> bool:
         """Tell whether the member has all that the target of this epoch gives it (Kafka's `isReconciledTo`)."""
         return self.progress is MemberProgress.STABLE and self.epoch == assignment_epoch

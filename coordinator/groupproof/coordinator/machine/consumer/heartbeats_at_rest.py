@@ -5,7 +5,8 @@ In a group that waits for its next target (KIP-1263) they are those of the membe
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from operator import attrgetter
+from typing import TYPE_CHECKING, Final
 
 from groupproof.coordinator.machine.consumer.consumer_effects import waits_for_target
 from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
@@ -20,6 +21,11 @@ if TYPE_CHECKING:
     from groupproof.protocol.wire.consumer_messages import ConsumerGroupHeartbeatRequest
 
 __all__ = ["session_ms_at_rest"]
+
+_SAID: Final = attrgetter(
+    "topic_partitions", "subscribed_topic_names", "subscribed_topic_regex", "server_assignor", "rack_id", "rebalance_timeout_ms"
+)
+_NOTHING: Final = (None, None, None, None, None, -1)
 
 
 def session_ms_at_rest(engine: EffectContext, group: AnyGroup, message: ConsumerGroupHeartbeatRequest, arrival: Arrival, now_ms: int) -> int | None:
@@ -47,12 +53,7 @@ def _says_nothing(member: ConsumerMember, message: ConsumerGroupHeartbeatRequest
     """Tell whether the heartbeat says no more than that a settled member lives, in KIP-848's shortest form, through the client that it came through before."""
     return (
         message.member_epoch == member.epoch
-        and message.topic_partitions is None
-        and message.subscribed_topic_names is None
-        and message.subscribed_topic_regex is None
-        and message.server_assignor is None
-        and message.rack_id is None
-        and message.rebalance_timeout_ms == -1
+        and _SAID(message) == _NOTHING
         and (message.instance_id is None or message.instance_id == member.instance_id)
         and member.client_id == arrival.client_id
         and member.client_host == arrival.client_host

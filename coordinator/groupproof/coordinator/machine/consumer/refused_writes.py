@@ -31,7 +31,7 @@ def apply_unless_refused(engine: Engine, event: ConsumerGroupEvent) -> None:
     if group is not None and not isinstance(group, ConsumerGroup):
         engine.apply(event)
         return
-    before, written = len(engine.out), None if group is None else group.copied()
+    before, written = len(engine.out), None if group is None else group.copied(*_changing(group, event))
     try:
         engine.apply(event)
     except AssignorFailed:
@@ -45,6 +45,14 @@ def apply_unless_refused(engine: Engine, event: ConsumerGroupEvent) -> None:
     assert event.arrival is not None, "a heartbeat was sent by somebody"
     engine.out.append(AppliedRow(event.arrival.token, event.group_id, f"{event.kind.value}/refused-write", requirement, event.member_id))
     engine.reply(event.arrival.token, error_answer(event, error, engine.fields))
+
+
+def _changing(group: ConsumerGroup, event: ConsumerGroupEvent) -> tuple[str, ...]:
+    """Return the members that a heartbeat may change: its own, and the one whose place it takes; none are named where a leave may convert the group."""
+    if event.member_epoch < 0:
+        return ()
+    holder = group.holder_of(event.instance_id)
+    return (event.member_id,) if holder is None else (event.member_id, holder.member_id)
 
 
 def _is_as_written(engine: Engine, event: ConsumerGroupEvent, written: ConsumerGroup | None) -> bool:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from itertools import repeat
-from operator import attrgetter
+from operator import attrgetter, is_
 from typing import TYPE_CHECKING, Final
 from zlib import crc32
 
-from groupproof.coordinator.assignors.group_spec import NOTHING, GroupSpec, SubscriptionType, TopicSpec, spec_of
+from groupproof.coordinator.assignors.group_spec import NOTHING, GroupSpec, ServerAssignor, SubscriptionType, TargetAssignment, TopicSpec, spec_of
 from groupproof.coordinator.assignors.server_assignors import SERVER_ASSIGNORS
 from groupproof.coordinator.assignors.spec_order import members_in_order, names_in_order
 from groupproof.protocol.java_hash import java_hash
@@ -19,9 +19,13 @@ if TYPE_CHECKING:
 
 __all__ = ["computed_assignor", "stored_assignor", "subscription_type", "target_of"]
 
+TARGETS_MAX: Final = 64
+"""So many targets are remembered, of different members and topics each; then all are forgotten."""
+
 _SUBSCRIPTION: Final = attrgetter("names", "regex")
 _INSTANCE: Final = attrgetter("instance_id")
 _RACK: Final = attrgetter("rack_id")
+_SHARE: Final = attrgetter("assigned")
 
 
 def computed_assignor(group: ConsumerGroup, default: str, choices: Choices, *, updated: str | None) -> str:
@@ -99,7 +103,34 @@ def target_of(
     members = dict(zip(order, map(spec_of, facts), strict=True))
     assert len(members) == len(group.members), f"{len(members)} of {len(group.members)} members are in the order that Kafka has them in"
     topics: Mapping[str, TopicSpec] = {topic.topic_id: TopicSpec(partitions=topic.partitions) for topic in group.topics.values()}
-    return dict(SERVER_ASSIGNORS[assignor](GroupSpec(members=members, subscription_type=subscriptions or subscription_type(group)), topics))
+    return dict(
+        _ASSIGNED.of(SERVER_ASSIGNORS[assignor], GroupSpec(members=members, subscription_type=subscriptions or subscription_type(group)), topics)
+    )
+
+
+class _LastTargets:
+    """What assignors made of groups lately. A heartbeat that the log refuses comes again, and asks for the same target each time; an assignor has no other memory than its last target."""
+
+    def __init__(self) -> None:
+        self._made: dict[Hashable, tuple[GroupSpec, Mapping[str, TopicSpec], TargetAssignment]] = {}
+
+    def of(self, assignor: ServerAssignor, spec: GroupSpec, topics: Mapping[str, TopicSpec]) -> TargetAssignment:
+        """Return what the assignor makes of that; nobody changes it."""
+        key = assignor, tuple(spec.members), tuple(topics)  # their order counts, and dicts that are equal may have another
+        made = self._made.get(key)
+        if made is None or not _have_same_shares(made[0], spec) or made[0] != spec or made[1] != topics:
+            if len(self._made) >= TARGETS_MAX:
+                self._made.clear()
+            made = self._made[key] = spec, topics, assignor(spec, topics)
+        return made[2]
+
+
+_ASSIGNED: Final = _LastTargets()
+
+
+def _have_same_shares(one: GroupSpec, other: GroupSpec) -> bool:
+    """Tell whether the members' parts of the last target are the same objects: the order of their topics counts, too."""
+    return all(map(is_, map(_SHARE, one.members.values()), map(_SHARE, other.members.values())))
 
 
 def _topic_ids(group: ConsumerGroup, names: frozenset[str], regex: str) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from groupproof.harness.simulation.invariants.seen_members import SeenMembers, S
 from groupproof.harness.simulation.invariants.simulated_invariants import SimulatedInvariants
 from groupproof.harness.simulation.settings import GROUP, InvariantBroken
 from groupproof.protocol.rules.consumer.consumer_terms import ConsumerState
-from groupproof.protocol.wire.consumer_messages import ConsumerGroupHeartbeatResponse
+from groupproof.protocol.wire.consumer_messages import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
 from groupproof.protocol.wire.messages import JoinGroupResponse
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ class EpochGroupInvariants(SimulatedInvariants):
         self._epoch = 0
         self._target_epoch = -1
         self._is_moved = False
+        self._heard_ms: dict[str, int] = {}  # of no use here: when a session ends the machine says
         self._seen_members, self._seen_target = SeenMembers(), SeenTarget()
 
     # What is looked at
@@ -76,6 +77,17 @@ class EpochGroupInvariants(SimulatedInvariants):
             self._beaten(pending.request, message)
         elif type(message) is JoinGroupResponse:
             self._is_moved = True
+
+    def hearing(self, request: Any) -> dict[str, int] | None:
+        """Of a heartbeat that says no more than the last answer did to its member: an answer that says no more either leaves all as it is."""
+        if type(request) is not ConsumerGroupHeartbeatRequest or self._is_moved or request.member_id in self._refused_leaves:
+            return None
+        seat = self._seats.get(request.member_id)
+        return None if seat is None or seat.epoch != request.member_epoch else self._heard_ms
+
+    def repeats(self, request: Any, answer: Any) -> None:
+        self._beaten(request, answer)
+        self.settled(None)
 
     def settled(self, pending: PendingRequest | None) -> None:
         if self._is_moved:

@@ -68,6 +68,8 @@ class EpochMemberInvariants:
     committed: dict[TopicPartition, int] = field(default_factory=dict)
     commits_fail: bool = False  # since it was last assigned something
     raises: bool = False
+    bare: object = None  # a heartbeat of its that was looked at, and says nothing
+    empty: object = None  # an answer to it that was looked at, and gives nothing
 
     def blame(self, requirement: str, sentence: str) -> None:
         self.broken.append((requirement, sentence))
@@ -102,6 +104,20 @@ class EpochMemberInvariants:
             self.check("CGC-28", "its heartbeats come too late", holds=self.is_disturbed or beat.member_epoch == 0 or not self.is_polling)
         self.sent_ms = self.counts_from_ms = now_ms
         self.may_beat_early = self.has_left = False
+
+    def sends_again(self, beat: ConsumerGroupHeartbeatRequest, now_ms: int, names: dict[str, str]) -> None:
+        """Look at a heartbeat of a member that is polled. `sends` is asked of one that was not seen to say nothing, and where something may be to blame: it is early, late, or of another epoch."""
+        self.is_polling = True
+        if (
+            beat is not self.bare or beat.member_epoch != self.epoch or self.in_flight or self.topics is not self.said_topics or self.has_left or self.is_fatal
+            or self.sent_ms is None or now_ms < self.sent_ms + self.interval_ms or now_ms > self.counts_from_ms + self.interval_ms + LATE_MS
+        ):  # fmt: skip
+            self.sends(beat, now_ms, names)
+            self.bare = beat if beat.topic_partitions is None and beat.subscribed_topic_names is None and not beat.subscribed_topic_regex else None
+            return
+        self.in_flight = 1
+        self.sent_ms = self.counts_from_ms = now_ms
+        self.may_beat_early = False
 
     def _names_itself(self, beat: ConsumerGroupHeartbeatRequest) -> None:
         if self.member_id and beat.member_id != self.member_id:
@@ -207,6 +223,16 @@ class EpochMemberInvariants:
             self.is_overtaken = self.is_overtaken or self.ordered is not None
             self.target = assigned
             self._order(now_ms)
+
+    def answered_again(self, beat: ConsumerGroupHeartbeatRequest, answer: Any, now_ms: int, names: dict[str, str]) -> None:
+        """Look at an answer; `answered` is asked of one that was not seen to say nothing, or that may say something now."""
+        is_seen = answer is self.empty and beat is self.bare
+        if not is_seen or answer.member_epoch != self.epoch or answer.heartbeat_interval_ms != self.interval_ms or self.in_flight != 1:
+            self.answered(beat, answer, now_ms, names)
+            self.empty = answer if not answer.error_code and answer.assignment is None else None
+            return
+        self.in_flight, self.is_disturbed, self.answered_ms = 0, False, now_ms
+        self.counts_from_ms = self.sent_ms or 0
 
     def _order(self, now_ms: int) -> None:
         """Expect an acknowledgement of what was given, as far as its topics have names."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from groupproof.coordinator.machine.coordinator import Coordinator, Reply, Transition
     from groupproof.harness.simulation.pending_request import PendingRequest
-    from groupproof.protocol.wire.messages import GroupRequest
+    from groupproof.protocol.wire.messages import GroupRequest, GroupResponse
 
 __all__ = ["SimulatedInvariants"]
 
@@ -30,6 +30,9 @@ class SimulatedInvariants:
     def hearing(self, request: GroupRequest) -> dict[str, int] | None:
         """Return where to note when the member of a request was heard of, if an answer as the one before breaks no law and leaves nothing to look at; else None."""
         return None
+
+    def repeats(self, request: GroupRequest, answer: GroupResponse) -> None:
+        """Look at an answer as the one before, when it comes over a connection for the first time; the next will be the same object."""
 
     def moved(self, move: Transition) -> None:
         """Look at a transition of the group."""

@@ -1,0 +1,31 @@
+"""OffsetCommits of a member of a consumer group at its own epoch: nothing of the group changes, and what is committed is stored. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from groupproof.coordinator.machine.consumer.consumer_guards import EPOCH_COMMITS_SINCE
+from groupproof.coordinator.machine.dialect_functions import PlainCommitRules
+from groupproof.protocol.rules.consumer.consumer_terms import ConsumerGuard
+
+if TYPE_CHECKING:
+    from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
+    from groupproof.coordinator.machine.machine_outputs import Arrival
+    from groupproof.protocol.wire.messages import OffsetCommitRequest
+
+__all__ = ["PLAIN_EPOCH_COMMITS"]
+
+
+def _is_plain(group: ConsumerGroup, message: OffsetCommitRequest, arrival: Arrival) -> bool:
+    """Tell whether a member commits that speaks the group's protocol, in a version that says epochs, at the epoch that it has."""
+    member = group.members.get(message.member_id)
+    return member is not None and message.generation_id == member.epoch and member.classic is None and arrival.api_version >= EPOCH_COMMITS_SINCE
+
+
+PLAIN_EPOCH_COMMITS: Final = PlainCommitRules(
+    is_plain=_is_plain,
+    ruled_out=frozenset({
+        ConsumerGuard.COMMITS_AS_STRANGER, ConsumerGuard.COMMITS_IN_OLD_VERSION, ConsumerGuard.EPOCH_NEWER, ConsumerGuard.EPOCH_OLDER,
+        ConsumerGuard.CLASSIC_EPOCH_NEWER, ConsumerGuard.CLASSIC_EPOCH_OLDER,
+    }),
+)  # fmt: skip
