@@ -24,3 +24,11 @@ def test_a_client_that_commits_each_record_makes_no_storm_unless_it_is_refused(e
         story.at(number * 5).commit(("t", 0, number), error=error)
 
     assert verdict(RequestsDoNotStorm, story) is expected
+
+
+def test_a_clock_that_is_set_back_makes_no_storm() -> None:
+    story = Story()
+    for number in range(40):
+        story.at(number * 100 if number < 21 else 10 + number * 100 - 2_000).find(error=15)
+
+    assert verdict(RequestsDoNotStorm, story) is Verdict.OK

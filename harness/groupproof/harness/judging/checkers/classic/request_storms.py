@@ -42,6 +42,8 @@ class RequestsDoNotStorm(ListeningChecker):
         times_ms = self._times_ms.get(key)
         if times_ms is None:
             times_ms = self._times_ms[key] = deque(maxlen=STORM_PER_SECOND)
+        if times_ms and at_ms < times_ms[-1]:  # the clock was set back
+            times_ms.clear()
         is_storm = len(times_ms) == STORM_PER_SECOND and at_ms - times_ms[0] < 1_000 and key not in self._storms
         times_ms.append(at_ms)
         return (self._storm(obs, key),) if is_storm else ()
@@ -59,7 +61,10 @@ class RequestsDoNotStorm(ListeningChecker):
 
     def _is_calm(self, key: tuple[str, str], at_ms: Sequence[float]) -> bool:
         times_ms = [*self._times_ms.get(key, ()), *at_ms]
-        return key in self._storms or all(later - earlier >= 1_000 for earlier, later in zip(times_ms, times_ms[STORM_PER_SECOND:], strict=False))
+        if key in self._storms:
+            return True
+        is_apart = all(later - earlier >= 1_000 for earlier, later in zip(times_ms, times_ms[STORM_PER_SECOND:], strict=False))
+        return is_apart and times_ms == sorted(times_ms)
 
     def absorb(self, steady: Steady) -> None:
         for api, requests in steady.asked.items():
