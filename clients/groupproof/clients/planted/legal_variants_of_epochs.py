@@ -49,8 +49,6 @@ LEGAL_EPOCHS: Final = (
     _legal("releases-before-it-leaves", "Says that it owns nothing any more, and leaves when that is answered.", _PERMITTED, releases_before_leave=True),
     _legal("fatal-commits", "Ends at a commit that is not authorised, or whose group is gone, and tells its application.", _PERMITTED,
            _reaction(30, 69, do=(Effect.FAIL, Effect.RAISE), api=COMMIT)),
-    _legal("joins-after-commits", "Joins anew where a commit is told that nobody knows its member or its group (CGT-19, CGT-29).", _PERMITTED,
-           refused_commit="joins-anew"),
     _legal("ends-without-positions", "Ends where it was told no positions for as long as its client tries, and tells its application.", _PERMITTED,
            overdue_fetch="fatal"),
     _legal("retries-on-111", "Tries in silence, with a pause, to be let in for an instance that another has (CGT-27).", _PERMITTED,

@@ -92,6 +92,7 @@ EPOCH_BUGS: Final = (
     _bug("commits-with-first-epoch", "Commits with its first epoch.", "CGP-01 CGP-04", commit_epoch="first"),
     _bug("commits-with-previous-epoch", "Commits with the epoch before the newest.", "CGP-01 CGP-04", commit_epoch="previous"),
     _bug("forgets-an-overdue-fetch", "Asks no more for committed offsets that did not come in time.", "CGP-11 CGP-10", overdue_fetch="forgotten", text="franz-go 8038d16d"),
+    _bug("joins-after-a-refused-commit", "Joins anew where a commit is told that nobody knows its member or its group.", "CGP-07", refused_commit="joins-anew"),
     _bug("leaves-on-a-refused-commit", "Leaves for good when a commit is refused.", "CGP-07", refused_commit="leaves"),
     _bug("commits-as-nobody", "Commits as if it were no member.", "CGP-01", commit_epoch="none"),
     # Reactions

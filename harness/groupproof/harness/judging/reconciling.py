@@ -105,8 +105,8 @@ class Reconciling:
                 return f"{name} has had no heartbeat answered"
             if not mine.has_said_all:
                 return f"{name} has not said that it owns what it was given"
-            known = self._hands.now.get(name, {}).keys()
-            if known != mine.target and not (name in self._untold and known >= (mine.target or set())):
+            at_hand = self._hands.now.get(name, {}).keys()
+            if at_hand != mine.target and not (name in self._untold and at_hand >= (mine.target or set())):
                 return f"the application of {name} does not know its partitions"
         if len({self._epochs[name].epoch for name in self._members}) > 1:
             return "the members are not at one epoch"

@@ -55,6 +55,6 @@ def test_a_program_that_declares_no_callback_has_none(capabilities: tuple[str, .
 @pytest.mark.parametrize(("name", "fatal", "tells"), [("error", True, True), ("answer", True, True), ("error", False, False)])
 def test_an_application_knows_of_the_end_by_a_fatal_error(name: str, fatal: bool, tells: bool) -> None:
     story = EpochStory()
-    told = story.tell(name, error="X", fatal=fatal)
+    word = story.tell(name, error="X", fatal=fatal)
 
-    assert told_the_end(story.evidence, "m0", -1) == (told if tells else None)
+    assert told_the_end(story.evidence, "m0", -1) == (word if tells else None)

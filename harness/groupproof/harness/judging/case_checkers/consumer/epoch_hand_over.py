@@ -88,18 +88,18 @@ def calls_back_before(ev: Evidence, client: str, *, after: str, requirement: str
 
 def _callbacks(ev: Evidence, client: str, change: _HandOver) -> list[Observation]:
     """Return the callbacks that took what went: after the application was given it, be it before the order, as what it has unsubscribed from."""
-    given = [obs.seq for obs in ev.events("partitions_assigned", client, before=change.acknowledgement.seq) if partitions_of(obs) & change.gone]
-    callbacks = ev.events("partitions_revoked", client, max(given, default=-1), _given_back(ev, client, change))
+    assignments = [obs.seq for obs in ev.events("partitions_assigned", client, before=change.acknowledgement.seq) if partitions_of(obs) & change.gone]
+    callbacks = ev.events("partitions_revoked", client, max(assignments, default=-1), _given_back(ev, client, change))
     return [obs for obs in callbacks if partitions_of(obs) & change.gone]
 
 
 def _untold(ev: Evidence, client: str, claim: Claim, change: _HandOver) -> Finding:
     """Judge a client that has no callback to tell its application by (contract): what it gave up it reads no more."""
     last = _given_back(ev, client, change)
-    fetched = (obs for obs in ev.requests(Api.FETCH, client, change.acknowledgement.seq, last) if _places(obs) & change.gone)
-    given = (obs for obs in ev.events("records_consumed", client, change.acknowledgement.seq, last) if partitions_of(obs) & change.gone)
-    late = next((obs for obs in fetched if elapsed_ms(change.acknowledgement, obs) > IN_FLIGHT_MS), None)
-    late = late or next((obs for obs in given if elapsed_ms(change.acknowledgement, obs) > REPORTING_MS), None)
+    fetches = (obs for obs in ev.requests(Api.FETCH, client, change.acknowledgement.seq, last) if _places(obs) & change.gone)
+    records = (obs for obs in ev.events("records_consumed", client, change.acknowledgement.seq, last) if partitions_of(obs) & change.gone)
+    late = next((obs for obs in fetches if elapsed_ms(change.acknowledgement, obs) > IN_FLIGHT_MS), None)
+    late = late or next((obs for obs in records if elapsed_ms(change.acknowledgement, obs) > REPORTING_MS), None)
     if late is not None:
         return claim.failed("It reads on what it has given up.", late, proof=Proof.LIVENESS)
     return claim.ok("Its application was told later, and was given nothing in between.", change.acknowledgement)

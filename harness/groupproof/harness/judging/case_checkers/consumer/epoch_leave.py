@@ -95,16 +95,16 @@ def returns_partitions_first(ev: Evidence, client: str, *, after: str, requireme
     leave = next((beat.request for beat in beats(ev, client, after) if beat.is_leave), None)
     if leave is None:
         raise NotReached(f"{client} did not leave after {after}")
-    told, done = max(_callbacks(ev, client, after, leave), key=lambda callback: callback[1].seq, default=(None, leave))
+    callback, done = max(_callbacks(ev, client, after, leave), key=lambda ended: ended[1].seq, default=(None, leave))
     late_ms = elapsed_ms(leave, done)
-    if told is not None and late_ms <= REPORTING_MS:
-        yield claim.ok("It was.", told)
+    if callback is not None and late_ms <= REPORTING_MS:
+        yield claim.ok("It was.", callback)
     elif has_no_callback(ev, client):
         yield claim.found(Verdict.INFORMATIONAL, "It has no callback by which it could be told in time.", leave)
-    elif told is None:
+    elif callback is None:
         yield claim.failed("It was never told.", leave, proof=Proof.LIVENESS)
-    elif elapsed_ms(leave, told) > REPORTING_MS:
-        yield claim.failed("It was told afterwards.", told, proof=Proof.LIVENESS)
+    elif elapsed_ms(leave, callback) > REPORTING_MS:
+        yield claim.failed("It was told afterwards.", callback, proof=Proof.LIVENESS)
     else:
         yield claim.failed("The client left before the callback had ended.", leave, proof=Proof.LIVENESS, detail=f"{late_ms:.0f} ms before")
 
@@ -112,8 +112,8 @@ def returns_partitions_first(ev: Evidence, client: str, *, after: str, requireme
 def _callbacks(ev: Evidence, client: str, after: str, leave: Observation) -> list[tuple[Observation, Observation]]:
     """Return the callbacks that took partitions and ended after an instant, each with its end, up to when the client is given some anew."""
     anew = next((obs.seq for obs in ev.events("partitions_assigned", client, leave.seq) if partitions_of(obs)), len(ev.trace))
-    told = [obs for name in ("partitions_revoked", "partitions_lost") for obs in ev.events(name, client, before=anew) if partitions_of(obs)]
-    ended = [(obs, next(iter(ev.events("callback_done", client, obs.seq, anew)), obs)) for obs in told]
+    losses = [obs for name in ("partitions_revoked", "partitions_lost") for obs in ev.events(name, client, before=anew) if partitions_of(obs)]
+    ended = [(obs, next(iter(ev.events("callback_done", client, obs.seq, anew)), obs)) for obs in losses]
     return [(obs, done) for obs, done in ended if done.seq > ev.at(after)]
 
 

@@ -94,15 +94,15 @@ def keeps_epoch(ev: Evidence, client: str, *, after: str, requirement: str, with
     yield _kept(claim, later, mine, surfaced(ev, client, after) if or_tells else None)
 
 
-def _kept(claim: Claim, later: list[Beat], mine: Beat, told: Observation | None) -> Finding:
-    """`told` is the report by which the client may have excused itself before it left."""
+def _kept(claim: Claim, later: list[Beat], mine: Beat, report: Observation | None) -> Finding:
+    """`report` is that by which the client may have excused itself before it left."""
     assert mine.answer is not None
     given_up = next((beat for beat in later if beat.is_join or beat.is_leave), None)
     if given_up is None:
         stranger = next((beat for beat in later if beat.member != mine.member), None)
         return claim.ok("It did.", later[0].request) if stranger is None else claim.failed("It goes on with another id.", stranger.request)
-    if given_up.is_leave and told is not None and elapsed_ms(given_up.request, told) <= REPORTING_MS:
-        return claim.ok("It told the application, and left.", told)
+    if given_up.is_leave and report is not None and elapsed_ms(given_up.request, report) <= REPORTING_MS:
+        return claim.ok("It told the application, and left.", report)
     if given_up.is_leave:
         return claim.tolerated("It left the group though its membership stood.", given_up.request)
     if any(beat.answer is not None and error_of(beat.answer) in _OUT for beat in later if beat.request.seq < given_up.request.seq):
@@ -169,9 +169,9 @@ def _reads_on(ev: Evidence, client: str, after: str) -> Observation | None:
             had |= partitions_of(obs)
         elif obs.who == "shim" and obs.body.get("name") in _LOSES:
             had -= partitions_of(obs)
-    fetched = (obs for obs in ev.requests(Api.FETCH, client, after, ev.closing) if {(topic, number) for topic, number, _ in obs.offsets or ()} & had)
-    given = (obs for obs in ev.events("records_consumed", client, after, ev.closing) if partitions_of(obs) & had)
-    late = (obs for obs in (*fetched, *given) if elapsed_ms(moment(ev, after), obs) > IN_FLIGHT_MS)
+    fetches = (obs for obs in ev.requests(Api.FETCH, client, after, ev.closing) if {(topic, number) for topic, number, _ in obs.offsets or ()} & had)
+    records = (obs for obs in ev.events("records_consumed", client, after, ev.closing) if partitions_of(obs) & had)
+    late = (obs for obs in (*fetches, *records) if elapsed_ms(moment(ev, after), obs) > IN_FLIGHT_MS)
     return min(late, key=lambda obs: obs.seq, default=None)
 
 
