@@ -25,7 +25,7 @@ from groupproof.protocol.wire.message_codec import WireRequest
 HERE = ("h", 9092)
 
 
-CLASSIC_ALONE = {api: span for api, span in ALL.items() if api is not Api.CONSUMER_GROUP_HEARTBEAT}
+CLASSIC_ALONE: Mapping[Api, tuple[int, int]] = {api: span for api, span in ALL.items() if api is not Api.CONSUMER_GROUP_HEARTBEAT}
 
 
 def _with(answer: Answer, work: Callable[[ScriptedBroker], Awaitable[Any]], versions: Mapping[Api, tuple[int, int]] = CLASSIC_ALONE) -> Any:
