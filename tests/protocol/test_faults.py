@@ -97,7 +97,7 @@ def test_json_that_is_no_fault_is_refused_with_the_part_that_is_wrong(value: dic
     ("column", "other"),
     [
         ("api", "JoinGroup"), ("direction", "response"), ("client", "m1"), ("group", "h"), ("member", "m0-2"), ("instance", "i"),
-        ("generation", 4), ("role", "follower"), ("state", "Empty"), ("node", 0), ("error", 27),
+        ("generation", 4), ("member_epoch", -1), ("role", "follower"), ("state", "Empty"), ("node", 0), ("error", 27),
     ],
 )  # fmt: skip
 def test_every_column_of_a_selector_can_tell_frames_apart(column: str, other: Any) -> None:

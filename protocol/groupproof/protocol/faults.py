@@ -28,6 +28,7 @@ class Frame:
     member: str | None = None
     instance: str | None = None
     generation: int | None = None
+    member_epoch: int | None = None  # of a dialect that has epochs: below 0 it leaves
     role: str | None = None
     state: str | None = None
     node: int | None = None
@@ -48,13 +49,14 @@ class Selector:
     member: str | None = None
     instance: str | None = None
     generation: int | None = None
+    member_epoch: int | None = None
     role: str | None = None
     state: str | None = None
     node: int | None = None
     error: int | None = None
 
     _COLUMNS: ClassVar[tuple[str, ...]] = (
-        "api", "direction", "client", "group", "member", "instance", "generation", "role", "state", "node", "error",
+        "api", "direction", "client", "group", "member", "instance", "generation", "member_epoch", "role", "state", "node", "error",
     )  # fmt: skip
 
     def matches(self, frame: Frame) -> bool:

@@ -1,4 +1,4 @@
-"""The legal variants of `consumer` members: each is a deviation that a released client has."""
+"""The legal variants of `consumer` members: each is a deviation that a released client has, or that the requirements leave open."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
+from tests.epoch_traces import EpochStory
 from tests.harness.judging.judged import FAILED, OK, case, finding, judged, says
 from tests.harness.running import virtual
 from tests.harness.toy_dialect.lease_functions import LEASE_FUNCTIONS
@@ -103,6 +104,17 @@ def test_the_driver_ends_a_flood_in_the_words_that_are_looked_for() -> None:
 
 def test_a_flood_that_no_client_makes_alone_decides_nothing() -> None:
     assert judged(flooded(*(f"m{number}" for number in range(20))), never).verdict is Verdict.INCONCLUSIVE
+
+
+@pytest.mark.parametrize(("made_up", "verdict"), [(True, Verdict.INCONCLUSIVE), (False, Verdict.NON_STRICT)])
+def test_joins_that_answer_a_made_up_fencing_are_no_flood(made_up: bool, verdict: Verdict) -> None:
+    story = EpochStory().settled()
+    story.struck("error", 1, 110) if made_up else story.hb(1, error=110)
+    for _ in range(20):
+        story.hb(0, error=110)
+    story.kit("timeout", waiting=f"{FLOOD_WORDS} of more than 10 observations")
+
+    assert judged(story, never).verdict is verdict
 
 
 def test_a_flood_hides_no_failure() -> None:

@@ -78,3 +78,16 @@ def test_a_plan_waits_for_it_after_an_instant() -> None:
 
     assert held.index(True) == len(held) - 1
     assert describe(condition) == "group reconciled with m0 after later"
+
+
+@pytest.mark.parametrize(
+    ("capabilities", "expected"), [(["consumer"], ""), (["consumer", "on-revoked"], "the application of m0 does not know its partitions")]
+)
+def test_an_application_without_a_callback_may_know_later_of_what_has_gone(capabilities: list[str], expected: str) -> None:
+    story = EpochStory()
+    story.kit("hello", "m0", capabilities=capabilities)
+    story.settled()
+    story.hb(1, gives=BOTH[:1])
+    story.hb(1, owns=BOTH[:1])
+
+    assert missing(story, topics={"t": 1}) == expected

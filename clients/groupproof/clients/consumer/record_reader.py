@@ -103,7 +103,10 @@ class RecordReader:
 
     def _take_committed(self, fetched: OffsetFetchResult) -> None:
         if fetched.error is not None:
-            if fetched.error == _OVERDUE and self._policy.epochs.overdue_fetch_is_forgotten:
+            if fetched.error == _OVERDUE and self._policy.epochs.overdue_fetch == "forgotten":
+                return
+            if fetched.error == _OVERDUE and self._policy.epochs.overdue_fetch == "fatal":
+                self._fail(fetched.error, "the committed offsets did not come in time")
                 return
             self._looking_up.clear()
             if fetched.error == _OVERDUE:  # the coordinator could not be reached for so long: it is asked again, as each poll of Java's does

@@ -14,7 +14,8 @@ class EpochPolicy:
 
     # What a heartbeat carries
     instance_id: Literal["always", "join-and-leave", "join-alone", "never", "wrong"] = "always"
-    member_id: Literal["kept", "renewed", "empty"] = "kept"  # renewed: with each join; empty: left to the broker whatever the version
+    # renewed: with each join; retried: with each try of one; empty: left to the broker whatever the version
+    member_id: Literal["kept", "renewed", "retried", "empty"] = "kept"
     join_owned: Literal["empty", "null", "held"] = "empty"
     join_epoch: Literal["zero", "kept"] = "zero"  # kept: once it is fenced it goes on with the epoch that it had
     epoch: Literal["newest", "first", "ahead"] = "newest"
@@ -34,6 +35,9 @@ class EpochPolicy:
     acknowledges: Literal["at-once", "with-interval", "never"] = "at-once"
     acknowledges_empty: bool = True  # the first assignment, if it is empty
     resubscribes: Literal["with-interval", "at-once"] = "with-interval"
+    unsubscribed: Literal["when-told", "calls-back-first", "given-up-first"] = (
+        "when-told"  # what becomes of partitions that are subscribed to no more
+    )
     after_lookup: Literal["at-once", "with-interval"] = "at-once"
     beats_in_flight: int = 1
     beats_after_failure: bool = False
@@ -44,6 +48,7 @@ class EpochPolicy:
     order: Literal["revokes-first", "assigns-first"] = "revokes-first"
     revokes: Literal["what-went", "everything", "never"] = "what-went"
     assigned_callback: Literal["added", "all", "never"] = "added"
+    tells_revoked: Literal["callback", "before-assigned"] = "callback"  # before-assigned: the client has no callback for what goes
     calls_with_nothing: bool = True  # the assigned-callback where nothing is new
     absent_assignment: Literal["unchanged", "empty"] = "unchanged"
     empty_assignment: Literal["empty", "unchanged"] = "empty"
@@ -59,6 +64,7 @@ class EpochPolicy:
     leave_epoch: Literal["right", "always-1", "always-2", "current", "zero"] = "right"
     leave_fields: Literal["none", "empty"] = "none"
     leaves: Literal["once", "never", "twice", "before-callback", "without-id"] = "once"
+    releases_before_leave: bool = False  # says by a heartbeat that it owns nothing, and leaves when that is answered
     leaves_when_told_to_stay: bool = False
     short_close_is_cut: bool = False  # a close that is given a time ends without a word
     poll_end: Literal["at-once", "next-poll", "never"] = "at-once"  # when it leaves for want of polls
@@ -67,7 +73,8 @@ class EpochPolicy:
     # Commits and committed offsets
     commit_epoch: Literal["newest", "first", "none", "previous"] = "newest"
     fetches_as: Literal["member", "nobody"] = "member"
-    overdue_fetch_is_forgotten: bool = False  # committed offsets that did not come in time are not asked for again
+    overdue_fetch: Literal["asked-again", "forgotten", "fatal"] = "asked-again"  # committed offsets that did not come in time
+    refused_commit: Literal["fails", "joins-anew", "leaves"] = "fails"  # joins-anew: where the coordinator says that it knows no such member or group
 
 
 REFERENCE_EPOCHS: Final = EpochPolicy()

@@ -14,6 +14,7 @@ __all__ = ["LEGAL_EPOCHS"]
 
 _LIBRDKAFKA: Final = "librdkafka 2.16.0"
 _FRANZ: Final = "franz-go 1.22"
+_PERMITTED: Final = "no client that is known; the requirements leave it open"
 _PLATFORMATIC: Final = "@platformatic/kafka 2.12"
 BEAT, COMMIT = Api.CONSUMER_GROUP_HEARTBEAT, Api.OFFSET_COMMIT
 REDISCOVER, BACK_OFF, SAY_ALL = Effect.REDISCOVER, Effect.BACK_OFF, Effect.SAY_ALL
@@ -39,6 +40,21 @@ LEGAL_EPOCHS: Final = (
     _legal("interval-after-lookup", "Heartbeats with the next interval once it has found its coordinator (CGT-13).", _LIBRDKAFKA,
            after_lookup="with-interval"),
     _legal("subscribes-at-once", "Says another subscription at once (CGC-30).", _LIBRDKAFKA, resubscribes="at-once"),
+    _legal("tells-before-it-says", "Has its application give up what it subscribes to no more before it says so.", _PERMITTED, unsubscribed="calls-back-first"),
+    _legal("tells-before-it-is-asked", "Has its application do so and says the new names at once, before it is asked (CGC-30).", _PERMITTED,
+           unsubscribed="calls-back-first", resubscribes="at-once"),
+    _legal("gives-up-unasked", "Says with another subscription that it owns less, and waits for no order (CGR-13).", _PERMITTED, unsubscribed="given-up-first"),
+    _legal("no-revoked-callback", "Has no callback for what goes, and tells of it right before the next assignment.", _PERMITTED,
+           tells_revoked="before-assigned", calls_with_nothing=False, shared={"lacks": frozenset({"on-revoked"})}),
+    _legal("releases-before-it-leaves", "Says that it owns nothing any more, and leaves when that is answered.", _PERMITTED, releases_before_leave=True),
+    _legal("fatal-commits", "Ends at a commit that is not authorised, or whose group is gone, and tells its application.", _PERMITTED,
+           _reaction(30, 69, do=(Effect.FAIL, Effect.RAISE), api=COMMIT)),
+    _legal("ends-without-positions", "Ends where it was told no positions for as long as its client tries, and tells its application.", _PERMITTED,
+           overdue_fetch="fatal"),
+    _legal("retries-on-111", "Tries in silence, with a pause, to be let in for an instance that another has (CGT-27).", _PERMITTED,
+           _reaction(111, do=(BACK_OFF, SAY_ALL))),
+    _legal("joins-on-69", "Loses its partitions and joins anew where its group is gone (CGT-29).", _PERMITTED,
+           _reaction(69, do=(Effect.LOSE, Effect.REJOIN, BACK_OFF))),
     _legal("fetches-as-nobody", "Fetches offsets without its id and epoch (CGP-03).", _LIBRDKAFKA, fetches_as="nobody"),
     _legal("commits-what-goes", "Commits the revoked positions alone before a revocation.", _LIBRDKAFKA, commits_before_revoke="revoked"),
     _legal("bare-callbacks", "Calls assigned only where something is new (CGT-10, CGT-11).", _LIBRDKAFKA, calls_with_nothing=False),

@@ -19,8 +19,8 @@ FATAL: Final = (-1, 29, 30, 42, 69, 81, 82, 111, 112, 113, 128, 999)
 _ALIVE: Final = (Phase.CURRENT, Phase.JOINING)
 
 
-def _bug(name: str, says: str, breaks: str, *, settings: dict[str, Any] | None = None, text: str = "", **choices: Any) -> Variant:
-    policy = Policy(epochs=EpochPolicy(**choices))
+def _bug(name: str, says: str, breaks: str, *overrides: Override, settings: dict[str, Any] | None = None, text: str = "", **choices: Any) -> Variant:
+    policy = Policy(epochs=EpochPolicy(**choices), overrides=overrides)
     return Variant(name=f"epoch-{name}", says=says, policy=policy, breaks=tuple(breaks.split()), settings=settings or {}, source=text)
 
 
@@ -36,6 +36,7 @@ EPOCH_BUGS: Final = (
     _bug("joins-with-null-partitions", "Sends null for the owned partitions when it joins.", "CGC-07", join_owned="null"),
     _bug("joins-with-its-old-epoch", "Goes on with the epoch that it had once it was fenced.", "CGT-18 CGI-18", join_epoch="kept"),
     _bug("new-id-with-each-join", "Takes a new member id when it joins again.", "CGC-06", member_id="renewed"),
+    _bug("new-id-with-each-try", "Takes a new member id with each try to join.", "CGC-06", member_id="retried"),
     _bug("no-id", "Leaves its member id to the broker whatever the version.", "CGC-04", member_id="empty"),
     _bug("sends-first-epoch", "Sends its first epoch in every heartbeat.", "CGI-18", epoch="first"),
     _bug("sends-next-epoch", "Sends one epoch more than it was told.", "CGI-18", epoch="ahead"),
@@ -48,6 +49,8 @@ EPOCH_BUGS: Final = (
     _bug("no-instance-id", "Never sends its instance id.", "CGC-02", settings=_STATIC, instance_id="never"),
     _bug("wrong-instance-id", "Sends another instance id once it has joined.", "CGC-02", settings=_STATIC, instance_id="wrong"),
     _bug("leaves-without-instance-id", "Sends its instance id in the join alone.", "CGV-06 CGC-02", settings=_STATIC, instance_id="join-alone"),
+    _bug("says-once", "Never says again what a refused heartbeat said.", "CGC-18",
+         Override(api=BEAT, answers=(14, 15, 16), effects=(REDISCOVER,), phases=_ALIVE), fields_confirmed="sent"),
     # When it is sent
     _bug("keeps-the-first-interval", "Never takes a changed interval over.", "CGC-25", interval="first"),
     _bug("interval-of-its-own", "Heartbeats at an interval of its own.", "CGC-24", interval="own"),
@@ -88,7 +91,9 @@ EPOCH_BUGS: Final = (
     # Commits
     _bug("commits-with-first-epoch", "Commits with its first epoch.", "CGP-01 CGP-04", commit_epoch="first"),
     _bug("commits-with-previous-epoch", "Commits with the epoch before the newest.", "CGP-01 CGP-04", commit_epoch="previous"),
-    _bug("forgets-an-overdue-fetch", "Asks no more for committed offsets that did not come in time.", "CGP-11 CGP-10", overdue_fetch_is_forgotten=True, text="franz-go 8038d16d"),
+    _bug("forgets-an-overdue-fetch", "Asks no more for committed offsets that did not come in time.", "CGP-11 CGP-10", overdue_fetch="forgotten", text="franz-go 8038d16d"),
+    _bug("joins-after-a-refused-commit", "Joins anew where a commit is told that nobody knows its member or its group.", "CGP-07", refused_commit="joins-anew"),
+    _bug("leaves-on-a-refused-commit", "Leaves for good when a commit is refused.", "CGP-07", refused_commit="leaves"),
     _bug("commits-as-nobody", "Commits as if it were no member.", "CGP-01", commit_epoch="none"),
     # Reactions
     _reaction("ignores-110", "Goes on with its epoch after FENCED_MEMBER_EPOCH.", "CGT-18", BEAT, 110, do=(IGNORE,)),

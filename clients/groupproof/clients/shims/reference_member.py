@@ -48,6 +48,7 @@ class ShimMember:
             seed=seed,
         )
         self._commands, self._to_run = trio.open_memory_channel[Body](COMMANDS_MAX)
+        self._untold: list[Callback] = []
         self._is_paused = False
         self._is_subscribed = True
         self._is_failed = False
@@ -218,6 +219,16 @@ class ShimMember:
 
     async def _on_callback(self, callback: Callback) -> None:
         """Run the application's listener: say it, do what `on_revoked` asks for, say that it is done."""
+        if self._policy.epochs.tells_revoked == "before-assigned":
+            if callback.kind is not CallbackKind.ASSIGNED:
+                self._untold.append(callback)
+                return
+            untold, self._untold = self._untold, []
+            for one in untold:
+                await self._call(one)
+        await self._call(callback)
+
+    async def _call(self, callback: Callback) -> None:
         nobodys = frozenset({("nobody-has-this", 0)} if self._policy.tells_assigned == "more" else ())
         self._tell(
             {

@@ -75,8 +75,8 @@ class FrameFaults:
         generation = columns.get("generation")
         frame = Frame(
             api=wire.api.title, direction=direction, client=wire.client_id or "", group=columns.get("group"), member=columns.get("member"),
-            instance=columns.get("instance"), generation=group.generation if generation is None else generation, role=group.role, state=group.state,
-            node=columns.get("node"), connection=columns.get("connection"), error=columns.get("error"),
+            instance=columns.get("instance"), generation=group.generation if generation is None else generation, member_epoch=columns.get("member_epoch"),
+            role=group.role, state=group.state, node=columns.get("node"), connection=columns.get("connection"), error=columns.get("error"),
         )  # fmt: skip
         return self.interception.strike(frame, columns)
 

@@ -29,6 +29,7 @@ from groupproof.harness.model.evidence import CaseNotOffered, Evidence, NotOffer
 from groupproof.harness.model.requirement_levels import capped
 from groupproof.harness.model.verdicts import ADVERSE, Finding, Grounds, Proof, Verdict, worst
 from groupproof.protocol.trace import Observation, Trace
+from groupproof.protocol.vocabulary import ErrorCode
 
 __all__ = ["FLOOD_WORDS", "judge_run"]
 
@@ -179,7 +180,7 @@ def _flood_of(case: Case, trace: Trace) -> list[Finding]:
         return []
     counts = Counter(obs.client for obs in trace[: ended.seq] if obs.api in GROUP_TITLES and obs.client is not None)
     client, count = max(counts.items(), key=lambda partition: partition[1], default=("", 0))
-    if 2 * count < ended.seq:
+    if 2 * count < ended.seq or _answers_a_made_up_refusal(trace[: ended.seq], client):
         return []
     return [
         Finding(
@@ -191,6 +192,20 @@ def _flood_of(case: Case, trace: Trace) -> list[Finding]:
             detail=f"{count} of {ended.seq} observations are of {client}",
         )
     ]
+
+
+def _answers_a_made_up_refusal(trace: Trace, client: str | None) -> bool:
+    """Tell whether a client's requests are the joins of one that a fault has told that it is fenced: CGT-21 asks for them without a pause.
+
+    Its coordinator has it still, knows nothing of that, and refuses each of them until its session ends.
+    """
+    struck = {obs.exchange_id for obs in trace if obs.kind == "fault" and obs.detail == "triggered"}
+    fenced = [obs for obs in trace if obs.kind == "response" and obs.client == client and obs.error == ErrorCode.FENCED_MEMBER_EPOCH]
+    made_up = next((obs.seq for obs in fenced if obs.exchange_id in struck), None)
+    if made_up is None:
+        return False
+    asked = sum(1 for obs in trace[made_up:] if obs.kind == "request" and obs.client == client and obs.api in GROUP_TITLES)
+    return 2 * sum(1 for obs in fenced if obs.seq > made_up) > asked
 
 
 def _without_receipt(trace: Trace) -> Iterator[str]:

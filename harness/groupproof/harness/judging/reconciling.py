@@ -71,7 +71,10 @@ def follow_heartbeats(members: dict[str, EpochMember], obs: Observation) -> None
 
 
 class Reconciling:
-    """Takes every observation of a trace in order. `since_seq`: after that each member must have had a heartbeat answered without an error."""
+    """Takes every observation of a trace in order. `since_seq`: after that each member must have had a heartbeat answered without an error.
+
+    The application of a client without a callback (no `on-revoked`) may be told with its next assignment of what has gone.
+    """
 
     def __init__(self, members: tuple[str, ...], topics: Mapping[str, int]) -> None:
         self.since_seq = -1
@@ -79,12 +82,20 @@ class Reconciling:
         self._wanted = {(topic, partition) for topic, count in topics.items() for partition in range(count)}
         self._epochs: dict[str, EpochMember] = {}
         self._hands = OwnershipTracker()
+        self._untold: set[str] = set()
         for name in members:
             self._hands.reports_by_difference(name, is_so=True)
 
     def follow(self, obs: Observation) -> None:
         follow_heartbeats(self._epochs, obs)
         self._hands.follow(obs)
+        if (
+            obs.who == "kit"
+            and obs.body.get("name") == "hello"
+            and obs.client is not None
+            and "on-revoked" not in obs.body.get("capabilities", ("on-revoked",))
+        ):
+            self._untold.add(obs.client)
 
     def missing(self) -> str:
         """Return what is not yet so, in words; empty when the group has reconciled."""
@@ -94,7 +105,8 @@ class Reconciling:
                 return f"{name} has had no heartbeat answered"
             if not mine.has_said_all:
                 return f"{name} has not said that it owns what it was given"
-            if self._hands.now.get(name, {}).keys() != mine.target:
+            at_hand = self._hands.now.get(name, {}).keys()
+            if at_hand != mine.target and not (name in self._untold and at_hand >= (mine.target or set())):
                 return f"the application of {name} does not know its partitions"
         if len({self._epochs[name].epoch for name in self._members}) > 1:
             return "the members are not at one epoch"

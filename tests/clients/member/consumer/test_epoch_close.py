@@ -198,3 +198,38 @@ def test_who_was_fenced_loses_what_it_held_and_does_not_revoke_it_when_it_closes
     b.do(b.member.close(b.now))
 
     assert [callback.kind for callback in b.callbacks] == [CallbackKind.LOST]
+
+
+def test_who_releases_its_partitions_first_leaves_when_that_is_answered() -> None:
+    b = EpochBench(Policy(epochs=EpochPolicy(releases_before_leave=True)))
+    b.joined(0)
+    b.do(b.member.close(b.now))
+    b.called()
+    b.advance(1)
+    assert (b.beat.member_epoch, b.beat.topic_partitions) == (1, ())
+
+    b.beaten()
+    assert b.beat.member_epoch == -1
+
+
+@pytest.mark.parametrize("error", [25, 110])
+def test_who_is_refused_as_it_releases_its_partitions_has_nothing_to_leave(error: int) -> None:
+    b = EpochBench(Policy(epochs=EpochPolicy(releases_before_leave=True)))
+    b.joined(0)
+    b.do(b.member.close(b.now))
+    b.called()
+    b.advance(1)
+    b.beaten(error=error)
+
+    assert (b.beat.member_epoch, ended(b)) == (1, [True])
+
+
+def test_who_leaves_before_its_callback_leaves_once() -> None:
+    b = EpochBench(Policy(epochs=EpochPolicy(leaves="before-callback")))
+    b.joined(0)
+    start = len(b.course)
+    b.do(b.member.close(b.now))
+    b.called()
+    b.answer(BEAT, member_epoch=-1)
+
+    assert (b.course[start:], ended(b)) == (["ConsumerGroupHeartbeat", "revoked"], [True])

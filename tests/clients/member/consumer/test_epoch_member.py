@@ -198,3 +198,30 @@ def test_a_lookup_that_was_refused_is_due_again_after_a_pause() -> None:
 
     b.advance(due_ms - b.now)
     assert b.times(FIND) == [0, due_ms]
+
+
+@pytest.mark.parametrize(
+    ("choice", "callbacks", "owned"),
+    [("when-told", [], None), ("calls-back-first", [CallbackKind.REVOKED], None), ("given-up-first", [CallbackKind.REVOKED], ())],
+)
+def test_what_is_subscribed_to_no_more_is_given_up_when_the_client_chooses(choice: str, callbacks: list[CallbackKind], owned: object) -> None:
+    b = EpochBench(Policy(epochs=EpochPolicy(unsubscribed=choice, calls_with_nothing=False)))  # type: ignore[arg-type]  # a parameter of the test
+    b.joined(0)
+    b.do(b.member.resubscribe(("u",), b.now))
+    called = b.poll_through() + [b.called() for _ in b.callbacks[:]]
+    if not b.waits(BEAT):
+        b.next_beat()
+
+    assert ([callback.kind for callback in called], b.beat.topic_partitions, b.beat.subscribed_topic_names) == (callbacks, owned, ("u",))
+
+
+@pytest.mark.parametrize(("choice", "epochs"), [("fails", []), ("joins-anew", [0]), ("leaves", [-1])])
+def test_a_refused_commit_costs_the_membership_of_who_takes_it_for_more(choice: str, epochs: list[int]) -> None:
+    b = EpochBench(Policy(epochs=EpochPolicy(refused_commit=choice)))  # type: ignore[arg-type]  # a parameter of the test
+    b.joined(0)
+    before = len(b.beats)
+    b.do(b.member.commit("token", {("t", 0): 1}, b.now, is_sync=True))
+    b.answer(COMMIT, 25)
+    b.poll_through()
+
+    assert [beat.member_epoch for beat in b.beats[before:]] == epochs

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from itertools import count
+
 import pytest
-from tests.clients.member.consumer.epoch_bench import BEAT, OTHER_ID, TOPIC_ID, EpochBench, assignment
+from tests.clients.member.consumer.epoch_bench import BEAT, FIND, OTHER_ID, TOPIC_ID, EpochBench, assignment
 from tests.clients.member.consumer.epoch_world import lived
 
 from groupproof.clients.assignors.assignment import Cluster
+from groupproof.clients.member.consumer.epoch_core import EpochCore
 from groupproof.clients.member.policy import REFERENCE
 from groupproof.clients.planted.legal_variants_of_epochs import LEGAL_EPOCHS
 from groupproof.clients.planted.member_variant import Variant
 from groupproof.clients.planted.misbehaviours_of_epochs import EPOCH_BUGS
 from groupproof.protocol.wire.consumer_messages import ConsumerAssignment, TopicPartitions
 
-BY_HAND = {"epoch-reads-empty-as-null", "epoch-waits-with-everything"}
+BY_HAND = {"epoch-reads-empty-as-null", "epoch-waits-with-everything", "epoch-new-id-with-each-try", "epoch-says-once"}
 """Bugs that the days of the group give no occasion for; the tests below do."""
 
 BEYOND = {"epoch-close-without-time-is-cut", "epoch-forgets-an-overdue-fetch"}
@@ -67,3 +70,33 @@ def test_who_reads_an_empty_assignment_as_an_absent_one_keeps_its_partitions() -
 def test_who_waits_for_a_name_takes_nothing_of_the_rest() -> None:
     policy, cluster = BUGS["epoch-waits-with-everything"].policy, Cluster(partitions={"t": 4}, names={TOPIC_ID: "t"})
     assert [_held_while_a_name_lacks(EpochBench(choice, topics_known=cluster)) for choice in (REFERENCE, policy)] == [1, 0]
+
+
+def _ids_of_two_tries(bench: EpochBench) -> int:
+    bench.joining()
+    bench.beaten(error=14)
+    bench.advance(1_000)
+    assert len(bench.beats) > 1
+    return len({beat.member_id for beat in bench.beats})
+
+
+def _owned_after_a_refused_acknowledgement(bench: EpochBench) -> int:
+    bench.joining()
+    bench.answer(BEAT, member_epoch=1, assignment=assignment(0, 1))
+    bench.poll_through()
+    bench.beaten(error=16)
+    bench.answer(FIND)
+    bench.advance(2_000)
+    return 0 if bench.beat.topic_partitions is None else 1
+
+
+def test_who_tries_with_another_id_leaves_one_behind_with_each_try(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = count()
+    monkeypatch.setattr(EpochCore, "new_member_id", lambda core: f"id-{next(drawn)}")
+    policy = BUGS["epoch-new-id-with-each-try"].policy
+    assert [_ids_of_two_tries(EpochBench(choice)) for choice in (REFERENCE, policy)] == [1, 2]
+
+
+def test_who_says_all_but_once_is_not_heard_by_another_coordinator() -> None:
+    policy = BUGS["epoch-says-once"].policy
+    assert [_owned_after_a_refused_acknowledgement(EpochBench(choice)) for choice in (REFERENCE, policy)] == [1, 0]

@@ -34,6 +34,7 @@ from groupproof.protocol.toxics import down, latency, reset_peer
         (Answer(error_code=25), Selector(api="Heartbeat", direction="response", count=None), "replaces every answer to Heartbeat by 25 UNKNOWN_MEMBER_ID"),
         (Hold(ms=1_500), Selector(api="SyncGroup", nth=2), "holds number 2 of the next SyncGroup for 1.5 s"),
         (Hold(), Selector(api="JoinGroup", generation=3, role="leader"), "holds the next JoinGroup (generation 3, role leader)"),
+        (Cut(), Selector(api="ConsumerGroupHeartbeat", member_epoch=-1), "cuts the connection at the next ConsumerGroupHeartbeat (member_epoch -1), unseen"),
         (Silence(), Selector(api="Heartbeat", count=None, nth=4), "lets the connection fall silent from every (from number 4 on) Heartbeat on"),
         (Cut(), Selector(api="OffsetCommit"), "cuts the connection at the next OffsetCommit, unseen"),
         (Cut(reset=True), Selector(api="SyncGroup", direction="response"),

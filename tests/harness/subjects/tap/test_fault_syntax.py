@@ -18,6 +18,7 @@ from groupproof.protocol.faults import Answer, Corrupt, Cut, Drop, Duplicate, Fa
         ("JoinGroup,response,group=g,hold=500", Selector(api="JoinGroup", direction="response", group="g"), Hold(ms=500)),
         ("SyncGroup,role=leader,hold", Selector(api="SyncGroup", role="leader"), Hold()),
         ("Fetch,client=app,count=2,drop", Selector(api="Fetch", client="app", count=2), Drop()),
+        ("ConsumerGroupHeartbeat,member_epoch=-1,drop", Selector(api="ConsumerGroupHeartbeat", member_epoch=-1), Drop()),
         ("Heartbeat,corrupt=7", Selector(api="Heartbeat"), Corrupt(seed=7)),
         ("Heartbeat,reorder", Selector(api="Heartbeat"), Reorder()),
         ("JoinGroup,reorder=300", Selector(api="JoinGroup"), Reorder(ms=300)),

@@ -54,11 +54,15 @@ class EpochClose(CleanClose):
         self._member, self._heartbeats = core, heartbeats
 
     def begin(self, now_ms: int, *, closes: bool, forced: bool | None) -> None:
+        begins = self.stage is None
         super().begin(now_ms, closes=closes, forced=forced)
+        if begins:
+            self._leaves = ()
         if self._member.is_member:
             self._member.epoch_state = EpochState.PREPARE_LEAVING
-            if self._member.choices.leaves == "before-callback":
-                self._heartbeats.leave(now_ms, _epoch(self._member, forced=forced))
+            if begins and self._member.choices.leaves == "before-callback":
+                self._leaves = (self._heartbeats.leave(now_ms, _epoch(self._member, forced=forced)),)
+                self._heartbeats.forget()
 
     def _hand_over(self) -> None:
         core = self._member
@@ -68,7 +72,22 @@ class EpochClose(CleanClose):
 
     def _leave(self, now_ms: int) -> None:
         core = self._member
+        if core.choices.releases_before_leave and not self._is_released(now_ms):
+            return
         left_ms = self.awaits_leave(now_ms)
-        self._leaves = leave_consumer_group(core, self._heartbeats, now_ms, EpochState.UNSUBSCRIBED, forced=self._forced, timeout_ms=left_ms)
+        if self._leaves:
+            core.end_membership(EpochState.UNSUBSCRIBED)
+        else:
+            self._leaves = leave_consumer_group(core, self._heartbeats, now_ms, EpochState.UNSUBSCRIBED, forced=self._forced, timeout_ms=left_ms)
         core.owned = frozenset()
         core.is_lost = False
+
+    def _is_released(self, now_ms: int) -> bool:
+        """Tell whether the coordinator has heard that the member owns nothing any more; say it if it was not said yet."""
+        core = self._member
+        if not core.is_member or core.coordinator is None or now_ms >= self._deadline_ms:
+            return True
+        if core.held:
+            core.held = frozenset()
+            self._heartbeats.at_once(now_ms)
+        return self._heartbeats.is_acknowledged

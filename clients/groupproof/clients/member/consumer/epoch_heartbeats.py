@@ -110,6 +110,8 @@ class EpochHeartbeats:
 
     def _beat(self, now_ms: int) -> None:
         core = self._core
+        if core.choices.member_id == "retried" and core.epoch == JOIN_EPOCH and core.has_joined:
+            core.member_id = core.new_member_id()
         words = self._words()
         if words == self._bare_words:  # as nearly always: what there is to say was confirmed before, and is the same
             made: tuple[dict[str, Any], Any] = {}, self._bare_at(core.generation)

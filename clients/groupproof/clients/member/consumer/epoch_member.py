@@ -27,7 +27,7 @@ from groupproof.clients.member.pending_requests import RequestInFlight, earliest
 from groupproof.clients.member.policy import REFERENCE, Policy
 from groupproof.clients.outputs import CallbackKind, Output, is_more_than_sent
 from groupproof.protocol.rules.classic.member_reactions import Answer, Effect, Lapse, Phase, Reaction
-from groupproof.protocol.vocabulary import Api, TopicPartition
+from groupproof.protocol.vocabulary import Api, ErrorCode, TopicPartition
 from groupproof.protocol.wire.consumer_messages import ConsumerGroupHeartbeatResponse
 
 __all__ = ["EpochMember"]
@@ -35,6 +35,8 @@ __all__ = ["EpochMember"]
 _STEPS_MAX: Final = 10
 _FENCED: Final = EpochState.FENCED
 _LOSING: Final = (_FENCED, EpochState.STALE, EpochState.FATAL)
+_STRANGER: Final = (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.GROUP_ID_NOT_FOUND)
+_REFUSED: Final = (*_STRANGER, ErrorCode.STALE_MEMBER_EPOCH, ErrorCode.GROUP_AUTHORIZATION_FAILED)
 _QUIET: Final = (EpochState.JOINING, EpochState.ACKNOWLEDGING, EpochState.STABLE)
 
 
@@ -139,11 +141,24 @@ class EpochMember(AnyMember):
     def resubscribe(self, topics: tuple[str, ...], now_ms: int) -> list[Output]:
         """Change the subscription, or take part again after `unsubscribe`: the next poll joins then (CGV-15), of a member that is leaving when it has left."""
         core = self._epoch_core
+        self._give_up_others(topics)
         core.topics = topics
         self._clean_close.subscribe()
         if core.is_member and core.choices.resubscribes == "at-once":
             self._heartbeats.at_once(now_ms)
         return self._outcome(now_ms)
+
+    def _give_up_others(self, topics: tuple[str, ...]) -> None:
+        """Give up what is subscribed to no more before the coordinator asks for it, as one does who does so."""
+        core, how = self._epoch_core, self._epoch_core.choices.unsubscribed
+        went = frozenset(partition for partition in core.owned if partition[0] not in topics)
+        if how == "when-told" or not core.is_member or not went or core.calling is not None:
+            return
+        if how == "calls-back-first":
+            core.call(CallbackKind.REVOKED, went)
+        elif core.target is not None:
+            core.target = frozenset(partition for partition in core.target if core.names.get(partition[0]) in topics)
+            core.target_number += 1
 
     # Deadlines
 
@@ -287,6 +302,16 @@ class EpochMember(AnyMember):
                 self._heartbeats.coordinator_found(now_ms)
         else:
             self._offset_requests.settled(pending, answer, response, reaction, now_ms)
+            if core.choices.refused_commit != "fails" and api is Api.OFFSET_COMMIT and core.is_member:
+                self._commit_refused(answer, now_ms)
+
+    def _commit_refused(self, answer: Answer, now_ms: int) -> None:
+        """Take the refusal of a commit for more than that, as one does who does so."""
+        if self._epoch_core.choices.refused_commit == "joins-anew" and answer in _STRANGER:
+            self._rejoin_ms = now_ms
+            self._fenced()
+        elif self._epoch_core.choices.refused_commit == "leaves" and answer in _REFUSED:
+            self._clean_close.begin(now_ms, closes=False, forced=None)
 
     def _heartbeat_settled(self, pending: RequestInFlight, answer: Answer, response: Any, reaction: Reaction, phase: Phase, now_ms: int) -> None:
         self._heartbeats.settled(pending, answer, response, reaction, phase, now_ms)

@@ -116,19 +116,19 @@ def _kept_at_once(code: int, title: str, requirement: str) -> Case:
     )
 
 
-def _ends(code: int, title: str, requirement: str, *, is_static: bool = False, untold: Verdict = Verdict.NON_STRICT) -> Case:
+def _ends(code: int, title: str, requirement: str, *, is_static: bool = False, untold: Verdict = Verdict.NON_STRICT, anew: str | None = None) -> Case:
     """Return a case in which each heartbeat of a settled member is told what can't be mended by trying again."""
     settings = {"instance_id": "one"} if is_static else {}
     return case(
         f"heartbeat/{code_name(code)}",
         title,
-        (requirement,),
+        (requirement,) if anew is None else (anew, requirement),
         plan(
             subject(**settings),
             [*joined("m0"), answers("error", BEAT, code, count=None), delivered("error"), passing(LONG_MS), heal("error"), passing(500)],
         ),
         is_struck("error", "m0", BEAT, requirement="CGC-28"),
-        shows_or_tries("m0", after="error", requirement=requirement, untold=untold),
+        shows_or_tries("m0", after="error", requirement=requirement, untold=untold, anew=anew),
         spaces_its_tries("m0", after="error", requirement=requirement),
     )
 
@@ -162,6 +162,7 @@ _ERRORS: tuple[Case, ...] = (
         "A static member whose instance is another's tells its application, or tries again with a pause.",
         "CGT-27",
         is_static=True,
+        untold=Verdict.OK,
     ),
     _ends(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "A member that may no longer read a topic tells its application.", "CGT-30"),
     case(
@@ -172,7 +173,7 @@ _ERRORS: tuple[Case, ...] = (
         is_struck("error", "m0", BEAT, requirement="CGC-28"),
         stays_a_member("m0", after="error", requirement="CGT-28"),
     ),
-    _ends(ErrorCode.GROUP_ID_NOT_FOUND, "A member whose group is gone joins again or tells its application.", "CGT-30"),
+    _ends(ErrorCode.GROUP_ID_NOT_FOUND, "A member whose group is gone joins again or tells its application.", "CGT-30", anew="CGT-29"),
     _ends(
         ErrorCode.STALE_MEMBER_EPOCH,
         "A heartbeat answered with what is for commits costs no more than a new join.",

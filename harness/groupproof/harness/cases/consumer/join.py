@@ -23,6 +23,7 @@ from groupproof.harness.judging.case_checkers.reactions import is_struck
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.plan import Plan, Step
 from groupproof.harness.model.plan_builders import answers, cuts, delivered, grow, heal, holds, mark, passing, start, strikes
+from groupproof.harness.model.verdicts import Verdict
 from groupproof.protocol.faults import Drop
 from groupproof.protocol.vocabulary import ErrorCode
 
@@ -137,12 +138,13 @@ def _again(code: int, title: str, requirement: str) -> Case:
         _refused(code),
         is_struck("error", "m0", BEAT, requirement="CGC-07"),
         joins_anew("m0", after="error", requirement=requirement),
+        is_one_member("m0"),
         joins_in_full("m0"),
         spaces_its_tries("m0", after="error", requirement=requirement),
     )
 
 
-def _for_good(code: int, title: str, requirement: str, *, instance: str | None = None) -> Case:
+def _for_good(code: int, title: str, requirement: str, *, instance: str | None = None, untold: Verdict = Verdict.NON_STRICT) -> Case:
     """Return a case in which every join is answered so."""
     wanted = {} if instance is None else {"instance_id": instance}
     return case(
@@ -154,7 +156,7 @@ def _for_good(code: int, title: str, requirement: str, *, instance: str | None =
             [answers("error", BEAT, code, count=None), *start("m0"), delivered("error"), passing(LONG_MS), heal("error"), passing(500)],
         ),
         is_struck("error", "m0", BEAT, requirement="CGC-07"),
-        shows_or_tries("m0", after="error", requirement=requirement),
+        shows_or_tries("m0", after="error", requirement=requirement, untold=untold),
         spaces_its_tries("m0", after="error", requirement=requirement),
     )
 
@@ -176,6 +178,7 @@ _ERRORS: tuple[Case, ...] = (
         "A static member whose instance another has tells its application, or tries again.",
         "CGT-27",
         instance="one",
+        untold=Verdict.OK,
     ),
     _for_good(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "A member that may not read a topic tells its application.", "CGT-25"),
     _for_good(ErrorCode.GROUP_ID_NOT_FOUND, "A member whose group is of another kind tells its application.", "CGT-25"),

@@ -21,6 +21,7 @@ from groupproof.harness.judging.case_checkers.consumer.epoch_commits import comm
 from groupproof.harness.judging.case_checkers.consumer.epoch_join import carries_instance, joins_in_full
 from groupproof.harness.judging.case_checkers.consumer.epoch_leave import (
     BACK_SOON,
+    LEAVE,
     closes_in_time,
     comes_back_as,
     commits_as_nobody,
@@ -101,13 +102,14 @@ _ORDERLY: tuple[Case, ...] = (
             mark("closing"),
             close("m1"),
             left("m1", after="closing"),
+            mark("closing too"),
             close("m0"),
-            left("m0", after="closing"),
+            left("m0", after="closing too"),
             passing(500),
             topics={"t": 1},
         ),
         leaves("m1", after="closing"),
-        leaves("m0", after="closing"),
+        leaves("m0", after="closing too"),
     ),
     # KAFKA-17518: who had no time left to wait for its callbacks never left.
     case(
@@ -218,7 +220,10 @@ _ORDERLY: tuple[Case, ...] = (
 
 
 def _troubled(name: str, title: str, fault: Step, *, within_ms: int = 8_000, **settings: Any) -> Case:
-    """Return a case in which something becomes of the leave."""
+    """Return a case in which something becomes of the leave.
+
+    It strikes nothing else: what a closing member says before, as that it owns nothing any more, it says as a member.
+    """
     ending = event("m0", "shutdown_complete", after="closing", within_ms=round(within_ms * 1.2), go_on=True)
     return case(
         f"leave/{name}",
@@ -246,21 +251,33 @@ _TROUBLE: tuple[Case, ...] = (
     _troubled(
         "refused-loading",
         "A close goes on though the leave meets a loading coordinator.",
-        answers("error", BEAT, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS),
+        answers("error", BEAT, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, member_epoch=LEAVE),
     ),
-    _troubled("refused-elsewhere", "A close goes on though the leave meets another broker.", answers("error", BEAT, ErrorCode.NOT_COORDINATOR)),
+    _troubled(
+        "refused-elsewhere",
+        "A close goes on though the leave meets another broker.",
+        answers("error", BEAT, ErrorCode.NOT_COORDINATOR, member_epoch=LEAVE),
+    ),
     _troubled(
         "refused-unknown",
         "A close goes on though the coordinator does not know the member that leaves.",
-        answers("error", BEAT, ErrorCode.UNKNOWN_MEMBER_ID),
+        answers("error", BEAT, ErrorCode.UNKNOWN_MEMBER_ID, member_epoch=LEAVE),
     ),
-    _troubled("refused-fenced", "A close goes on though the member that leaves is fenced.", answers("error", BEAT, ErrorCode.FENCED_MEMBER_EPOCH)),
-    _troubled("refused-group-gone", "A close takes a leave for done whose group is gone.", answers("error", BEAT, ErrorCode.GROUP_ID_NOT_FOUND)),
-    _troubled("cut-answer", "A close goes on though the connection ends at the leave.", cuts("error", BEAT)),
+    _troubled(
+        "refused-fenced",
+        "A close goes on though the member that leaves is fenced.",
+        answers("error", BEAT, ErrorCode.FENCED_MEMBER_EPOCH, member_epoch=LEAVE),
+    ),
+    _troubled(
+        "refused-group-gone",
+        "A close takes a leave for done whose group is gone.",
+        answers("error", BEAT, ErrorCode.GROUP_ID_NOT_FOUND, member_epoch=LEAVE),
+    ),
+    _troubled("cut-answer", "A close goes on though the connection ends at the leave.", cuts("error", BEAT, member_epoch=LEAVE)),
     _troubled(
         "lost-answer",
         "A close goes on though the leave is never answered.",
-        strikes("error", BEAT, Drop(), direction="response"),
+        strikes("error", BEAT, Drop(), direction="response", member_epoch=LEAVE),
         within_ms=12_000,
         request_timeout_ms=2_000,
     ),
@@ -307,7 +324,7 @@ _TROUBLE: tuple[Case, ...] = (
     case(
         "leave/new-epoch-while-giving-up",
         "A member that is given a new epoch while its application gives partitions up to close commits with that one.",
-        ("CGP-04",),
+        ("CGP-04", "CGV-08"),
         plan(
             subject(on_revoked={"sleep_ms": _CALLBACK_MS, "commit": True}),
             subject("m1"),
@@ -328,6 +345,7 @@ _TROUBLE: tuple[Case, ...] = (
             session_ms=15_000,
         ),
         commits_with_epoch("m0", after="closing"),
+        returns_partitions_first("m0", after="closing"),
     ),
     case(
         "leave/while-handing-over",
@@ -348,6 +366,7 @@ _TROUBLE: tuple[Case, ...] = (
             session_ms=15_000,
         ),
         leaves("m0", after="closing", within_ms=7_000),
+        returns_partitions_first("m0", after="closing"),
         is_quiet_after_leaving("m0", after="closing"),
     ),
 )

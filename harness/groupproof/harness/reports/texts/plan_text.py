@@ -89,7 +89,7 @@ def fault_in_words(fault: Fault) -> str:
 
 def _frame(selector: Selector) -> str:
     frame = f"answer to {selector.api}" if selector.direction == "response" else selector.api
-    named = ("generation", "role", "state", "member", "instance", "node")
+    named = ("generation", "member_epoch", "role", "state", "member", "instance", "node")
     where = ", ".join(f"{name} {value}" for name in named if (value := getattr(selector, name)) is not None)
     error = f"that says {error_named(selector.error)}" if selector.error is not None else ""
     return " ".join(filter(None, (_which(selector), frame, error, f"of {selector.client}" if selector.client else "", f"({where})" if where else "")))

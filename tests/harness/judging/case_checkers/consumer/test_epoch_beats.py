@@ -1,9 +1,10 @@
 from __future__ import annotations
 
+import pytest
 from tests.epoch_traces import BOTH, EpochStory
 from tests.traces import ID
 
-from groupproof.harness.judging.case_checkers.consumer.epoch_beats import beats, standing
+from groupproof.harness.judging.case_checkers.consumer.epoch_beats import beats, has_no_callback, standing, told_the_end
 
 
 def test_a_heartbeat_is_read_with_its_answer() -> None:
@@ -41,3 +42,19 @@ def test_a_membership_stands_from_its_answer_until_the_client_leaves_or_is_refus
     assert [beat.answer.member_epoch for name in ("settled", "moved") if (beat := standing(ev, "m0", name)) is not None and beat.answer] == [1, 2]
     assert standing(ev, "m0", "gone") is None
     assert standing(ev, "m1", "gone") is None
+
+
+@pytest.mark.parametrize(("capabilities", "lacks"), [(("consumer", "on-revoked"), False), (("consumer",), True), ((), False)])
+def test_a_program_that_declares_no_callback_has_none(capabilities: tuple[str, ...], lacks: bool) -> None:
+    story = EpochStory()
+    story.kit("hello", "m0", capabilities=capabilities)
+
+    assert has_no_callback(story.evidence, "m0") is lacks
+
+
+@pytest.mark.parametrize(("name", "fatal", "tells"), [("error", True, True), ("answer", True, True), ("error", False, False)])
+def test_an_application_knows_of_the_end_by_a_fatal_error(name: str, fatal: bool, tells: bool) -> None:
+    story = EpochStory()
+    word = story.tell(name, error="X", fatal=fatal)
+
+    assert told_the_end(story.evidence, "m0", -1) == (word if tells else None)

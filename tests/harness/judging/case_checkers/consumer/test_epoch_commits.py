@@ -102,6 +102,34 @@ def test_a_client_that_commits_by_itself_goes_on_with_it(does: Does, expected: V
     assert verdict(commits_on("m0", after="error"), refused(does)) is expected
 
 
+def ends(story: EpochStory) -> object:
+    return story.tell("error", error="GROUP_AUTHORIZATION_FAILED", fatal=True)
+
+
+@pytest.mark.parametrize(
+    ("does", "or_ends", "expected"),
+    [
+        (lambda story: story.hb(-1), False, FAILED),
+        (lambda story: (story.hb(1), story.hb(-1)), True, FAILED),
+        (lambda story: (story.hb(-1), story.hb(0)), False, NON_STRICT),
+        (ends, True, OK),
+        (lambda story: (ends(story), story.hb(-1)), True, OK),
+        (ends, False, FAILED),
+        (lambda story: story.tell("error", error="X", fatal=False), True, FAILED),
+    ],
+)
+def test_who_leaves_on_a_refused_commit_has_ended_its_membership(does: Does, or_ends: bool, expected: Verdict) -> None:
+    judge = commit_is_answered("m0", after="error", requirement="CGP-07", or_ends=or_ends)
+
+    assert verdict(judge, refused(does, 30)) is expected
+
+
+def test_a_new_join_is_open_where_the_coordinator_says_that_it_knows_nobody() -> None:
+    judge = commit_is_answered("m0", after="error", requirement="CGP-07", joined_anew=Verdict.INFORMATIONAL)
+
+    assert verdict(judge, refused(lambda story: story.hb(0), 25)) is Verdict.INFORMATIONAL
+
+
 def fetch(offset: int) -> Does:
     return lambda story: story.request(Api.FETCH, offsets=(("t", 0, offset),))
 
@@ -141,3 +169,19 @@ def test_who_asks_as_nobody_is_never_refused_as_a_member(asks_as: str, expected:
 
     assert verdict(judge, member(silent, until=12_000)) is expected
     assert verdict(judge, member(again, until=12_000)) is OK
+
+
+@pytest.mark.parametrize(
+    ("does", "ends_after", "expected"),
+    [
+        (ends, "back", OK),
+        (ends, None, FAILED),
+        (lambda story: story.hb(1), "back", FAILED),
+        (lambda story: story.tell("error", error="X", fatal=False), "back", FAILED),
+        (lambda story: (ends(story), fetch(0)(story)), "back", FAILED),
+    ],
+)
+def test_who_tells_that_it_is_at_an_end_reads_no_more(does: Does, ends_after: str | None, expected: Verdict) -> None:
+    story = member(lambda story: does(story.mark("back")))
+
+    assert verdict(reads_on_from("m0", after="back", positions={("t", 0): 10}, ends_after=ends_after), story) is expected

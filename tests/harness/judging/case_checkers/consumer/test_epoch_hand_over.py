@@ -68,6 +68,50 @@ def test_the_application_is_back_from_its_callback_before_the_client_says_so(bef
     assert verdict(CALLS, handed_over(before, after)) is expected
 
 
+def unsubscribed(*steps: Does) -> EpochStory:
+    """Tell how a member that has both partitions is to keep the first one alone, by what its application subscribes to."""
+    story = EpochStory().settled()
+    story.mark("newcomer").at(500)
+    for step in steps:
+        step(story)
+    story.end(9_000)
+    return story
+
+
+def says_names(owns: tuple[tuple[str, int], ...] | None = None, gives: tuple[tuple[str, int], ...] | None = None) -> Does:
+    return lambda story: story.hb(1, body={"subscribed_topic_names": ["t"]}, owns=owns, gives=gives)
+
+
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [
+        ((revoke, says_names(gives=(KEPT,)), lambda story: story.hb(1, owns=(KEPT,))), OK),  # told before the order
+        ((revoke, says_names(owns=(KEPT,))), OK),  # no order is needed
+        ((says_names(owns=(KEPT,)),), FAILED),
+        ((says_names(gives=(KEPT,)), lambda story: story.hb(1, owns=(KEPT,))), FAILED),
+        ((revoke, lambda story: story.partitions("assigned", GONE), says_names(owns=(KEPT,))), FAILED),  # that was another time
+    ],
+)
+def test_what_nobody_wants_any_more_may_be_given_up_before_it_is_asked_for(steps: tuple[Does, ...], expected: Verdict) -> None:
+    assert verdict(CALLS, unsubscribed(*steps)) is expected
+
+
+@pytest.mark.parametrize(
+    ("after", "expected"),
+    [
+        (lambda story: None, OK),
+        (lambda story: story.partitions("assigned", KEPT), OK),
+        (lambda story: story.at(3_000).request(Api.FETCH, offsets=(("t", 1, 10),)), FAILED),
+        (lambda story: story.at(3_000).consume(("t", 1, 10, 14)), FAILED),
+        (lambda story: story.at(3_000).consume(("t", 0, 10, 14)), OK),
+    ],
+)
+def test_who_has_no_callback_is_judged_by_what_it_reads(after: Does, expected: Verdict) -> None:
+    story = handed_over(lambda story: story.kit("hello", "m0", capabilities=["consumer"]), after)
+
+    assert verdict(CALLS, story) is expected
+
+
 def test_an_order_that_is_repeated_began_with_the_first() -> None:
     def repeated(story: EpochStory) -> None:
         revoke(story)

@@ -215,3 +215,22 @@ def test_an_assignment_whose_answer_was_lost_is_learned_all_the_same(owned: Any,
     story.end(12_000)
 
     assert verdict(learns_assignment("m0", after="lost", partitions=2), story) is expected
+
+
+def test_who_gives_up_unasked_has_said_so_with_its_subscription() -> None:
+    story = EpochStory().settled()
+    story.mark("less").hb(1, body={"subscribed_topic_names": ["t"]}, owns=BOTH[:1])
+    story.end(9_000)
+
+    assert verdict(acknowledges("m0", after="less"), story) is Verdict.OK
+
+
+@pytest.mark.parametrize(("error", "again", "expected"), [(16, True, Verdict.OK), (16, False, Verdict.FAILED), (0, False, Verdict.OK)])
+def test_what_a_coordinator_refused_it_has_not_been_told(error: int, again: bool, expected: Verdict) -> None:
+    story = EpochStory()
+    story.hb(0, gets=1, gives=BOTH)
+    story.hb(1, owns=BOTH, error=error)
+    story.hb(1, owns=BOTH if again else None)
+    story.end(9_000)
+
+    assert verdict(acknowledges("m0"), story) is expected

@@ -92,6 +92,31 @@ def test_the_application_gives_up_first(does: Does, expected: Verdict) -> None:
     assert verdict(returns_partitions_first("m0", after="closing"), closing(does)) is expected
 
 
+def leaves_in_its_callback(done_ms: float) -> Does:
+    return lambda story: (story.partitions("revoked", *BOTH), story.hb(-1), story.at(600 + done_ms).tell("callback_done"))
+
+
+@pytest.mark.parametrize(("done_ms", "expected"), [(400, OK), (2_000, FAILED)])
+def test_the_application_is_back_from_its_callback_before_the_leave(done_ms: float, expected: Verdict) -> None:
+    assert verdict(returns_partitions_first("m0", after="closing"), closing(leaves_in_its_callback(done_ms))) is expected
+
+
+def test_what_is_given_up_by_another_membership_is_none_of_this_leaves() -> None:
+    def comes_back(story: EpochStory) -> None:
+        orderly(story)
+        story.tell("callback_done")
+        story.at(3_000).partitions("assigned", *BOTH)
+        story.at(8_000).partitions("revoked", *BOTH)
+
+    assert verdict(returns_partitions_first("m0", after="closing"), closing(comes_back)) is OK
+
+
+def test_who_has_no_callback_has_nothing_to_say_as_it_leaves() -> None:
+    story = closing(lambda story: (story.kit("hello", "m0", capabilities=["consumer"]), story.hb(-1)))
+
+    assert verdict(returns_partitions_first("m0", after="closing"), story) is OPEN
+
+
 @pytest.mark.parametrize(
     ("does", "expected"),
     [

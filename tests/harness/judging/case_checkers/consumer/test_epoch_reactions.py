@@ -21,7 +21,7 @@ from groupproof.harness.judging.case_checkers.consumer.epoch_reactions import (
 from groupproof.harness.model.case import Judge
 from groupproof.harness.model.evidence import NotReached
 from groupproof.harness.model.verdicts import Verdict
-from groupproof.protocol.vocabulary import ErrorCode
+from groupproof.protocol.vocabulary import Api, ErrorCode
 
 Does = Callable[[EpochStory], object]
 
@@ -171,3 +171,41 @@ def test_a_run_that_ends_at_once_proves_no_absence(judge: Judge) -> None:
 
     with pytest.raises(NotReached):
         verdict(judge, story)
+
+
+@pytest.mark.parametrize(
+    ("does", "expected"),
+    [
+        (lambda story: (story.tell("error", error="X", fatal=True), story.hb(-1)), OK),
+        (lambda story: (story.hb(-1), story.at(900).tell("error", error="X", fatal=True)), OK),  # a line may lag behind a frame
+        (lambda story: (story.hb(-1), story.at(3_000).tell("error", error="X", fatal=True)), NON_STRICT),
+        (lambda story: (story.tell("error", error="X"), story.hb(0)), NON_STRICT),
+    ],
+)
+def test_who_tells_its_application_may_leave(does: Does, expected: Verdict) -> None:
+    judge = keeps_epoch("m0", after="error", requirement="CGP-09", or_tells=True)
+
+    assert verdict(judge, after_error(does, error=ErrorCode.STALE_MEMBER_EPOCH)) is expected
+
+
+@pytest.mark.parametrize(
+    ("does", "expected"),
+    [
+        (lambda story: None, OK),
+        (lambda story: story.partitions("assigned", *BOTH), FAILED),
+        (lambda story: story.at(3_000).request(Api.FETCH, offsets=(("t", 0, 10),)), FAILED),
+        (lambda story: story.at(3_000).consume(("t", 0, 10, 14)), FAILED),
+        (lambda story: story.at(3_000).consume(("u", 0, 10, 14)), OK),
+    ],
+)
+def test_who_has_no_callback_loses_what_it_reads_no_more(does: Does, expected: Verdict) -> None:
+    story = after_error(lambda story: (story.kit("hello", "m0", capabilities=["consumer"]), does(story)))
+
+    assert verdict(LOSES, story) is expected
+
+
+@pytest.mark.parametrize(("epoch", "anew", "expected"), [(0, "CGT-29", OK), (1, "CGT-29", NON_STRICT), (0, None, NON_STRICT)])
+def test_a_new_join_may_be_as_good_as_a_word(epoch: int, anew: str | None, expected: Verdict) -> None:
+    judge = shows_or_tries("m0", after="error", requirement="CGT-30", anew=anew)
+
+    assert verdict(judge, after_error(lambda story: story.hb(epoch), error=ErrorCode.GROUP_ID_NOT_FOUND)) is expected

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.epoch_traces import BOTH, EpochStory
 from tests.harness.judging.consumer_traces import trace_of
 from tests.traces import Story, findings
 
@@ -179,3 +180,42 @@ def test_a_commit_with_the_epoch_of_a_membership_that_ended_is_found_but_for_one
     _beat(again, 0, gets=1, owns=(), target=())
     again.exchange(Api.OFFSET_COMMIT, "a", member="m", generation=1)
     assert findings(EpochsGiven, again) == []
+
+
+def _fetching(story: EpochStory, *at_ms: float) -> list[str]:
+    for ms in at_ms:
+        story.at(ms).request(Api.FETCH, offsets=(("t", 1, 10),))
+    return [finding.requirement for finding in findings(FetchesEndWithTheAcknowledgement, story)]
+
+
+def _driven() -> EpochStory:
+    story = EpochStory()
+    story.kit("command", "m0", command="subscribe")
+    return story.settled()
+
+
+@pytest.mark.requirement("CGP-14")
+@pytest.mark.parametrize("how", ["refused", "left"])
+@pytest.mark.parametrize(("then", "requirements"), [("nothing", []), ("called back", ["CGP-14"]), ("joined", ["CGP-14"])])
+def test_a_leave_or_a_refusal_acknowledges_nothing_until_the_application_is_told_or_the_member_joins(
+    how: str, then: str, requirements: list[str]
+) -> None:
+    story = _driven()
+    story.hb(-1) if how == "left" else story.hb(1, error=110)
+    if then == "called back":
+        story.partitions("lost", *BOTH)
+        story.tell("callback_done")
+    elif then == "joined":
+        story.hb(0, gets=2, gives=BOTH[:1])
+
+    assert _fetching(story, 2_000, 4_000) == requirements
+
+
+def test_what_a_member_is_given_again_it_fetches() -> None:
+    story = _driven()
+    story.hb(1, error=110)
+    story.partitions("lost", *BOTH)
+    story.tell("callback_done")
+    story.hb(0, gets=2, gives=BOTH)
+
+    assert _fetching(story, 2_000, 4_000) == []

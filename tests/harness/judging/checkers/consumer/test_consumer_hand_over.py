@@ -114,3 +114,15 @@ def test_who_has_not_listed_its_partitions_yet_gives_none_up() -> None:
     story.hb(1, owns=BOTH)
 
     assert not _blamed(story)
+
+
+@pytest.mark.parametrize(("capabilities", "count"), [(["consumer"], 0), (["consumer", "on-revoked"], 1), ([], 1)])
+def test_who_has_no_callback_is_not_blamed_for_calling_none(capabilities: list[str], count: int) -> None:
+    story = EpochStory()
+    story.kit("hello", "m0", capabilities=capabilities)
+    story.kit("command", "m0", command="subscribe")
+    story.settled()
+    story.hb(1, gives=(T0,))
+    story.hb(1, gets=2, owns=(T0,))
+
+    assert len(_blamed(story)) == count

@@ -1,4 +1,7 @@
-"""What judges ask of the heartbeats of KIP-848 in a trace: which request joined, acknowledged or left, and how it was answered. Nothing here judges."""
+"""What judges ask of a member of KIP-848 in a trace: which heartbeat joined, acknowledged or left, how it was answered, and what its application can be told.
+
+Nothing here judges.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from groupproof.harness.model.evidence import Evidence
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api, TopicPartition
 
-__all__ = ["BEAT", "Beat", "beats", "standing"]
+__all__ = ["BEAT", "Beat", "beats", "has_no_callback", "standing", "told_the_end"]
 
 BEAT = Api.CONSUMER_GROUP_HEARTBEAT
 
@@ -48,6 +51,10 @@ class Beat:
         return self.answer is not None and error_of(self.answer) == 0
 
     @property
+    def is_refused(self) -> bool:
+        return self.answer is not None and error_of(self.answer) != 0
+
+    @property
     def owned(self) -> frozenset[TopicPartition] | None:
         """Return what the client says it owns; None where it says that nothing changed."""
         return None if self.request.body.get("topic_partitions") is None else frozenset(self.request.partitions)
@@ -62,6 +69,10 @@ class Beat:
         """Tell whether it carries all that a coordinator asks for before it repeats the whole assignment (CGM-25)."""
         subscribes = self.names is not None or self.request.body.get("subscribed_topic_regex") is not None
         return subscribes and self.request.body.get("rebalance_timeout_ms", -1) != -1 and self.owned is not None
+
+    def gives_up_of(self, reported: frozenset[TopicPartition]) -> bool:
+        """Tell whether it says what the member subscribes to, and of what it had reported less: nobody has to ask for the rest any more."""
+        return self.names is not None and not self.is_leave and self.owned is not None and not reported <= self.owned
 
     @property
     def target(self) -> frozenset[TopicPartition] | None:
@@ -86,3 +97,15 @@ def standing(ev: Evidence, client: str, before: str | int) -> Beat | None:
         elif beat.is_accepted and beat.answer is not None and beat.answer.seq < last:
             mine = beat
     return mine
+
+
+def has_no_callback(ev: Evidence, client: str) -> bool:
+    """Tell whether a client can't tell its application in time that partitions go: it has no `on-revoked`, and reports it with the next assignment at the latest."""
+    declared = ev.capabilities(client)
+    return bool(declared) and "on-revoked" not in declared
+
+
+def told_the_end(ev: Evidence, client: str, after: str | int) -> Observation | None:
+    """Return the first word after an instant by which the application learns that its client is at an end: it has to make a new one."""
+    words = (obs for obs in ev.select("event", None, client, after, ev.closing) if obs.who == "shim" and obs.body.get("name") in ("error", "answer"))
+    return next((obs for obs in words if obs.body.get("error") and obs.body.get("fatal")), None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from groupproof.harness.judging.case_checkers.consumer.epoch_beats import beats, standing
+from groupproof.harness.judging.case_checkers.consumer.epoch_beats import beats, standing, told_the_end
 from groupproof.harness.judging.case_checkers.findings import TimedJudge, milder, overdue, timed_checker
 from groupproof.harness.judging.case_checkers.offset_fetch import READ_MS, goes_on_reading
 from groupproof.harness.judging.case_checkers.trace_queries import accepted, moment
@@ -101,27 +101,48 @@ def commits_on(ev: Evidence, client: str, *, after: str, requirement: str = "CGP
 
 
 @checker
-def commit_is_answered(ev: Evidence, client: str, *, after: str, requirement: str) -> Iterator[Finding]:
-    """Judge that the membership outlives a refused commit: heartbeats go on, with the same id."""
+def commit_is_answered(
+    ev: Evidence, client: str, *, after: str, requirement: str, or_ends: bool = False, joined_anew: Verdict = Verdict.NON_STRICT
+) -> Iterator[Finding]:
+    """Judge that the membership outlives a refused commit: heartbeats go on, with the same id.
+
+    With `or_ends` the client may also end, if it tells its application so: a heartbeat that is answered so may end it too (CGT-25, CGT-29). A new join is
+    `joined_anew`.
+    """
     claim = Claim(requirement=requirement, expected="The member goes on heartbeating.")
     mine = standing(ev, client, after)
     if mine is None:
         raise NotReached(f"{client} was no member at {after}")
     later = beats(ev, client, after, ev.closing)
-    if not later:
+    joined, left = next((beat for beat in later if beat.is_join), None), next((beat for beat in later if beat.is_leave), None)
+    ended = told_the_end(ev, client, after) if or_ends else None
+    if joined is not None:
+        yield claim.found(joined_anew, "It joined again.", joined.request)
+    elif ended is not None:
+        yield claim.ok("It told the application that it ends.", ended)
+    elif left is not None:
+        yield claim.failed("It left its group for good.", left.request)
+    elif later:
+        yield claim.ok("It did.", later[0].request)
+    else:
         yield claim.failed("It sent none.", moment(ev, after), proof=Proof.LIVENESS)
-        return
-    joined = next((beat for beat in later if beat.is_join), None)
-    yield claim.ok("It did.", later[0].request) if joined is None else claim.tolerated("It joined again.", joined.request)
 
 
 @checker
 def reads_on_from(
-    ev: Evidence, client: str, *, after: str, positions: dict[TopicPartition, int], requirement: str = "CGP-10", reads: str | None = "CGP-11"
+    ev: Evidence,
+    client: str,
+    *,
+    after: str,
+    positions: dict[TopicPartition, int],
+    requirement: str = "CGP-10",
+    reads: str | None = "CGP-11",
+    ends_after: str | None = None,
 ) -> Iterator[Finding]:
     """Judge that after an instant nothing is fetched, and nothing reaches the application, from before what the group has committed.
 
     A client that reads nothing more of a partition has lost no position, but stands still: `reads` is the requirement that this breaks, None where it may.
+    So it may where it tells its application after `ends_after` that it is at an end; heartbeats that go on in silence keep what nobody reads (librdkafka#5586).
     """
     claim = Claim(requirement=requirement, expected="Reading goes on from what the group has committed, and never from auto.offset.reset.")
     back = next((obs for obs in ev.requests(Api.FETCH, client, after, ev.closing) if _is_before(obs, positions)), None)
@@ -135,7 +156,8 @@ def reads_on_from(
         return
     yield claim.ok("It did.")
     missing = sorted(positions.keys() - read.keys())
-    if reads is not None and missing:
+    ended = None if ends_after is None else told_the_end(ev, client, ends_after)
+    if reads is not None and missing and ended is None:
         still = Claim(requirement=reads, expected="The client asks again, and reads on.")
         never = "Nothing more of some partitions reached the application."
         yield still.failed(never, moment(ev, after), proof=Proof.LIVENESS, detail=str(missing))

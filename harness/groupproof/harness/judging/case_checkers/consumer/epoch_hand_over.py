@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from groupproof.harness.judging.case_checkers.consumer.epoch_beats import Beat, beats
+from groupproof.harness.judging.case_checkers.consumer.epoch_beats import Beat, beats, has_no_callback
 from groupproof.harness.judging.case_checkers.findings import overdue
 from groupproof.harness.judging.case_checkers.trace_queries import accepted
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms
@@ -27,7 +27,10 @@ Partitions = frozenset[TopicPartition]
 
 @dataclass(frozen=True, slots=True)
 class _HandOver:
-    """One order to give partitions up, and the heartbeat that acknowledged it."""
+    """One order to give partitions up, and the heartbeat that acknowledged it.
+
+    Who says what it subscribes to now, and with it that it owns less, waits for no order (CGR-13): `order` is then the answer that it had last.
+    """
 
     order: Observation
     gone: Partitions
@@ -46,6 +49,7 @@ def _hand_overs(ev: Evidence, client: str, after: str) -> list[_HandOver]:
 def _acknowledged(sent: list[Beat], since: int) -> Iterator[_HandOver]:
     reported: Partitions = frozenset()
     ordered: tuple[Observation, Partitions] | None = None
+    answered: Observation | None = None
     for beat in sent:
         if beat.is_join:
             reported, ordered = frozenset(), None
@@ -53,7 +57,10 @@ def _acknowledged(sent: list[Beat], since: int) -> Iterator[_HandOver]:
             if ordered is not None and not ordered[1] & beat.owned and ordered[0].seq > since and not beat.is_leave:
                 yield _HandOver(ordered[0], ordered[1], beat.owned, beat.request)
                 ordered = None
+            elif ordered is None and answered is not None and beat.request.seq > since and beat.gives_up_of(reported):
+                yield _HandOver(answered, reported - beat.owned, beat.owned, beat.request)
             reported = beat.owned
+        answered = beat.answer if beat.is_accepted else answered
         if beat.target is not None and beat.answer is not None and (gone := reported - beat.target) and (ordered is None or ordered[1] != gone):
             ordered = (beat.answer, gone)  # one that is repeated began with the first
 
@@ -65,16 +72,37 @@ def calls_back_before(ev: Evidence, client: str, *, after: str, requirement: str
     if "partitions_revoked" in ev.unreported(client):
         raise NotOffered(f"the program of {client} does not tell of its callbacks")
     for change in _hand_overs(ev, client, after):
-        events = [obs for obs in ev.events("partitions_revoked", client, change.order.seq - 1) if partitions_of(obs) & change.gone]
-        done = None if not events else next(iter(ev.events("callback_done", client, events[0].seq)), None)
-        late = None if done is None else elapsed_ms(change.acknowledgement, done)
-        if not events:
+        events = _callbacks(ev, client, change)
+        ended = [done for obs in events for done in ev.events("callback_done", client, obs.seq)[:1]]
+        late = max((elapsed_ms(change.acknowledgement, done) for done in ended), default=0.0)
+        if has_no_callback(ev, client) and (not events or late > REPORTING_MS):
+            yield _untold(ev, client, claim, change)
+        elif not events:
             yield claim.failed("The application was never told.", change.acknowledgement, proof=Proof.LIVENESS)
-        elif late is not None and late > REPORTING_MS:
+        elif late > REPORTING_MS:
             detail = f"{late:.0f} ms before the callback ended"
             yield claim.failed("The acknowledgement came before the callback had ended.", change.acknowledgement, proof=Proof.LIVENESS, detail=detail)
         else:
             yield claim.ok("It has.", events[0])
+
+
+def _callbacks(ev: Evidence, client: str, change: _HandOver) -> list[Observation]:
+    """Return the callbacks that took what went: after the application was given it, be it before the order, as what it has unsubscribed from."""
+    assignments = [obs.seq for obs in ev.events("partitions_assigned", client, before=change.acknowledgement.seq) if partitions_of(obs) & change.gone]
+    callbacks = ev.events("partitions_revoked", client, max(assignments, default=-1), _given_back(ev, client, change))
+    return [obs for obs in callbacks if partitions_of(obs) & change.gone]
+
+
+def _untold(ev: Evidence, client: str, claim: Claim, change: _HandOver) -> Finding:
+    """Judge a client that has no callback to tell its application by (contract): what it gave up it reads no more."""
+    last = _given_back(ev, client, change)
+    fetches = (obs for obs in ev.requests(Api.FETCH, client, change.acknowledgement.seq, last) if _places(obs) & change.gone)
+    records = (obs for obs in ev.events("records_consumed", client, change.acknowledgement.seq, last) if partitions_of(obs) & change.gone)
+    late = next((obs for obs in fetches if elapsed_ms(change.acknowledgement, obs) > IN_FLIGHT_MS), None)
+    late = late or next((obs for obs in records if elapsed_ms(change.acknowledgement, obs) > REPORTING_MS), None)
+    if late is not None:
+        return claim.failed("It reads on what it has given up.", late, proof=Proof.LIVENESS)
+    return claim.ok("Its application was told later, and was given nothing in between.", change.acknowledgement)
 
 
 @checker

@@ -9,14 +9,18 @@ from groupproof.harness.judging.case_checkers.consumer.epoch_beats import Beat, 
 from groupproof.harness.judging.case_checkers.findings import end, overdue, timed_checker
 from groupproof.harness.judging.case_checkers.trace_queries import moment
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, tolerated_ms
+from groupproof.harness.judging.checkers.frame_facts import error_of
 from groupproof.harness.model.case import checker
 from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
+from groupproof.protocol.vocabulary import ErrorCode
 
 __all__ = [
     "acknowledges", "carries_instance", "have_ids_of_their_own", "is_one_member", "joins_in_full", "learns_assignment", "names_assignor",
     "names_rebalance_timeout", "says_again", "says_little_when_idle", "subscribes_by_regex", "subscribes_to",
 ]  # fmt: skip
+
+_PASSING = (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR)
 
 
 def _joins(ev: Evidence, client: str) -> list[Beat]:
@@ -150,6 +154,9 @@ def acknowledges(
     claim = Claim(requirement=requirement, expected="The client says what it owns after every assignment that changed it.")
     prompt = Claim(requirement="CGC-29", expected="The client acknowledges an assignment at once, and not at the next interval.")
     pending = list(_unsaid(ev, client, after))
+    if not pending and (given_up := _given_up(ev, client, after)) is not None:
+        yield claim.ok("It said with its subscription what it has given up, and was asked for nothing.", given_up.request)
+        return
     if not pending:
         raise NotReached(f"{client} was given no assignment{f' after {after}' if after else ''}")
     for assigned, target, reported in pending:
@@ -164,6 +171,16 @@ def acknowledges(
             yield prompt.tolerated("It waited with that.", came, detail=waited_ms, proof=Proof.TIMING)
         else:
             yield from (claim.ok("It did.", came), prompt.ok("It did.", came))
+
+
+def _given_up(ev: Evidence, client: str, after: str | None) -> Beat | None:
+    """Return the heartbeat after an instant by which the client said that it owns less, as what it subscribes to asks for (CGR-13)."""
+    reported: frozenset[Any] = frozenset()
+    for beat in beats(ev, client, before=ev.closing):
+        if beat.request.seq > ev.at(after) and beat.is_accepted and not beat.is_join and beat.gives_up_of(reported):
+            return beat
+        reported = frozenset() if beat.is_join else reported if beat.owned is None else beat.owned
+    return None
 
 
 def _unsaid(ev: Evidence, client: str, after: str | None) -> Iterator[tuple[Beat, frozenset[Any], Beat | None]]:
@@ -181,15 +198,19 @@ def _unsaid(ev: Evidence, client: str, after: str | None) -> Iterator[tuple[Beat
             continue  # what is repeated was to be said already
         later = [other for other in sent[at + 1 :] if other.request.seq > answer.seq]
         until = next((place for place, other in enumerate(later) if _ends(other, target)), len(later))
-        reply = next((other for other in later[: until + 1] if other.owned == target), None)
+        reply = next((other for other in later[: until + 1] if other.owned == target and not other.is_refused), None)
         if reply is None and until < len(later):
             continue  # it was overtaken
         yield beat, target, reply
 
 
 def _ends(beat: Beat, target: frozenset[Any]) -> bool:
-    """Tell whether what was to be acknowledged is so no more: another target came, or the membership ended."""
-    return beat.is_join or beat.is_leave or (beat.target is not None and beat.target != target) or (beat.answer is not None and not beat.is_accepted)
+    """Tell whether what was to be acknowledged is so no more: another target came, or the membership ended.
+
+    What a coordinator that is another's, or loads, has refused is still to be said (CGC-18).
+    """
+    is_refused = beat.answer is not None and error_of(beat.answer) not in (0, *_PASSING)
+    return beat.is_join or beat.is_leave or (beat.target is not None and beat.target != target) or is_refused
 
 
 @checker

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groupproof.harness.judging.case_checkers.consumer.epoch_beats import Beat, beats, standing
+from groupproof.harness.judging.case_checkers.consumer.epoch_beats import Beat, beats, has_no_callback, standing
 from groupproof.harness.judging.case_checkers.findings import end, overdue, timed_checker
 from groupproof.harness.judging.case_checkers.trace_queries import accepted, moment
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, tolerated_ms
@@ -17,7 +17,7 @@ from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api, TopicPartition
 
 __all__ = [
-    "closes_in_time", "comes_back_as", "commits_as_nobody", "commits_before_leaving", "falls_silent", "is_quiet_after_leaving", "leaves",
+    "BACK_SOON", "LEAVE", "closes_in_time", "comes_back_as", "commits_as_nobody", "commits_before_leaving", "falls_silent", "is_quiet_after_leaving", "leaves",
     "leaves_nothing_behind", "leaves_what_it_asked_for", "returns_partitions_first", "stays_out",
 ]  # fmt: skip
 
@@ -85,20 +85,36 @@ def is_quiet_after_leaving(ev: Evidence, client: str, *, after: str, before: str
 
 @checker
 def returns_partitions_first(ev: Evidence, client: str, *, after: str, requirement: str = "CGV-08") -> Iterator[Finding]:
-    """Judge that the application has given its partitions up before the client leaves: others may have them from then on."""
+    """Judge that the application has given its partitions up, and is back from its callback, before the client leaves: others may have them from then on.
+
+    A client without a callback (no `on-revoked`) has nothing to tell its application by.
+    """
     claim = Claim(requirement=requirement, expected="The application is told to give its partitions up before the client leaves.")
     if "partitions_revoked" in ev.unreported(client):
         raise NotOffered(f"the program of {client} does not tell of its callbacks")
     leave = next((beat.request for beat in beats(ev, client, after) if beat.is_leave), None)
     if leave is None:
         raise NotReached(f"{client} did not leave after {after}")
-    revoked = next((obs for name in ("partitions_revoked", "partitions_lost") for obs in ev.events(name, client, after) if partitions_of(obs)), None)
-    if revoked is None:
+    callback, done = max(_callbacks(ev, client, after, leave), key=lambda ended: ended[1].seq, default=(None, leave))
+    late_ms = elapsed_ms(leave, done)
+    if callback is not None and late_ms <= REPORTING_MS:
+        yield claim.ok("It was.", callback)
+    elif has_no_callback(ev, client):
+        yield claim.found(Verdict.INFORMATIONAL, "It has no callback by which it could be told in time.", leave)
+    elif callback is None:
         yield claim.failed("It was never told.", leave, proof=Proof.LIVENESS)
-    elif elapsed_ms(leave, revoked) > REPORTING_MS:
-        yield claim.failed("It was told afterwards.", revoked, proof=Proof.LIVENESS)
+    elif elapsed_ms(leave, callback) > REPORTING_MS:
+        yield claim.failed("It was told afterwards.", callback, proof=Proof.LIVENESS)
     else:
-        yield claim.ok("It was.", revoked)
+        yield claim.failed("The client left before the callback had ended.", leave, proof=Proof.LIVENESS, detail=f"{late_ms:.0f} ms before")
+
+
+def _callbacks(ev: Evidence, client: str, after: str, leave: Observation) -> list[tuple[Observation, Observation]]:
+    """Return the callbacks that took partitions and ended after an instant, each with its end, up to when the client is given some anew."""
+    anew = next((obs.seq for obs in ev.events("partitions_assigned", client, leave.seq) if partitions_of(obs)), len(ev.trace))
+    losses = [obs for name in ("partitions_revoked", "partitions_lost") for obs in ev.events(name, client, before=anew) if partitions_of(obs)]
+    ended = [(obs, next(iter(ev.events("callback_done", client, obs.seq, anew)), obs)) for obs in losses]
+    return [(obs, done) for obs, done in ended if done.seq > ev.at(after)]
 
 
 @checker

@@ -7,17 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groupproof.harness.judging.case_checkers.consumer.epoch_beats import Beat, beats, standing
+from groupproof.harness.judging.case_checkers.consumer.epoch_beats import Beat, beats, has_no_callback, standing
 from groupproof.harness.judging.case_checkers.findings import end, overdue, timed_checker
 from groupproof.harness.judging.case_checkers.reactions import REACT_MS
 from groupproof.harness.judging.case_checkers.trace_queries import moment, report_due, surfaced
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, tolerated_ms
-from groupproof.harness.judging.checkers.frame_facts import error_of
+from groupproof.harness.judging.checkers.frame_facts import IN_FLIGHT_MS, error_of, partitions_of
+from groupproof.harness.judging.checkers.tracking.ownership_tracker import REPORTING_MS
 from groupproof.harness.model.case import checker
 from groupproof.harness.model.evidence import Evidence, NotOffered, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.trace import Observation
-from groupproof.protocol.vocabulary import ErrorCode
+from groupproof.protocol.vocabulary import Api, ErrorCode, TopicPartition
 
 __all__ = [
     "gives_up_partitions", "goes_on_in_full", "joins_anew", "keeps_epoch", "keeps_partitions", "shows_or_tries", "spaces_its_tries", "stays_a_member",
@@ -76,7 +77,7 @@ def _after_receipt(ev: Evidence, client: str, after: str) -> list[Beat]:
 @timed_checker
 def keeps_epoch(ev: Evidence, client: str, *, after: str, requirement: str, within_ms: float = REACT_MS, or_tells: bool = False) -> Iterator[Finding]:
     """Judge that heartbeats go on with the membership that the client has. A new join is a needless rebalance: NON_STRICT. With `or_tells` telling the
-    application instead is as good."""
+    application is as good, be it before a leave."""
     claim = Claim(requirement=requirement, expected="The client heartbeats on with the id and the epoch that it has.")
     mine = standing(ev, client, after)
     if mine is None or mine.answer is None:
@@ -90,15 +91,18 @@ def keeps_epoch(ev: Evidence, client: str, *, after: str, requirement: str, with
     if missing is not None:
         yield missing
         return
-    yield _kept(claim, later, mine)
+    yield _kept(claim, later, mine, surfaced(ev, client, after) if or_tells else None)
 
 
-def _kept(claim: Claim, later: list[Beat], mine: Beat) -> Finding:
+def _kept(claim: Claim, later: list[Beat], mine: Beat, report: Observation | None) -> Finding:
+    """`report` is that by which the client may have excused itself before it left."""
     assert mine.answer is not None
     given_up = next((beat for beat in later if beat.is_join or beat.is_leave), None)
     if given_up is None:
         stranger = next((beat for beat in later if beat.member != mine.member), None)
         return claim.ok("It did.", later[0].request) if stranger is None else claim.failed("It goes on with another id.", stranger.request)
+    if given_up.is_leave and report is not None and elapsed_ms(given_up.request, report) <= REPORTING_MS:
+        return claim.ok("It told the application, and left.", report)
     if given_up.is_leave:
         return claim.tolerated("It left the group though its membership stood.", given_up.request)
     if any(beat.answer is not None and error_of(beat.answer) in _OUT for beat in later if beat.request.seq < given_up.request.seq):
@@ -133,7 +137,10 @@ def _revoked(ev: Evidence, client: str, after: str | int) -> Observation | None:
 
 @timed_checker
 def gives_up_partitions(ev: Evidence, client: str, *, after: str, requirement: str, within_ms: float = REACT_MS) -> Iterator[Finding]:
-    """Judge that the application is told that its partitions are gone, before any is assigned anew."""
+    """Judge that the application is told that its partitions are gone, before any is assigned anew.
+
+    A client without a callback (no `on-revoked`) may tell it right before that: it is judged by what it reads meanwhile.
+    """
     claim = Claim(requirement=requirement, expected="The application is told that its partitions are lost.")
     if {*_LOSES} & ev.unreported(client):
         raise NotOffered(f"the program of {client} does not tell of what its application loses")
@@ -142,12 +149,30 @@ def gives_up_partitions(ev: Evidence, client: str, *, after: str, requirement: s
     if again is not None and (revoked is None or again.seq < revoked.seq):
         yield claim.failed("Partitions were assigned to it first.", again, proof=Proof.LIVENESS)
         return
+    if has_no_callback(ev, client) and again is None and revoked is None:
+        reads = _reads_on(ev, client, after)
+        yield claim.ok("Nothing was given to it, nor asked for.") if reads is None else claim.failed("It reads on.", reads, proof=Proof.LIVENESS)
+        return
     missing = overdue(ev, claim, revoked, since=moment(ev, after), within_ms=within_ms, never="It was never told.", late="It was told late.")
     if missing is None and revoked is not None and revoked.body.get("name") != "partitions_lost":
         # A client that does not tell the two apart says this of both (contract): its application may commit what will be refused.
         yield claim.found(Verdict.INFORMATIONAL, "It was told to give them up, as in a rebalance.", revoked)
     else:
         yield missing or claim.ok("It was.", revoked)
+
+
+def _reads_on(ev: Evidence, client: str, after: str) -> Observation | None:
+    """Return what a client fetched or gave its application after an instant of the partitions that it had by then, but for what was on its way."""
+    had: set[TopicPartition] = set()
+    for obs in ev.select("event", client=client, before=after):
+        if obs.who == "shim" and obs.body.get("name") == "partitions_assigned":
+            had |= partitions_of(obs)
+        elif obs.who == "shim" and obs.body.get("name") in _LOSES:
+            had -= partitions_of(obs)
+    fetches = (obs for obs in ev.requests(Api.FETCH, client, after, ev.closing) if {(topic, number) for topic, number, _ in obs.offsets or ()} & had)
+    records = (obs for obs in ev.events("records_consumed", client, after, ev.closing) if partitions_of(obs) & had)
+    late = (obs for obs in (*fetches, *records) if elapsed_ms(moment(ev, after), obs) > IN_FLIGHT_MS)
+    return min(late, key=lambda obs: obs.seq, default=None)
 
 
 @timed_checker
@@ -185,14 +210,27 @@ def stops_beating(ev: Evidence, client: str, *, after: str, requirement: str) ->
 
 @timed_checker
 def shows_or_tries(
-    ev: Evidence, client: str, *, after: str, requirement: str, within_ms: float = REACT_MS, untold: Verdict = Verdict.NON_STRICT
+    ev: Evidence,
+    client: str,
+    *,
+    after: str,
+    requirement: str,
+    within_ms: float = REACT_MS,
+    untold: Verdict = Verdict.NON_STRICT,
+    anew: str | None = None,
 ) -> Iterator[Finding]:
-    """Judge that an error which may be for good reaches the application. To try again without a word is `untold`; to do neither is FAILED: nobody knows."""
+    """Judge that an error which may be for good reaches the application. To try again without a word is `untold`; to do neither is FAILED: nobody knows.
+
+    By requirement `anew` a new join is as good as a word.
+    """
     claim = Claim(requirement=requirement, expected="The application is told of the error.")
     since, report = moment(ev, after), report_due(ev, client, after)
-    again = next((beat.request for beat in _after_receipt(ev, client, after) if not beat.is_leave), None)
+    later = _after_receipt(ev, client, after)
+    again, join = next((beat.request for beat in later if not beat.is_leave), None), next((beat.request for beat in later if beat.is_join), None)
     if report is not None:
         yield claim.ok("It was.", report)
+    elif anew is not None and join is not None:
+        yield Claim(requirement=anew, expected="The application is told of the error, or the client joins anew.").ok("It joined anew.", join)
     elif again is not None:
         if elapsed_ms(since, end(ev)) < tolerated_ms(within_ms):
             raise NotReached("the run ended before its time was over: the application may still be told")

@@ -302,7 +302,11 @@ class HeartbeatsNameTheirMember(ListeningChecker):
 
 
 class FetchesEndWithTheAcknowledgement(TrackingChecker):
-    """A member that acknowledged that it gave a partition up fetches it no more (CGP-14). One Fetch under way, or a session's last word, is no fault."""
+    """A member that acknowledged that it gave a partition up fetches it no more (CGP-14). One Fetch under way, or a session's last word, is no fault.
+
+    A leave or a refusal acknowledges nothing: who fetches in the background goes on until its application is told in the callback, be it with its next poll
+    (CGV-20). The join that follows says that the member owns nothing.
+    """
 
     listens = frozenset({("request", ANY_API), ("response", ANY_API)})  # a member of the other protocol may own what it gives up by this one
 
@@ -315,9 +319,11 @@ class FetchesEndWithTheAcknowledgement(TrackingChecker):
     def look(self, obs: Observation) -> Iterator[Finding]:
         client = obs.client or ""
         before, after = self._owned.get(client, frozenset()), self._group.owned(client)
-        self._owned[client] = after
+        says = obs.kind == "request" and (obs.member_epoch or 0) >= 0 and obs.body.get("topic_partitions") is not None
+        if after or says:
+            self._owned[client] = after
         if obs.api == _BEAT and client:
-            self._given_up.update(((client, partition), obs.at_ms) for partition in before - after)
+            self._given_up.update(((client, partition), obs.at_ms) for partition in (before - after if says else ()))
             for partition in after:
                 self._given_up.pop((client, partition), None)
                 self._fetched.pop((client, partition), None)
@@ -326,13 +332,19 @@ class FetchesEndWithTheAcknowledgement(TrackingChecker):
                 yield from self._fetch(obs, client, (topic, index))
 
     def _fetch(self, obs: Observation, client: str, partition: TopicPartition) -> Iterator[Finding]:
-        since_ms = self._given_up.get((client, partition))
+        since_ms = self._given_up.get((client, partition), self._taken_ms(client, partition))
         if since_ms is None or obs.at_ms - since_ms < IN_FLIGHT_MS:
             return
         count = self._fetched[client, partition] = self._fetched.get((client, partition), 0) + 1
         if count == _FETCHES_MIN:
             claim = Claim(requirement="CGP-14", expected="A partition is fetched no more once its revocation is acknowledged.")
             yield claim.failed("A member went on fetching a partition that is its own no more.", obs, detail=str(partition), proof=Proof.LIVENESS)
+
+    def _taken_ms(self, client: str, partition: TopicPartition) -> float | None:
+        """Return when the application of a member that was one came back from the callback that took a partition, if it has."""
+        hands = self._group.hands
+        was_its_own = partition in self._owned.get(client, ()) and partition not in self._group.owned(client)
+        return hands.last[client][partition].done_ms if was_its_own and hands.is_away(client, partition) else None
 
     def wants(self, steady: Steady) -> Collection[int] | None:
         """Want nothing of a member that owns what it did, and none of what it gave up."""

@@ -36,6 +36,7 @@ class _GivenUp:
 class CallbacksEndBeforeAcknowledgements(TrackingChecker):
     """Judges every heartbeat by which a member releases what its application was told that it has. A join and a leave release all in another way (CGT-18).
 
+    Nor is a client without `on-revoked` judged: it may tell its application right before the next assignment, and what it fetches is judged all the same (CGP-14).
     Who has not listed a partition yet does not release it: a heartbeat may be on its way while the application is told of the assignment.
     """
 
@@ -44,6 +45,7 @@ class CallbacksEndBeforeAcknowledgements(TrackingChecker):
     def __init__(self) -> None:
         super().__init__()
         self._listed: dict[str, frozenset[TopicPartition]] = {}
+        self._untold: set[str] = set()
         self._waiting: Waiting[_GivenUp] = Waiting(LATE_LINES_MS_MAX)
 
     def queues(self) -> tuple[Waiting[Any], ...]:
@@ -55,12 +57,21 @@ class CallbacksEndBeforeAcknowledgements(TrackingChecker):
 
     def look(self, obs: Observation) -> Iterable[Finding]:
         client = obs.client
-        if obs.kind == "request" and obs.api == _BEAT and client is not None and client in self._group.driven:
+        if obs.who == "kit" and obs.body.get("name") == "hello" and client is not None:
+            self._meet(client, frozenset(obs.body.get("capabilities") or ()))
+        if obs.kind == "request" and obs.api == _BEAT and client is not None and client in self._group.driven and client not in self._untold:
             self._follow(client, obs)
         return ()
 
     def wants(self, steady: Steady) -> Collection[int] | None:
         return NO_ROWS  # they list no partitions
+
+    def _meet(self, client: str, capabilities: frozenset[str]) -> None:
+        """Take note of whether the client's program can tell its application in time."""
+        if capabilities and "on-revoked" not in capabilities:
+            self._untold.add(client)
+        else:
+            self._untold.discard(client)
 
     def _follow(self, client: str, beat: Observation) -> None:
         if (beat.member_epoch or 0) <= 0:
