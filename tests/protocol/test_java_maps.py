@@ -90,12 +90,12 @@ def test_the_order_of_many_keys_is_that_of_a_map_that_got_them_one_by_one(number
 def test_the_table_is_that_of_a_map_that_counts_its_bins_anew_for_each_key(steps: list[tuple[str, int, int]]) -> None:
     kept: JavaMap[int, None] = JavaMap(int_hash)
     anew: JavaMap[int, None] = JavaMap(int_hash)
-    for what, low, high in steps:
+    for step, low, high in steps:
         key = low + 64 * high if low < 4 else high  # half of the keys share few bins
         for numbers in (kept, anew):
-            if what == "remove":
+            if step == "remove":
                 numbers.remove(key)
-            elif what == "put":
+            elif step == "put":
                 numbers.put(key, None)
             else:
                 numbers.compute_if_absent(key, lambda: None)

@@ -118,12 +118,12 @@ def test_it_is_seen_if_a_poll_is_left_out_that_had_something_to_do(monkeypatch: 
 def test_a_heartbeat_that_says_nothing_is_followed_by_the_next_and_by_no_poll() -> None:
     run = _ran(max_poll_interval_ms=100_000)
     process = run.world.processes["m0"]
-    polled_ms, asked = process._unpolled_ms, run.record.requests.copy()
+    polled_ms, asked = process.unpolled_ms, run.record.requests.copy()
     _advance(run, 7_000)
 
     beats = run.record.requests - asked
     assert beats[ConsumerGroupHeartbeatRequest] >= 3 * len(run.world.processes)
-    assert process._unpolled_ms == polled_ms
+    assert process.unpolled_ms == polled_ms
     assert process.member.next_beat_ms > run.heap.now_ms
 
 
