@@ -227,7 +227,13 @@ class EpochMemberInvariants:
     def answered_again(self, beat: ConsumerGroupHeartbeatRequest, answer: Any, now_ms: int, names: dict[str, str]) -> None:
         """Look at an answer; `answered` is asked of one that was not seen to say nothing, or that may say something now."""
         is_seen = answer is self.empty and beat is self.bare
-        if not is_seen or answer.member_epoch != self.epoch or answer.heartbeat_interval_ms != self.interval_ms or self.in_flight != 1:
+        if (
+            not is_seen
+            or answer.member_epoch != self.epoch
+            or answer.heartbeat_interval_ms != self.interval_ms
+            or self.in_flight != 1
+            or self.has_left
+        ):
             self.answered(beat, answer, now_ms, names)
             self.empty = answer if not answer.error_code and answer.assignment is None else None
             return
