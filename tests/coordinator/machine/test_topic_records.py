@@ -48,7 +48,7 @@ def test_a_classic_group_goes_on_in_its_last_generation() -> None:
     assert machine.member_ids("g") == ("m0", "m1")
     asked = HeartbeatRequest(group_id="g", generation_id=4, member_id="m1")
     (answer,) = [output.message for output in machine.handle(asked, Arrival(1, 4, "c", "/h"), 1) if isinstance(output, Reply)]
-    assert answer.error_code == ErrorCode.NONE  # type: ignore[union-attr]  # of a heartbeat
+    assert answer.error_code == ErrorCode.NONE  # type: ignore[attr-defined]  # of a heartbeat
 
 
 def test_a_group_whose_tombstone_came_is_none() -> None:

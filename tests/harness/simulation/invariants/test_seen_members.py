@@ -121,5 +121,5 @@ def test_laws_find_with_what_was_seen_what_they_find_by_looking_at_everyone(name
     Run(simulation, part=replace(part, invariants=lambda asked, heap: Compared(profile(asked.profile).release, looks))).go()
 
     assert looks
-    for whole, part in looks:
-        assert [requirement for requirement, *_ in part[:1]] == [requirement for requirement, *_ in whole[:1]]
+    for whole, quick in looks:
+        assert [requirement for requirement, *_ in quick[:1]] == [requirement for requirement, *_ in whole[:1]]

@@ -14,7 +14,7 @@ from groupproof.harness.simulation.settings import InvariantBroken, Simulation
 
 def _answer(invariants: SimulatedInvariants, member: str, epoch: int) -> None:
     message = LeaseResponse(member_id=member, member_epoch=epoch)
-    invariants.answered(Reply(token=1, message=message), None)  # type: ignore[arg-type]  # the toy's message is none of the union's
+    invariants.answered(Reply(token=1, message=message), None)
 
 
 def test_two_holders_of_one_epoch_break_the_invariant_of_the_dialect_that_has_it() -> None:
