@@ -68,8 +68,8 @@ class EpochMemberInvariants:
     committed: dict[TopicPartition, int] = field(default_factory=dict)
     commits_fail: bool = False  # since it was last assigned something
     raises: bool = False
-    bare: object = None  # a heartbeat of its that was looked at, and says nothing
-    empty: object = None  # an answer to it that was looked at, and gives nothing
+    bare: Any = None  # a heartbeat of its that was looked at, and says nothing
+    empty: Any = None  # an answer to it that was looked at, and gives nothing
 
     def blame(self, requirement: str, sentence: str) -> None:
         self.broken.append((requirement, sentence))
