@@ -165,7 +165,8 @@ def test_who_does_not_come_through_keeps_nobody_from_joining_for_long(tmp_path: 
     played = play(tmp_path, (START,), (START,), (START,), duration_s=20.0)
 
     assert played.requests("m0") == {}
-    assert played.entries[10]["groups"] == {"g": [1, 3, 2]}
+    # m2's turn may come as the initial delay ends: trio draws which of the two is first, and so whether it makes a generation of its own.
+    assert played.entries[10]["groups"] in ({"g": [1, 3, 2]}, {"g": [2, 3, 2]})
 
 
 def test_who_leaves_before_its_turn_asks_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
