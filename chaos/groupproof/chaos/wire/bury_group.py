@@ -10,9 +10,8 @@ import struct
 from typing import Any, Final
 
 from groupproof.harness.model.errors import BrokenEnvironment
-from groupproof.harness.subjects.brokers.readiness import Connect
 from groupproof.harness.subjects.networks.broker_address import Address
-from groupproof.harness.subjects.networks.request_connection import Asker, asking
+from groupproof.harness.subjects.networks.request_connection import Asker, Connect, asking
 from groupproof.protocol.vocabulary import Api, error_named
 from groupproof.protocol.wire.records import Record, encode_batch
 

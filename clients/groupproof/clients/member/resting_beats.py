@@ -15,27 +15,44 @@ if TYPE_CHECKING:
     from groupproof.clients.member.heartbeat_timers import Heartbeats
     from groupproof.clients.member.member_core import Core
     from groupproof.clients.member.offset_requests import OffsetRequests
+    from groupproof.protocol.wire.consumer_messages import ConsumerGroupHeartbeatRequest
     from groupproof.protocol.wire.messages import HeartbeatRequest
 
-__all__ = ["LANE", "RestingBeats"]
+__all__ = ["LANE", "Resting", "RestingBeats"]
 
 LANE: Final = "group"
 """The connection that heartbeats go by."""
 
 
-class RestingBeats:
-    """`message` is the heartbeat of the member while it rests, to the broker `node_id`; None while nobody knows whether it does. A variant never rests."""
+class Resting:
+    """`message` is the heartbeat of a member while it rests, to the broker `node_id`; None while nobody knows whether it does. A variant never rests."""
 
-    def __init__(self, core: Core, finder: Finder, heartbeats: Heartbeats, offset_requests: OffsetRequests) -> None:
-        self._core, self._finder, self._heartbeats, self._offset_requests = core, finder, heartbeats, offset_requests
+    def __init__(self, core: Core) -> None:
+        self._core = core
         self._may_rest = core.policy is REFERENCE
         self._requests, self._in_flight = core.requests, core.requests.in_flight
-        self._timeout_ms, self._session_ms = core.settings.request_timeout_ms, core.settings.session_timeout_ms
+        self._timeout_ms = core.settings.request_timeout_ms
+        self._request: RequestInFlight | None = None
+        self.message: HeartbeatRequest | ConsumerGroupHeartbeatRequest | None = None
+        self.node_id = 0
+
+    def _rest(self, message: HeartbeatRequest | ConsumerGroupHeartbeatRequest) -> None:
+        """Take it that the member rests, and sends `message` to its coordinator until something ends that."""
+        core = self._core
+        assert core.coordinator is not None, "who rests knows it"
+        self.message, self.node_id = message, core.coordinator.node_id
+        self._request = RequestInFlight(0, message, core.coordinator, LANE, core.member_id, core.generation, 0, None, core.memberships)
+
+
+class RestingBeats(Resting):
+    """The heartbeat of a classic member."""
+
+    def __init__(self, core: Core, finder: Finder, heartbeats: Heartbeats, offset_requests: OffsetRequests) -> None:
+        super().__init__(core)
+        self._finder, self._heartbeats, self._offset_requests = finder, heartbeats, offset_requests
+        self._session_ms = core.settings.session_timeout_ms
         self._steady_ms = heartbeats.steady_ms
         self._least_ms = min(self._steady_ms, self._timeout_ms)
-        self._request: RequestInFlight | None = None
-        self.message: HeartbeatRequest | None = None
-        self.node_id = 0
 
     def until_ms(self, now_ms: int) -> int:
         """Return when the member's timers are due again, if it does nothing at `now_ms` but to send `message`; 0 where it may do more."""
@@ -75,6 +92,5 @@ class RestingBeats:
             return False
         if core.coordinator is None or core.has_complained or not self._finder.is_proven:
             return False
-        self.message, self.node_id = heartbeats.heartbeat(), core.coordinator.node_id
-        self._request = RequestInFlight(0, self.message, core.coordinator, LANE, core.member_id, core.generation, 0, None, core.memberships)
+        self._rest(heartbeats.heartbeat())
         return True

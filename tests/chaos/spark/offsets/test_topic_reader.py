@@ -18,7 +18,8 @@ from groupproof.chaos.spark.offsets.record_feed import RecordFeed
 from groupproof.chaos.spark.offsets.topic_reader import FollowedTopic, TopicReader, meet_topic
 from groupproof.coordinator.broker.interception import Interception
 from groupproof.harness.model.errors import BrokenEnvironment, WrongUsage
-from groupproof.harness.subjects.offsets_topic.live_topic import ASKED, Connect, LiveTopic
+from groupproof.harness.subjects.networks.request_connection import Connect
+from groupproof.harness.subjects.offsets_topic.live_topic import ASKED, LiveTopic
 from groupproof.harness.subjects.tap.hub import Hub
 from groupproof.protocol.trace import Recorder
 from groupproof.protocol.vocabulary import Api

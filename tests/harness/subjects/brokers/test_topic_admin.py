@@ -12,11 +12,11 @@ import trio
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.subjects.brokers import topic_admin
 from groupproof.harness.subjects.brokers.cluster import RunningCluster
-from groupproof.harness.subjects.brokers.readiness import Connect, create_topics
+from groupproof.harness.subjects.brokers.readiness import create_topics
 from groupproof.harness.subjects.brokers.reference_brokers import ReferenceBrokers
 from groupproof.harness.subjects.brokers.topic_admin import fill_topics, grow_topic, has_partitions
 from groupproof.harness.subjects.networks.broker_address import Address
-from groupproof.harness.subjects.networks.request_connection import asking
+from groupproof.harness.subjects.networks.request_connection import Connect, asking
 from groupproof.harness.subjects.networks.virtual_time import run_virtually
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.records import read_batches

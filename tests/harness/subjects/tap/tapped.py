@@ -16,9 +16,9 @@ from groupproof.coordinator.machine.variant import REFERENCE, Variant
 from groupproof.harness.model.plan import Member
 from groupproof.harness.running.plans.member_control import subscription_of
 from groupproof.harness.subjects.brokers.cluster import RunningCluster
-from groupproof.harness.subjects.brokers.readiness import Connect
 from groupproof.harness.subjects.brokers.reference_brokers import ReferenceBrokers
 from groupproof.harness.subjects.networks.broker_address import Address
+from groupproof.harness.subjects.networks.request_connection import Connect
 from groupproof.harness.subjects.networks.virtual_time import run_virtually
 from groupproof.harness.subjects.tap.hub import Hub, Route, Serve
 from groupproof.harness.subjects.tap.upstream import meet_upstream

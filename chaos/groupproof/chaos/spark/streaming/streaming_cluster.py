@@ -14,10 +14,9 @@ import trio
 from groupproof.coordinator.broker.interception import Interception
 from groupproof.coordinator.broker.served_cluster import ServingCluster, serve
 from groupproof.harness.subjects.brokers.cluster import BrokerSubject
-from groupproof.harness.subjects.brokers.readiness import Connect
 from groupproof.harness.subjects.brokers.topic_admin import fill_topics
 from groupproof.harness.subjects.networks.broker_address import Address, bootstrap_of
-from groupproof.harness.subjects.networks.request_connection import CLIENT_ID
+from groupproof.harness.subjects.networks.request_connection import CLIENT_ID, Connect
 from groupproof.harness.subjects.tap.hub import Hub, TcpDoors
 from groupproof.harness.subjects.tap.upstream import meet_upstream
 from groupproof.protocol.trace import Observation, Recorder, Trace

@@ -9,38 +9,27 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from groupproof.clients.member.pending_requests import RequestInFlight
-from groupproof.clients.member.policy import REFERENCE
-from groupproof.clients.member.resting_beats import LANE
+from groupproof.clients.member.resting_beats import Resting
 
 if TYPE_CHECKING:
     from groupproof.clients.member.consumer.epoch_core import EpochCore
     from groupproof.clients.member.consumer.epoch_heartbeats import EpochHeartbeats
-    from groupproof.protocol.wire.consumer_messages import ConsumerGroupHeartbeatRequest
 
 __all__ = ["RestingEpochBeats"]
 
 
-class RestingEpochBeats:
-    """`message` is the heartbeat of the member while it rests, to the broker `node_id`; None while nobody knows whether it does. A variant never rests.
-
-    `is_quiet` tells whether nothing waits in the member's parts.
-    """
+class RestingEpochBeats(Resting):
+    """The bare heartbeat of a consumer member; `is_quiet` tells whether nothing waits in its parts."""
 
     def __init__(self, core: EpochCore, heartbeats: EpochHeartbeats, is_quiet: Callable[[], bool]) -> None:
-        self._core, self._heartbeats, self._is_quiet = core, heartbeats, is_quiet
-        self._may_rest = core.policy is REFERENCE
-        self._requests, self._in_flight = core.requests, core.requests.in_flight
+        super().__init__(core)
+        self._member, self._heartbeats, self._is_quiet = core, heartbeats, is_quiet
         self._beats_in_flight = heartbeats.in_flight
-        self._timeout_ms = core.settings.request_timeout_ms
-        self._request: RequestInFlight | None = None
-        self.message: ConsumerGroupHeartbeatRequest | None = None
-        self.node_id = 0
 
     def until_ms(self, now_ms: int) -> int:
         """Return when the member's timers are due again, if it does nothing at `now_ms` but to send `message`; 0 where it may do more."""
         beats = self._heartbeats
-        due_ms, poll_ms = beats.due_ms, self._core.poll_ends_ms
+        due_ms, poll_ms = beats.due_ms, self._member.poll_ends_ms
         if due_ms is None or now_ms < due_ms or self._in_flight or poll_ms is None:
             return 0
         until_ms = now_ms + (beats.pause_ms if beats.pause_ms < self._timeout_ms else self._timeout_ms)
@@ -67,10 +56,7 @@ class RestingEpochBeats:
         return True
 
     def _comes_to_rest(self) -> bool:
-        core = self._core
         if not self._may_rest or not self._is_quiet() or (message := self._heartbeats.resting()) is None:
             return False
-        assert core.coordinator is not None, "who is quiet knows it"
-        self.message, self.node_id = message, core.coordinator.node_id
-        self._request = RequestInFlight(0, message, core.coordinator, LANE, core.member_id, core.generation, 0, None, core.memberships)
+        self._rest(message)
         return True

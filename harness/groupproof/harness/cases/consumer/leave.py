@@ -247,32 +247,16 @@ def _troubled(name: str, title: str, fault: Step, *, within_ms: int = 8_000, **s
     )
 
 
+def _refused(name: str, title: str, code: ErrorCode) -> Case:
+    return _troubled(name, title, answers("error", BEAT, code, member_epoch=LEAVE))
+
+
 _TROUBLE: tuple[Case, ...] = (
-    _troubled(
-        "refused-loading",
-        "A close goes on though the leave meets a loading coordinator.",
-        answers("error", BEAT, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, member_epoch=LEAVE),
-    ),
-    _troubled(
-        "refused-elsewhere",
-        "A close goes on though the leave meets another broker.",
-        answers("error", BEAT, ErrorCode.NOT_COORDINATOR, member_epoch=LEAVE),
-    ),
-    _troubled(
-        "refused-unknown",
-        "A close goes on though the coordinator does not know the member that leaves.",
-        answers("error", BEAT, ErrorCode.UNKNOWN_MEMBER_ID, member_epoch=LEAVE),
-    ),
-    _troubled(
-        "refused-fenced",
-        "A close goes on though the member that leaves is fenced.",
-        answers("error", BEAT, ErrorCode.FENCED_MEMBER_EPOCH, member_epoch=LEAVE),
-    ),
-    _troubled(
-        "refused-group-gone",
-        "A close takes a leave for done whose group is gone.",
-        answers("error", BEAT, ErrorCode.GROUP_ID_NOT_FOUND, member_epoch=LEAVE),
-    ),
+    _refused("refused-loading", "A close goes on though the leave meets a loading coordinator.", ErrorCode.COORDINATOR_LOAD_IN_PROGRESS),
+    _refused("refused-elsewhere", "A close goes on though the leave meets another broker.", ErrorCode.NOT_COORDINATOR),
+    _refused("refused-unknown", "A close goes on though the coordinator does not know the member that leaves.", ErrorCode.UNKNOWN_MEMBER_ID),
+    _refused("refused-fenced", "A close goes on though the member that leaves is fenced.", ErrorCode.FENCED_MEMBER_EPOCH),
+    _refused("refused-group-gone", "A close takes a leave for done whose group is gone.", ErrorCode.GROUP_ID_NOT_FOUND),
     _troubled("cut-answer", "A close goes on though the connection ends at the leave.", cuts("error", BEAT, member_epoch=LEAVE)),
     _troubled(
         "lost-answer",

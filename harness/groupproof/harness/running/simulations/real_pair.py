@@ -30,6 +30,7 @@ from groupproof.harness.simulation.simulator_faults import APPEND_ERRORS
 from groupproof.harness.subjects.networks.broker_address import Address
 from groupproof.harness.subjects.networks.impairments import Impairments
 from groupproof.harness.subjects.networks.network import LoopbackNetwork, MemoryNetwork, Network
+from groupproof.harness.subjects.networks.request_connection import Connect
 from groupproof.harness.subjects.networks.virtual_time import run_virtually
 from groupproof.harness.subjects.tap.hub import Hub, TcpDoors
 from groupproof.protocol.faults import Move
@@ -46,7 +47,6 @@ LOOK_S: Final = 0.05
 METADATA_MS: Final = 60_000
 STEPS_MAX: Final = 20_000_000
 
-Connect = Callable[[str, int], Awaitable[trio.abc.Stream]]
 Way = tuple[list[Address], Callable[[str], Connect], Network | None]
 """The brokers' addresses, how the member of a name reaches them, and what can impair the ways between, where anything can."""
 

@@ -6,13 +6,13 @@ On a busy machine seconds lie between, in which a member of the consumer protoco
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 import trio
 
 from groupproof.harness.subjects.networks.broker_address import Address
-from groupproof.harness.subjects.networks.request_connection import GONE, Asker, NotSpoken, asking
+from groupproof.harness.subjects.networks.request_connection import GONE, Asker, Connect, NotSpoken, asking
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
 __all__ = ["WAIT_S", "wait_until_assigned"]
@@ -33,7 +33,7 @@ _AGAIN: Final = frozenset({
 })  # fmt: skip
 
 
-async def wait_until_assigned(connect: Callable[[str, int], Awaitable[trio.abc.Stream]], bootstrap: Address, topics: Mapping[str, int]) -> None:
+async def wait_until_assigned(connect: Connect, bootstrap: Address, topics: Mapping[str, int]) -> None:
     """Wait until each broker that coordinates groups assigns all partitions of `topics` to the only member of a group, `WAIT_S` at most.
 
     A broker that does not speak the consumer protocol, or does not let the member in, is not waited for.
@@ -47,7 +47,7 @@ async def wait_until_assigned(connect: Callable[[str, int], Awaitable[trio.abc.S
             return
 
 
-async def _groups(connect: Callable[[str, int], Awaitable[trio.abc.Stream]], bootstrap: Address) -> dict[Address, str]:
+async def _groups(connect: Connect, bootstrap: Address) -> dict[Address, str]:
     """Return a group id for each broker that coordinates one of many. Who speaks KIP-848 takes many keys in one request (KIP-699)."""
     async with asking(await connect(*bootstrap)) as asker:
         asker.version(Api.CONSUMER_GROUP_HEARTBEAT)

@@ -11,14 +11,12 @@ from groupproof.coordinator.machine.storage import partition_of
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.subjects.brokers.assigned_topics import wait_until_assigned
 from groupproof.harness.subjects.networks.broker_address import Address
-from groupproof.harness.subjects.networks.request_connection import GONE, Asker, NotSpoken, asking
+from groupproof.harness.subjects.networks.request_connection import GONE, Asker, Connect, NotSpoken, asking
 from groupproof.protocol.vocabulary import Api, ErrorCode, error_named
 
 __all__ = [
-    "UP_S", "Connect", "controller_of", "create_topics", "delete_groups", "delete_topics", "groups_over", "wait_until_coordinating", "wait_until_up",
+    "UP_S", "controller_of", "create_topics", "delete_groups", "delete_topics", "groups_over", "wait_until_coordinating", "wait_until_up",
 ]  # fmt: skip
-
-Connect = Callable[[str, int], Awaitable[trio.abc.Stream]]
 
 UP_S: Final = 120.0
 """How long brokers may take to coordinate groups; a cold JVM on a busy machine needs half a minute."""

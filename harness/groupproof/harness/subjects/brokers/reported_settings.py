@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from groupproof.harness.subjects.brokers.readiness import Connect
 from groupproof.harness.subjects.networks.broker_address import Address
-from groupproof.harness.subjects.networks.request_connection import GONE, NotSpoken, asking
+from groupproof.harness.subjects.networks.request_connection import GONE, Connect, NotSpoken, asking
 from groupproof.protocol.vocabulary import Api, error_named
 
 __all__ = ["reported_settings", "unmet_among", "unmet_by"]

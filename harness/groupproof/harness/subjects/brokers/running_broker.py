@@ -14,13 +14,13 @@ from groupproof.clients.registry.install_cache import Say
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.subjects.brokers.cluster import CannotStop, RunningCluster
 from groupproof.harness.subjects.brokers.known_settings import BY_HAND, NOTHING_KNOWN, KnownSetting, differing, known_by_itself
-from groupproof.harness.subjects.brokers.readiness import Connect, create_topics, delete_groups, delete_topics, wait_until_coordinating, wait_until_up
+from groupproof.harness.subjects.brokers.readiness import create_topics, delete_groups, delete_topics, wait_until_coordinating, wait_until_up
 from groupproof.harness.subjects.brokers.release_guess import Guess, guessed
 from groupproof.harness.subjects.brokers.reported_settings import reported_settings, unmet_among
 from groupproof.harness.subjects.cluster_control import NoMachines
 from groupproof.harness.subjects.networks.broker_address import Address
 from groupproof.harness.subjects.networks.client_properties import Security
-from groupproof.harness.subjects.networks.request_connection import GONE, NotSpoken, versions_of
+from groupproof.harness.subjects.networks.request_connection import GONE, Connect, NotSpoken, versions_of
 from groupproof.harness.subjects.networks.secure_connection import Connector
 from groupproof.protocol.rules.profiles import NEWEST
 

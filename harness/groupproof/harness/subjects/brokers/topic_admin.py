@@ -10,9 +10,9 @@ import trio
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.subjects.brokers.assigned_topics import wait_until_assigned
 from groupproof.harness.subjects.brokers.cluster import MovableCluster, RunningCluster
-from groupproof.harness.subjects.brokers.readiness import Connect, controller_of, create_topics, delete_topics
+from groupproof.harness.subjects.brokers.readiness import controller_of, create_topics, delete_topics
 from groupproof.harness.subjects.networks.broker_address import Address
-from groupproof.harness.subjects.networks.request_connection import GONE, NotSpoken, asking
+from groupproof.harness.subjects.networks.request_connection import GONE, Connect, NotSpoken, asking
 from groupproof.protocol.rules.consumer.group_configs import ConfigOperation, ConfigResource
 from groupproof.protocol.vocabulary import Api, ErrorCode, TopicPartition, error_named
 from groupproof.protocol.wire.records import Record, encode_batch

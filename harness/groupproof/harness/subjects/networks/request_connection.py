@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -11,10 +11,13 @@ import trio
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.message_codec import VERSIONS, Framer, WireError, frame, read_response, write_request
 
-__all__ = ["GONE", "Asker", "NotSpoken", "Ranges", "asking", "versions_of"]
+__all__ = ["GONE", "Asker", "Connect", "NotSpoken", "Ranges", "asking", "versions_of"]
 
 ANSWER_S = 30.0
 CLIENT_ID = "groupproof"
+
+Connect = Callable[[str, int], Awaitable[trio.abc.Stream]]
+"""Takes a host and a port, and returns a stream that is ready for frames."""
 
 Ranges = Mapping[Api, tuple[int, int]]
 """What a broker speaks, as its ApiVersions tell."""

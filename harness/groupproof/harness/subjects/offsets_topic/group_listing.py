@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from groupproof.harness.model.errors import BrokenEnvironment
-from groupproof.harness.subjects.brokers.readiness import Connect
 from groupproof.harness.subjects.brokers.reported_settings import reported_settings
 from groupproof.harness.subjects.networks.broker_address import Address, bootstrap_of
-from groupproof.harness.subjects.networks.request_connection import GONE, NotSpoken, asking
+from groupproof.harness.subjects.networks.request_connection import GONE, Connect, NotSpoken, asking
 from groupproof.protocol.vocabulary import Api
 
 __all__ = ["ADMIN_ASKED", "consumer_session_ms", "group_states"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -11,18 +11,17 @@ import trio
 
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.subjects.networks.broker_address import Address, bootstrap_of
-from groupproof.harness.subjects.networks.request_connection import GONE, Asker, NotSpoken, asking
+from groupproof.harness.subjects.networks.request_connection import GONE, Asker, Connect, NotSpoken, asking
 from groupproof.harness.subjects.offsets_topic.committed_batches import committed
 from groupproof.protocol.vocabulary import Api, ErrorCode, error_named
 from groupproof.protocol.wire.log_batches import BrokenBatch, LogBatch, read_log
 from groupproof.protocol.wire.offsets_topic import TOPIC
 
-__all__ = ["ASKED", "Connect", "Delivery", "LiveTopic"]
+__all__ = ["ASKED", "Delivery", "LiveTopic"]
 
 ASKED: Final = (Api.API_VERSIONS, Api.METADATA, Api.LIST_OFFSETS, Api.FETCH)
 """Everything that a reader asks; SASL adds its two."""
 
-Connect = Callable[[str, int], Awaitable[trio.abc.Stream]]
 Delivery = Callable[[int, LogBatch | BrokenBatch], None]
 
 _EARLIEST: Final = -2

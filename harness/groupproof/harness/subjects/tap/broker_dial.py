@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,13 +10,12 @@ import trio
 
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.subjects.networks.broker_address import Address
+from groupproof.harness.subjects.networks.request_connection import Connect
 
-__all__ = ["CONNECT_S_MAX", "BrokerDial", "BrokerUnreachable", "Connect"]
+__all__ = ["CONNECT_S_MAX", "BrokerDial", "BrokerUnreachable"]
 
 CONNECT_S_MAX: Final = 15.0
 """Seconds within which the broker must take a connection."""
-
-Connect = Callable[[str, int], Awaitable[trio.abc.Stream]]
 
 _log = logging.getLogger(__name__)
 

@@ -11,8 +11,7 @@ from typing import Any, Final
 import trio
 
 from groupproof.harness.subjects.networks.broker_address import Address
-from groupproof.harness.subjects.networks.request_connection import GONE, NotSpoken, asking
-from groupproof.harness.subjects.tap.broker_dial import Connect
+from groupproof.harness.subjects.networks.request_connection import GONE, Connect, NotSpoken, asking
 from groupproof.protocol.vocabulary import Api, error_named
 
 __all__ = ["own_settings"]

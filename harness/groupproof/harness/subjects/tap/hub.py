@@ -13,8 +13,9 @@ import trio
 from groupproof.coordinator.broker.interception import Interception
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.subjects.networks.broker_address import Address
+from groupproof.harness.subjects.networks.request_connection import Connect
 from groupproof.harness.subjects.tap.addresses import named_in, with_addresses
-from groupproof.harness.subjects.tap.broker_dial import BrokerDial, Connect
+from groupproof.harness.subjects.tap.broker_dial import BrokerDial
 from groupproof.harness.subjects.tap.group_inquiry import own_settings
 from groupproof.harness.subjects.tap.groups_in_frames import GroupsInFrames
 from groupproof.harness.subjects.tap.link import TapLink

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from groupproof.harness.model.errors import BrokenEnvironment
-from groupproof.harness.subjects.brokers.readiness import Connect, wait_until_up
+from groupproof.harness.subjects.brokers.readiness import wait_until_up
 from groupproof.harness.subjects.brokers.release_guess import matching_profile
 from groupproof.harness.subjects.brokers.reported_settings import reported_settings
 from groupproof.harness.subjects.networks.broker_address import Address
-from groupproof.harness.subjects.networks.request_connection import GONE, Asker, NotSpoken, asking
+from groupproof.harness.subjects.networks.request_connection import GONE, Asker, Connect, NotSpoken, asking
 from groupproof.harness.subjects.tap.addresses import NamedBroker, named_in
 from groupproof.harness.subjects.tap.topic_names import topics_in
 from groupproof.protocol.rules.consumer.group_configs import BROKER_SETTINGS
