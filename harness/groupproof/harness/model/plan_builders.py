@@ -39,7 +39,7 @@ from groupproof.protocol.vocabulary import Api, ErrorCode
 
 __all__ = [
     "JOIN_MS", "REACT_MS", "answered", "answers", "append", "assigned", "breaks", "close", "command", "commit", "company", "consumed", "cuts", "delivered", "event",
-    "freeze", "grow", "heal", "holds", "impairs", "joined", "kill", "mark", "mend", "move", "moves", "passing", "pause", "paused", "plan", "release",
+    "freeze", "grow", "heal", "holds", "impairs", "joined", "kill", "mark", "mend", "move", "moves", "passing", "pause", "paused", "plan", "refuses_a_heartbeat", "release",
     "requested", "resume", "settled", "silences", "stable", "start", "strikes", "subject", "tells_of_a_rebalance", "thaw",
 ]  # fmt: skip
 
@@ -134,6 +134,13 @@ def tells_of_a_rebalance(client: str = "m0", *, name: str = "rebalance", within_
         requested(client, Api.JOIN_GROUP, after=name, go_on=True),
         heal(name),
     ]
+
+
+def refuses_a_heartbeat(code: int, *, name: str = "error") -> list[Step]:
+    """Answer the next Heartbeat with an error; a rebalance is told by each one until the member joins again."""
+    if code == ErrorCode.REBALANCE_IN_PROGRESS:
+        return tells_of_a_rebalance(name=name)
+    return [answers(name, Api.HEARTBEAT, code), delivered(name)]
 
 
 def holds(name: str, api: Api, *, ms: int | None = None, direction: str = "response", **selector: Any) -> Arm:

@@ -20,12 +20,12 @@ from groupproof.harness.model.plan_builders import (
     passing,
     paused,
     plan,
+    refuses_a_heartbeat,
     requested,
     resume,
     stable,
     start,
     subject,
-    tells_of_a_rebalance,
     thaw,
 )
 from groupproof.protocol.vocabulary import Api, ErrorCode
@@ -46,8 +46,8 @@ _ALIEN = {
 
 def _failing(code: int) -> Plan:
     """Return a plan that answers a stable member's Heartbeat with an error that ends in a new generation."""
-    faults = tells_of_a_rebalance(name="error") if code == ErrorCode.REBALANCE_IN_PROGRESS else [answers("error", _BEAT, code), delivered("error")]
-    return plan(subject(session_timeout_ms=GHOST_SESSION_MS), [*joined("m0"), *faults, stable("m0", after="error", within_ms=12_000), passing(200)])
+    steps = [*joined("m0"), *refuses_a_heartbeat(code), stable("m0", after="error", within_ms=12_000), passing(200)]
+    return plan(subject(session_timeout_ms=GHOST_SESSION_MS), steps)
 
 
 def _kept(code: int) -> Plan:

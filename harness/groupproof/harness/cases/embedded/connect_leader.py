@@ -19,8 +19,7 @@ from groupproof.harness.judging.case_checkers.embedded.connect_duties import say
 from groupproof.harness.judging.case_checkers.reactions import REACT_MS
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.plan import Member
-from groupproof.harness.model.plan_builders import answers, close, command, delivered, mark, passing, plan, start
-from groupproof.protocol.vocabulary import Api, ErrorCode
+from groupproof.harness.model.plan_builders import close, command, mark, passing, plan, start, tells_of_a_rebalance
 
 __all__ = ["CASES"]
 
@@ -159,8 +158,7 @@ _LOSS: tuple[Case, ...] = (
             close("a0"),
             synced("m0", after="left"),
             passing(1_200),
-            answers("rebalance", Api.HEARTBEAT, ErrorCode.REBALANCE_IN_PROGRESS),
-            delivered("rebalance"),
+            *tells_of_a_rebalance(),
             synced("m0", after="rebalance"),
             passing(300),
         ),

@@ -10,7 +10,7 @@ from groupproof.harness.judging.case_checkers.embedded.connect_duties import kee
 from groupproof.harness.judging.case_checkers.leave_group import leaves
 from groupproof.harness.judging.case_checkers.reactions import REACT_MS, Identity, is_struck, recovers, rejoins
 from groupproof.harness.model.case import Case
-from groupproof.harness.model.plan_builders import answers, close, delivered, event, mark, passing, plan, requested, start
+from groupproof.harness.model.plan_builders import answers, close, delivered, event, mark, passing, plan, refuses_a_heartbeat, requested, start
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
 __all__ = ["CASES"]
@@ -27,8 +27,7 @@ def _beat(code: ErrorCode, title: str, *requirements: str, identity: Identity = 
         plan(
             worker(),
             *joined_workers("m0"),
-            answers("error", _BEAT, code),
-            delivered("error"),
+            *refuses_a_heartbeat(code),
             synced("m0", after="error", within_ms=_WAIT_MS, go_on=True),
             passing(300),
         ),

@@ -16,8 +16,8 @@ from groupproof.harness.judging.case_checkers.embedded.connect_duties import (
 from groupproof.harness.judging.case_checkers.reactions import REACT_MS
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.plan import Step
-from groupproof.harness.model.plan_builders import answers, delivered, passing, plan, requested, start
-from groupproof.protocol.vocabulary import Api, ErrorCode
+from groupproof.harness.model.plan_builders import delivered, passing, plan, requested, start, tells_of_a_rebalance
+from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.embedded.connect_protocol import CONFIG_MISMATCH
 
 __all__ = ["CASES"]
@@ -43,8 +43,8 @@ def _offers(protocol: str, *names: str) -> Case:
 
 
 def _rejoin() -> list[Step]:
-    """Have m0 join again, by a heartbeat that is answered 27."""
-    return [answers("rebalance", _BEAT, ErrorCode.REBALANCE_IN_PROGRESS), delivered("rebalance"), synced("m0", after="rebalance", go_on=True)]
+    """Have m0 join again, by heartbeats that are answered 27."""
+    return [*tells_of_a_rebalance(), synced("m0", after="rebalance", go_on=True)]
 
 
 _OFFERS: tuple[Case, ...] = (
@@ -69,7 +69,7 @@ _ASSIGNED: tuple[Case, ...] = (
             worker(),
             *joined_workers("m0"),
             assigns("revoked", revoked=(("t", 0),)),
-            answers("rebalance", _BEAT, ErrorCode.REBALANCE_IN_PROGRESS),
+            *tells_of_a_rebalance(),
             delivered("revoked"),
             requested("m0", _JOIN, after="revoked", within_ms=_WAIT_MS, go_on=True),
             passing(300),
@@ -113,7 +113,7 @@ _ASSIGNED: tuple[Case, ...] = (
             worker(config_end=OFFSET, worker_sync_timeout_ms=_SYNC_MS, scheduled_rebalance_max_delay_ms=_SHORT_MS),
             *joined_workers("m0"),
             assigns("ahead", offset=_NEWER),
-            answers("rebalance", _BEAT, ErrorCode.REBALANCE_IN_PROGRESS),
+            *tells_of_a_rebalance(),
             delivered("ahead"),
             requested("m0", Api.LEAVE_GROUP, after="ahead", within_ms=_WAIT_MS, go_on=True),
             passing(2_500),
@@ -128,7 +128,7 @@ _ASSIGNED: tuple[Case, ...] = (
             worker(config_end=_NEWER),
             *joined_workers("m0"),
             assigns("ahead", offset=_NEWER),
-            answers("first", _BEAT, ErrorCode.REBALANCE_IN_PROGRESS),
+            *tells_of_a_rebalance(name="first"),
             delivered("ahead"),
             passing(1_000),
             *_rejoin(),

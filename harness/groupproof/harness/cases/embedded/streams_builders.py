@@ -9,9 +9,9 @@ from typing import Any, Final
 from groupproof.harness.cases.client.client_case_builders import embedded_case
 from groupproof.harness.model import plan_builders
 from groupproof.harness.model.plan import Arm, Member, Plan, Step
-from groupproof.harness.model.plan_builders import JOIN_MS, answered, answers, delivered, mark, passing, requested, start, strikes
+from groupproof.harness.model.plan_builders import JOIN_MS, answered, mark, passing, requested, start, strikes, tells_of_a_rebalance
 from groupproof.protocol.faults import Answer
-from groupproof.protocol.vocabulary import Api, ErrorCode, TopicPartition
+from groupproof.protocol.vocabulary import Api, TopicPartition
 from groupproof.protocol.wire.embedded.streams_protocol import (
     ASSIGNOR,
     NO_REBALANCE_MS,
@@ -87,12 +87,8 @@ def working(name: str = "m0") -> list[Step]:
 
 
 def rejoins_at_leisure(name: str = "rebalance", client: str = "m0") -> list[Step]:
-    """Have a member join again, by a heartbeat that is answered 27."""
-    return [
-        answers(name, Api.HEARTBEAT, ErrorCode.REBALANCE_IN_PROGRESS, client=client),
-        delivered(name),
-        synced(client, after=name, within_ms=WAIT_MS, go_on=True),
-    ]
+    """Have a member join again, by heartbeats that are answered 27."""
+    return [*tells_of_a_rebalance(client, name=name), synced(client, after=name, within_ms=WAIT_MS, go_on=True)]
 
 
 def assigns(

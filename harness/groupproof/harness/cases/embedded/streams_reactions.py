@@ -10,7 +10,7 @@ from groupproof.harness.judging.case_checkers.fields import names_its_instance, 
 from groupproof.harness.judging.case_checkers.leave_group import leaves_others_alone
 from groupproof.harness.judging.case_checkers.reactions import REACT_MS, Identity, is_struck, keeps_membership, recovers, rejoins, stays_out
 from groupproof.harness.model.case import Case
-from groupproof.harness.model.plan_builders import answers, append, close, delivered, event, mark, passing, requested, start
+from groupproof.harness.model.plan_builders import answers, append, close, delivered, event, mark, passing, refuses_a_heartbeat, requested, start
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
 __all__ = ["CASES"]
@@ -28,8 +28,7 @@ def _beat(code: ErrorCode, title: str, *requirements: str, identity: Identity = 
         plan(
             application(),
             *working(),
-            answers("error", _BEAT, code),
-            delivered("error"),
+            *refuses_a_heartbeat(code),
             synced("m0", after="error", within_ms=WAIT_MS, go_on=True),
             passing(300),
         ),
