@@ -111,8 +111,13 @@ def _stays_behind(story: StillEpochs) -> None:
 
 
 def _beside(story: StillEpochs) -> None:
-    story.open("m0")
+    """Tell of a heartbeat on another connection, answered in the end; blocks of 30 rows pass over those that are sent beside it unless they are wanted."""
+    first = story.ask(2, "m0", member=MEMBERS["m0"][0], connection=9)
+    story.beats("m1", 14, 1)
+    story.commits("m0", 1, 10)
     story.beats("m0", 20, 40)
+    both_beat(story, 20)
+    story.reply(first)
 
 
 def _is_given_twice(story: StillEpochs) -> None:

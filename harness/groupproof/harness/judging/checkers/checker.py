@@ -69,6 +69,10 @@ class Waiting(Generic[T]):
     def __bool__(self) -> bool:
         return bool(self._queue)
 
+    def __iter__(self) -> Iterator[T]:
+        """Yield what waits still."""
+        return (item for _, item in self._queue)
+
     def is_before(self, at_ms: float) -> bool:
         """Tell whether nothing that waits came later than at an instant."""
         return all(until_ms - self.wait_ms <= at_ms for until_ms, _ in self._queue)

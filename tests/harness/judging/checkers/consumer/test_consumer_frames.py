@@ -102,6 +102,10 @@ def test_a_member_owns_what_it_was_given(owns: tuple[Any, ...], requirements: li
     assert [finding.requirement for finding in findings(OwnedWereGiven, story)] == requirements
 
 
+def _closes(story: Story) -> None:
+    story.see("event", who="link", connection=1, body={"name": "closed"})
+
+
 @pytest.mark.requirement("CGI-17", "CGC-27")
 @pytest.mark.parametrize(("after_ms", "epoch", "is_closed", "count"), [
     (100, 1, False, 1),
@@ -109,14 +113,51 @@ def test_a_member_owns_what_it_was_given(owns: tuple[Any, ...], requirements: li
     (100, 1, True, 0),
     (5_000, 1, False, 0),
 ], ids=["two at once", "the leave", "a connection that ended", "a heartbeat that was given up"])  # fmt: skip
-def test_one_heartbeat_is_under_way_at_a_time(after_ms: int, epoch: int, is_closed: bool, count: int) -> None:
+@pytest.mark.parametrize("connection", [1, 2])
+def test_one_heartbeat_is_under_way_at_a_time(connection: int, after_ms: int, epoch: int, is_closed: bool, count: int) -> None:
     story = _joined()
-    _asks(story.at(1_000), 1)
+    first = _asks(story.at(1_000), 1)
     if is_closed:
-        story.see("event", who="link", connection=1, body={"name": "closed"})
-    _asks(story.at(1_000 + after_ms), epoch, connection=2)
+        _closes(story)
+    second = _asks(story.at(1_000 + after_ms), epoch, connection=connection)
+    if not is_closed:
+        story.answer(first, member_epoch=1)
+    story.answer(second, member_epoch=1)
 
     assert [finding.requirement for finding in findings(OneHeartbeatAtATime, story)] == ["CGI-17"] * count
+
+
+@pytest.mark.parametrize(("connection", "is_answered", "count"), [(1, False, 1), (1, True, 0), (2, False, 0), (2, True, 0)])
+def test_a_heartbeat_whose_answer_was_never_recorded_may_have_been_given_up(connection: int, is_answered: bool, count: int) -> None:
+    story = _joined()
+    _asks(story.at(1_000), 1)
+    second = _asks(story.at(1_100), 1, connection=connection)
+    if is_answered:  # passed over, the first one's answer is missing in the trace
+        story.at(1_900).answer(second, member_epoch=1)
+    story.at(9_000).kit("mark", mark="later")
+
+    assert len(findings(OneHeartbeatAtATime, story)) == count
+
+
+@pytest.mark.parametrize(("closed_ms", "count"), [(1_150, 0), (4_000, 1)])
+def test_two_heartbeats_on_a_connection_that_is_silent_are_two_unless_it_had_ended_by_then(closed_ms: int, count: int) -> None:
+    story = _joined()
+    _asks(story.at(1_000), 1)
+    _asks(story.at(1_100), 1)
+    _closes(story.at(closed_ms))
+
+    assert len(findings(OneHeartbeatAtATime, story)) == count
+
+
+@pytest.mark.parametrize(("closed_ms", "count"), [(1_150, 0), (4_000, 1)])
+def test_a_client_knows_of_the_end_of_its_connection_before_the_answer_that_nobody_reads_is_recorded(closed_ms: int, count: int) -> None:
+    story = _joined()
+    first = _asks(story.at(1_000), 1)
+    _asks(story.at(1_100), 1, connection=2)
+    story.answer(first, member_epoch=1)
+    _closes(story.at(closed_ms))
+
+    assert len(findings(OneHeartbeatAtATime, story)) == count
 
 
 @pytest.mark.requirement("CGC-07")

@@ -185,33 +185,53 @@ class OwnedWereGiven(ListeningChecker):
             yield claim.failed("A heartbeat reported partitions as owned that the member was never given.", request, detail=str(strange))
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Pair:
+    """Two heartbeats of a member; the later one was sent before the answer to the earlier was recorded."""
+
+    earlier: Observation
+    later: Observation
+
+    @property
+    def is_on_one_connection(self) -> bool:
+        return self.earlier.connection == self.later.connection
+
+    def judge(self) -> Finding:
+        claim = Claim(requirement="CGI-17", expected="A member has one heartbeat under way at a time.")
+        detail = f"{self.later.at_ms - self.earlier.at_ms:.0f} ms"
+        return claim.failed("A heartbeat was sent while another of the same member was unanswered.", self.later, detail=detail)
+
+
 class OneHeartbeatAtATime(ListeningChecker):
-    """A member sends no heartbeat while one is unanswered, but for its leave (CGI-17, CGC-27)."""
+    """A member sends no heartbeat while one is unanswered, but for its leave (CGI-17, CGC-27).
+
+    A client gives a request up when its connection ends, and knows so before anybody: a second heartbeat on another connection proves something only once
+    the first is answered all the same. Answers come in the order of their connection: one that is passed over is missing in the trace.
+    """
 
     listens = frozenset({_ASKS, _ANSWERS})
 
     def __init__(self) -> None:
         self._asked: UnderWay[Observation] = UnderWay()
         self._open: dict[tuple[str | None, str | None], Observation] = {}
-        self._waiting: Waiting[tuple[Observation, Observation]] = Waiting(SLACK_MS)
+        self._pairs: list[_Pair] = []
+        self._waiting: Waiting[_Pair] = Waiting(SLACK_MS)
         self._closed: set[int] = set()
 
     def queues(self) -> tuple[Waiting[Any], ...]:
         return (self._waiting,)
 
     def due(self, at_ms: float) -> Iterator[Finding]:
-        for earlier, later in self._waiting.due(at_ms):
-            yield from self._judge(earlier, later)
+        for pair in self._waiting.due(at_ms):
+            yield from self._judge(pair)
 
     def look(self, obs: Observation) -> Iterable[Finding]:
-        for gone in self._asked.closed(obs):
-            self._closed.add(gone.seq)
-            self._forget(gone)
-        if obs.api != _BEAT:
-            return ()
-        if obs.kind == "response" and (asked := self._asked.answered(obs)) is not None:
+        if obs.who == "link" and obs.body.get("name") == "closed":
+            return self._close(obs)
+        if obs.api == _BEAT and obs.kind == "response" and (asked := self._asked.answered(obs)) is not None:
             self._forget(asked)
-        elif obs.kind == "request":
+            self._answer(asked, obs)
+        elif obs.api == _BEAT and obs.kind == "request":
             self._request(obs)
         return ()
 
@@ -229,26 +249,41 @@ class OneHeartbeatAtATime(ListeningChecker):
         earlier = self._open.get(key)
         is_leave = (obs.member_epoch or 0) < 0
         if earlier is not None and not is_leave and obs.at_ms - earlier.at_ms < _PATIENCE_MS:
-            self._waiting.add(obs.at_ms, (earlier, obs))
+            self._pairs.append(_Pair(earlier, obs))
         if not is_leave and obs.member:
             self._open[key] = obs
             self._asked.ask(obs, obs)
+
+    def _answer(self, asked: Observation, answer: Observation) -> None:
+        """Let a pair wait for the end of its connection once the earlier heartbeat is answered; drop it where that answer is missing."""
+        for pair in self._pairs:
+            if pair.earlier is asked:
+                self._waiting.add(answer.at_ms, pair)
+        self._pairs = [pair for pair in self._pairs if pair.earlier is not asked and not (pair.later is asked and pair.is_on_one_connection)]
+
+    def _close(self, closed: Observation) -> Iterator[Finding]:
+        for gone in self._asked.closed(closed):
+            self._forget(gone)
+        self._closed |= {pair.later.seq for pair in self._waiting if pair.earlier.connection == closed.connection}
+        ended = [pair for pair in self._pairs if pair.earlier.connection == closed.connection]
+        self._pairs = [pair for pair in self._pairs if pair not in ended]
+        for pair in ended:
+            if pair.is_on_one_connection and closed.at_ms - pair.later.at_ms > SLACK_MS:
+                yield pair.judge()
 
     def _forget(self, asked: Observation) -> None:
         if self._open.get((asked.client, asked.member)) is asked:
             del self._open[asked.client, asked.member]
 
     def end(self) -> Iterator[Finding]:
-        for earlier, later in self._waiting.rest():
-            yield from self._judge(earlier, later)
+        for pair in self._waiting.rest():
+            yield from self._judge(pair)
+        yield from (pair.judge() for pair in self._pairs if pair.is_on_one_connection)
 
-    def _judge(self, earlier: Observation, later: Observation) -> Iterator[Finding]:
-        """Judge two heartbeats, unless the connection of the first one ended just then: its client knew before the trace."""
-        if earlier.seq not in self._closed:
-            claim = Claim(requirement="CGI-17", expected="A member has one heartbeat under way at a time.")
-            yield claim.failed(
-                "A heartbeat was sent while another of the same member was unanswered.", later, detail=f"{later.at_ms - earlier.at_ms:.0f} ms"
-            )
+    def _judge(self, pair: _Pair) -> Iterator[Finding]:
+        if pair.later.seq not in self._closed:
+            yield pair.judge()
+        self._closed.discard(pair.later.seq)
 
 
 class JoinsAreWhole(ListeningChecker):
