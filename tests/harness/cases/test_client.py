@@ -108,6 +108,13 @@ def test_no_plan_tells_of_a_rebalance_by_one_heartbeat_that_the_next_takes_back(
     assert [id for id, fault in faults if fault.selector.count is not None or fault.selector.direction != "response"] == []
 
 
+@pytest.mark.parametrize("code", ["unknown-member-id", "illegal-generation"])
+def test_a_late_refusal_is_judged_of_a_member_that_is_told_nothing_of_what_it_keeps(code: str) -> None:
+    case = next(case for case in CASES if case.id == f"rebalance/classic/stale-commit-{code}")
+
+    assert judged(case, variant="own-cooperative-assignor")[1].verdict is Verdict.OK
+
+
 def test_no_fault_stands_behind_one_that_takes_the_same_frames() -> None:
     # Each counts every frame that its selector matches, also one that another strikes, and would never act.
     for case in CASES:

@@ -17,7 +17,7 @@ from groupproof.harness.cases.client import CASES as CONSUMERS
 from groupproof.harness.cases.embedded import EMBEDDED_CASES
 from groupproof.harness.judging.unsupported import lack_of
 from groupproof.harness.model.case import Case, plan_of
-from groupproof.harness.model.plan import plan_from_json, plan_to_json
+from groupproof.harness.model.plan import Arm, plan_from_json, plan_to_json
 from groupproof.harness.model.verdicts import Goodbye, Verdict
 from groupproof.protocol.rules.coverage import judged as judged_requirements
 from groupproof.protocol.rules.requirements import by_id
@@ -53,6 +53,23 @@ def test_a_worker_or_a_thread_has_its_own_cases_and_a_consumer_those_of_consumer
     assert cases_of("client", ("classic", "connect")) == CONSUMERS
     assert cases_of("client") == CONSUMERS
     assert cases_like("client", [CONSUMERS[0].id]) == CONSUMERS
+
+
+def test_no_plan_tells_of_a_rebalance_by_one_heartbeat_that_the_next_takes_back() -> None:
+    arms = [(case.id, step.fault) for case in CASES for step in plan_of(case).steps if isinstance(step, Arm)]
+    faults = [(id, fault) for id, fault in arms if fault.selector.api == "Heartbeat" and getattr(fault.action, "error_code", 0) == 27]
+
+    assert faults
+    assert [id for id, fault in faults if fault.selector.count is not None or fault.selector.direction != "response"] == []
+
+
+@pytest.mark.parametrize(
+    "id", ["connect/classic/heartbeat-rebalance-in-progress", "connect/classic/names-what-it-runs", "streams/classic/names-its-standbys"]
+)
+def test_a_member_that_goes_by_its_newest_heartbeat_passes(id: str) -> None:
+    case = next(case for case in CASES if case.id == id)
+
+    assert judged(case, variant="goes-by-the-newest-heartbeat")[1].verdict is Verdict.OK
 
 
 def test_who_is_no_worker_cannot_be_put_through_a_workers_case() -> None:

@@ -75,6 +75,15 @@ def test_a_rebalance_is_told_by_every_heartbeat_that_the_coordinator_hears_until
     assert (delivered, healed) == (plan_builders.delivered("again"), plan_builders.heal("again"))
 
 
+def test_a_heartbeat_is_refused_once_and_a_rebalance_told_until_it_is_heard() -> None:
+    refused, *_ = steps = plan_builders.refuses_a_heartbeat(25)
+
+    assert isinstance(refused, Arm)
+    assert armed(refused) == (Answer(error_code=25), "Heartbeat", "request")
+    assert steps[1:] == [plan_builders.delivered("error")]
+    assert plan_builders.refuses_a_heartbeat(27) == plan_builders.tells_of_a_rebalance(name="error")
+
+
 def test_a_selector_is_as_narrow_as_the_case_says() -> None:
     selector = plan_builders.answers("f", Api.HEARTBEAT, 27, client="m0", count=None).fault.selector
 

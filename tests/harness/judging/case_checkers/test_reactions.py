@@ -300,6 +300,19 @@ def test_an_assignment_without_partitions_is_taken_up_by_a_heartbeat() -> None:
     assert verdict(takes_up_its_work("m0", after="error"), story.end(9_000)) is Verdict.OK
 
 
+@pytest.mark.parametrize(("protocol", "gets", "expected"), [
+    ("cooperative-sticky", [0], Verdict.OK), ("cooperative-sticky", [0, 1], Verdict.FAILED), ("range", [0], Verdict.FAILED),
+])  # fmt: skip
+def test_what_a_cooperative_application_has_already_it_need_not_be_told_again(protocol: str, gets: list[int], expected: Verdict) -> None:
+    story = struck()
+    story.partitions("assigned", ("t", 0))
+    story.at(500).join(member=ID, generation=2, protocol=protocol)
+    story.sync(generation=2, gets=[("t", number) for number in gets])
+    story.at(800).beat(generation=2)
+
+    assert verdict(takes_up_its_work("m0", after="error"), story.end(9_000)) is expected
+
+
 def test_nothing_is_said_of_an_assignment_that_never_came() -> None:
     with pytest.raises(NotReached, match="assigned nothing"):
         verdict(takes_up_its_work("m0", after="error"), struck().end(9_000))

@@ -9,6 +9,7 @@ from groupproof.harness.judging.case_checkers.partition_owner import revokes_bef
 from groupproof.harness.judging.case_checkers.reactions import Identity, ignores_stale_refusal, recovers, rejoins, takes_up_its_work
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.plan_builders import (
+    answered,
     answers,
     close,
     command,
@@ -142,6 +143,8 @@ _LATE: tuple[Case, ...] = tuple(
             passing(500),
             *tells_of_a_rebalance(name="again", within_ms=14_000),  # whoever left a ghost behind is in the group again when its session has ended
             stable("m0", after="again"),
+            # By it one knows that a cooperative member took up an assignment that brings nothing new; what its application has, it is not told.
+            answered("m0", Api.HEARTBEAT, after="again", go_on=True),
         ),
         recovers("m0", after="slow", requirement="CLIENT-11"),
         takes_up_its_work("m0", after="slow", requirement="CLIENT-11"),

@@ -19,9 +19,9 @@ from groupproof.harness.model.case import checker
 from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.trace import Observation
-from groupproof.protocol.vocabulary import COOPERATIVE, Api
+from groupproof.protocol.vocabulary import COOPERATIVE, Api, TopicPartition
 
-__all__ = ["claims_nothing", "holdings", "keeps_partitions", "names_owned_partitions", "revokes_before_joining", "tells_no_revocation"]
+__all__ = ["claims_nothing", "holdings", "keeps_partitions", "names_owned_partitions", "owned_at", "revokes_before_joining", "tells_no_revocation"]
 
 _TAKES = ("partitions_revoked", "partitions_lost")
 
@@ -30,6 +30,12 @@ def holdings(ev: Evidence) -> list[Holding]:
     """Return every holding that the members' callbacks tell of."""
     hands = OwnershipTracker()
     return [holding for obs in ev.sent for holding in hands.follow(obs)[0]]
+
+
+def owned_at(ev: Evidence, client: str, at: Observation) -> set[TopicPartition]:
+    """Return the partitions that the application of a member has at an instant, by its callbacks."""
+    held = [holding for holding in holdings(ev) if holding.client == client and holding.since.seq < at.seq]
+    return {holding.partition for holding in held if holding.until is None or holding.until.seq > at.seq}
 
 
 def _late_ms(ev: Evidence, client: str) -> float:

@@ -13,6 +13,7 @@ from enum import Enum
 from typing import Final
 
 from groupproof.harness.judging.case_checkers.findings import TimedJudge, end, overdue, timed_checker
+from groupproof.harness.judging.case_checkers.partition_owner import owned_at
 from groupproof.harness.judging.case_checkers.trace_queries import moment, newest, report_due, surfaced, synced
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, tolerated_ms, waited
 from groupproof.harness.judging.checkers.frame_facts import GROUP_REQUESTS, error_of
@@ -21,7 +22,7 @@ from groupproof.harness.model.client_timeouts import REACT_MS
 from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.trace import Observation
-from groupproof.protocol.vocabulary import Api, ErrorCode
+from groupproof.protocol.vocabulary import COOPERATIVE, Api, ErrorCode, TopicPartition
 
 __all__ = [
     "REACT_MS", "Identity", "comes_back", "has_left", "ignores_stale_refusal", "is_struck", "keeps_membership", "recovers", "rejoins", "retries", "stays_out", "surfaces", "survives", "takes_up_its_work",
@@ -197,7 +198,8 @@ def _stood(ev: Evidence, client: str, after: str) -> Observation | None:
 def takes_up_its_work(ev: Evidence, client: str, *, after: str, requirement: str = "CLIENT-30", within_ms: float = 3_000) -> Iterator[Finding]:
     """Judge that each assignment from `after` on is taken up, unless the client joins again before that is due: its application is told of it.
 
-    A member that heartbeats and never tells holds partitions that nobody reads. Of an assignment without partitions a heartbeat is enough.
+    A member that heartbeats and never tells holds partitions that nobody reads. Of an assignment without partitions a heartbeat is enough, and of one that
+    leaves a cooperative member with what its application has already (KIP-429).
     """
     claim = Claim(requirement=requirement, expected="The client takes its new assignment up: it tells the application and heartbeats.")
     answers = synced(ev, client, after, ev.closing)
@@ -220,7 +222,13 @@ def _signs_of_assignment(ev: Evidence, client: str, answer: Observation) -> tupl
     report = next(iter(ev.events("partitions_assigned", client, asked.seq, ev.closing)), None)
     beats = ev.requests(Api.HEARTBEAT, client, answer.seq, ev.closing)
     beat = next((obs for obs in beats if obs.generation == answer.generation), None)
-    return report if answer.partitions else report or beat, beat
+    return report if set(answer.partitions) - _owned_throughout(ev, client, asked) else report or beat, beat
+
+
+def _owned_throughout(ev: Evidence, client: str, sync: Observation) -> set[TopicPartition]:
+    """Return what a member keeps through a rebalance, by its callbacks; an eager one keeps nothing."""
+    mine = newest(ev, client, before=sync.seq)
+    return owned_at(ev, client, sync) if mine is not None and mine.protocol in COOPERATIVE else set()
 
 
 @timed_checker
