@@ -63,7 +63,7 @@ class EpochPolicy:
     keeps_what_was_lost: bool = False
     leave_epoch: Literal["right", "always-1", "always-2", "current", "zero"] = "right"
     leave_fields: Literal["none", "empty"] = "none"
-    leaves: Literal["once", "never", "twice", "before-callback", "without-id"] = "once"
+    leaves: Literal["once", "never", "twice", "before-callback", "unsubscribed-before-callback", "without-id"] = "once"
     releases_before_leave: bool = False  # says by a heartbeat that it owns nothing, and leaves when that is answered
     leaves_when_told_to_stay: bool = False
     short_close_is_cut: bool = False  # a close that is given a time ends without a word

@@ -87,6 +87,8 @@ EPOCH_BUGS: Final = (
     _bug("no-leave", "Closes without a leave.", "CGV-01", leaves="never"),
     _bug("leaves-twice", "Sends its leave twice.", "CGV-12 CGV-11", leaves="twice"),
     _bug("leaves-before-it-revokes", "Leaves before the revoked-callback has run.", "CGV-08", leaves="before-callback"),
+    _bug("leaves-before-it-revokes-to-unsubscribe", "Unsubscribes by a leave, and then runs the revoked-callback.", "CGV-08",
+         leaves="unsubscribed-before-callback"),
     _bug("close-without-time-is-cut", "Ends without a word where its close is given a time.", "CGV-01", short_close_is_cut=True, text="KAFKA-17518"),
     # Commits
     _bug("commits-with-first-epoch", "Commits with its first epoch.", "CGP-01 CGP-04", commit_epoch="first"),

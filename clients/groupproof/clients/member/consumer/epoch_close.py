@@ -27,7 +27,7 @@ def leave_consumer_group(
     """
     sent: list[int] = []
     if _is_due(core, forced=forced):
-        times = {"once": 1, "without-id": 1, "before-callback": 1, "twice": 2, "never": 0}[core.choices.leaves]
+        times = {"twice": 2, "never": 0}.get(core.choices.leaves, 1)
         sent = [heartbeats.leave(now_ms, _epoch(core, forced=forced), timeout_ms=timeout_ms) for _ in range(times)]
     core.end_membership(state)
     heartbeats.forget()
@@ -60,7 +60,8 @@ class EpochClose(CleanClose):
             self._leaves = ()
         if self._member.is_member:
             self._member.epoch_state = EpochState.PREPARE_LEAVING
-            if begins and self._member.choices.leaves == "before-callback":
+            early = "before-callback" if closes else "unsubscribed-before-callback"
+            if begins and self._member.choices.leaves in ("before-callback", early):
                 self._leaves = (self._heartbeats.leave(now_ms, _epoch(self._member, forced=forced)),)
                 self._heartbeats.forget()
 

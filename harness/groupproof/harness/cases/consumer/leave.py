@@ -170,6 +170,25 @@ _ORDERLY: tuple[Case, ...] = (
         leaves_what_it_asked_for("m0", after="leaving"),
         needs=["resubscribe"],
     ),
+    case(
+        "leave/unsubscribe-while-giving-up",
+        "A member that unsubscribes leaves when its application has given its partitions up, and not before.",
+        ("CGV-08", "CGV-14", "CGV-11"),
+        plan(
+            subject(on_revoked={"sleep_ms": _CALLBACK_MS, "commit": False}),
+            *joined("m0"),
+            mark("leaving"),
+            command("m0", "unsubscribe", wait=False, within_ms=_CALLBACK_MS + LONG_MS),
+            left("m0", after="leaving", within_ms=_CALLBACK_MS + REACT_MS),
+            event("m0", "callback_done", after="leaving", within_ms=_CALLBACK_MS + REACT_MS, go_on=True),
+            passing(3 * INTERVAL_MS),
+            session_ms=15_000,
+        ),
+        leaves("m0", after="leaving", requirement="CGV-14", within_ms=_CALLBACK_MS + 4_000),
+        returns_partitions_first("m0", after="leaving"),
+        is_quiet_after_leaving("m0", after="leaving"),
+        needs=["resubscribe"],
+    ),
     # KAFKA-16165: the poll deadline met the leave under way, and the leave was never sent.
     case(
         "leave/unsubscribe-past-the-poll-deadline",
