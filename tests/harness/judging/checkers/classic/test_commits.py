@@ -68,6 +68,22 @@ def test_whose_a_partition_is_is_told_by_frames_and_when_it_was_handed_over_by_l
     assert [(finding.verdict, finding.proof) for finding in found(CommitsAreOwn, story.end(6_000))] == [(verdict, proof)]
 
 
+@pytest.mark.parametrize(("assignment", "verdicts"), [(b"", [Verdict.NON_STRICT]), (b"\x00\x01its own", [])])
+@pytest.mark.parametrize("has_owner", [True, False])
+def test_who_is_assigned_what_the_kit_cannot_read_is_not_blamed_for_its_commits(assignment: bytes, verdicts: list[Verdict], has_owner: bool) -> None:
+    story = Story()
+    story.join()
+    asked = story.request(Api.SYNC_GROUP, member=ID, generation=1, body={"assignments": []})
+    story.answer(asked, body={"assignment": assignment})
+    if has_owner:
+        story.join("m1", gets=OTHER)
+        story.sync("m1", member=OTHER, gets=[T1])
+    story.at(1_000).commit((*T1, 10), generation=1)
+
+    expected = [Verdict.FAILED] if has_owner and verdicts else verdicts
+    assert [finding.verdict for finding in found(CommitsAreOwn, story.end(9_000))] == expected
+
+
 def committed_behind_a_tap(*, protocol: str = "cooperative-sticky", generation: int = 2, has_owner: bool = False) -> list[Verdict]:
     """Take T1 away in generation 2, which nobody hears the application be told of, and commit for it in `generation`."""
     story = Story()

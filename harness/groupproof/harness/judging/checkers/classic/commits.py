@@ -147,7 +147,7 @@ class CommitsAreOwn(TrackingChecker):
     """What a client commits by itself is its own in the generation that it names: else it overwrites another's progress (COMMIT-27).
 
     What a cooperative assignment took away is still its own until it has handed it over. A group that is made anew counts its generations from 1 again
-    (INV-04): whose a partition was in one of that number before says nothing of whose it is.
+    (INV-04): whose a partition was in one of that number before says nothing of whose it is. What an assignment gives that the kit cannot read, nobody knows.
     """
 
     listens = frozenset({("request", _COMMIT), ("response", _COMMIT)})
@@ -186,7 +186,7 @@ class CommitsAreOwn(TrackingChecker):
 
     def _judge(self, commit: _Commit) -> Iterator[Finding]:
         request, client = commit.request, commit.request.client or ""
-        if not commit.is_accepted:
+        if not commit.is_accepted or client in self._group.unreadable:
             return
         mine = self._assigned_to(client, request)
         foreign = {(topic, partition) for topic, partition, _ in request.offsets} - self._assigned.get(client, set()) - commit.mine
