@@ -65,6 +65,19 @@ def test_a_client_that_goes_on_fetching_what_is_anothers_now_is_found_whatever_i
     assert found.detail == str(T1)
 
 
+@pytest.mark.parametrize(("assignment", "found"), [(b"", [ANOTHERS]), (b"\x00\x01its own", [])])
+def test_nobody_knows_what_is_anothers_by_an_assignment_that_the_kit_cannot_read(assignment: bytes, found: list[str]) -> None:
+    story = handed_over()
+    story.join(member=ID, generation=3)
+    story.join("m1", gets=OTHER, generation=3)
+    story.sync("m1", member=OTHER, generation=3, gets=[T1])
+    asked = story.request(Api.SYNC_GROUP, member=ID, generation=3, body={"assignments": []})
+    story.answer(asked, body={"assignment": assignment})
+    story.partitions("assigned", T1)
+
+    assert observed_of(fetching(story, (1_500, 2_000, 2_500), T1)) == found
+
+
 @pytest.mark.parametrize("at", [(1_000,), (1_000, 1_100, 1_200, 1_290), (1_000, 1_500)])
 def test_what_was_on_its_way_and_a_single_slip_are_no_fault(at: tuple[float, ...]) -> None:
     assert observed_of(fetching(handed_over(), at, T0, T1)) == []

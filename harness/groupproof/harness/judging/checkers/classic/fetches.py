@@ -138,11 +138,11 @@ class FetchesStayWithOwners(TrackingChecker):
                 yield from self._strange(fetch, partition, fetch.assignment.seq if fetch.assignment else _NEVER)
 
     def _is_anothers(self, fetch: _Fetch, partition: TopicPartition) -> bool:
-        """Tell whether the generation of which the client has read its assignment gave the partition to another, and not to it."""
-        mine = fetch.assignment
-        if mine is None or partition in mine.partitions or not fetch.is_new:
+        """Tell whether the generation of which the client has read its assignment, as the kit can, gave the partition to another, and not to it."""
+        mine, client = fetch.assignment, fetch.request.client or ""
+        if mine is None or partition in mine.partitions or client in self._group.unreadable or not fetch.is_new:
             return False
-        return bool(self._group.others_in(mine.generation, partition, fetch.request.client or ""))
+        return bool(self._group.others_in(mine.generation, partition, client))
 
     def _strange(self, fetch: _Fetch, partition: TopicPartition, assignment: int) -> Iterator[Finding]:
         mine = self._clients[fetch.request.client or ""]
