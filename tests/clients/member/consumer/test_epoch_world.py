@@ -16,7 +16,13 @@ from groupproof.clients.planted.member_variant import Variant
 from groupproof.clients.planted.misbehaviours_of_epochs import EPOCH_BUGS
 from groupproof.protocol.wire.consumer_messages import ConsumerAssignment, TopicPartitions
 
-BY_HAND = {"epoch-reads-empty-as-null", "epoch-waits-with-everything", "epoch-new-id-with-each-try", "epoch-says-once"}
+BY_HAND = {
+    "epoch-reads-empty-as-null",
+    "epoch-waits-with-everything",
+    "epoch-new-id-with-each-try",
+    "epoch-says-once",
+    "epoch-leaves-before-it-revokes-to-unsubscribe",
+}
 """Bugs that the days of the group give no occasion for; the tests below do."""
 
 BEYOND = {"epoch-close-without-time-is-cut", "epoch-forgets-an-overdue-fetch"}
@@ -95,6 +101,20 @@ def test_who_tries_with_another_id_leaves_one_behind_with_each_try(monkeypatch: 
     monkeypatch.setattr(EpochCore, "new_member_id", lambda core: f"id-{next(drawn)}")
     policy = BUGS["epoch-new-id-with-each-try"].policy
     assert [_ids_of_two_tries(EpochBench(choice)) for choice in (REFERENCE, policy)] == [1, 2]
+
+
+@pytest.mark.parametrize(("name", "epochs"), [
+    (None, {"close": 1, "unsubscribe": 1}),
+    ("epoch-leaves-before-it-revokes-to-unsubscribe", {"close": 1, "unsubscribe": -1}),
+    ("epoch-leaves-before-it-revokes", {"close": -1, "unsubscribe": -1}),
+])  # fmt: skip
+def test_who_leaves_before_it_revokes_has_left_while_its_application_has_its_partitions(name: str | None, epochs: dict[str, int]) -> None:
+    policy = REFERENCE if name is None else BUGS[name].policy
+    for ends, epoch in epochs.items():
+        bench = EpochBench(policy)
+        bench.joined(0)
+        bench.do(getattr(bench.member, ends)(bench.now))
+        assert (bench.beat.member_epoch, bool(bench.member.owned)) == (epoch, True)
 
 
 def test_who_says_all_but_once_is_not_heard_by_another_coordinator() -> None:

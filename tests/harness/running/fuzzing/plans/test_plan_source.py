@@ -6,7 +6,22 @@ import pytest
 from tests.harness.running.fuzzing.drawn import Dice
 
 from groupproof.harness.cases.drawn_case import head_of
-from groupproof.harness.model.plan import Arm, Await, BreakBroker, Command, Freeze, Kill, Mend, Pass, Plan, Start, Thaw, plan_from_json, plan_to_json
+from groupproof.harness.model.plan import (
+    Arm,
+    Await,
+    BreakBroker,
+    Command,
+    Freeze,
+    Heal,
+    Kill,
+    Mend,
+    Pass,
+    Plan,
+    Start,
+    Thaw,
+    plan_from_json,
+    plan_to_json,
+)
 from groupproof.harness.running.fuzzing.plans.plan_source import TIME_MS_MAX, Traits, plan_drawn
 from groupproof.harness.running.fuzzing.plans.random_faults import Kind
 from groupproof.harness.running.fuzzing.plans.shrink_plan import faults_of
@@ -84,6 +99,21 @@ def test_waits_never_end_a_plan_before_it_is_healed_and_time_is_bounded() -> Non
         holds = sum(step.fault.action.ms or 0 for step in plan.steps if isinstance(step, Arm) and isinstance(step.fault.action, Hold))
         passes = sum(step.ms for step in head_of(plan).steps if isinstance(step, Pass))
         assert holds + passes < 3 * TIME_MS_MAX
+
+
+def test_a_member_is_told_of_a_rebalance_until_it_joins_again() -> None:
+    lines = [step for plan in plans() for step in head_of(plan).steps]
+    at = [place for place, step in enumerate(lines) if isinstance(step, Heal)]
+
+    assert len(at) > 20
+    for place in at:
+        arm, wait, healed = lines[place - 2 : place + 1]
+        assert isinstance(arm, Arm)
+        assert isinstance(arm.fault.action, Answer)
+        assert isinstance(wait, Await)
+        assert (arm.fault.action.error_code, arm.fault.selector.count, arm.fault.selector.direction) == (27, None, "response")
+        assert (wait.until.after, healed) == (arm.fault.name, Heal(fault=arm.fault.name))
+        assert wait.go_on
 
 
 def test_some_plans_have_faults_that_others_lack() -> None:

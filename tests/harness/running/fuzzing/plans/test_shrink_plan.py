@@ -24,9 +24,10 @@ from groupproof.harness.model.plan import (
     Step,
     Thaw,
 )
-from groupproof.harness.model.plan_builders import breaks, freeze, kill, mend, move, passing, plan, start, subject, thaw
+from groupproof.harness.model.plan_builders import answers, breaks, freeze, kill, mend, move, passing, plan, requested, start, subject, thaw
 from groupproof.harness.model.verdicts import Proof
 from groupproof.harness.running.fuzzing.plans.shrink_plan import count_of_faults, faults_of, lessened, lesser, relevant, size_of
+from groupproof.protocol.vocabulary import Api
 
 TIERS = range(3)
 
@@ -70,6 +71,15 @@ def test_times_are_shortened_and_faults_put_plainer() -> None:
     assert hold.action.ms == 200  # type: ignore[union-attr] # f1 is a hold
     assert (answer.selector.nth, answer.selector.count) == (1, 1)
     assert [step.ms for step in head_of(left).steps if isinstance(step, Pass)] == [200]
+
+
+def test_a_wait_goes_with_the_fault_that_it_comes_after() -> None:
+    fault = answers("f1", Api.HEARTBEAT, 27, client="m0", count=None)
+    waiting = with_healing(plan(subject(), *start("m0"), fault, requested("m0", Api.JOIN_GROUP, after="f1", go_on=True), passing(300)))
+    without = [item for item in lesser(waiting, 0) if not faults_of(item)]
+
+    assert without
+    assert [step for item in without for step in head_of(item).steps if isinstance(step, Await)] == []
 
 
 def test_every_lesser_plan_is_smaller_whole_and_healed() -> None:

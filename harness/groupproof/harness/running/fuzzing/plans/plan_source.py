@@ -22,11 +22,13 @@ from groupproof.harness.model.plan_builders import (
     delivered,
     freeze,
     grow,
+    heal,
     holds,
     kill,
     mend,
     move,
     passing,
+    requested,
     stable,
     start,
     thaw,
@@ -300,7 +302,13 @@ class _Author:
             self.steps.append(close(name, wait=False))
 
     def _answer_members(self, name: str) -> None:
-        self._arm_answer(Api.HEARTBEAT, ErrorCode.REBALANCE_IN_PROGRESS, name)
+        """Tell a member of a rebalance by each Heartbeat until it joins again: the next could take a single one back."""
+        fault = self._fault_name()
+        self.steps += [
+            answers(fault, Api.HEARTBEAT, ErrorCode.REBALANCE_IN_PROGRESS, client=name, count=None, direction="response"),
+            requested(name, Api.JOIN_GROUP, after=fault, within_ms=_STRUCK_MS, go_on=True),
+            heal(fault),
+        ]
 
     def _grow(self, name: str) -> None:
         self.partitions += 1

@@ -185,7 +185,7 @@ def _waiting(step: Await, armed: set[str], started: Sequence[str]) -> Await | No
     """Return the wait as far as what it waits for is still there."""
     until = step.until
     if isinstance(until, Matches):
-        return None if until.fault is not None and until.fault not in armed else step
+        return None if {until.fault, until.after} - {None, *armed} else step  # a drawn plan waits for nothing after a mark
     members = tuple(name for name in until.members if name in started) if isinstance(until, Stable) else ()
     return replace(step, until=replace(until, members=members)) if members else None
 
