@@ -176,6 +176,22 @@ def test_an_outcome_that_nobody_knows_claims_nothing(fields: dict[str, object]) 
     assert asked(16, **fields) == []
 
 
+@pytest.mark.parametrize(("reports", "expected"), [
+    ([[], [{"topic": "t", "partition": 0, "offset": 5}]], [NEVER_ACCEPTED]),
+    ([[], []], []),
+    ([[], [], []], []),
+])  # fmt: skip
+def test_a_report_without_offsets_may_be_of_any_commit_under_way(reports: list[list[object]], expected: list[str]) -> None:
+    story = Story().member(gets=[T0])
+    for offsets in ({}, {"offsets": [[*T0, 5]]}):  # the positions, which are nothing yet, and an offset of the application's
+        story.kit("command", "m0", command="commit", fields={"mode": "async", **offsets})
+    story.commit((*T0, 5), error=27)
+    for offsets in reports:
+        story.tell("offsets_committed", success=True, offsets=offsets)
+
+    assert [finding.observed for finding in found(CommitOutcomesReported, story.end(5_000))] == expected
+
+
 def test_a_commit_of_nothing_claims_nothing_where_nothing_was_asked_for() -> None:
     story = Story().member(gets=[T0])
     story.commit((*T0, 5), error=16)

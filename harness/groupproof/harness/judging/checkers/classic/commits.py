@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import deque
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
@@ -40,11 +41,35 @@ def _is_reported(obs: Observation, name: str) -> bool:
     return obs.kind == "event" and obs.who in REPORTERS and obs.client is not None and obs.body.get("name") == name
 
 
+_Candidates = tuple[Collection[tuple[str, int, int]], ...]
+"""The offsets of each commit that a report may be of; none of one of the positions, whatever they are."""
+
+
+@dataclass(slots=True)
+class _WantedCommits:
+    """What the kit asked one client to commit, until as many reports have come as it asked for: two commits under way may end in either order."""
+
+    wanted: deque[list[tuple[str, int, int]]] = field(default_factory=lambda: deque(maxlen=_UNTOLD_MAX))
+    reports: int = 0
+
+    def ask(self, offsets: list[tuple[str, int, int]]) -> None:
+        self.wanted.append(offsets)
+
+    def report(self) -> _Candidates:
+        """Take note of a report, and return what it may be of."""
+        candidates = tuple(self.wanted)
+        self.reports += 1
+        if self.reports >= len(self.wanted):
+            self.wanted.clear()
+            self.reports = 0
+        return candidates
+
+
 class CommitOutcomesReported(ListeningChecker):
     """A commit that the application takes for done was accepted by the coordinator (CLIENT-69).
 
     What it is told may be written down before the answer that it heard, by as much as the machine is late. An application that is told of no offsets is
-    told of those that the kit asked to commit. An `unknown` outcome, of a client whose commit returns nothing, claims neither success nor failure.
+    told of those that the kit asked to commit: of several requests under way it may mean any. An `unknown` outcome, of a client whose commit returns nothing, claims neither success nor failure.
     """
 
     listens = frozenset({("response", _COMMIT), *(("request", title) for title in _SPEAKS)})
@@ -53,15 +78,15 @@ class CommitOutcomesReported(ListeningChecker):
         self._asked: UnderWay[Observation] = UnderWay()
         self._accepted: dict[tuple[str, TopicPartition], Newest[int, int]] = {}
         self._speaks: set[str] = set()
-        self._wanted: dict[str, list[tuple[str, int, int]]] = {}
-        self._waiting: Waiting[tuple[Observation, set[tuple[str, int, int]]]] = Waiting(REPORTING_MS)
+        self._wanted: dict[str, _WantedCommits] = {}
+        self._waiting: Waiting[tuple[Observation, _Candidates]] = Waiting(REPORTING_MS)
 
     def queues(self) -> tuple[Waiting[Any], ...]:
         return (self._waiting,)
 
     def due(self, at_ms: float) -> Iterator[Finding]:
-        for event, offsets in self._waiting.due(at_ms):
-            yield from self._judge(event, offsets)
+        for event, candidates in self._waiting.due(at_ms):
+            yield from self._judge(event, candidates)
 
     def look(self, obs: Observation) -> Iterable[Finding]:
         self._asked.closed(obs)
@@ -73,12 +98,12 @@ class CommitOutcomesReported(ListeningChecker):
                 self._asked.ask(obs, obs)
         elif obs.kind == "response" and obs.api == _COMMIT:
             self._answered(self._asked.answered(obs), obs)
-        elif asked := _asked(obs):
-            self._wanted[obs.client] = asked
+        elif obs.who == "kit" and obs.body.get("name") == "command" and obs.body.get("command") == "commit":
+            self._wanted.setdefault(obs.client, _WantedCommits()).ask(_asked(obs))
         elif _is_reported(obs, "offsets_committed"):
-            wanted = self._wanted.pop(obs.client, ())
+            wanted = self._wanted.setdefault(obs.client, _WantedCommits()).report()
             if obs.body.get("success") and obs.body.get("outcome") != "unknown":
-                self._waiting.add(obs.at_ms, (obs, committed_offsets(obs) or (set() if obs.body.get("offsets") else set(wanted))))
+                self._waiting.add(obs.at_ms, (obs, (committed_offsets(obs),) if obs.body.get("offsets") else wanted))
         return ()
 
     def _answered(self, request: Observation | None, answer: Observation) -> None:
@@ -113,9 +138,10 @@ class CommitOutcomesReported(ListeningChecker):
                 for offset, seq in zip(offsets, seqs, strict=True):
                     self._accept(steady.client, ((*partition, offset),), seq)
 
-    def _judge(self, event: Observation, offsets: set[tuple[str, int, int]]) -> Iterator[Finding]:
+    def _judge(self, event: Observation, candidates: _Candidates) -> Iterator[Finding]:
         client = event.client or ""
-        if client in self._speaks and not all(self._is_accepted(client, event, offset) for offset in offsets):
+        is_true = not candidates or any(all(self._is_accepted(client, event, offset) for offset in offsets) for offsets in candidates)
+        if client in self._speaks and not is_true:
             claim = Claim(requirement="CLIENT-69", expected="A commit told as done was accepted by the coordinator.")
             yield claim.failed("A commit was reported as done that the coordinator never accepted.", event)
 
@@ -128,8 +154,8 @@ class CommitOutcomesReported(ListeningChecker):
         return asked < event.seq if asked is not None else offsets_kept.has_forgotten
 
     def end(self) -> Iterator[Finding]:
-        for event, offsets in self._waiting.rest():
-            yield from self._judge(event, offsets)
+        for event, candidates in self._waiting.rest():
+            yield from self._judge(event, candidates)
 
 
 @dataclass(slots=True, eq=False)
