@@ -11,7 +11,7 @@ from groupproof.harness.judging.case_checkers.after_errors import (
     refusals_are_heeded,
     refused_ids_are_dropped,
 )
-from groupproof.harness.model.evidence import NotReached
+from groupproof.harness.model.evidence import NotOffered, NotReached
 from groupproof.harness.model.verdicts import Proof, Verdict
 from groupproof.protocol.vocabulary import Api
 
@@ -235,6 +235,22 @@ def test_silence_is_told_with_the_last_word(spoke: bool, observed: str) -> None:
 
     (found,) = findings(SETTLED, story.end(SETTLES_MS + 1_100))
     assert found.observed == observed
+
+
+def beating(session_ms: int, *ignored: str) -> Story:
+    """A member that is silent once all is healed; a rebalance waits 30 s for it, and it heartbeats as it likes where the shim cannot set that."""
+    story = Story()
+    story.kit("command", "m0", command="subscribe", fields={"heartbeat_interval_ms": 300})
+    story.tell("answer", ok=True, ignored=[*ignored])
+    story.join(session_ms=session_ms)
+    return healed(story).end(SETTLES_MS + 1_100)
+
+
+def test_who_hears_of_a_rebalance_when_it_is_over_need_not_settle() -> None:
+    with pytest.raises(NotOffered, match="m0 heartbeats every 30000 ms, and a rebalance waits for it 30000 ms"):
+        findings(SETTLED, beating(90_000, "heartbeat_interval_ms"))
+    for story in (beating(45_000, "heartbeat_interval_ms"), beating(90_000)):
+        assert verdict(SETTLED, story) is Verdict.FAILED
 
 
 def test_a_client_with_a_slow_rhythm_has_as_many_times_as_long_to_settle() -> None:

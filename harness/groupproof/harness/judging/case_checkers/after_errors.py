@@ -14,7 +14,7 @@ from groupproof.harness.judging.case_checkers.trace_queries import clients, memb
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, waited
 from groupproof.harness.judging.checkers.frame_facts import GROUP_REQUESTS, SLACK_MS, instance_of, knew
 from groupproof.harness.model.case import checker
-from groupproof.harness.model.evidence import Evidence, NotReached
+from groupproof.harness.model.evidence import Evidence, NotOffered, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.rules.classic.member_reactions import MEMBER_APIS, Effect, Phase, Reaction, reaction
 from groupproof.protocol.trace import ExchangeId, Observation
@@ -213,10 +213,24 @@ def ends_up_a_member(ev: Evidence, client: str, *, after: str, requirement: str 
         yield claim.ok("It had told the application of what ended it.", report)
     elif elapsed_ms(since, end(ev)) < within_ms * ev.stretch:
         raise NotReached(f"the run ended before {client} had to be settled")
+    elif lack := _too_slow_to_hear(ev):
+        raise NotOffered(lack)
     else:
         observed, last = _how_it_stands(ev, client)
         wait = waited(since, end(ev), within_ms * ev.stretch)
         yield claim.failed(observed, last, proof=Proof.LIVENESS, detail=_last_answer(ev, client), wait=wait)
+
+
+def _too_slow_to_hear(ev: Evidence) -> str:
+    """Return who keeps a heartbeat interval of its own in which a rebalance is over, by the poll interval that a plan asks for; empty where nobody does.
+
+    It hears of each rebalance when it has fallen out of it, and another of its kind falls out of the one that its return begins: such a group may never rest.
+    """
+    for client in clients(ev):
+        terms = ev.terms(client)
+        if "heartbeat_interval_ms" in terms.ignored and terms.heartbeat_ms >= terms.rebalance_ms:
+            return f"{client} heartbeats every {terms.heartbeat_ms:.0f} ms, and a rebalance waits for it {terms.rebalance_ms:.0f} ms"
+    return ""
 
 
 def _settled(ev: Evidence, client: str, since: Observation) -> Observation | None:
