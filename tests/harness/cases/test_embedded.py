@@ -63,13 +63,16 @@ def test_no_plan_tells_of_a_rebalance_by_one_heartbeat_that_the_next_takes_back(
     assert [id for id, fault in faults if fault.selector.count is not None or fault.selector.direction != "response"] == []
 
 
-@pytest.mark.parametrize(
-    "id", ["connect/classic/heartbeat-rebalance-in-progress", "connect/classic/names-what-it-runs", "streams/classic/names-its-standbys"]
-)
-def test_a_member_that_goes_by_its_newest_heartbeat_passes(id: str) -> None:
+@pytest.mark.parametrize(("variant", "id"), [
+    ("goes-by-the-newest-heartbeat", "connect/classic/heartbeat-rebalance-in-progress"),
+    ("goes-by-the-newest-heartbeat", "connect/classic/names-what-it-runs"),
+    ("goes-by-the-newest-heartbeat", "streams/classic/names-its-standbys"),
+    ("own-session-and-intervals", "streams/classic/waits-for-the-next-rebalance"),
+])  # fmt: skip
+def test_a_member_that_hears_of_things_in_its_own_time_passes(variant: str, id: str) -> None:
     case = next(case for case in CASES if case.id == id)
 
-    assert judged(case, variant="goes-by-the-newest-heartbeat")[1].verdict is Verdict.OK
+    assert judged(case, variant=variant)[1].verdict is Verdict.OK
 
 
 def test_who_is_no_worker_cannot_be_put_through_a_workers_case() -> None:

@@ -125,7 +125,14 @@ _NEXT: tuple[Case, ...] = (
         "waits-for-the-next-rebalance",
         "A member whose assignment names a time that is far off for the next rebalance does not join again before.",
         ("STREAMS-20",),
-        plan(application(), [assigns("later", next_rebalance_ms=_FAR_MS), *start("m0"), delivered("later", within_ms=WAIT_MS), passing(_QUIET_MS)]),
+        plan(
+            application(),
+            assigns("later", next_rebalance_ms=_FAR_MS),
+            *start("m0"),
+            delivered("later", within_ms=WAIT_MS),
+            passing(_QUIET_MS),
+            requested("m0", Api.HEARTBEAT, after="later", go_on=True),  # three seconds are Kafka's own interval
+        ),
         waits("m0", after="later"),
         stays_a_member("m0", after="later", requirement="STREAMS-20"),
     ),

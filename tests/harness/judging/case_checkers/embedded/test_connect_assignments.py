@@ -168,6 +168,15 @@ def test_the_delay_runs_from_when_the_leader_could_compute_not_from_its_late_syn
     assert verdict(keeps_lost_jobs_back("m0", 1_000, after="left"), story) is Verdict.OK
 
 
+@pytest.mark.parametrize(("delay_ms", "expected"), [(2_000, Verdict.OK), (2_700, Verdict.FAILED)])
+def test_a_leader_that_is_slow_to_say_what_it_computed_prolongs_no_delay(delay_ms: int, expected: Verdict) -> None:
+    story = lost(gives(delay_ms=3_000), 1_000, gives(delay_ms=2_000))
+    story.at(1_200)
+    leads(story, {ID: (ONE,)}, {ID: gives(delay_ms=delay_ms)}, until_ms=1_900)
+
+    assert verdict(keeps_lost_jobs_back("m0", 3_000, after="left"), story) is expected
+
+
 def test_a_delay_that_no_other_rebalance_met_shows_nothing_of_its_counting_down() -> None:
     story = lost(gives(delay_ms=1_000), 1_000, gives(TWO))
 

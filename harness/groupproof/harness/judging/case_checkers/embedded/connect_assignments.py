@@ -157,7 +157,7 @@ def _waits(claim: Claim, rounds: list[Dealt], lost: Jobs, max_delay_ms: int, *, 
         return
     waiting = [deal for deal in rounds if elapsed_ms(began, deal.sync) < max_delay_ms - SLACK_MS]
     for deal in waiting:
-        left_ms = max_delay_ms - elapsed_ms(first, deal.sync)
+        left_ms = max_delay_ms - elapsed_ms(first, deal.join)  # it may compute at once, and be slow to say so
         if early := lost & deal.results():
             yield claim.failed("It assigned what was lost before the delay had passed.", deal.sync, detail=jobs_in_words(early))
             return
@@ -170,7 +170,7 @@ def _waits(claim: Claim, rounds: list[Dealt], lost: Jobs, max_delay_ms: int, *, 
 
 
 _CLOCK_MS = 500.0
-"""What lies between the leader's clock, when it computes, and the arrival of its SyncGroup."""
+"""How late the JoinGroup answer that a leader computes by may be recorded."""
 
 
 @checker
