@@ -83,6 +83,20 @@ def test_a_member_names_the_tasks_that_run_and_its_standbys_and_no_others(blob: 
     assert verdict(names_its_tasks("m0", after="again", has_standbys=True), story) is expected
 
 
+@pytest.mark.parametrize(
+    ("blob", "expected"), [(says(running=(0,), restoring=(1, 3)), Verdict.OK), (says(running=(0, 3), restoring=(1,)), Verdict.FAILED)]
+)
+def test_what_a_member_had_before_it_may_have_on_its_disk_and_does_not_run(blob: bytes, expected: Verdict) -> None:
+    story = Story()
+    leads(story, {ID: says()}, {ID: (0, 1, 3)})
+    leads(story, {ID: says()}, {ID: (0, 1)})
+    story.exchange(Api.OFFSET_COMMIT, member=ID, generation=1, offsets=(("t", 0, 20),))
+    story.mark("again").at(1_000)
+    joins(story, blob)
+
+    assert verdict(names_its_tasks("m0", after="again"), story) is expected
+
+
 def test_tasks_are_not_judged_where_none_ran() -> None:
     story = Story()
     leads(story, {ID: says()}, {ID: (0,)})

@@ -8,7 +8,14 @@ from collections.abc import Iterator
 from groupproof.harness.judging.case_checkers.findings import end, overdue, timed_checker
 from groupproof.harness.judging.case_checkers.trace_queries import moment, report_due
 from groupproof.harness.judging.checkers.claim import Claim
-from groupproof.harness.judging.checkers.embedded.streams_frames import ThreadAssignment, info_in, newest_assignment, subscription_in, tasks_in_words
+from groupproof.harness.judging.checkers.embedded.streams_frames import (
+    ThreadAssignment,
+    assignments_before,
+    info_in,
+    newest_assignment,
+    subscription_in,
+    tasks_in_words,
+)
 from groupproof.harness.model.case import checker
 from groupproof.harness.model.client_timeouts import REACT_MS
 from groupproof.harness.model.evidence import Evidence, NotReached
@@ -68,9 +75,9 @@ def differs_each_time(ev: Evidence, client: str, *, requirement: str = "STREAMS-
 
 @checker
 def names_its_tasks(ev: Evidence, client: str, *, after: str, has_standbys: bool = False, requirement: str = "STREAMS-04") -> Iterator[Finding]:
-    """Judge that the next JoinGroup names the tasks that its newest assignment gave the member, and no others.
+    """Judge that the next JoinGroup names the tasks that its newest assignment gave the member, and none that it never had.
 
-    A task may still be restored, and is then named with its sum or not at all: it runs for sure once the member has committed for it.
+    What it had before it may have on its disk still, and names it then (Kafka: TaskManager.taskOffsetSums). A task may still be restored, and is then named with its sum or not at all: it runs for sure once the member has committed for it.
     """
     claim = Claim(requirement=requirement, expected="The member names its tasks, with how far they are.")
     join = _next_join(ev, client, after)
@@ -86,7 +93,8 @@ def names_its_tasks(ev: Evidence, client: str, *, after: str, has_standbys: bool
     if not running:
         raise NotReached(f"{client} committed for none of its tasks before")
     named = frozenset(task for task, _ in info.offset_sums)
-    if foreign := named - set(mine.info.active) - standby:
+    dormant = _tasks_ever(ev, client, join) - set(info.active)
+    if foreign := named - set(mine.info.active) - standby - dormant:
         yield claim.failed("It names tasks that it was not given.", join, detail=tasks_in_words(foreign))
     elif missing := running - named:
         yield claim.failed("It leaves out tasks that it runs.", join, detail=tasks_in_words(missing))
@@ -96,6 +104,12 @@ def names_its_tasks(ev: Evidence, client: str, *, after: str, has_standbys: bool
         yield claim.failed("It names standby tasks as running.", join, detail=tasks_in_words(shared))
     else:
         yield claim.ok("It does.", join)
+
+
+def _tasks_ever(ev: Evidence, client: str, before: Observation) -> frozenset[Task]:
+    """Return the tasks that assignments gave a member, active or standby."""
+    infos = [item.info for item in assignments_before(ev, client, before) if item is not None]
+    return frozenset(task for info in infos for task in (*info.active, *(task for task, _ in info.standby)))
 
 
 def _committed_tasks(ev: Evidence, client: str, mine: ThreadAssignment, before: Observation) -> frozenset[Task]:

@@ -24,7 +24,17 @@ from groupproof.protocol.wire.embedded.streams_protocol import (
 )
 from groupproof.protocol.wire.subscription import Assignment, Subscription, decode_assignment, decode_subscription
 
-__all__ = ["Dealt", "ThreadAssignment", "dealt", "info_in", "newest_assignment", "subscription_in", "tasks_in_words", "thread_assignment_in"]
+__all__ = [
+    "Dealt",
+    "ThreadAssignment",
+    "assignments_before",
+    "dealt",
+    "info_in",
+    "newest_assignment",
+    "subscription_in",
+    "tasks_in_words",
+    "thread_assignment_in",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,10 +85,14 @@ def thread_assignment_in(answer: Observation) -> ThreadAssignment | None:
 
 
 def newest_assignment(ev: Evidence, client: str, join: Observation) -> ThreadAssignment | None:
-    """Return the newest assignment that a member knew when it sent a JoinGroup: in one process an answer may be recorded after what it caused."""
+    """Return the newest assignment that a member knew when it sent a JoinGroup."""
+    return next(reversed(assignments_before(ev, client, join)), None)
+
+
+def assignments_before(ev: Evidence, client: str, join: Observation) -> list[ThreadAssignment | None]:
+    """Return the assignments that a member knew when it sent a JoinGroup: in one process an answer may be recorded after what it caused."""
     answers = (ev.answer(sync) for sync in ev.requests(Api.SYNC_GROUP, client, before=join.seq))
-    received = [answer for answer in answers if answer is not None and error_of(answer) == 0 and knew(answer, join)]
-    return thread_assignment_in(received[-1]) if received else None
+    return [thread_assignment_in(answer) for answer in answers if answer is not None and error_of(answer) == 0 and knew(answer, join)]
 
 
 def dealt(ev: Evidence, client: str, after: str | int | None = None, before: str | int | None = None) -> Iterator[Dealt]:
