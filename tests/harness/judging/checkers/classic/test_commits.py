@@ -186,8 +186,8 @@ def test_a_report_without_offsets_may_be_of_any_commit_under_way(reports: list[l
     for offsets in ({}, {"offsets": [[*T0, 5]]}):  # the positions, which are nothing yet, and an offset of the application's
         story.kit("command", "m0", command="commit", fields={"mode": "async", **offsets})
     story.commit((*T0, 5), error=27)
-    for offsets in reports:
-        story.tell("offsets_committed", success=True, offsets=offsets)
+    for reported in reports:
+        story.tell("offsets_committed", success=True, offsets=reported)
 
     assert [finding.observed for finding in found(CommitOutcomesReported, story.end(5_000))] == expected
 
