@@ -57,7 +57,9 @@ def _at_rest(_: EffectContext, group: Any, message: HeartbeatRequest, __: Arriva
 _REQUESTS: Final[Mapping[type, RequestFunctions]] = {
     JoinGroupRequest: RequestFunctions(kind=ClassicEvent.JOIN_GROUP, event=Event, fill=fill_join, asks_offsets=False),
     SyncGroupRequest: RequestFunctions(kind=ClassicEvent.SYNC_GROUP, event=Event, fill=_fill, asks_offsets=False),
-    HeartbeatRequest: RequestFunctions(kind=ClassicEvent.HEARTBEAT, event=Event, fill=_fill, asks_offsets=False, at_rest=_at_rest),
+    HeartbeatRequest: RequestFunctions(
+        kind=ClassicEvent.HEARTBEAT, event=Event, fill=_fill, asks_offsets=False, at_rest=_at_rest, again_at_rest=_at_rest,
+    ),  # fmt: skip
     LeaveGroupRequest: RequestFunctions(kind=ClassicEvent.LEAVE_GROUP, event=Event, fill=_fill_nothing, asks_offsets=False),
     OffsetCommitRequest: RequestFunctions(kind=ClassicEvent.OFFSET_COMMIT, event=Event, fill=_fill),
     TxnOffsetCommitRequest: RequestFunctions(kind=ClassicEvent.TXN_OFFSET_COMMIT, event=Event, fill=_fill),

@@ -41,6 +41,8 @@ class _Remembered(NamedTuple):
     requirement: str
     answer: GroupResponse
     session: TimerKey
+    said: object
+    """The request that was answered so, or so again."""
 
 
 class RepeatedHeartbeats:
@@ -57,14 +59,20 @@ class RepeatedHeartbeats:
         It is asked of a coordinator that is active and loads nothing, so that it leads the groups that it knows.
         """
         remembered = self._remembered.get(message.member_id)
-        if remembered is None or request.at_rest is None:
+        if remembered is None:
             return None
-        engine, group_id, (group, state, generation, configs, _, _, answer, session) = self._engine, message.group_id, remembered
+        engine, group_id, (group, state, generation, configs, _, _, answer, session, said) = self._engine, message.group_id, remembered
         if engine.groups.get(group_id) is not group or group.state is not state or group.generation != generation or engine.append_error:
             return None
-        session_ms = request.at_rest(engine, group, message, arrival, now_ms)
+        is_said = message is said
+        look = request.again_at_rest if is_said else request.at_rest
+        if look is None:
+            return None
+        session_ms = look(engine, group, message, arrival, now_ms)
         if not session_ms or engine.group_configs.get(group_id) is not configs:
             return None
+        if not is_said:
+            self._remembered[message.member_id] = remembered._replace(said=message)
         engine.timers.arm(session, now_ms + session_ms)
         return answer
 
@@ -113,4 +121,5 @@ class RepeatedHeartbeats:
             applied.requirement,
             reply.message,
             session_of(group_id, member_id),
+            message,
         )

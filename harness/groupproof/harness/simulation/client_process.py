@@ -168,12 +168,16 @@ class Process(SimulatedProcess):
             self._alarm_ms = until_ms  # which is most of what happens: the next heartbeat is due an interval later, answered or not
             self._heap.put(until_ms, self._tick, (life, until_ms))
             return
+        self._look_at_lapses(now_ms)
         outputs = self.member.tick(now_ms)
         if len(outputs) == 1 and (next_ms := self._beats_again_ms(outputs[0])) is not None:
             self._perform(outputs)
             self._look_at_timers(next_ms)
         else:
             self._input(outputs, polls=self._has_a_poll_to_do(outputs))
+
+    def _look_at_lapses(self, now_ms: int) -> None:
+        """Look at what the member is about to give up; nobody looks at what a classic one does."""
 
     def _has_a_poll_to_do(self, outputs: list[Output]) -> bool:
         """Tell whether the application's poll goes on behind what came in, of which this came; a classic one's does always."""

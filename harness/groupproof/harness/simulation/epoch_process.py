@@ -108,10 +108,9 @@ class EpochProcess(Process):
             self._look_at_request(self.invariants, output.request_id, output.message)
         super()._send(output)
 
-    def _tick(self, life: int, alarm_ms: int) -> None:
-        if self._sent and self.invariants is not None and life == self._life and not self.is_frozen:
-            self._lapse(self.invariants, self._heap.now_ms - self.settings.request_timeout_ms)
-        super()._tick(life, alarm_ms)
+    def _look_at_lapses(self, now_ms: int) -> None:
+        if self._sent and self.invariants is not None:
+            self._lapse(self.invariants, now_ms - self.settings.request_timeout_ms)
 
     def _look_at_request(self, invariants: EpochMemberInvariants, request_id: int, message: Any) -> None:
         now_ms = self._heap.now_ms

@@ -159,7 +159,9 @@ class Brokers:
         if heard_ms is None:
             return None
         if kept is None or kept.request is not request:
-            kept = connection.kept = KeptExchange(request, Arrival(None, self._versions[type(request)], connection.owner.name, "/127.0.0.1"))
+            kind = type(request)
+            arrival = Arrival(None, self._versions[kind], connection.owner.name, "/127.0.0.1")
+            kept = connection.kept = KeptExchange(request, arrival, kind, kind not in _ARMS_NOTHING_EARLIER)
         machine = node.machine
         answer = machine.repeat(request, kept.arrival, now_ms)
         if answer is not None:
@@ -167,9 +169,9 @@ class Brokers:
             if answer is not kept.answer:
                 kept.answer, kept.note = answer, self._record.note_of(connection.owner.name, request, answer)
                 self._invariants.repeats(request, answer)
-            self._record.repeated(type(request), kept.note)
+            self._record.repeated(kept.kind, kept.note)
             heard_ms[member_id] = now_ms
-            if type(request) not in _ARMS_NOTHING_EARLIER and (node.alarm_ms is None or machine.next_deadline_ms(node.alarm_ms) is not None):
+            if kept.may_arm and (node.alarm_ms is None or machine.quiet_until_ms < node.alarm_ms):
                 self._look_at_timers(connection.node)
         return answer
 

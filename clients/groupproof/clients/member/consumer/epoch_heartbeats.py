@@ -15,14 +15,15 @@ from groupproof.clients.member.pending_requests import RequestInFlight, earliest
 from groupproof.protocol.rules.classic.member_reactions import Answer, Effect, Phase, Reaction
 from groupproof.protocol.wire.consumer_messages import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse, TopicPartitions
 
-__all__ = ["EpochHeartbeats", "listed"]
+__all__ = ["SAYS_NOTHING", "EpochHeartbeats", "listed"]
 
 _OWN_INTERVAL_MS: Final = 3_000
 _TINY_MS: Final = 1
 _REGEXES: Final[Mapping[str, Mapping[str, str]]] = {"null": {}, "empty": {"regex": ""}, "matched-here": {"regex": ".*"}}
 """What goes with names in the place of a regular expression, by the member's choice."""
 
-_SAYS_NOTHING: Final[dict[str, Any]] = {}
+SAYS_NOTHING: Final[dict[str, Any]] = {}
+"""What a heartbeat has said that only says that its member lives; nobody changes it."""
 
 _Words = tuple[Any, ...]
 """What all that a heartbeat can carry is made of, but for what never changes."""
@@ -131,11 +132,6 @@ class EpochHeartbeats:
         if last is None or last.member_epoch != core.generation or self._failures or not self.is_beating():
             return None
         return self._bare_at(core.generation) if self._words() == self._bare_words else None
-
-    def beaten_again(self, request_id: int, now_ms: int) -> None:
-        """Take it that the heartbeat that says nothing is sent."""
-        self.in_flight[request_id] = _SAYS_NOTHING
-        self.due_ms = now_ms + self.pause_ms
 
     def _words(self) -> _Words:
         core = self._core
