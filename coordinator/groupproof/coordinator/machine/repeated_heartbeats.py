@@ -42,7 +42,9 @@ class _Remembered(NamedTuple):
     answer: GroupResponse
     session: TimerKey
     said: object
-    """The request that was answered so, or so again."""
+    """The request that was answered so last."""
+    session_ms: int
+    """How long the member's session went on with it."""
 
 
 class RepeatedHeartbeats:
@@ -61,20 +63,19 @@ class RepeatedHeartbeats:
         remembered = self._remembered.get(message.member_id)
         if remembered is None:
             return None
-        engine, group_id, (group, state, generation, configs, _, _, answer, session, said) = self._engine, message.group_id, remembered
-        if engine.groups.get(group_id) is not group or group.state is not state or group.generation != generation or engine.append_error:
+        engine, group = self._engine, remembered.group
+        if engine.groups.get(message.group_id) is not group or group.state is not remembered.state or group.generation != remembered.generation:
             return None
-        is_said = message is said
-        look = request.again_at_rest if is_said else request.at_rest
-        if look is None:
+        if engine.append_error or engine.group_configs.get(message.group_id) is not remembered.configs:
             return None
-        session_ms = look(engine, group, message, arrival, now_ms)
-        if not session_ms or engine.group_configs.get(group_id) is not configs:
-            return None
-        if not is_said:
-            self._remembered[message.member_id] = remembered._replace(said=message)
-        engine.timers.arm(session, now_ms + session_ms)
-        return answer
+        session_ms = request.again_at_rest(group, message, arrival, remembered.session_ms) if message is remembered.said else None
+        if not session_ms:
+            session_ms = None if request.at_rest is None else request.at_rest(engine, group, message, arrival, now_ms)
+            if not session_ms:
+                return None
+            self._remembered[message.member_id] = remembered._replace(said=message, session_ms=session_ms)
+        engine.timers.arm(remembered.session, now_ms + session_ms)
+        return remembered.answer
 
     def answer(self, request: RequestFunctions, message: Any, arrival: Arrival, now_ms: int, take_up: TakeUp) -> bool:
         """Do the same, and put out the row and the answer; let the table `take_up` the first of its like. Tell whether it was a heartbeat that changes nothing."""
@@ -121,5 +122,6 @@ class RepeatedHeartbeats:
             applied.requirement,
             reply.message,
             session_of(group_id, member_id),
-            message,
+            None,
+            0,
         )

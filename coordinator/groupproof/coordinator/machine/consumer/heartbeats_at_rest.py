@@ -49,14 +49,16 @@ def session_ms_at_rest(engine: EffectContext, group: AnyGroup, message: Consumer
     return group_times(engine.settings, configs, raises=bool(engine.fields["configs_are_raised"])).session_timeout_ms
 
 
-def session_ms_again(engine: EffectContext, group: ConsumerGroup, message: ConsumerGroupHeartbeatRequest, arrival: Arrival, now_ms: int) -> int | None:
-    """Return the same of a heartbeat that was at rest before: what it says does not change, and all else is asked in the order of what changes most."""
+def session_ms_again(group: ConsumerGroup, message: ConsumerGroupHeartbeatRequest, arrival: Arrival, session_ms: int) -> int | None:
+    """Return the same of a heartbeat that was at rest before in a group of these epochs and configs: `session_ms`, or None where `session_ms_at_rest` is to be asked.
+
+    In a Stable group all members are settled, as `ConsumerGroup.check` asserts.
+    """
     member = group.members.get(message.member_id)
     if (
-        group.state is not ConsumerState.STABLE
-        or member is None
+        member is None
         or message.member_epoch != member.epoch
-        or len(group.settled) != len(group.members)
+        or group.state is not ConsumerState.STABLE
         or group.is_stale
         or group.regexes
         or len(group.votes) > 1
@@ -64,10 +66,9 @@ def session_ms_again(engine: EffectContext, group: ConsumerGroup, message: Consu
         or member.client_id != arrival.client_id
         or member.client_host != arrival.client_host
         or (message.instance_id is not None and message.instance_id != member.instance_id)
-        or engine.group_configs.get(message.group_id)
     ):
-        return session_ms_at_rest(engine, group, message, arrival, now_ms)
-    return consumer_settings(engine.settings).times.session_timeout_ms
+        return None
+    return session_ms
 
 
 def _says_nothing(member: ConsumerMember, message: ConsumerGroupHeartbeatRequest, arrival: Arrival) -> bool:
