@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
+from itertools import repeat
 from typing import Any, Final
 
 from groupproof.clients.outputs import Callback, CallbackKind
@@ -362,4 +363,7 @@ class EpochMemberInvariants:
 
 
 def _named(topics: Any, names: Mapping[str, str]) -> frozenset[TopicPartition]:
-    return frozenset((names[topic.topic_id], index) for topic in topics for index in topic.partitions)
+    found: set[TopicPartition] = set()
+    for topic in topics:
+        found.update(zip(repeat(names[topic.topic_id]), topic.partitions))
+    return frozenset(found)
