@@ -95,6 +95,7 @@ class Brokers:
         self.partition = partition_of(GROUP, settings.offsets_topic_num_partitions)
         self.owner: int | None = self.partition % simulation.brokers
         self.topics: dict[str, int] = {}
+        self._listed = Topics(())  # the answer to who asks for them
         self.denial = ErrorCode.NONE  # what an authorizer makes of every heartbeat that names topics
         self.network: Network
         self._heap, self._invariants, self._record, self._variant = heap, invariants, record, variant
@@ -130,6 +131,7 @@ class Brokers:
     def make_topics(self, counts: Mapping[str, int]) -> None:
         """Give topics so many partitions, those that were there before too."""
         self.topics.update(counts)
+        self._listed = Topics(tuple(self.topics.items()), tuple((name, topic_id_of(name)) for name in self.topics))
         image = {name: TopicImage(topic_id_of(name), count) for name, count in self.topics.items()}
         for node in self._nodes:
             node.machine.change_topics(image)
@@ -222,7 +224,7 @@ class Brokers:
 
     def _answer(self, request: FindCoordinatorRequest | AskTopics) -> Answer:
         if isinstance(request, AskTopics):
-            return Topics(tuple(self.topics.items()), tuple((name, topic_id_of(name)) for name in self.topics))
+            return self._listed
         (key,) = request.coordinator_keys
         return _found(key, None if self.owner is None or not self._nodes[self.owner].is_up else self.owner)
 

@@ -130,6 +130,8 @@ class EpochCore(Core):
 
     def learn(self, cluster: Cluster) -> None:
         """Take the newest view of the topics; the name of an id is never forgotten, for partitions outlive metadata."""
+        if cluster is self.cluster:
+            return
         self.cluster = cluster
         self.names.update(cluster.names)
         self.ids.update({name: topic_id for topic_id, name in cluster.names.items()})

@@ -6,7 +6,7 @@ consumer_group_protocol_kip_848_v2). Those over several members are in `epoch_gr
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from itertools import repeat
 from typing import Any, Final
@@ -336,8 +336,8 @@ class EpochMemberInvariants:
     def _fetched(self, answer: OffsetFetchResponse) -> None:
         for group in answer.groups:
             for topic in group.topics:
-                for partition in topic.partitions:
-                    self._reaches((topic.name, partition.partition_index), max(partition.committed_offset, 0))
+                name = topic.name
+                self._reach(((name, partition.partition_index), partition.committed_offset) for partition in topic.partitions)
 
     def _committed_to(self, asked: OffsetCommitRequest, answer: Any) -> None:
         """Take note how far a commit got; one that failed for another reason than a stale epoch may leave what is given up uncommitted."""
@@ -348,15 +348,21 @@ class EpochMemberInvariants:
             (topic.name, partition.partition_index): partition.error_code
             for topic in answer.topics for partition in topic.partitions if partition.error_code
         }  # fmt: skip
-        self.commits_fail = self.commits_fail or any(code != STALE_MEMBER_EPOCH for code in refused.values())
+        if refused:
+            self.commits_fail = self.commits_fail or any(code != STALE_MEMBER_EPOCH for code in refused.values())
         for topic in asked.topics:
-            for partition in topic.partitions:
-                if (named := (topic.name, partition.partition_index)) not in refused:
-                    self._reaches(named, partition.committed_offset)
+            name = topic.name
+            self._reach(
+                ((name, partition.partition_index), partition.committed_offset)
+                for partition in topic.partitions if not refused or (name, partition.partition_index) not in refused
+            )  # fmt: skip
 
-    def _reaches(self, partition: TopicPartition, offset: int) -> None:
+    def _reach(self, offsets: Iterable[tuple[TopicPartition, int]]) -> None:
         """Take note that so much is committed; an answer may come late, from before the partition was given up and came back."""
-        self.committed[partition] = max(offset, self.committed.get(partition, 0))
+        committed = self.committed
+        for partition, offset in offsets:
+            before = committed.get(partition, 0)
+            committed[partition] = offset if offset > before else before
 
     def fetches(self, group: Any) -> None:
         self.check("CGP-02", "fetches with another epoch", holds=group.member_id is None or group.member_epoch == self.epoch)
