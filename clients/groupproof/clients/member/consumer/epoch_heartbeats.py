@@ -169,18 +169,21 @@ class EpochHeartbeats:
     def _carried(self) -> dict[str, Any]:
         """Return what this heartbeat has to say, by field; `owned` with the number of the assignment that it belongs to."""
         confirmed = {} if self._core.choices.full == "always" else self._confirmed
-        always = self._always
-        return {name: value for name, value in self._all().items() if name in always or name not in confirmed or confirmed[name] != value}
+        always, carried = self._always, {}
+        for name, value in self._all().items():
+            if name in always or name not in confirmed or confirmed[name] != value:
+                carried[name] = value
+        return carried
 
     def _all(self) -> dict[str, Any]:
         core, choices = self._core, self._core.choices
-        everything = dict(self._constant)
+        everything = self._constant.copy()
         if choices.owned != "never":
             everything["owned"] = self._reported()
         if core.settings.topic_regex is None:
-            everything |= self._names()
+            self._add_names(everything)
         rack = core.settings.rack
-        if rack is not None and choices.rack != "never" and (core.epoch == JOIN_EPOCH or choices.rack == "always"):
+        if rack is not None and choices.rack != "never" and (core.generation == JOIN_EPOCH or choices.rack == "always"):
             everything["rack"] = rack
         return everything
 
@@ -196,13 +199,12 @@ class EpochHeartbeats:
             carried_fields["assignor"] = settings.remote_assignor
         return carried_fields
 
-    def _names(self) -> dict[str, Any]:
-        """Return the subscription by names, as one says it who says it so."""
+    def _add_names(self, everything: dict[str, Any]) -> None:
+        """Add the subscription by names, as one says it who says it so."""
         core, kind = self._core, self._core.choices.names
-        regex = _REGEXES[core.choices.regex]
-        if kind == "never" or (kind == "first" and core.epoch != JOIN_EPOCH):
-            return dict(regex)
-        return {"names": tuple(reversed(core.topics)) if kind == "reversed" else core.topics, **regex}
+        if kind != "never" and (kind != "first" or core.generation == JOIN_EPOCH):
+            everything["names"] = tuple(reversed(core.topics)) if kind == "reversed" else core.topics
+        everything.update(_REGEXES[core.choices.regex])
 
     def _reported(self) -> tuple[int, frozenset[TopicIdPartition]]:
         """Return what the member says to own, with the number of the assignment: one that came back to the same set is said again (CGC-17)."""

@@ -52,10 +52,10 @@ class EpochOffsetRequests(OffsetRequests):
         return error_named(ErrorCode.UNKNOWN_MEMBER_ID)
 
     def _committer(self) -> tuple[int, str, str | None]:
-        core = self._member
-        epoch = {
-            "newest": core.epoch, "first": core.first_generation, "none": NO_GENERATION, "previous": core.previous_generation,
-        }[core.choices.commit_epoch]  # fmt: skip
+        core, kind = self._member, self._member.choices.commit_epoch
+        epoch = core.generation
+        if kind != "newest":
+            epoch = {"first": core.first_generation, "none": NO_GENERATION, "previous": core.previous_generation}[kind]
         if not core.is_member or epoch == NO_GENERATION:
             return NO_GENERATION, "", None
         _, member_id, instance_id = super()._committer()

@@ -243,7 +243,8 @@ class EpochMemberInvariants:
 
     def _order(self, now_ms: int) -> None:
         """Expect an acknowledgement of what was given, as far as its topics have names."""
-        resolved = frozenset(partition for partition in self.target if partition[0] in self.named)
+        named = self.named
+        resolved = frozenset([partition for partition in self.target if partition[0] in named])
         self.ordered, self.ordered_ms = (resolved, now_ms) if resolved != self.reported else (None, 0)
 
     def knows(self, topics: frozenset[str], now_ms: int) -> None:
@@ -293,12 +294,14 @@ class EpochMemberInvariants:
             self.commits_fail = self.commits_fail and bool(self.held - callback.partitions)
         else:
             kind = CallbackKind.LOST if self.loses else CallbackKind.REVOKED
-            self.check("CGT-18" if self.loses else "CGT-06", f"{callback.kind.value} where {kind.value} is due", holds=callback.kind is kind)
+            if callback.kind is not kind:
+                self.blame("CGT-18" if self.loses else "CGT-06", f"{callback.kind.value} where {kind.value} is due")
             unread = [
                 partition for partition in callback.partitions if positions.get(partition, 0) > self.committed.get(partition, 0) + READ_MEANWHILE
             ]
             may_be_behind = self.loses or not self.epoch or self.commits_fail or self.is_closing or not self.is_polling
-            self.check("CGT-05", f"revokes {sorted(unread)} before what was read is committed", holds=may_be_behind or not unread)
+            if unread and not may_be_behind:
+                self.blame("CGT-05", f"revokes {sorted(unread)} before what was read is committed")
             self.check(
                 "CGT-14",
                 "gives up what it keeps",
@@ -329,8 +332,10 @@ class EpochMemberInvariants:
         if self.epoch == 0 or (self.is_closing and commit.generation_id < 0):  # who closes without a coordinator leaves without a word
             self.check("CGP-15", "commits with the epoch of a membership that is over", holds=commit.generation_id <= 0)
         else:
-            self.check("CGP-01", f"commits with epoch {commit.generation_id}, not {self.epoch}", holds=commit.generation_id == self.epoch)
-            self.check("CGP-01", "commits under another member id", holds=commit.member_id == self.member_id)
+            if commit.generation_id != self.epoch:
+                self.blame("CGP-01", f"commits with epoch {commit.generation_id}, not {self.epoch}")
+            if commit.member_id != self.member_id:
+                self.blame("CGP-01", "commits under another member id")
             self.gives_up = self.ordered is not None and bool(self.held - self.ordered)
 
     def _fetched(self, answer: OffsetFetchResponse) -> None:
