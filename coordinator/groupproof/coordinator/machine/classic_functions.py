@@ -77,7 +77,7 @@ _REQUESTS: Final[Mapping[type, RequestFunctions]] = {
         asks_offsets=False,
         at_rest=_at_rest,
         again_at_rest=_again_at_rest,
-    ),  # fmt: skip
+    ),
     LeaveGroupRequest: RequestFunctions(kind=ClassicEvent.LEAVE_GROUP, event=Event, fill=_fill_nothing, asks_offsets=False),
     OffsetCommitRequest: RequestFunctions(kind=ClassicEvent.OFFSET_COMMIT, event=Event, fill=_fill),
     TxnOffsetCommitRequest: RequestFunctions(kind=ClassicEvent.TXN_OFFSET_COMMIT, event=Event, fill=_fill),

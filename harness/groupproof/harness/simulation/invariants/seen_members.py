@@ -79,8 +79,7 @@ class SeenMembers:
         if member.pending:
             owned |= partitions_of(member.pending)
         self._owned[member_id] = member.assigned, member.pending, owned
-        for partition, other in _take(owners, owned, member_id):
-            yield partition, other
+        yield from _take(owners, owned, member_id)
 
     def _let_go(self, member_ids: Iterable[str]) -> None:
         for member_id in member_ids:
