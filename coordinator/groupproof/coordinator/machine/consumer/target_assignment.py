@@ -141,8 +141,8 @@ def _have_same_shares(one: GroupSpec, other: GroupSpec) -> bool:
 
 
 def _topic_ids_of(group: ConsumerGroup, members: Sequence[ConsumerMember]) -> Iterable[tuple[str, ...]]:
-    """Return the ids of the topics that exist of each of the members: the same where all names are said by all, and no expression."""
-    if not group.regexes and subscription_type(group) is SubscriptionType.HOMOGENEOUS and members:
+    """Return the ids of the topics that exist of each of the members: the same where all say the same names, or the same expression and no name."""
+    if members and subscription_type(group) is SubscriptionType.HOMOGENEOUS:
         first = members[0]
         return repeat(_topic_ids(group, first.names, first.regex), len(members))
     subscriptions = list(map(_SUBSCRIPTION, members))
