@@ -109,3 +109,16 @@ def test_numbers_of_any_size_go_by_the_code_of_each(numbers: list[int]) -> None:
     spread = sorted(numbers, key=lambda number: ((number & 0xFFFFFFFF) ^ ((number & 0xFFFFFFFF) >> 16)) & 255)
 
     assert hash_order(numbers, int_hash, 256) == spread
+
+
+@given(
+    numbers=st.lists(st.integers(0, 300), unique=True, max_size=60), stride=st.sampled_from((1, 16, 32)), capacity=st.sampled_from((1, 16, 32, 64))
+)
+def test_numbers_put_at_once_go_as_those_put_one_by_one(numbers: list[int], stride: int, capacity: int) -> None:
+    at_once, one_by_one = JavaMap[int, None](int_hash, capacity), JavaMap[int, None](int_hash, capacity)
+    keys = [number * stride for number in numbers]
+    at_once.put_all(keys)
+    for key in keys:
+        one_by_one.put(key, None)
+
+    assert (list(at_once), at_once.table) == (list(one_by_one), one_by_one.table)

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import repeat
+from operator import rshift
 from typing import Any, Final, Generic, TypeVar
 
 from groupproof.protocol.java_hash import java_hash
@@ -78,12 +79,16 @@ class JavaMap(Generic[Key, Value]):
         values[key] = value
 
     def put_all(self: JavaMap[Key, None], keys: Collection[Key]) -> None:
-        """Put keys into a set one by one; few of them make no table of any size double."""
-        if not self._values and len(keys) <= min(_BIN_MAX, self._table * 3 // 4):
+        """Put keys into a set one by one; those that fit, and of which no bin of a small table gets more than it may have, double none."""
+        if not self._values and len(keys) <= self._table * 3 // 4 and (len(keys) <= _BIN_MAX or self._has_room(keys)):
             self._values = dict.fromkeys(keys)
         else:
             for key in keys:
                 self.put(key, None)
+
+    def _has_room(self, keys: Collection[Key]) -> bool:
+        """Tell whether no bin gets so many of the keys that a small table doubles for it."""
+        return self._table >= _TREE_TABLE or max(Counter(_masked(_codes(keys, self._hash_of), self._table).values()).values()) <= _BIN_MAX
 
     def compute_if_absent(self, key: Key, make: Callable[[], Value]) -> Value:
         """HashMap.computeIfAbsent: a new key goes to the front of its bin, and the table doubles before, not afterwards."""
@@ -157,8 +162,7 @@ def _codes(keys: Collection[Key], hash_of: Callable[[Key], int]) -> dict[Key, in
 
 def _masked(codes: Mapping[Key, int], table: int) -> dict[Key, int]:
     """Return the bucket of each key."""
-    mask = table - 1
-    return {key: code & mask for key, code in codes.items()}
+    return dict(zip(codes, map((table - 1).__and__, codes.values()), strict=True))
 
 
 def _map_of(keys: Iterable[Key], hash_of: Callable[[Key], int], capacity: int) -> JavaMap[Key, None]:
@@ -184,7 +188,7 @@ def timeline_order(keys: Iterable[str], *, size_max: int) -> list[str]:
         table *= 2
     newest = list(keys)[::-1]
     shift = 65 - table.bit_length()
-    slots = {key: product >> shift for key, product in zip(newest, map(_product, newest), strict=True)}
+    slots = dict(zip(newest, map(rshift, map(_product, newest), repeat(shift)), strict=True))
     return sorted(newest, key=slots.__getitem__)
 
 

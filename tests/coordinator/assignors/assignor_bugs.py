@@ -19,7 +19,7 @@ from groupproof.coordinator.assignors.group_spec import (
 from groupproof.coordinator.assignors.range_assignor import range_assign
 from groupproof.coordinator.assignors.uniform_assignor import uniform_assign
 from groupproof.coordinator.assignors.uniform_heterogeneous import HeterogeneousBuilder
-from groupproof.coordinator.assignors.uniform_homogeneous import HomogeneousBuilder
+from groupproof.coordinator.assignors.uniform_homogeneous import UNKNOWN, HomogeneousBuilder
 
 __all__ = ["BUGS_OF_ASSIGNORS", "AssignorBug"]
 
@@ -93,6 +93,10 @@ class _KeepsAll(HomogeneousBuilder):
 
 class _ExtrasFirst(HomogeneousBuilder):
     """The first members take the extra partitions, though others hold them already: more moves than are needed."""
+
+    def __init__(self, spec: GroupSpec, topics: Topics) -> None:
+        super().__init__(spec, topics)
+        self._held = [UNKNOWN] * len(spec.members)
 
     def _keep_up_to_quota(self, member: MemberId, assigned: Mapping[TopicId, tuple[int, ...]], *, last_ones: int) -> None:
         super()._keep_up_to_quota(member, assigned, last_ones=min(last_ones, self._extras))

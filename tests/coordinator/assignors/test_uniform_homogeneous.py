@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from random import Random
 
 import pytest
 from hypothesis import given
 from tests.coordinator.server_laws import ID, groups, is_balanced, member, moves, named, topics_of
 
 from groupproof.coordinator.assignors.group_spec import GroupSpec, MemberSpec, SubscriptionType, TopicSpec
-from groupproof.coordinator.assignors.uniform_homogeneous import assign_homogeneous
+from groupproof.coordinator.assignors.uniform_homogeneous import UNKNOWN, HomogeneousBuilder, assign_homogeneous
 
+TOPICS = sorted(ID.values())[:3]
 Drawn = tuple[GroupSpec, Mapping[str, TopicSpec]]
 
 
@@ -73,3 +75,22 @@ def test_a_topic_that_nobody_subscribes_to_any_more_is_given_up() -> None:
     members = {"A": member("u", {ID["t"]: (0,)}), "B": member("u", {ID["u"]: (0,)})}
 
     assert named(assign_homogeneous(group_of(members), topics_of({"u": 1}))) == {"A": {}, "B": {"u": (0,)}}
+
+
+def test_who_keeps_what_it_has_need_not_be_gone_through_at_length() -> None:
+    for seed in range(300):
+        draw, last = Random(seed), dict[str, Mapping[str, tuple[int, ...]]]()
+        subscribed = draw.sample(TOPICS, draw.randint(1, 3))
+        counts = {topic: TopicSpec(partitions=draw.choice((1, 3, 8, 20))) for topic in TOPICS}
+        for _ in range(6):
+            names = draw.sample("abcdefghij", draw.randint(1, 10))
+            if draw.random() < 0.2:
+                subscribed = draw.sample(TOPICS, draw.randint(1, 3))
+            group = group_of({name: MemberSpec(tuple(subscribed), last.get(name, {})) for name in names})
+            quick, long = HomogeneousBuilder(group, counts), HomogeneousBuilder(group, counts)
+            long._held = [UNKNOWN] * len(names)
+
+            last, at_length = quick.build(), long.build()
+            assert [(name, list(share.items())) for name, share in last.items()] == [
+                (name, list(share.items())) for name, share in at_length.items()
+            ], seed

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
 from groupproof.coordinator.machine.classic_functions import CLASSIC_FUNCTIONS
 from groupproof.coordinator.machine.group import Group
+from groupproof.coordinator.machine.machine_outputs import Arrival
 from groupproof.protocol.rules import ClassicEvent, Guard
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
 from groupproof.protocol.wire.messages import GroupRequest, HeartbeatRequest, JoinGroupRequest, LeaveGroupRequest, LeaveMember, SyncGroupRequest
@@ -42,3 +47,18 @@ def test_what_is_about_no_member_names_none() -> None:
 
 def test_the_gate_is_asked_by_guards_that_look_at_no_group() -> None:
     assert CLASSIC_FUNCTIONS.gate == {Guard.NOT_ACTIVE, Guard.LOADING, Guard.LOADING_OLD, Guard.NOT_LED_HERE, Guard.NOT_LOADED_HERE}
+
+
+def test_a_heartbeat_that_was_at_rest_is_so_again_while_its_member_is_there_and_its_instance_its_own() -> None:
+    beat = HeartbeatRequest(group_id="g", generation_id=1, member_id="a", group_instance_id="i")
+    again = CLASSIC_FUNCTIONS.requests[HeartbeatRequest].again_at_rest
+    arrival = Arrival(None, 4, "c", "/h")
+
+    def asked(by_id: dict[str, Any], instances: dict[str, str], message: HeartbeatRequest = beat) -> int | None:
+        return again(SimpleNamespace(members=SimpleNamespace(by_id=by_id, instances=instances)), message, arrival, 7)
+
+    member = SimpleNamespace(session_timeout_ms=9)
+    assert asked({"a": member}, {"i": "a"}) == 9, "its session may be another than before"
+    assert asked({"a": member}, {"i": "b"}) is None
+    assert asked({"a": member}, {"i": "b"}, replace(beat, group_instance_id=None)) == 9
+    assert asked({}, {"i": "a"}) is None

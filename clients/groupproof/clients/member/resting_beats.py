@@ -41,7 +41,9 @@ class Resting:
         core = self._core
         assert core.coordinator is not None, "who rests knows it"
         self.message, self.node_id = message, core.coordinator.node_id
-        self._request = RequestInFlight(0, message, core.coordinator, LANE, core.member_id, core.generation, 0, None, core.memberships)
+        last = self._request
+        if last is None or last.message is not message or last.to is not core.coordinator:
+            self._request = RequestInFlight(0, message, core.coordinator, LANE, core.member_id, core.generation, 0, None, core.memberships)
 
 
 class RestingBeats(Resting):

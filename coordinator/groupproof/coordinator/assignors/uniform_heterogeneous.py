@@ -5,9 +5,10 @@ UniformHeterogeneousAssignmentBuilder of Kafka 4.0 to 4.4; requirements CGA-13 a
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, compress, count, repeat
-from operator import attrgetter, eq
+from operator import add, attrgetter, contains, eq, methodcaller
 from typing import Final
 
 from groupproof.coordinator.assignors.group_spec import GroupSpec, TargetAssignment, TopicId, TopicSpec
@@ -57,16 +58,18 @@ class HeterogeneousBuilder:
 
     def _keep_subscribed(self) -> None:
         """Take from each member the topics that it no longer subscribes to (maybeRevokePartitions)."""
-        sizes, owners_of = self._sizes, self._owners
-        for index, (subscribed, assigned, _, _) in enumerate(self._members):
-            for topic, numbers in assigned.items():
-                if topic not in subscribed:
+        shares = list(map(_ASSIGNED, self._members))
+        for topic in set().union(*shares):
+            held: list[tuple[int, ...]] = list(map(methodcaller("get", topic, ()), shares))
+            subscribers = self._subscribers.get(topic, [])
+            if len(subscribers) < len(held):
+                for index in set(compress(count(), map(contains, shares, repeat(topic)))).difference(subscribers):
                     self._changeable(index).remove(topic)
-                    continue
-                sizes[index] += len(numbers)
-                owners = owners_of[topic]
-                for number in numbers:
-                    owners[number] = index
+                    held[index] = ()
+            if subscribers:
+                self._sizes = list(map(add, self._sizes, map(len, held)))
+                owners = chain.from_iterable(map(repeat, count(), map(len, held)))
+                deque(map(self._owners[topic].__setitem__, chain.from_iterable(held), owners), maxlen=0)  # which goes through them
 
     def _deal_unassigned(self, topic: TopicId) -> None:
         owners = self._owners[topic]

@@ -7,7 +7,7 @@ order of its stored assignment, and who gets one more by the order of the map of
 from __future__ import annotations
 
 from collections.abc import Mapping
-from operator import attrgetter
+from operator import add, attrgetter, methodcaller
 from typing import Final
 
 from groupproof.coordinator.assignors.group_spec import GroupSpec, MemberId, Partitions, TargetAssignment, TopicId, TopicSpec
@@ -15,11 +15,13 @@ from groupproof.coordinator.assignors.stored_order import MutableAssignment, dee
 from groupproof.protocol.java_maps import capacity_of_copy, hash_order, uuid_hash
 from groupproof.protocol.vocabulary import TopicPartition
 
-__all__ = ["HomogeneousBuilder", "assign_homogeneous"]
+__all__ = ["UNKNOWN", "HomogeneousBuilder", "assign_homogeneous"]
 
 _ASSIGNED: Final = attrgetter("assigned")
 _NEW_SET = 16
 """The capacity of `new HashSet<>()`."""
+UNKNOWN: Final = -1
+"""How many partitions a member holds, where it may hold some of topics that it subscribes to no more."""
 
 
 def assign_homogeneous(spec: GroupSpec, topics: Mapping[TopicId, TopicSpec]) -> TargetAssignment:
@@ -28,7 +30,7 @@ def assign_homogeneous(spec: GroupSpec, topics: Mapping[TopicId, TopicSpec]) -> 
 
 
 class HomogeneousBuilder:
-    """The partitions that are still to be assigned, who has room for them, and the assignments that differ from the last ones."""
+    """The partitions that are still to be assigned, who has room for them, and the assignments that differ from the last ones; `_held` is how many each member holds."""
 
     def __init__(self, spec: GroupSpec, topics: Mapping[TopicId, TopicSpec]) -> None:
         self._members = spec.members
@@ -36,17 +38,27 @@ class HomogeneousBuilder:
         subscribed = hash_order(first, uuid_hash, capacity_of_copy(len(first)))
         self._subscribed = dict.fromkeys(subscribed)
         self._unassigned: list[TopicPartition] = []
+        shares = list(map(_ASSIGNED, spec.members.values()))
+        held = [0] * len(shares)
         for topic in subscribed:
-            assigned = [member.assigned.get(topic, ()) for member in spec.members.values()]
+            assigned = list(map(methodcaller("get", topic, ()), shares))
+            held = list(map(add, held, map(len, assigned)))
             free = set(range(topics[topic].partitions)).difference(*assigned)
             self._unassigned += [(topic, number) for number in sorted(free)]
+        self._held = held if self._subscribed.keys() >= set().union(*shares) else [UNKNOWN] * len(shares)
         self._quota, self._extras = divmod(sum(topics[topic].partitions for topic in subscribed), len(spec.members))
         self._unfilled: list[tuple[MemberId, int]] = []
         self._changed: dict[MemberId, MutableAssignment] = {}
 
     def build(self) -> TargetAssignment:
-        for index, (member, member_spec) in enumerate(self._members.items()):
-            self._keep_up_to_quota(member, member_spec.assigned, last_ones=len(self._members) - index)
+        quota, last_ones = self._quota, len(self._members)
+        for member, held in zip(self._members, self._held, strict=True):
+            # Nearly all keep what they have: the quota, where an extra one is left to others, or the quota and an extra one.
+            if held == quota + 1 and self._extras > 0:
+                self._extras -= 1
+            elif held != quota or (self._extras > 0 and last_ones <= self._extras):
+                self._keep_up_to_quota(member, self._members[member].assigned, last_ones=last_ones)
+            last_ones -= 1
         self._deal_unassigned()
         target: TargetAssignment = dict(zip(self._members, map(_ASSIGNED, self._members.values()), strict=True))
         for member, assignment in self._changed.items():

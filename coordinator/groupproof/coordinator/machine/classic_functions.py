@@ -54,10 +54,30 @@ def _at_rest(_: EffectContext, group: Any, message: HeartbeatRequest, __: Arriva
     return session_ms
 
 
+def _again_at_rest(group: Any, message: HeartbeatRequest, _: Arrival, __: int) -> int | None:
+    """Return the same of a member whose heartbeat was at rest in this generation and state: its session may be another, and its instance another's."""
+    members = group.members
+    member = members.by_id.get(message.member_id)
+    if member is None:
+        return None
+    instance_id = message.group_instance_id
+    if instance_id is not None and members.instances.get(instance_id) != message.member_id:
+        return None
+    session_ms: int = member.session_timeout_ms
+    return session_ms
+
+
 _REQUESTS: Final[Mapping[type, RequestFunctions]] = {
     JoinGroupRequest: RequestFunctions(kind=ClassicEvent.JOIN_GROUP, event=Event, fill=fill_join, asks_offsets=False),
     SyncGroupRequest: RequestFunctions(kind=ClassicEvent.SYNC_GROUP, event=Event, fill=_fill, asks_offsets=False),
-    HeartbeatRequest: RequestFunctions(kind=ClassicEvent.HEARTBEAT, event=Event, fill=_fill, asks_offsets=False, at_rest=_at_rest),
+    HeartbeatRequest: RequestFunctions(
+        kind=ClassicEvent.HEARTBEAT,
+        event=Event,
+        fill=_fill,
+        asks_offsets=False,
+        at_rest=_at_rest,
+        again_at_rest=_again_at_rest,
+    ),
     LeaveGroupRequest: RequestFunctions(kind=ClassicEvent.LEAVE_GROUP, event=Event, fill=_fill_nothing, asks_offsets=False),
     OffsetCommitRequest: RequestFunctions(kind=ClassicEvent.OFFSET_COMMIT, event=Event, fill=_fill),
     TxnOffsetCommitRequest: RequestFunctions(kind=ClassicEvent.TXN_OFFSET_COMMIT, event=Event, fill=_fill),

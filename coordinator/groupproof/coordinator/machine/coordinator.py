@@ -72,7 +72,7 @@ class Coordinator:
                 raise TypeError("a coordinator needs choices, or a random to draw member ids from")
             choices = variant.choices(random)
         self._engine = Engine(bound_tables(profile_named(profile), variant), self.settings, choices, variant)
-        self._requests = self._engine.tables.requests
+        self._requests, self._timers = self._engine.tables.requests, self._engine.timers
         self._repeats = RepeatedHeartbeats(self._engine, self._gate) if self._keeps_laws else None  # a variant may change its groups at any heartbeat
         self._repeating, self._parking = ({}, {}) if self._repeats is None else short_ways(self._engine, self._gate, self._repeats)
         self._loading, self._now_ms = set[int](), 0
@@ -108,7 +108,7 @@ class Coordinator:
     def repeat(self, message: GroupRequest, arrival: Arrival, now_ms: int) -> GroupResponse | None:
         """Take up a heartbeat that changes nothing, a SyncGroup behind the leader's or a plain OffsetCommit, as `handle` does, for a caller who asks for no row; None, with nothing done, where it may be more."""
         repeat = self._repeating.get(type(message))
-        if repeat is None or self._engine.timers.quiet_until_ms <= now_ms or self._loading or not self.active:
+        if repeat is None or self._timers.quiet_until_ms <= now_ms or self._loading or not self.active:
             return None
         if now_ms < self._now_ms:
             self._come_to(now_ms)
@@ -196,6 +196,11 @@ class Coordinator:
     def group_configs(self) -> dict[str, dict[str, int]]:
         """Return the settings that groups have for themselves, by group."""
         return {group_id: dict(values) for group_id, values in self._engine.group_configs.items()}
+
+    @property
+    def quiet_until_ms(self) -> float:
+        """Return an instant before which no timer is due, though none may be due then."""
+        return self._timers.quiet_until_ms
 
     def next_deadline_ms(self, before_ms: float = math.inf) -> int | None:
         """Return the instant of the next timer, None where there is none before `before_ms`."""

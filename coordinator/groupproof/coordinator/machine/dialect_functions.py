@@ -40,7 +40,8 @@ class RequestFunctions:
     """How a request about one group becomes an event: of which `kind` and class it is, and what `fill` puts into it of what the request says.
 
     With `asks_offsets` False no rule of the kind looks at offsets. `at_rest` returns the member's session in ms where the request, taken up at an instant, cannot change more of the
-    group than how long that lasts, as it is with nearly every heartbeat; None where it may. `undoes` applies the request's row where that may fail, and leaves nothing of one that did.
+    group than how long that lasts, as it is with nearly every heartbeat; None where it may. `again_at_rest` returns the same, given what it was, of a request that
+    was at rest before in a group of the same state, generation and configs, so that what it says need not be looked at; None where `at_rest` is to be asked. `undoes` applies the request's row where that may fail, and leaves nothing of one that did.
     """
 
     kind: EventKind
@@ -49,6 +50,7 @@ class RequestFunctions:
     asks_offsets: bool = True
     undoes: Callable[[Any, Any], None] | None = None
     at_rest: Callable[[EffectContext, Any, Any, Arrival, int], int | None] | None = None
+    again_at_rest: Callable[[Any, Any, Arrival, int], int | None] = lambda group, message, arrival, session_ms: None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -41,6 +41,10 @@ class _Remembered(NamedTuple):
     requirement: str
     answer: GroupResponse
     session: TimerKey
+    said: object
+    """The request that was answered so last."""
+    session_ms: int
+    """How long the member's session went on with it."""
 
 
 class RepeatedHeartbeats:
@@ -57,16 +61,21 @@ class RepeatedHeartbeats:
         It is asked of a coordinator that is active and loads nothing, so that it leads the groups that it knows.
         """
         remembered = self._remembered.get(message.member_id)
-        if remembered is None or request.at_rest is None:
+        if remembered is None:
             return None
-        engine, group_id, (group, state, generation, configs, _, _, answer, session) = self._engine, message.group_id, remembered
-        if engine.groups.get(group_id) is not group or group.state is not state or group.generation != generation or engine.append_error:
+        engine, group = self._engine, remembered.group
+        if engine.groups.get(message.group_id) is not group or group.state is not remembered.state or group.generation != remembered.generation:
             return None
-        session_ms = request.at_rest(engine, group, message, arrival, now_ms)
-        if not session_ms or engine.group_configs.get(group_id) is not configs:
+        if engine.append_error or engine.group_configs.get(message.group_id) is not remembered.configs:
             return None
-        engine.timers.arm(session, now_ms + session_ms)
-        return answer
+        session_ms = request.again_at_rest(group, message, arrival, remembered.session_ms) if message is remembered.said else None
+        if not session_ms:
+            session_ms = None if request.at_rest is None else request.at_rest(engine, group, message, arrival, now_ms)
+            if not session_ms:
+                return None
+            self._remembered[message.member_id] = remembered._replace(said=message, session_ms=session_ms)
+        engine.timers.arm(remembered.session, now_ms + session_ms)
+        return remembered.answer
 
     def answer(self, request: RequestFunctions, message: Any, arrival: Arrival, now_ms: int, take_up: TakeUp) -> bool:
         """Do the same, and put out the row and the answer; let the table `take_up` the first of its like. Tell whether it was a heartbeat that changes nothing."""
@@ -113,4 +122,6 @@ class RepeatedHeartbeats:
             applied.requirement,
             reply.message,
             session_of(group_id, member_id),
+            None,
+            0,
         )

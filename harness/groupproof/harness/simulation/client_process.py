@@ -81,6 +81,8 @@ class Process(SimulatedProcess):
         self._asked = 0  # requests for topics, counted down: the member's own ids are above 0
         self._topics_due: int | None = None
         self._is_waiting_for_topics = False
+        self._known: Topics | None = None  # what the member has heard of the topics last
+        self._cluster = Cluster()
 
     def _new_member(self, draw: Callable[[], float]) -> AnyClientMember:
         return Member(self.settings, policy=self._policy, draw=draw)
@@ -168,12 +170,16 @@ class Process(SimulatedProcess):
             self._alarm_ms = until_ms  # which is most of what happens: the next heartbeat is due an interval later, answered or not
             self._heap.put(until_ms, self._tick, (life, until_ms))
             return
+        self._look_at_lapses(now_ms)
         outputs = self.member.tick(now_ms)
         if len(outputs) == 1 and (next_ms := self._beats_again_ms(outputs[0])) is not None:
             self._perform(outputs)
             self._look_at_timers(next_ms)
         else:
             self._input(outputs, polls=self._has_a_poll_to_do(outputs))
+
+    def _look_at_lapses(self, now_ms: int) -> None:
+        """Look at what the member is about to give up; nobody looks at what a classic one does."""
 
     def _has_a_poll_to_do(self, outputs: list[Output]) -> bool:
         """Tell whether the application's poll goes on behind what came in, of which this came; a classic one's does always."""
@@ -369,8 +375,10 @@ class Process(SimulatedProcess):
     def _learn(self, topics: Topics) -> None:
         self._is_waiting_for_topics = False
         self._ask_topics_after(self.settings.metadata_max_age_ms)
-        names = {topic_id: name for name, topic_id in topics.ids}
-        self._input(self.member.metadata(Cluster(partitions=dict(topics.partitions), names=names), self._heap.now_ms))
+        if topics is not self._known:
+            names = {topic_id: name for name, topic_id in topics.ids}
+            self._known, self._cluster = topics, Cluster(partitions=dict(topics.partitions), names=names)
+        self._input(self.member.metadata(self._cluster, self._heap.now_ms))
 
 
 def _broker(number: int) -> Node:

@@ -56,6 +56,8 @@ class EpochProcess(Process):
     def _new_member(self, draw: Callable[[], float]) -> AnyClientMember:
         settings = self.settings
         self._sent: dict[int, _Sent] = {}
+        self._asked_for: tuple[Topics, Set[str]] | None = None
+        self._wanted = Topics(())
         self._closed_ms = self._heap.now_ms
         self.unpolled_ms = self._heap.now_ms + settings.max_poll_interval_ms
         if not settings.by_epochs:
@@ -108,10 +110,9 @@ class EpochProcess(Process):
             self._look_at_request(self.invariants, output.request_id, output.message)
         super()._send(output)
 
-    def _tick(self, life: int, alarm_ms: int) -> None:
-        if self._sent and self.invariants is not None and life == self._life and not self.is_frozen:
-            self._lapse(self.invariants, self._heap.now_ms - self.settings.request_timeout_ms)
-        super()._tick(life, alarm_ms)
+    def _look_at_lapses(self, now_ms: int) -> None:
+        if self._sent and self.invariants is not None:
+            self._lapse(self.invariants, now_ms - self.settings.request_timeout_ms)
 
     def _look_at_request(self, invariants: EpochMemberInvariants, request_id: int, message: Any) -> None:
         now_ms = self._heap.now_ms
@@ -172,7 +173,7 @@ class EpochProcess(Process):
 
     def _has_a_poll_to_do(self, outputs: list[Output]) -> bool:
         member = self.member
-        return not isinstance(member, EpochMember) or member.awaits_poll or is_more_than_sent(outputs)
+        return not isinstance(member, EpochMember) or is_more_than_sent(outputs) or member.awaits_poll
 
     def _beats_again_ms(self, output: Output) -> int | None:
         message: Any = output.message if type(output) is Send else None
@@ -221,9 +222,11 @@ class EpochProcess(Process):
         if not isinstance(self.member, EpochMember) or self.invariants is None:
             super()._learn(topics)
             return
-        wanted = self.invariants.named | set(self.topics) | {_NAMES[topic_id] for topic_id in self.member.metadata_topic_ids}
-        self.invariants.knows(frozenset(wanted), self._heap.now_ms)
-        super()._learn(Topics(topics.partitions, tuple([topic_id for topic_id in topics.ids if topic_id[0] in wanted])))
+        wanted = self.invariants.named.union(self.topics, map(_NAMES.__getitem__, self.member.metadata_topic_ids))
+        self.invariants.knows(wanted, self._heap.now_ms)
+        if (topics, wanted) != self._asked_for:
+            self._asked_for, self._wanted = (topics, wanted), Topics(topics.partitions, tuple([named for named in topics.ids if named[0] in wanted]))
+        super()._learn(self._wanted)
 
     def _drop(self, output: Drop) -> None:
         if self.invariants is not None and output.to is not None:

@@ -25,9 +25,14 @@ class PendingRequest:
 
 @dataclass(slots=True, eq=False)
 class KeptExchange:
-    """A request that came over a connection, how it comes to a machine that answers it as before, that answer, and what the digest holds of both."""
+    """A request of a `kind` that came over a connection, how it comes to a machine that answers it as before, that answer, and what the digest holds of both.
+
+    It `may_arm` a timer that is due earlier than those before it.
+    """
 
     request: GroupRequest
     arrival: Arrival
+    kind: type
+    may_arm: bool
     answer: GroupResponse | None = None
     note: tuple[object, ...] = ()

@@ -95,6 +95,7 @@ class Brokers:
         self.partition = partition_of(GROUP, settings.offsets_topic_num_partitions)
         self.owner: int | None = self.partition % simulation.brokers
         self.topics: dict[str, int] = {}
+        self._listed = Topics(())  # the answer to who asks for them
         self.denial = ErrorCode.NONE  # what an authorizer makes of every heartbeat that names topics
         self.network: Network
         self._heap, self._invariants, self._record, self._variant = heap, invariants, record, variant
@@ -130,6 +131,7 @@ class Brokers:
     def make_topics(self, counts: Mapping[str, int]) -> None:
         """Give topics so many partitions, those that were there before too."""
         self.topics.update(counts)
+        self._listed = Topics(tuple(self.topics.items()), tuple((name, topic_id_of(name)) for name in self.topics))
         image = {name: TopicImage(topic_id_of(name), count) for name, count in self.topics.items()}
         for node in self._nodes:
             node.machine.change_topics(image)
@@ -159,7 +161,9 @@ class Brokers:
         if heard_ms is None:
             return None
         if kept is None or kept.request is not request:
-            kept = connection.kept = KeptExchange(request, Arrival(None, self._versions[type(request)], connection.owner.name, "/127.0.0.1"))
+            kind = type(request)
+            arrival = Arrival(None, self._versions[kind], connection.owner.name, "/127.0.0.1")
+            kept = connection.kept = KeptExchange(request, arrival, kind, kind not in _ARMS_NOTHING_EARLIER)
         machine = node.machine
         answer = machine.repeat(request, kept.arrival, now_ms)
         if answer is not None:
@@ -167,9 +171,9 @@ class Brokers:
             if answer is not kept.answer:
                 kept.answer, kept.note = answer, self._record.note_of(connection.owner.name, request, answer)
                 self._invariants.repeats(request, answer)
-            self._record.repeated(type(request), kept.note)
+            self._record.repeated(kept.kind, kept.note)
             heard_ms[member_id] = now_ms
-            if type(request) not in _ARMS_NOTHING_EARLIER and (node.alarm_ms is None or machine.next_deadline_ms(node.alarm_ms) is not None):
+            if kept.may_arm and (node.alarm_ms is None or machine.quiet_until_ms < node.alarm_ms):
                 self._look_at_timers(connection.node)
         return answer
 
@@ -220,7 +224,7 @@ class Brokers:
 
     def _answer(self, request: FindCoordinatorRequest | AskTopics) -> Answer:
         if isinstance(request, AskTopics):
-            return Topics(tuple(self.topics.items()), tuple((name, topic_id_of(name)) for name in self.topics))
+            return self._listed
         (key,) = request.coordinator_keys
         return _found(key, None if self.owner is None or not self._nodes[self.owner].is_up else self.owner)
 

@@ -209,3 +209,27 @@ def test_an_answer_that_says_the_same_is_the_one_to_look_for_from_then_on() -> N
     b.do(b.member.response(b.take(BEAT).request_id, same, b.now))
 
     assert answer_of(b) is same
+
+
+def test_who_rests_again_with_another_coordinator_asks_that_one() -> None:
+    b = settled()
+    assert rest_of(b).until_ms(b.now)
+    coordinator = b.member.coordinator
+    assert coordinator is not None
+    b.member._core.coordinator = replace(coordinator, node_id=7)
+    rest_of(b).message = None
+
+    assert rest_of(b).until_ms(b.now)
+    request_id = rest_of(b).beat(b.now)
+    assert (rest_of(b).node_id, b.member._core.requests.in_flight[request_id].to) == (7, b.member.coordinator)
+
+
+def test_who_rests_again_with_another_heartbeat_sends_that_one() -> None:
+    b = settled()
+    assert rest_of(b).until_ms(b.now)
+    rest_of(b).message = None
+    b.member._heartbeats._bare = replace(b.member._heartbeats._bare)
+
+    assert rest_of(b).until_ms(b.now)
+    request_id = rest_of(b).beat(b.now)
+    assert b.member._core.requests.in_flight[request_id].message is rest_of(b).message is b.member._heartbeats._bare

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
+from collections import Counter
 from copy import deepcopy
-from dataclasses import fields
+from dataclasses import MISSING, fields
 
 import pytest
 
@@ -176,3 +177,19 @@ def test_a_copied_member_is_like_the_one_that_it_was_copied_of() -> None:
     assert all(getattr(member, column.name) != getattr(ConsumerMember(member_id="x"), column.name) for column in fields(member)), (
         "each field is told from its default"
     )
+
+
+def test_a_copied_group_has_every_field_of_the_one_that_it_was_copied_of() -> None:
+    group = ConsumerGroup(
+        group_id="g", state=ConsumerState.STABLE, generation=3, protocol_type="p", since_ms=4, assignment_epoch=3, assigned_ms=5, assignor="range",
+        members={"a": ConsumerMember(member_id="a")}, members_max=9, instances={"i": "a"}, target={"a": {}}, owners={("t", 0): "a"}, settled={"a"}, classic={"a"},
+        names=Counter("t"), regexes=Counter("r"), votes=Counter("v"), topics={"t": TopicImage("id", 1)}, is_stale=True, topics_of_regex={"r": frozenset()},
+        unmatched=frozenset({"u"}), resolved_ms=6, resolved_version=7, resolver="c",
+    )  # fmt: skip
+    copied, other = group.copied(), ConsumerGroup(group_id="x")
+
+    for column in fields(group):
+        mine, its = getattr(group, column.name), getattr(copied, column.name)
+        assert mine == its != getattr(other, column.name), column.name
+        assert type(mine) is type(its), column.name
+        assert mine is not its or column.default_factory is MISSING, f"{column.name} is changed in place"

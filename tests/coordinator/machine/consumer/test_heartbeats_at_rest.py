@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import pytest
 from tests.coordinator.machine.twin_machines import TOPIC, History, Settled
 
 from groupproof.coordinator.broker.topics import topic_id_of
-from groupproof.coordinator.machine.coordinator import partition_of
+from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
+from groupproof.coordinator.machine.consumer.consumer_members import ClassicSide, ConsumerMember
+from groupproof.coordinator.machine.consumer.heartbeats_at_rest import session_ms_again
+from groupproof.coordinator.machine.coordinator import Arrival, partition_of
 from groupproof.coordinator.machine.topics_image import TopicImage
+from groupproof.protocol.rules.consumer.consumer_terms import ConsumerState
+from groupproof.protocol.wire.consumer_messages import ConsumerGroupHeartbeatRequest
 
 
 def test_another_heartbeat_interval_is_told_with_the_next_heartbeat() -> None:
@@ -69,3 +77,40 @@ def test_heartbeats_repeat_while_the_next_target_waits_and_no_longer() -> None:
     assert {at_ms // 1_000 for at_ms in repeated} == {0, 1, 2}, "while the target waits, and when it is reached"
     assert 1_000 not in repeated, "the target is computed at the end of the second"
     assert history.epochs == dict.fromkeys("ab", history.twins.keeping._engine.groups["g"].generation)
+
+
+BEAT = ConsumerGroupHeartbeatRequest(group_id="g", member_id="a", member_epoch=3, instance_id="i")
+ARRIVAL = Arrival(None, 1, "c", "/h")
+OTHERS: dict[str, Callable[[ConsumerGroup, ConsumerMember], object]] = {
+    "the member has gone": lambda group, member: group.members.clear(),
+    "its epoch is another": lambda group, member: setattr(member, "epoch", 4),
+    "the group moves": lambda group, member: setattr(group, "state", ConsumerState.ASSIGNING),
+    "a topic has changed": lambda group, member: setattr(group, "is_stale", True),
+    "an expression is subscribed by": lambda group, member: group.regexes.update(["t.*"]),
+    "two assignors are named": lambda group, member: group.votes.update(["range", "uniform"]),
+    "it speaks the classic protocol": lambda group, member: group.speak(member, ClassicSide(session_timeout_ms=1, protocols=())),
+    "its client is another": lambda group, member: setattr(member, "client_id", "d"),
+    "its host is another": lambda group, member: setattr(member, "client_host", "/i"),
+    "its instance is another": lambda group, member: setattr(member, "instance_id", "j"),
+}
+
+
+def _settled() -> tuple[ConsumerGroup, ConsumerMember]:
+    group, member = ConsumerGroup(group_id="g", state=ConsumerState.STABLE), ConsumerMember(member_id="a", instance_id="i", epoch=3)
+    member.client_id, member.client_host = ARRIVAL.client_id, ARRIVAL.client_host
+    group.add(member)
+    return group, member
+
+
+def test_a_heartbeat_that_was_at_rest_is_so_again_with_or_without_its_instance() -> None:
+    group, _ = _settled()
+
+    assert session_ms_again(group, BEAT, ARRIVAL, 7) == session_ms_again(group, replace(BEAT, instance_id=None), ARRIVAL, 7) == 7
+
+
+@pytest.mark.parametrize("change", OTHERS.values(), ids=OTHERS)
+def test_a_heartbeat_that_was_at_rest_is_looked_at_anew_where_one_thing_is_another(change: Callable[[ConsumerGroup, ConsumerMember], object]) -> None:
+    group, member = _settled()
+    change(group, member)
+
+    assert session_ms_again(group, BEAT, ARRIVAL, 7) is None

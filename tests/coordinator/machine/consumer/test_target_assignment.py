@@ -156,7 +156,7 @@ def test_a_target_is_made_anew_where_anything_is_another(monkeypatch: pytest.Mon
         lambda: group.topics.update(t=TopicImage(T, 5)),
         lambda: group.target.update(a={T: (0, 1), U: (0,)}),
         lambda: group.target.update(a={U: (0,), T: (0, 1)}),  # the same topics, in another order
-        lambda: setattr(group.members["b"], "names", frozenset({"t"})),
+        lambda: group.resubscribe(group.members["b"], frozenset({"t"}), ""),
         lambda: setattr(group.members["b"], "instance_id", "i"),
         lambda: group.add(ConsumerMember(member_id="c", names=frozenset({"t"}))),
     )

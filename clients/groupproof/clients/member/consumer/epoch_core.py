@@ -90,7 +90,8 @@ class EpochCore(Core):
 
     def new_member_id(self) -> str:
         """Return a UUID as Kafka writes it; none begins with a dash (`Uuid.randomUuid`)."""
-        drawn = bytes(int(self.draw() * 256) for _ in range(_ID_BYTES))
+        draw = self.draw
+        drawn = bytes([int(draw() * 256) for _ in range(_ID_BYTES)])
         return base64.urlsafe_b64encode(drawn).decode().rstrip("=").replace("-", "A", 1)
 
     def phase(self, pending: RequestInFlight) -> Phase:
@@ -130,6 +131,8 @@ class EpochCore(Core):
 
     def learn(self, cluster: Cluster) -> None:
         """Take the newest view of the topics; the name of an id is never forgotten, for partitions outlive metadata."""
+        if cluster is self.cluster:
+            return
         self.cluster = cluster
         self.names.update(cluster.names)
         self.ids.update({name: topic_id for topic_id, name in cluster.names.items()})
@@ -137,10 +140,12 @@ class EpochCore(Core):
     @property
     def unresolved(self) -> frozenset[str]:
         """The topic ids of the target that no metadata has named yet (CGT-17)."""
-        return frozenset(topic_id for topic_id, _ in self.target or () if topic_id not in self.names)
+        names = self.names
+        return frozenset([topic_id for topic_id, _ in self.target or () if topic_id not in names])
 
     def named(self, partitions: Iterable[TopicIdPartition]) -> frozenset[TopicPartition]:
-        return frozenset((self.names[topic_id], index) for topic_id, index in partitions)
+        names = self.names
+        return frozenset([(names[topic_id], index) for topic_id, index in partitions])
 
     def need_metadata(self) -> None:
         self.out.append(NeedMetadata(topics=frozenset(self.topics)))

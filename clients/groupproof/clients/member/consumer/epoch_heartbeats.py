@@ -15,14 +15,15 @@ from groupproof.clients.member.pending_requests import RequestInFlight, earliest
 from groupproof.protocol.rules.classic.member_reactions import Answer, Effect, Phase, Reaction
 from groupproof.protocol.wire.consumer_messages import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse, TopicPartitions
 
-__all__ = ["EpochHeartbeats", "listed"]
+__all__ = ["SAYS_NOTHING", "EpochHeartbeats", "listed"]
 
 _OWN_INTERVAL_MS: Final = 3_000
 _TINY_MS: Final = 1
 _REGEXES: Final[Mapping[str, Mapping[str, str]]] = {"null": {}, "empty": {"regex": ""}, "matched-here": {"regex": ".*"}}
 """What goes with names in the place of a regular expression, by the member's choice."""
 
-_SAYS_NOTHING: Final[dict[str, Any]] = {}
+SAYS_NOTHING: Final[dict[str, Any]] = {}
+"""What a heartbeat has said that only says that its member lives; nobody changes it."""
 
 _Words = tuple[Any, ...]
 """What all that a heartbeat can carry is made of, but for what never changes."""
@@ -132,11 +133,6 @@ class EpochHeartbeats:
             return None
         return self._bare_at(core.generation) if self._words() == self._bare_words else None
 
-    def beaten_again(self, request_id: int, now_ms: int) -> None:
-        """Take it that the heartbeat that says nothing is sent."""
-        self.in_flight[request_id] = _SAYS_NOTHING
-        self.due_ms = now_ms + self.pause_ms
-
     def _words(self) -> _Words:
         core = self._core
         return core.member_id, core.topics, core.held_number, core.held, core.target_number, core.target
@@ -173,18 +169,21 @@ class EpochHeartbeats:
     def _carried(self) -> dict[str, Any]:
         """Return what this heartbeat has to say, by field; `owned` with the number of the assignment that it belongs to."""
         confirmed = {} if self._core.choices.full == "always" else self._confirmed
-        always = self._always
-        return {name: value for name, value in self._all().items() if name in always or name not in confirmed or confirmed[name] != value}
+        always, carried = self._always, {}
+        for name, value in self._all().items():
+            if name in always or name not in confirmed or confirmed[name] != value:
+                carried[name] = value
+        return carried
 
     def _all(self) -> dict[str, Any]:
         core, choices = self._core, self._core.choices
-        everything = dict(self._constant)
+        everything = self._constant.copy()
         if choices.owned != "never":
             everything["owned"] = self._reported()
         if core.settings.topic_regex is None:
-            everything |= self._names()
+            self._add_names(everything)
         rack = core.settings.rack
-        if rack is not None and choices.rack != "never" and (core.epoch == JOIN_EPOCH or choices.rack == "always"):
+        if rack is not None and choices.rack != "never" and (core.generation == JOIN_EPOCH or choices.rack == "always"):
             everything["rack"] = rack
         return everything
 
@@ -200,13 +199,12 @@ class EpochHeartbeats:
             carried_fields["assignor"] = settings.remote_assignor
         return carried_fields
 
-    def _names(self) -> dict[str, Any]:
-        """Return the subscription by names, as one says it who says it so."""
+    def _add_names(self, everything: dict[str, Any]) -> None:
+        """Add the subscription by names, as one says it who says it so."""
         core, kind = self._core, self._core.choices.names
-        regex = _REGEXES[core.choices.regex]
-        if kind == "never" or (kind == "first" and core.epoch != JOIN_EPOCH):
-            return dict(regex)
-        return {"names": tuple(reversed(core.topics)) if kind == "reversed" else core.topics, **regex}
+        if kind != "never" and (kind != "first" or core.generation == JOIN_EPOCH):
+            everything["names"] = tuple(reversed(core.topics)) if kind == "reversed" else core.topics
+        everything.update(_REGEXES[core.choices.regex])
 
     def _reported(self) -> tuple[int, frozenset[TopicIdPartition]]:
         """Return what the member says to own, with the number of the assignment: one that came back to the same set is said again (CGC-17)."""

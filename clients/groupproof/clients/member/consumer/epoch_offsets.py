@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
 
 from groupproof.clients.member.consumer.epoch_core import EpochCore
@@ -11,7 +10,7 @@ from groupproof.clients.member.offset_requests import OffsetRequest, OffsetReque
 from groupproof.clients.member.pending_requests import RequestInFlight
 from groupproof.protocol.rules.classic.member_reactions import Answer, Effect, Reaction
 from groupproof.protocol.vocabulary import ErrorCode, error_named
-from groupproof.protocol.wire.messages import OffsetFetchRequest
+from groupproof.protocol.wire.messages import FetchGroup, OffsetFetchRequest
 
 __all__ = ["EpochOffsetRequests"]
 
@@ -53,10 +52,10 @@ class EpochOffsetRequests(OffsetRequests):
         return error_named(ErrorCode.UNKNOWN_MEMBER_ID)
 
     def _committer(self) -> tuple[int, str, str | None]:
-        core = self._member
-        epoch = {
-            "newest": core.epoch, "first": core.first_generation, "none": NO_GENERATION, "previous": core.previous_generation,
-        }[core.choices.commit_epoch]  # fmt: skip
+        core, kind = self._member, self._member.choices.commit_epoch
+        epoch = core.generation
+        if kind != "newest":
+            epoch = {"first": core.first_generation, "none": NO_GENERATION, "previous": core.previous_generation}[kind]
         if not core.is_member or epoch == NO_GENERATION:
             return NO_GENERATION, "", None
         _, member_id, instance_id = super()._committer()
@@ -67,5 +66,7 @@ class EpochOffsetRequests(OffsetRequests):
         made = super()._fetch_request(request)
         if not core.is_member or core.choices.fetches_as == "nobody":
             return made
-        groups = tuple(replace(group, member_id=core.member_id, member_epoch=core.epoch) for group in made.groups)
-        return replace(made, groups=groups, require_stable=True)
+        groups = tuple(
+            FetchGroup(group_id=group.group_id, member_id=core.member_id, member_epoch=core.epoch, topics=group.topics) for group in made.groups
+        )
+        return OffsetFetchRequest(groups=groups, require_stable=True)

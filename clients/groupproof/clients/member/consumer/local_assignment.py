@@ -80,7 +80,7 @@ class LocalAssignment:
     def take(self, assignment: ConsumerAssignment) -> None:
         """Take the assignment of an answer, which is the whole one."""
         core = self._core
-        assigned = frozenset((topic.topic_id, index) for topic in assignment.topic_partitions for index in topic.partitions)
+        assigned = frozenset([(topic.topic_id, index) for topic in assignment.topic_partitions for index in topic.partitions])
         if not assigned and core.choices.empty_assignment == "unchanged":
             return
         self._aim_at(self._to_aim_at(assigned))
@@ -142,7 +142,10 @@ class LocalAssignment:
         return core.held_number != core.target_number or has_more
 
     def _resolved(self) -> frozenset[TopicIdPartition]:
-        return frozenset(partition for partition in self._core.target or () if partition[0] in self._core.names)
+        target, names = self._core.target, self._core.names
+        if target is None or all([topic_id in names for topic_id, _ in target]):  # as nearly always
+            return target or frozenset()
+        return frozenset([partition for partition in target if partition[0] in names])
 
     def _begin(self, now_ms: int) -> None:
         core = self._core

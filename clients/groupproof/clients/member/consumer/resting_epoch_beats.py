@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from groupproof.clients.member.consumer.epoch_heartbeats import SAYS_NOTHING
 from groupproof.clients.member.resting_beats import Resting
 
 if TYPE_CHECKING:
@@ -32,7 +33,8 @@ class RestingEpochBeats(Resting):
         due_ms, poll_ms = beats.due_ms, self._member.poll_ends_ms
         if due_ms is None or now_ms < due_ms or self._in_flight or poll_ms is None:
             return 0
-        until_ms = now_ms + (beats.pause_ms if beats.pause_ms < self._timeout_ms else self._timeout_ms)
+        pause_ms = beats.pause_ms
+        until_ms = now_ms + (pause_ms if pause_ms < self._timeout_ms else self._timeout_ms)
         if poll_ms < until_ms:
             until_ms = poll_ms
         return until_ms if until_ms > now_ms and (self.message is not None or self._comes_to_rest()) else 0
@@ -43,7 +45,8 @@ class RestingEpochBeats(Resting):
         assert request is not None
         request.deadline_ms = now_ms + self._timeout_ms
         request_id = self._requests.add_again(request)
-        beats.beaten_again(request_id, now_ms)
+        self._beats_in_flight[request_id] = SAYS_NOTHING
+        beats.due_ms = now_ms + beats.pause_ms
         return request_id
 
     def answered(self, request_id: int, answer: object, now_ms: int) -> bool:

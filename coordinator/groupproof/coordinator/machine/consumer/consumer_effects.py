@@ -39,7 +39,10 @@ _RETRY_MS: Final = 500
 
 def times_of(engine: EffectContext, group_id: str) -> GroupTimes:
     """Return what the group goes by at this moment."""
-    return group_times(engine.settings, engine.group_configs.get(group_id, {}), raises=bool(engine.fields["configs_are_raised"]))
+    configs = engine.group_configs.get(group_id)
+    if not configs:
+        return consumer_settings(engine.settings).times
+    return group_times(engine.settings, configs, raises=bool(engine.fields["configs_are_raised"]))
 
 
 # Groups come and go

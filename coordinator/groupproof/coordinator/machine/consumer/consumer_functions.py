@@ -12,7 +12,7 @@ from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
 from groupproof.coordinator.machine.consumer.consumer_guards import CONSUMER_GUARDS
 from groupproof.coordinator.machine.consumer.effective_settings import checked_config, config_defaults
 from groupproof.coordinator.machine.consumer.heartbeat_classes import HEARTBEAT_CLASSES, class_of
-from groupproof.coordinator.machine.consumer.heartbeats_at_rest import session_ms_at_rest
+from groupproof.coordinator.machine.consumer.heartbeats_at_rest import session_ms_again, session_ms_at_rest
 from groupproof.coordinator.machine.consumer.plain_epoch_commits import PLAIN_EPOCH_COMMITS
 from groupproof.coordinator.machine.consumer.refused_writes import apply_unless_refused
 from groupproof.coordinator.machine.dialect_functions import DialectFunctions, RequestFunctions
@@ -64,6 +64,7 @@ CONSUMER_FUNCTIONS: Final = DialectFunctions(
             fill=_fill,
             asks_offsets=False,
             at_rest=session_ms_at_rest,
+            again_at_rest=session_ms_again,
             undoes=apply_unless_refused,
         ),
     },

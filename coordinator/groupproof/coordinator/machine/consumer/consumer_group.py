@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterator, Mapping
-from dataclasses import MISSING, dataclass, field, fields, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import cache
 from itertools import compress
 from operator import attrgetter
 from typing import TYPE_CHECKING, ClassVar, Final
@@ -90,8 +89,15 @@ class ConsumerGroup:
 
     def copied(self, *changing: str) -> ConsumerGroup:
         """Return a group that shares nothing with this one but what is never changed in place: assignments, shares, topics; and its members but those that are `changing`, if any are named."""
-        group = replace(self, **{name: getattr(self, name).copy() for name in _containers()})
-        members = group.members
+        members = self.members.copy()
+        group = ConsumerGroup(
+            group_id=self.group_id, state=self.state, generation=self.generation, protocol_type=self.protocol_type, since_ms=self.since_ms,
+            assignment_epoch=self.assignment_epoch, assigned_ms=self.assigned_ms, assignor=self.assignor, members=members, members_max=self.members_max,
+            instances=self.instances.copy(), target=self.target.copy(), owners=self.owners.copy(), settled=self.settled.copy(), classic=self.classic.copy(),
+            names=_counted(self.names), regexes=_counted(self.regexes), votes=_counted(self.votes), topics=self.topics.copy(), is_stale=self.is_stale,
+            topics_of_regex=self.topics_of_regex.copy(), unmatched=self.unmatched, resolved_ms=self.resolved_ms, resolved_version=self.resolved_version,
+            resolver=self.resolver,
+        )  # fmt: skip
         for member_id in changing or self.members:
             if (member := members.get(member_id)) is not None:
                 members[member_id] = member.copied()
@@ -345,7 +351,8 @@ class ConsumerGroup:
         )  # fmt: skip
 
 
-@cache
-def _containers() -> tuple[str, ...]:
-    """Return the names of what a group changes in place."""
-    return tuple(column.name for column in fields(ConsumerGroup) if column.default_factory is not MISSING)
+def _counted(counts: Counter[str]) -> Counter[str]:
+    """Return a copy, which `Counter.copy` counts anew."""
+    copy: Counter[str] = Counter()
+    dict.update(copy, counts)
+    return copy

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from itertools import repeat
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -87,4 +88,7 @@ class ConsumerMember:
 
 def partitions_of(assigned: Assigned) -> set[tuple[str, int]]:
     """Return the partitions one by one."""
-    return {(topic_id, index) for topic_id, indexes in assigned.items() for index in indexes}
+    found: set[tuple[str, int]] = set()
+    for topic_id, indexes in assigned.items():
+        found.update(zip(repeat(topic_id), indexes))
+    return found

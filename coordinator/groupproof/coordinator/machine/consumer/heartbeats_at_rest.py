@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from groupproof.coordinator.machine.machine_outputs import Arrival
     from groupproof.protocol.wire.consumer_messages import ConsumerGroupHeartbeatRequest
 
-__all__ = ["session_ms_at_rest"]
+__all__ = ["session_ms_again", "session_ms_at_rest"]
 
 _SAID: Final = attrgetter(
     "topic_partitions", "subscribed_topic_names", "subscribed_topic_regex", "server_assignor", "rack_id", "rebalance_timeout_ms"
@@ -47,6 +47,28 @@ def session_ms_at_rest(engine: EffectContext, group: AnyGroup, message: Consumer
     if not configs:
         return consumer_settings(engine.settings).times.session_timeout_ms
     return group_times(engine.settings, configs, raises=bool(engine.fields["configs_are_raised"])).session_timeout_ms
+
+
+def session_ms_again(group: ConsumerGroup, message: ConsumerGroupHeartbeatRequest, arrival: Arrival, session_ms: int) -> int | None:
+    """Return the same of a heartbeat that was at rest before in a group of these epochs and configs: `session_ms`, or None where `session_ms_at_rest` is to be asked.
+
+    In a Stable group all members are settled, as `ConsumerGroup.check` asserts.
+    """
+    member = group.members.get(message.member_id)
+    if (
+        member is None
+        or message.member_epoch != member.epoch
+        or group.state is not ConsumerState.STABLE
+        or group.is_stale
+        or group.regexes
+        or len(group.votes) > 1
+        or member.classic is not None
+        or member.client_id != arrival.client_id
+        or member.client_host != arrival.client_host
+        or (message.instance_id is not None and message.instance_id != member.instance_id)
+    ):
+        return None
+    return session_ms
 
 
 def _says_nothing(member: ConsumerMember, message: ConsumerGroupHeartbeatRequest, arrival: Arrival) -> bool:

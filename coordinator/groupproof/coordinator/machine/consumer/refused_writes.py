@@ -71,9 +71,8 @@ def _undo(engine: Engine, event: ConsumerGroupEvent, group: ConsumerGroup | None
     group_id, stored = event.group_id, engine.partition(event.group_id).groups
     after: Any = engine.groups.pop(group_id, None)
     members = () if written is None else written.members
-    for member_id in () if after is None else tuple(after.member_ids()):
-        if member_id not in members:
-            end_timers(engine, group_id, member_id)
+    for member_id in set() if after is None else set(after.member_ids()).difference(members):
+        end_timers(engine, group_id, member_id)
     if written is None:
         stored.pop(group_id, None)
         event.group = None

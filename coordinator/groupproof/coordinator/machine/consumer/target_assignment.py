@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from itertools import repeat
 from operator import attrgetter, is_
 from typing import TYPE_CHECKING, Final
@@ -16,6 +17,7 @@ from groupproof.protocol.java_hash import java_hash
 if TYPE_CHECKING:
     from groupproof.coordinator.machine.choices import Choices
     from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup, Share
+    from groupproof.coordinator.machine.consumer.consumer_members import ConsumerMember
 
 __all__ = ["computed_assignor", "stored_assignor", "subscription_type", "target_of"]
 
@@ -92,20 +94,25 @@ def target_of(
         before.remove(updated)
     if replaced is not None:
         before.append(replaced)
-    order = members_in_order(before, size_max=max(group.members_max, 1), updated=updated, replaced=replaced, is_view=is_view)
-    order = list(filter(group.members.__contains__, order))
+    order = _in_order(tuple(before), max(group.members_max, 1), updated, replaced, is_view=is_view)
+    if len(order) != len(group.members):  # who has gone is none of them
+        order = tuple(filter(group.members.__contains__, order))
     present = list(map(group.members.__getitem__, order))
-    subscriptions_of = list(map(_SUBSCRIPTION, present))
-    topic_ids = {subscription: _topic_ids(group, *subscription) for subscription in set(subscriptions_of)}
     # What all have in common with the last target is put together at once: a group of a hundred members has a target for each that joins.
     shares = map(group.target.get, order, repeat(NOTHING))
-    facts = zip(map(topic_ids.__getitem__, subscriptions_of), shares, map(_INSTANCE, present), map(_RACK, present), strict=True)
+    facts = zip(_topic_ids_of(group, present), shares, map(_INSTANCE, present), map(_RACK, present), strict=True)
     members = dict(zip(order, map(spec_of, facts), strict=True))
     assert len(members) == len(group.members), f"{len(members)} of {len(group.members)} members are in the order that Kafka has them in"
     topics: Mapping[str, TopicSpec] = {topic.topic_id: TopicSpec(partitions=topic.partitions) for topic in group.topics.values()}
     return dict(
         _ASSIGNED.of(SERVER_ASSIGNORS[assignor], GroupSpec(members=members, subscription_type=subscriptions or subscription_type(group)), topics)
     )
+
+
+@lru_cache(maxsize=TARGETS_MAX)
+def _in_order(before: tuple[str, ...], size_max: int, updated: str | None, replaced: str | None, *, is_view: bool) -> tuple[str, ...]:
+    """Return the order of the members, which a heartbeat that comes again asks for again."""
+    return tuple(members_in_order(before, size_max=size_max, updated=updated, replaced=replaced, is_view=is_view))
 
 
 class _LastTargets:
@@ -131,6 +138,16 @@ _ASSIGNED: Final = _LastTargets()
 def _have_same_shares(one: GroupSpec, other: GroupSpec) -> bool:
     """Tell whether the members' parts of the last target are the same objects: the order of their topics counts, too."""
     return all(map(is_, map(_SHARE, one.members.values()), map(_SHARE, other.members.values())))
+
+
+def _topic_ids_of(group: ConsumerGroup, members: Sequence[ConsumerMember]) -> Iterable[tuple[str, ...]]:
+    """Return the ids of the topics that exist of each of the members: the same where all say the same names, or the same expression and no name."""
+    if members and subscription_type(group) is SubscriptionType.HOMOGENEOUS:
+        first = members[0]
+        return repeat(_topic_ids(group, first.names, first.regex), len(members))
+    subscriptions = list(map(_SUBSCRIPTION, members))
+    topic_ids = {subscription: _topic_ids(group, *subscription) for subscription in set(subscriptions)}
+    return map(topic_ids.__getitem__, subscriptions)
 
 
 def _topic_ids(group: ConsumerGroup, names: frozenset[str], regex: str) -> tuple[str, ...]:

@@ -6,8 +6,9 @@ consumer_group_protocol_kip_848_v2). Those over several members are in `epoch_gr
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
+from itertools import repeat
 from typing import Any, Final
 
 from groupproof.clients.outputs import Callback, CallbackKind
@@ -242,7 +243,8 @@ class EpochMemberInvariants:
 
     def _order(self, now_ms: int) -> None:
         """Expect an acknowledgement of what was given, as far as its topics have names."""
-        resolved = frozenset(partition for partition in self.target if partition[0] in self.named)
+        named = self.named
+        resolved = frozenset([partition for partition in self.target if partition[0] in named])
         self.ordered, self.ordered_ms = (resolved, now_ms) if resolved != self.reported else (None, 0)
 
     def knows(self, topics: frozenset[str], now_ms: int) -> None:
@@ -292,12 +294,14 @@ class EpochMemberInvariants:
             self.commits_fail = self.commits_fail and bool(self.held - callback.partitions)
         else:
             kind = CallbackKind.LOST if self.loses else CallbackKind.REVOKED
-            self.check("CGT-18" if self.loses else "CGT-06", f"{callback.kind.value} where {kind.value} is due", holds=callback.kind is kind)
+            if callback.kind is not kind:
+                self.blame("CGT-18" if self.loses else "CGT-06", f"{callback.kind.value} where {kind.value} is due")
             unread = [
                 partition for partition in callback.partitions if positions.get(partition, 0) > self.committed.get(partition, 0) + READ_MEANWHILE
             ]
             may_be_behind = self.loses or not self.epoch or self.commits_fail or self.is_closing or not self.is_polling
-            self.check("CGT-05", f"revokes {sorted(unread)} before what was read is committed", holds=may_be_behind or not unread)
+            if unread and not may_be_behind:
+                self.blame("CGT-05", f"revokes {sorted(unread)} before what was read is committed")
             self.check(
                 "CGT-14",
                 "gives up what it keeps",
@@ -328,15 +332,17 @@ class EpochMemberInvariants:
         if self.epoch == 0 or (self.is_closing and commit.generation_id < 0):  # who closes without a coordinator leaves without a word
             self.check("CGP-15", "commits with the epoch of a membership that is over", holds=commit.generation_id <= 0)
         else:
-            self.check("CGP-01", f"commits with epoch {commit.generation_id}, not {self.epoch}", holds=commit.generation_id == self.epoch)
-            self.check("CGP-01", "commits under another member id", holds=commit.member_id == self.member_id)
+            if commit.generation_id != self.epoch:
+                self.blame("CGP-01", f"commits with epoch {commit.generation_id}, not {self.epoch}")
+            if commit.member_id != self.member_id:
+                self.blame("CGP-01", "commits under another member id")
             self.gives_up = self.ordered is not None and bool(self.held - self.ordered)
 
     def _fetched(self, answer: OffsetFetchResponse) -> None:
         for group in answer.groups:
             for topic in group.topics:
-                for partition in topic.partitions:
-                    self._reaches((topic.name, partition.partition_index), max(partition.committed_offset, 0))
+                name = topic.name
+                self._reach(((name, partition.partition_index), partition.committed_offset) for partition in topic.partitions)
 
     def _committed_to(self, asked: OffsetCommitRequest, answer: Any) -> None:
         """Take note how far a commit got; one that failed for another reason than a stale epoch may leave what is given up uncommitted."""
@@ -347,19 +353,28 @@ class EpochMemberInvariants:
             (topic.name, partition.partition_index): partition.error_code
             for topic in answer.topics for partition in topic.partitions if partition.error_code
         }  # fmt: skip
-        self.commits_fail = self.commits_fail or any(code != STALE_MEMBER_EPOCH for code in refused.values())
+        if refused:
+            self.commits_fail = self.commits_fail or any(code != STALE_MEMBER_EPOCH for code in refused.values())
         for topic in asked.topics:
-            for partition in topic.partitions:
-                if (named := (topic.name, partition.partition_index)) not in refused:
-                    self._reaches(named, partition.committed_offset)
+            name = topic.name
+            self._reach(
+                ((name, partition.partition_index), partition.committed_offset)
+                for partition in topic.partitions if not refused or (name, partition.partition_index) not in refused
+            )  # fmt: skip
 
-    def _reaches(self, partition: TopicPartition, offset: int) -> None:
+    def _reach(self, offsets: Iterable[tuple[TopicPartition, int]]) -> None:
         """Take note that so much is committed; an answer may come late, from before the partition was given up and came back."""
-        self.committed[partition] = max(offset, self.committed.get(partition, 0))
+        committed = self.committed
+        for partition, offset in offsets:
+            before = committed.get(partition, 0)
+            committed[partition] = offset if offset > before else before
 
     def fetches(self, group: Any) -> None:
         self.check("CGP-02", "fetches with another epoch", holds=group.member_id is None or group.member_epoch == self.epoch)
 
 
 def _named(topics: Any, names: Mapping[str, str]) -> frozenset[TopicPartition]:
-    return frozenset((names[topic.topic_id], index) for topic in topics for index in topic.partitions)
+    found: set[TopicPartition] = set()
+    for topic in topics:
+        found.update(zip(repeat(names[topic.topic_id]), topic.partitions))
+    return frozenset(found)

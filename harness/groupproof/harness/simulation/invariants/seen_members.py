@@ -6,9 +6,9 @@ comparing all of them at once, as a group of a hundred members has an epoch for 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import compress, repeat
-from operator import attrgetter, ge, is_not, ne, or_
+from operator import attrgetter, eq, ge, is_not, ne, or_
 from typing import TYPE_CHECKING, Any, Final
 
 from groupproof.coordinator.machine.consumer.consumer_members import partitions_of
@@ -79,10 +79,7 @@ class SeenMembers:
         if member.pending:
             owned |= partitions_of(member.pending)
         self._owned[member_id] = member.assigned, member.pending, owned
-        for partition in owned:
-            other = owners.setdefault(partition, member_id)
-            if other != member_id:
-                yield partition, other
+        yield from _take(owners, owned, member_id)
 
     def _let_go(self, member_ids: Iterable[str]) -> None:
         for member_id in member_ids:
@@ -111,10 +108,8 @@ class SeenTarget:
         for member_id in (*(before.keys() - shares.keys()), *changed):
             _free(owners, _listed(before.get(member_id, _NO_SHARE)), member_id)
         for member_id in changed:
-            for partition in _listed(shares[member_id]):
-                other = owners.setdefault(partition, member_id)
-                if other != member_id:
-                    yield partition, member_id, other
+            for partition, other in _take(owners, _listed(shares[member_id]), member_id):
+                yield partition, member_id, other
 
     def missing(self, topics: Mapping[str, TopicImage]) -> frozenset[TopicIdPartition]:
         """Return the partitions of the topics that are for nobody."""
@@ -124,12 +119,23 @@ class SeenTarget:
         return self._wanted.difference(self._owners)
 
 
-def _free(owners: dict[TopicIdPartition, str], partitions: Iterable[TopicIdPartition], member_id: str) -> None:
+def _take(owners: dict[TopicIdPartition, str], partitions: Collection[TopicIdPartition], member_id: str) -> Collection[tuple[TopicIdPartition, str]]:
+    """Let a member have what nobody has of them; return the others, with those who have them."""
+    if owners.keys().isdisjoint(partitions):  # as nearly always: all at once
+        owners.update(dict.fromkeys(partitions, member_id))
+        return ()
+    others = [(partition, owners.setdefault(partition, member_id)) for partition in partitions]
+    return [(partition, other) for partition, other in others if other != member_id]
+
+
+def _free(owners: dict[TopicIdPartition, str], partitions: Collection[TopicIdPartition], member_id: str) -> None:
     """Let nobody have what this member has of them."""
-    for partition in partitions:
-        if owners.get(partition) == member_id:
-            del owners[partition]
+    for partition in compress(partitions, map(eq, map(owners.get, partitions), repeat(member_id))):
+        del owners[partition]
 
 
 def _listed(share: Share) -> list[TopicIdPartition]:
-    return [(topic_id, index) for topic_id, indexes in share.items() for index in indexes]
+    listed: list[TopicIdPartition] = []
+    for topic_id, indexes in share.items():
+        listed += zip(repeat(topic_id), indexes)
+    return listed
