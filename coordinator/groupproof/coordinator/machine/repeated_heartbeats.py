@@ -41,7 +41,7 @@ class _Remembered(NamedTuple):
     requirement: str
     answer: GroupResponse
     session: TimerKey
-    said: object
+    message: object
     """The request that was answered so last."""
     session_ms: int
     """How long the member's session went on with it."""
@@ -68,12 +68,12 @@ class RepeatedHeartbeats:
             return None
         if engine.append_error or engine.group_configs.get(message.group_id) is not remembered.configs:
             return None
-        session_ms = request.again_at_rest(group, message, arrival, remembered.session_ms) if message is remembered.said else None
+        session_ms = request.again_at_rest(group, message, arrival, remembered.session_ms) if message is remembered.message else None
         if not session_ms:
             session_ms = None if request.at_rest is None else request.at_rest(engine, group, message, arrival, now_ms)
             if not session_ms:
                 return None
-            self._remembered[message.member_id] = remembered._replace(said=message, session_ms=session_ms)
+            self._remembered[message.member_id] = remembered._replace(message=message, session_ms=session_ms)
         engine.timers.arm(remembered.session, now_ms + session_ms)
         return remembered.answer
 

@@ -81,7 +81,7 @@ class Process(SimulatedProcess):
         self._asked = 0  # requests for topics, counted down: the member's own ids are above 0
         self._topics_due: int | None = None
         self._is_waiting_for_topics = False
-        self._known: Topics | None = None  # what the member has heard of the topics last
+        self._topics_of_cluster: Topics | None = None  # what the member has heard of the topics last
         self._cluster = Cluster()
 
     def _new_member(self, draw: Callable[[], float]) -> AnyClientMember:
@@ -375,9 +375,9 @@ class Process(SimulatedProcess):
     def _learn(self, topics: Topics) -> None:
         self._is_waiting_for_topics = False
         self._ask_topics_after(self.settings.metadata_max_age_ms)
-        if topics is not self._known:
+        if topics is not self._topics_of_cluster:
             names = {topic_id: name for name, topic_id in topics.ids}
-            self._known, self._cluster = topics, Cluster(partitions=dict(topics.partitions), names=names)
+            self._topics_of_cluster, self._cluster = topics, Cluster(partitions=dict(topics.partitions), names=names)
         self._input(self.member.metadata(self._cluster, self._heap.now_ms))
 
 
