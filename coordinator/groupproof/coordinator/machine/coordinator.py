@@ -92,8 +92,7 @@ class Coordinator:
 
         Raise `TypeError` for FindCoordinator, which the cluster answers.
         """
-        timers = self._engine.timers
-        if timers.quiet_until_ms < now_ms:
+        if self._timers.quiet_until_ms < now_ms:
             self._fire(now_ms - 1)
         self._come_to(now_ms)
         request = self._requests.get(type(message))
@@ -204,8 +203,7 @@ class Coordinator:
 
     def next_deadline_ms(self, before_ms: float = math.inf) -> int | None:
         """Return the instant of the next timer, None where there is none before `before_ms`."""
-        timers = self._engine.timers
-        return None if timers.quiet_until_ms >= before_ms else timers.next_ms(before_ms)
+        return None if self._timers.quiet_until_ms >= before_ms else self._timers.next_ms(before_ms)
 
     def begin_load(self, partition: int) -> None:
         """Lead `partition` from now on, though its records are still to be read (FIND-10)."""
@@ -344,8 +342,7 @@ class Coordinator:
         return None if state is None else state.offsets.get(group_id)
 
     def _fire(self, until_ms: int) -> None:
-        timers = self._engine.timers
-        while timers.quiet_until_ms <= until_ms and (due := timers.pop_due(until_ms)) is not None:
+        while self._timers.quiet_until_ms <= until_ms and (due := self._timers.pop_due(until_ms)) is not None:
             key, due_ms = due
             self._come_to(max(due_ms, self._now_ms))
             if key.kind is ClassicEvent.CLEANUP:
