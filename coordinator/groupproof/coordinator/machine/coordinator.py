@@ -100,7 +100,7 @@ class Coordinator:
             self._take_up_other(message, arrival)
         elif self._repeats is None or request.at_rest is None or not self._repeats.answer(request, message, arrival, now_ms, self._take_up):
             self._take_up(request, message, arrival)
-        if fires and timers.quiet_until_ms <= now_ms:
+        if fires and self._timers.quiet_until_ms <= now_ms:
             self._fire(now_ms)
         return self._collected(arrival.token)
 
