@@ -51,6 +51,7 @@ def _plain(value: Any) -> Any:
 
 def _machine(value: Coordinator) -> Coordinator:
     fresh: Coordinator = _plain(value)
+    fresh._timers = fresh._engine.timers  # one object by two names
     fresh._repeats = None  # it would look at the groups of the machine that was copied; the table answers every heartbeat of a copy
     return fresh
 
