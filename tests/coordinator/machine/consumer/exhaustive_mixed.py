@@ -83,7 +83,7 @@ def _copied(history: MixedHistory) -> MixedHistory:
     shared = (
         engine.tables, engine.profile, engine._cells, engine._only, engine._none, engine._before, engine._before_open, engine._of_class,
         engine._before_of_class, engine.fields, engine.settings,
-        machine._requests, machine._variant,
+        machine._requests, machine._variant, *machine._requests.values(), *engine.tables.functions.values(), *engine.profile.dialects,
     )  # fmt: skip
     return deepcopy(history, {id(item): item for item in shared})
 
