@@ -36,6 +36,7 @@ UNTESTED = {
     "coordinator/groupproof/coordinator/machine/any_group.py": "a protocol without behaviour",
     "clients/groupproof/clients/relatives/*_outputs.py": "dataclasses without behaviour",
     "coordinator/groupproof/coordinator/machine/effect_context.py": "a protocol without behaviour",
+    "harness/groupproof/harness/judging/oracle/replay_result.py": "dataclasses without behaviour",
     "harness/groupproof/harness/subjects/brokers/cluster.py": "protocols without behaviour",
     "harness/groupproof/harness/subjects/brokers/programs/*.py": "programs that run in an environment of their own; tests/harness/subjects/brokers starts them",
     "harness/groupproof/harness/running/fuzzing/choice_source.py": "a protocol without behaviour",

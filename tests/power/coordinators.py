@@ -32,7 +32,7 @@ def judgements(variant: str | Variant | None, cases: Iterable[Case], *, profile:
 
 
 def played(
-    variant: str | Variant | None, cases: Sequence[Case], seed: int = 1, profile: str = PROFILE, *, own: Mapping[str, int] | None = None
+    variant: str | Variant | None, cases: Sequence[Case], seed: int = 1, profile: str = PROFILE, *, own: Mapping[str, int | str] | None = None
 ) -> dict[str, Play]:
     """Carry the cases out on a variant, or on the reference as it is, with settings of its `own`; return the plays by the cases' ids. Raise as `judgements`."""
     plays: dict[str, Play] = {}

@@ -5,6 +5,7 @@ What a setting keeps a case from is INCONCLUSIVE with the reason. Every case is 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
@@ -20,7 +21,7 @@ ADVERSE = (Verdict.FAILED, Verdict.NON_STRICT, Verdict.BROKEN)
 STEPS_MAX = 2_000
 SHARE = 18
 DELAY, MIN_SESSION, MAX_SESSION = "group.initial.rebalance.delay.ms", "group.min.session.timeout.ms", "group.max.session.timeout.ms"
-SETTINGS = {
+SETTINGS: Mapping[str, Mapping[str, int | str]] = {
     "alone": {"group.max.size": 1},
     "pairs": {"group.max.size": 2},
     "three": {"group.max.size": 3},
@@ -37,6 +38,27 @@ SETTINGS = {
     "tidy": {"offsets.retention.check.interval.ms": 500},
     "few partitions": {"offsets.topic.num.partitions": 3},
     "trusting": {"transaction.partition.verification.enable": 0},
+    "brisk consumers": {
+        **{f"group.consumer.{bound}.timeout.ms": 10_000 for bound in ("min.session", "session")},
+        **{f"group.consumer.{bound}.interval.ms": 3_000 for bound in ("min.heartbeat", "heartbeat")},
+    },
+    "patient consumers": {
+        "group.consumer.session.timeout.ms": 60_000,
+        "group.consumer.max.session.timeout.ms": 90_000,
+        "group.consumer.heartbeat.interval.ms": 15_000,
+    },
+    "any settings of groups": {
+        "group.consumer.min.session.timeout.ms": 2,
+        "group.consumer.min.heartbeat.interval.ms": 1,
+        "group.consumer.max.heartbeat.interval.ms": 60_000,
+    },
+    "pairs of consumers": {"group.consumer.max.size": 2},
+    "ranges alone": {"group.consumer.assignors": "org.apache.kafka.coordinator.group.assignor.RangeAssignor"},
+    "ranges first": {"group.consumer.assignors": "range, uniform"},
+    "no conversion": {"group.consumer.migration.policy": "DISABLED"},
+    "upgrades alone": {"group.consumer.migration.policy": "upgrade"},
+    "classic alone": {"group.coordinator.rebalance.protocols": "classic"},
+    "topics seen soon": {"group.consumer.regex.refresh.interval.ms": 10_000},
 }
 BY_RELEASE = (
     ("kafka-2.4", "three"),

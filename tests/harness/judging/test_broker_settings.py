@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from groupproof.harness.judging.broker_settings import another_course, differs_for
+from groupproof.harness.model import consumer_script_builders as consumer
 from groupproof.harness.model.script import Script
 from groupproof.harness.model.script_builders import commit, joined, stable
 
@@ -36,6 +37,25 @@ def test_a_setting_differs_for_a_script_that_comes_up_against_it() -> None:
     assert [differs_for(THREE, METADATA, number) for number in (11, 12, 4_096, 100_000)] == [True, False, False, False]
     assert [differs_for(THREE, DELAY, number) for number in (0, 1)] == [False, True]
     assert not differs_for(THREE, "offsets.retention.minutes", 0)
+
+
+def test_a_refusal_that_nothing_but_a_setting_makes_is_told_where_the_script_names_no_code() -> None:
+    pair = Script(steps=(consumer.join("a"), consumer.join("b")))
+
+    assert another_course(pair, {"group.consumer.max.size": 1}, [("join a", None, 0), ("join b", None, 81)]) == (
+        "The broker has group.consumer.max.size=1, by which the case took another course: join b was answered 81 GROUP_MAX_SIZE_REACHED."
+    )
+    assert another_course(pair, {"group.consumer.max.size": 2}, [("join b", None, 81)]) == ""
+    assert another_course(pair, {"group.consumer.session.timeout.ms": 10_000}, [("join b", None, 25)]) == ""
+
+
+def test_a_setting_of_consumer_groups_differs_from_what_the_script_asks_for_or_the_default() -> None:
+    asks = Script(steps=(), settings={"group.consumer.session.timeout.ms": 3_000})
+
+    assert [differs_for(asks, "group.consumer.session.timeout.ms", number) for number in (3_000, 45_000)] == [False, True]
+    assert [differs_for(THREE, "group.consumer.session.timeout.ms", number) for number in (3_000, 45_000)] == [True, False]
+    policies = ("BIDIRECTIONAL", "bidirectional", "disabled")
+    assert [differs_for(THREE, "group.consumer.migration.policy", policy) for policy in policies] == [False, False, True]
 
 
 def test_metadata_that_a_default_refuses_differs_where_the_broker_takes_more() -> None:

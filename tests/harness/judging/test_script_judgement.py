@@ -6,6 +6,7 @@ import pytest
 from tests.harness.running.scripts.test_coordinator_stage import case, played
 
 from groupproof.harness.judging.script_judgement import DRAWN_MAX, has_failed, judge_script_run, with_transitions
+from groupproof.harness.model import consumer_script_builders as consumer
 from groupproof.harness.model.script import AwaitClose, Raw
 from groupproof.harness.model.script_builders import beat, stable
 from groupproof.harness.model.verdicts import Level, Verdict
@@ -63,6 +64,23 @@ def test_only_cases_about_member_ids_tell_of_their_form() -> None:
 
     assert judge_script_run(RIGHT, trace).verdict is Verdict.OK
     assert judge_script_run(replace(RIGHT, requirements=("JOIN-03",)), trace).verdict is Verdict.INFORMATIONAL
+
+
+def test_an_assignor_of_the_users_own_has_targets_that_no_rule_tells() -> None:
+    """`group.consumer.assignors` may list classes of the user's own; what is answered before any target is judged all the same."""
+    joins = case(consumer.beat("b", epoch=5), consumer.join("a"), id="join/consumer/x")
+    (play,) = played(joins)
+    trace = [
+        replace(obs, body={**obs.body, "settings": {"group.consumer.assignors": "com.acme.Mine,uniform"}})
+        if obs.body.get("name") == "ground"
+        else obs
+        for obs in play.trace
+    ]
+
+    judgement = judge_script_run(joins, trace)
+
+    assert judgement.verdict is Verdict.INCONCLUSIVE
+    assert "the targets are those of the assignor com.acme.Mine, which is none of Kafka's own" in judgement.reason
 
 
 def test_a_case_about_no_group_is_judged_by_what_its_script_says() -> None:

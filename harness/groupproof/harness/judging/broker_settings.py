@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from groupproof.harness.model.script import Ask, Script
+from groupproof.protocol.rules.consumer.group_configs import ASSIGNORS, BROKER_SETTINGS, GROUP_CONFIGS, MIGRATION_POLICY, SESSION_TIMEOUT
+from groupproof.protocol.rules.consumer.group_configs import MAX_SIZE as CONSUMER_MAX_SIZE
 from groupproof.protocol.vocabulary import Api, ErrorCode, error_named
 
 __all__ = ["another_course", "differs_for"]
@@ -17,49 +19,81 @@ SESSIONS: Final = ("group.min.session.timeout.ms", "group.max.session.timeout.ms
 
 _METADATA_DEFAULT: Final = 4_096
 _NO_ANSWER: Final = None
-_SHOWS: Final[Mapping[str, int | None]] = {
-    MAX_SIZE: ErrorCode.GROUP_MAX_SIZE_REACHED, METADATA_BYTES: ErrorCode.OFFSET_METADATA_TOO_LARGE, DELAY: _NO_ANSWER,
-    **dict.fromkeys(SESSIONS, ErrorCode.INVALID_SESSION_TIMEOUT),
+_JOINS: Final = {MAX_SIZE: (Api.JOIN_GROUP,), CONSUMER_MAX_SIZE: (Api.JOIN_GROUP, Api.CONSUMER_GROUP_HEARTBEAT)}
+_OF_GROUPS: Final = frozenset(name for config in GROUP_CONFIGS.values() for name in (config.broker, config.low, config.high))
+"""The broker's settings that say which ones a group may have for itself (CGD-30 to CGD-32)."""
+
+_SHOWS: Final[Mapping[str, frozenset[int | None]]] = {
+    **dict.fromkeys(_OF_GROUPS, frozenset({ErrorCode.INVALID_CONFIG})),
+    MAX_SIZE: frozenset({ErrorCode.GROUP_MAX_SIZE_REACHED}),
+    METADATA_BYTES: frozenset({ErrorCode.OFFSET_METADATA_TOO_LARGE}),
+    DELAY: frozenset({_NO_ANSWER}),
+    **dict.fromkeys(SESSIONS, frozenset({ErrorCode.INVALID_SESSION_TIMEOUT})),
+    CONSUMER_MAX_SIZE: frozenset({ErrorCode.GROUP_MAX_SIZE_REACHED}),
+    ASSIGNORS: frozenset({ErrorCode.UNSUPPORTED_ASSIGNOR}),
+    # A group that may not be converted refuses the other protocol's members; one that may not be turned back lets the classic ones beat on.
+    MIGRATION_POLICY: frozenset({ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.INCONSISTENT_GROUP_PROTOCOL, ErrorCode.REBALANCE_IN_PROGRESS}),
+    # A member that is silent for so long is gone, and the group's epochs tell of it.
+    SESSION_TIMEOUT: frozenset({
+        ErrorCode.INVALID_CONFIG, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.UNRELEASED_INSTANCE_ID,
+        ErrorCode.FENCED_MEMBER_EPOCH, ErrorCode.NON_EMPTY_GROUP,
+    }),
 }  # fmt: skip
-"""By what answer, or none in time, each setting shows itself."""
+"""By what answers, or none in time, each setting shows itself."""
+
+_REFUSALS: Final = frozenset({ErrorCode.INVALID_CONFIG, ErrorCode.GROUP_MAX_SIZE_REACHED, ErrorCode.UNSUPPORTED_ASSIGNOR})
+
+Codes = tuple[str, int | None, int | None]
 
 
-def another_course(script: Script, settings: Mapping[str, Any], codes: Iterable[tuple[str, int, int | None]]) -> str:
+def another_course(script: Script, settings: Mapping[str, Any], codes: Iterable[Codes]) -> str:
     """Return why the script did not take its course, "" where it did: the first answer that `settings` made another than it reckons with.
 
-    `codes` are its labels with the code that it names and the one that came.
+    `codes` are its labels with the code that it names, None for none, and the one that came.
     """
     pairs = [(label, named, came) for label, named, came in codes if named != came]
     for name, value in settings.items():
-        if name in _SHOWS and differs_for(script, name, int(value)):
-            difference = next(((label, named, came) for label, named, came in pairs if _SHOWS[name] in (named, came)), None)
+        if name in _SHOWS and differs_for(script, name, value):
+            difference = next((pair for pair in pairs if _is_shown(_SHOWS[name], *pair[1:])), None)
             if difference is not None:
                 return f"The broker has {name}={value}, by which the case took another course: {_describe(*difference)}."
     return ""
 
 
-def _describe(label: str, named: int, came: int | None) -> str:
+def _is_shown(codes: frozenset[int | None], named: int | None, came: int | None) -> bool:
+    """Tell whether a difference is one of these: where the script names no code, a refusal that nothing but a setting makes is."""
+    return came in codes & _REFUSALS if named is None else bool(codes & {named, came})
+
+
+def _describe(label: str, named: int | None, came: int | None) -> str:
     if came is None:
         return f"{label} was not answered in the time that it waits"
-    return f"{label} was answered {came} {error_named(came)} where it reckons with {named} {error_named(named)}"
+    answered = f"{label} was answered {came} {error_named(came)}"
+    return answered if named is None else f"{answered} where it reckons with {named} {error_named(named)}"
 
 
-def differs_for(script: Script, name: str, value: int) -> bool:
+def differs_for(script: Script, name: str, value: Any) -> bool:
     """Tell whether a setting of that value can make an answer another than the script reckons with."""
     if name == DELAY:
-        return value != int(script.settings.get(name, 0))
-    if name == MAX_SIZE:
-        return value < len({step.member for step in _asks(script, Api.JOIN_GROUP)})
+        return int(value) != int(script.settings.get(name, 0))
+    if name in _JOINS:
+        return int(value) < int(script.settings.get(name, len({step.member for step in _asks(script, *_JOINS[name])})))
+    if name in BROKER_SETTINGS:
+        return _in_one_form(value) != _in_one_form(script.settings.get(name, BROKER_SETTINGS[name]))
     if name == METADATA_BYTES:
-        return any(min(value, _METADATA_DEFAULT) < length <= max(value, _METADATA_DEFAULT) for length in _metadata_lengths(script))
+        return any(min(int(value), _METADATA_DEFAULT) < length <= max(int(value), _METADATA_DEFAULT) for length in _metadata_lengths(script))
     sessions = [int(step.fields["session_timeout_ms"]) for step in _asks(script, Api.JOIN_GROUP) if "session_timeout_ms" in step.fields]
     if name == SESSIONS[0]:
-        return any(session < value for session in sessions)
-    return name == SESSIONS[1] and any(session > value for session in sessions)
+        return any(session < int(value) for session in sessions)
+    return name == SESSIONS[1] and any(session > int(value) for session in sessions)
 
 
-def _asks(script: Script, api: Api) -> Iterator[Ask]:
-    return (step for step in script.steps if isinstance(step, Ask) and step.api is api)
+def _in_one_form(value: Any) -> list[str]:
+    return [part.strip().lower() for part in str(value).split(",")]
+
+
+def _asks(script: Script, *apis: Api) -> Iterator[Ask]:
+    return (step for step in script.steps if isinstance(step, Ask) and step.api in apis)
 
 
 def _metadata_lengths(script: Script) -> Iterator[int]:

@@ -15,6 +15,7 @@ from groupproof.harness.judging.case_checkers import UNIVERSAL
 from groupproof.harness.judging.case_judgement import judge_run
 from groupproof.harness.judging.oracle.predictions import judge_of, transitions
 from groupproof.harness.judging.ruling import Judgement
+from groupproof.harness.judging.script_checkers.config_codes import due_config_code
 from groupproof.harness.judging.script_checkers.described_configs import group_configs_are_told
 from groupproof.harness.judging.script_checkers.expected_answers import (
     BESIDE_GROUPS,
@@ -71,7 +72,7 @@ def judge_script_run(case: Case, trace: Trace) -> Judgement:
     judges = (
         *case.judges,
         judge_of(ground["profile"], ground["settings"]),
-        answers_as_written(script, requirement, BESIDE_GROUPS),
+        answers_as_written(script, requirement, BESIDE_GROUPS, due_config_code(ground["profile"], ground["settings"])),
         connections_end_as_written(script, requirement),
         answers_can_be_read(requirement),
         answers_in_order(requirement),

@@ -20,6 +20,13 @@ def test_the_defaults_are_kafkas() -> None:
     assert consumer_settings(_settings()).assignors == ("uniform", "range")
 
 
+def test_kafkas_own_assignors_may_be_listed_by_their_classes() -> None:
+    package = "org.apache.kafka.coordinator.group.assignor."
+    listed = f"{package}RangeAssignor, com.acme.Mine,{package}UniformAssignor"
+
+    assert consumer_settings(_settings(assignors=listed)).assignors == ("range", "com.acme.Mine", "uniform")
+
+
 @pytest.mark.parametrize(
     ("configs", "error"),
     [

@@ -9,7 +9,8 @@ from tests.harness.judging.oracle.recording import SETTINGS, Recording, bodied, 
 
 from groupproof.coordinator.machine.coordinator import Settings
 from groupproof.harness.judging.oracle.exchanges import histories
-from groupproof.harness.judging.oracle.history_replay import HistoryReplay, ReplayResult, Turns
+from groupproof.harness.judging.oracle.history_replay import HistoryReplay
+from groupproof.harness.judging.oracle.replay_result import ReplayResult, Turns
 from groupproof.harness.judging.oracle.tolerance import Tolerance
 from groupproof.protocol.trace import Observation, Trace
 

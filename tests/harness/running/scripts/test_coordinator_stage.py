@@ -11,6 +11,7 @@ import trio
 from groupproof.harness.judging.case_result import Play
 from groupproof.harness.judging.ruling import rule_on
 from groupproof.harness.judging.script_judgement import judge_script_run
+from groupproof.harness.model import consumer_script_builders as consumer
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.model.script import GrowTopic, MoveGroup, Pass, Script, ScriptStep
@@ -236,6 +237,17 @@ def test_a_release_without_rules_for_a_dialect_is_asked_nothing_of_it(dialect: s
         assert (judgement.verdict, judgement.reason) == (
             Verdict.UNIMPLEMENTED, "It does not speak the dialect consumer: kafka-3.9 has no rules for it.",
         )  # fmt: skip
+
+
+def test_a_dialect_that_the_broker_has_switched_off_is_not_spoken() -> None:
+    off = {"group.coordinator.rebalance.protocols": "classic"}
+    beats, asks_for_it = (case(consumer.join("a"), id="join/consumer/x", settings={**PROMPT, **settings}) for settings in ({}, off))
+
+    reasons = {
+        judge_script_run(one, played(one, subject=ReferenceBrokers(profile="kafka-4.1", own=off))[0].trace).reason for one in (beats, asks_for_it)
+    }
+
+    assert reasons == {"It does not speak the dialect consumer: the broker has group.coordinator.rebalance.protocols=classic.", ""}
 
 
 def test_a_relative_of_kafkas_is_asked_by_what_it_advertises() -> None:

@@ -4,11 +4,11 @@ import pytest
 
 from groupproof.harness.model.errors import WrongUsage
 from groupproof.harness.subjects.brokers.known_settings import (
-    SETTABLE,
     KnownSetting,
     as_text,
     differing,
     known_by_itself,
+    settable,
     settings_by_hand,
     values_of,
 )
@@ -21,6 +21,8 @@ def test_settings_are_told_by_name_and_value() -> None:
 
     assert settings_by_hand(pairs, "kafka-4.1") == {DELAY: 0, "group.max.size": 7, "transaction.partition.verification.enable": 0}
     assert settings_by_hand((), "kafka-1.1") == {}
+    pairs = ["group.consumer.heartbeat.interval.ms=3000", "group.consumer.assignors=range, uniform"]
+    assert settings_by_hand(pairs, "kafka-4.1") == {"group.consumer.heartbeat.interval.ms": 3_000, "group.consumer.assignors": "range, uniform"}
 
 
 @pytest.mark.parametrize(
@@ -29,9 +31,10 @@ def test_settings_are_told_by_name_and_value() -> None:
         ("group.max.size", r"write NAME=VALUE, such as --set group\.max\.size=100"),
         ("group.max.sise=3", r"no rule of a group asks for this setting; did you mean group\.max\.size"),
         ("group_max_size=3", r"did you mean group\.max\.size"),
-        ("zzz=3", rf"there are: {SETTABLE[0]}, "),
+        ("zzz=3", rf"there are: {settable('kafka-4.1')[0]}, "),
         ("new.member.join.timeout.ms=3", "no rule of a group asks for this setting"),
         ("group.max.size=many", r"--set group\.max\.size must be a whole number, not 'many'"),
+        ("group.consumer.max.size=0", r"group\.consumer\.max\.size must be a whole number from 1 to 2147483647, not 0"),
         ("group.max.size=0", r"group\.max\.size must be a whole number from 1 to 2147483647, not 0"),
         (f"{DELAY}=-1", "must be a whole number from 0 to 2147483647, not -1"),
         ("group.min.session.timeout.ms=1800001", r"1800001 is above group\.max\.session\.timeout\.ms, 1800000"),
@@ -54,11 +57,16 @@ def test_of_what_a_broker_tells_itself_the_settings_that_rules_ask_for_are_known
         "group.max.size": None,
         "transaction.partition.verification.enable": "true",
         "offset.metadata.max.bytes": "a lot",
+        "group.consumer.session.timeout.ms": "10000",
+        "group.consumer.migration.policy": "DISABLED",
+        "new.member.join.timeout.ms": "1",
     }
 
     assert known_by_itself(by_name) == {
         DELAY: KnownSetting(3_000, "DescribeConfigs"),
         "transaction.partition.verification.enable": KnownSetting(1, "DescribeConfigs"),
+        "group.consumer.session.timeout.ms": KnownSetting(10_000, "DescribeConfigs"),
+        "group.consumer.migration.policy": KnownSetting("DISABLED", "DescribeConfigs"),
     }
     assert known_by_itself("it does not speak DescribeConfigs") == {}
 
@@ -75,4 +83,5 @@ def test_what_is_asked_for_and_had_otherwise_is_told() -> None:
 
 
 def test_a_value_has_one_form_however_it_was_written() -> None:
+    assert {as_text(item) for item in ("classic,consumer", "Classic, CONSUMER")} == {"classic,consumer"}
     assert [as_text(item) for item in (True, "true", 1, "1", False, "FALSE", 0)] == ["1", "1", "1", "1", "0", "0", "0"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from groupproof.coordinator.machine.coordinator_settings import Settings
 from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
@@ -58,13 +59,18 @@ def _read(brought: tuple[tuple[str, int | str], ...]) -> ConsumerSettings:
     numbers = {name: value for name, value in values.items() if isinstance(value, int)}
     return ConsumerSettings(
         members_max=int(values[MAX_SIZE]),
-        assignors=_listed(str(values[ASSIGNORS])),
+        assignors=tuple(_BY_CLASS.get(name, name) for name in _listed(str(values[ASSIGNORS]))),
         protocols=frozenset(_listed(str(values[PROTOCOLS]))),
         migration_policy=str(values[MIGRATION_POLICY]).lower(),
         regex_refresh_interval_ms=int(values[REGEX_REFRESH_INTERVAL]),
         values=numbers,
         times=_times(numbers, {}, raises=False),
     )
+
+
+_KAFKAS: Final = "org.apache.kafka.coordinator.group.assignor."
+_BY_CLASS: Final[Mapping[str, str]] = {f"{_KAFKAS}UniformAssignor": "uniform", f"{_KAFKAS}RangeAssignor": "range"}
+"""Kafka's own assignors by their classes: `group.consumer.assignors` may list either (`GroupCoordinatorConfig.consumerGroupAssignors`)."""
 
 
 def _listed(text: str) -> tuple[str, ...]:

@@ -105,8 +105,15 @@ def target_of(
     assert len(members) == len(group.members), f"{len(members)} of {len(group.members)} members are in the order that Kafka has them in"
     topics: Mapping[str, TopicSpec] = {topic.topic_id: TopicSpec(partitions=topic.partitions) for topic in group.topics.values()}
     return dict(
-        _ASSIGNED.of(SERVER_ASSIGNORS[assignor], GroupSpec(members=members, subscription_type=subscriptions or subscription_type(group)), topics)
+        _ASSIGNED.of(_assignor_named(assignor), GroupSpec(members=members, subscription_type=subscriptions or subscription_type(group)), topics)
     )
+
+
+def _assignor_named(name: str) -> ServerAssignor:
+    """Return what computes the targets; raise `KeyError` for an assignor of the user's own, which `group.consumer.assignors` may list (KIP-848)."""
+    if name not in SERVER_ASSIGNORS:
+        raise KeyError(f"the targets are those of the assignor {name}, which is none of Kafka's own")
+    return SERVER_ASSIGNORS[name]
 
 
 @lru_cache(maxsize=TARGETS_MAX)

@@ -10,7 +10,7 @@ from groupproof.protocol.rules.consumer.group_configs import ConfigOperation, Co
 from groupproof.protocol.trace import Observation, Trace
 from groupproof.protocol.vocabulary import Api
 
-__all__ = ["ConfigChange", "config_changes", "heard_by"]
+__all__ = ["ConfigChange", "changed", "config_changes", "heard_by"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ def config_changes(group: str, trace: Trace) -> Iterator[ConfigChange]:
             continue
         for resource in request.body["resources"]:
             if _is_of(resource, group) and _is_accepted(resource, answer):
-                configs = _changed(configs, resource["configs"])
+                configs = changed(configs, resource["configs"])
                 yield ConfigChange(answer.at_ms, answer.seq, dict(configs))
 
 
@@ -51,7 +51,8 @@ def _is_accepted(resource: Mapping[str, Any], answer: Observation) -> bool:
     return any(entry["error_code"] == 0 for entry in entries)
 
 
-def _changed(configs: Mapping[str, str], changes: Any) -> dict[str, str]:
+def changed(configs: Mapping[str, str], changes: Any) -> dict[str, str]:
+    """Return the settings of a group after the `changes` of one request."""
     kept = {change["name"] for change in changes}
     set_now = {change["name"]: str(change["value"]) for change in changes if change["config_operation"] == ConfigOperation.SET}
     return {**{name: value for name, value in configs.items() if name not in kept}, **set_now}

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from groupproof.harness.judging.oracle.answer_diff import ABSENT, Difference
-from groupproof.harness.judging.oracle.history_replay import Divergence, ReplayResult, Step
 from groupproof.harness.judging.oracle.recorded_choices import NEW_ID, is_usual
+from groupproof.harness.judging.oracle.replay_result import Divergence, ReplayResult, Step
 from groupproof.harness.judging.oracle.tolerance import Tolerance
 from groupproof.harness.model.verdicts import Finding, Level, Proof, Verdict
 from groupproof.protocol.rules.consumer.consumer_terms import ConsumerState

@@ -13,12 +13,12 @@ from functools import partial
 from typing import Any, Final
 
 from groupproof.coordinator.machine.coordinator import AppliedRow, Arrival, Coordinator, Output, Reply, Settings, Transition, partition_of
-from groupproof.coordinator.machine.machine_outputs import GroupProgress
 from groupproof.harness.judging.oracle.altered_configs import heard_by
 from groupproof.harness.judging.oracle.answer_diff import Difference, as_answered, differences
 from groupproof.harness.judging.oracle.exchanges import CoordinatorMove, Exchange, History
 from groupproof.harness.judging.oracle.machine_step import ImpossibleChoice, answers_by_rule, breaks_off, followed
 from groupproof.harness.judging.oracle.recorded_choices import RecordedChoices
+from groupproof.harness.judging.oracle.replay_result import Branch, Divergence, ReplayResult, Step, Turns
 from groupproof.harness.judging.oracle.tolerance import Tolerance, untimely
 from groupproof.harness.judging.oracle.topics_seen import TopicsSeen
 from groupproof.harness.judging.oracle.transient_answers import Moment, is_passing
@@ -28,61 +28,7 @@ from groupproof.protocol.wire.error_responses import error_of
 from groupproof.protocol.wire.message_conversion import body_of
 from groupproof.protocol.wire.messages import GroupResponse
 
-__all__ = ["Branch", "Divergence", "HistoryReplay", "ReplayResult", "Step", "Turns"]
-
-Turns = Mapping[tuple[str, int, int], int]
-"""Which way to take at a fork, by its key; 0, the first, where it is not named."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Branch:
-    """A question that the trace leaves open, with so many `ways` to answer it."""
-
-    key: tuple[str, int, int]
-    ways: int
-
-
-@dataclass(slots=True, kw_only=True)
-class Step:
-    """What the machine does with one request: taken up at `at_ms` in the state of `before`, by `rule`; answered `expected` at `due_ms`.
-
-    `before` is None where there was no group, `after` the group with the request parked. The `answer_rule` is the one that answers a parked request.
-    """
-
-    exchange: Exchange
-    at_ms: int
-    before: GroupProgress | None
-    rule: str = ""
-    requirement: str = ""
-    after: GroupProgress | None = None
-    due_ms: int | None = None
-    expected: Mapping[str, Any] | None = None
-    answer_rule: str = ""
-    answer_requirement: str = ""
-    idle: tuple[Difference, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Divergence:
-    """The first answer that is not the machine's: `kind` is other, unparked, early, late, missing or closed; or lost, after which the machine
-    cannot follow the broker any more, for the reason `why`."""
-
-    kind: str
-    step: Step
-    differences: tuple[Difference, ...] = ()
-    matched: int = 0
-    why: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReplayResult:
-    """A walk's end: without `divergence` the machine did all that was seen. `names` are the clients of the member ids."""
-
-    steps: tuple[Step, ...]
-    forks: tuple[Branch, ...]
-    transitions: tuple[tuple[int, Transition], ...]
-    names: Mapping[str, str]
-    divergence: Divergence | None = None
+__all__ = ["HistoryReplay"]
 
 
 class _Divergence(Exception):

@@ -33,7 +33,7 @@ def followed(step: Callable[Arguments, list[Output]], /, *arguments: Arguments.a
     try:
         return step(*arguments, **named)
     except (AssertionError, AttributeError, KeyError) as error:
-        raise ImpossibleChoice(str(error) or type(error).__name__) from error
+        raise ImpossibleChoice(str(error.args[0]) if error.args else type(error).__name__) from error
 
 
 def breaks_off(message: GroupResponse, asked: Exchange, fields: Mapping[str, int]) -> bool:

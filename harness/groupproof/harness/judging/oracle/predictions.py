@@ -16,7 +16,7 @@ from groupproof.coordinator.machine.coordinator_settings import setting_names
 from groupproof.harness.judging.oracle.answer_diff import Difference
 from groupproof.harness.judging.oracle.exchanges import History, histories
 from groupproof.harness.judging.oracle.explanation import Prediction, finding_of, idle_findings, predictions_of, unusual_ids
-from groupproof.harness.judging.oracle.history_replay import Divergence, ReplayResult
+from groupproof.harness.judging.oracle.replay_result import Divergence, ReplayResult
 from groupproof.harness.judging.oracle.search import WALKS_MAX, explained, unsettled
 from groupproof.harness.judging.oracle.slowness import Slowness, slowness_of
 from groupproof.harness.judging.oracle.tolerance import Tolerance

@@ -10,7 +10,8 @@ from typing import Final
 
 from groupproof.coordinator.machine.coordinator import Settings
 from groupproof.harness.judging.oracle.exchanges import History
-from groupproof.harness.judging.oracle.history_replay import HistoryReplay, ReplayResult, Turns
+from groupproof.harness.judging.oracle.history_replay import HistoryReplay
+from groupproof.harness.judging.oracle.replay_result import ReplayResult, Turns
 from groupproof.harness.judging.oracle.tolerance import Tolerance
 
 __all__ = ["explained", "unsettled"]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from groupproof.coordinator.machine.coordinator import StoredGroups, Transition
     from groupproof.harness.judging.oracle.answer_diff import Difference
     from groupproof.harness.judging.oracle.exchanges import Exchange
-    from groupproof.harness.judging.oracle.history_replay import Step
+    from groupproof.harness.judging.oracle.replay_result import Step
     from groupproof.protocol.rules import Profile
 
 __all__ = [

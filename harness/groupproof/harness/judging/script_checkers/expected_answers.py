@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
+from groupproof.harness.judging.script_checkers.config_codes import DueCode
 from groupproof.harness.model.case import checker
 from groupproof.harness.model.evidence import Evidence
 from groupproof.harness.model.script import Ask, AwaitAnswer, AwaitClose, Script
@@ -42,10 +43,12 @@ class _AskedRequest:
 
 
 @checker
-def answers_as_written(evidence: Evidence, script: Script, requirement: str, apis: Collection[Api] = frozenset(Api)) -> Iterator[Finding]:
+def answers_as_written(
+    evidence: Evidence, script: Script, requirement: str, apis: Collection[Api] = frozenset(Api), due: DueCode = lambda *_: None
+) -> Iterator[Finding]:
     """Judge that each answer has the code that the script names, and that what it calls parked is not answered before the next step.
 
-    Only requests of `apis` are judged.
+    Only requests of `apis` are judged. Where the broker's settings have another code, `due` tells it.
     """
     asked: dict[str, _AskedRequest] = {}
     for index, begin, end in _steps(evidence):
@@ -57,17 +60,18 @@ def answers_as_written(evidence: Evidence, script: Script, requirement: str, api
             asked[step.label] = _AskedRequest(request=request, answer=evidence.answer(request), next_step=end)
             yield from _of_parking(step, asked[step.label], requirement)
         if isinstance(step, Ask | AwaitAnswer) and step.code is not None and step.label in asked:
-            yield _of_code(step.label, step.code, asked[step.label], requirement)
+            due_code = due(evidence, asked[step.label].request)
+            yield _of_code(step.label, step.code if due_code is None else due_code, asked[step.label], requirement)
 
 
-def codes_as_written(script: Script, evidence: Evidence) -> Iterator[tuple[str, int, int | None]]:
-    """Yield what the script expects of each exchange that it names a code for: its label, that code, and the one that came, None without an answer."""
+def codes_as_written(script: Script, evidence: Evidence) -> Iterator[tuple[str, int | None, int | None]]:
+    """Yield each exchange's label, the code that the script names for it, None for none, and the one that came, None without an answer."""
     asked: dict[str, Observation] = {}
     for index, begin, end in _steps(evidence):
         step = script.steps[index]
         if isinstance(step, Ask) and (request := next(evidence.select("request", after=begin, before=end), None)) is not None:
             asked[step.label] = request
-        if isinstance(step, Ask | AwaitAnswer) and step.code is not None and step.label in asked:
+        if isinstance(step, Ask | AwaitAnswer) and step.label in asked:
             answer = evidence.answer(asked[step.label])
             yield step.label, step.code, None if answer is None else int(answer.error or 0)
 

@@ -138,7 +138,7 @@ class CoordinatorRun(CertifyRun):
     def _judged_by(self) -> dict[str, Any]:
         """Return what the run was judged by beside the rules: how the profile was guessed, and the settings that somebody told."""
         guess = self._subject.guess if isinstance(self._subject, AddressedBrokers) and self._subject.asked_profile is None else None
-        own_settings = {} if self._cluster is None else self._cluster.where.cluster.known_settings
+        own_settings = {} if self._cluster is None else self._cluster.known_settings
         settings = (
             {"known_settings": [f"{name}={value.value} ({value.source})" for name, value in sorted(own_settings.items())]} if own_settings else {}
         )

@@ -22,9 +22,11 @@ from groupproof.harness.subjects.brokers.broker_lag import Pulse
 from groupproof.harness.subjects.brokers.cluster import BrokerSubject, has_fixed_settings, moves_by_election, topics_change_all_groups
 from groupproof.harness.subjects.brokers.cluster_map import ClusterMap, mapped
 from groupproof.harness.subjects.brokers.coordinator_election import offsets_partitions
-from groupproof.harness.subjects.brokers.known_settings import values_of
+from groupproof.harness.subjects.brokers.evident_settings import evident_settings
+from groupproof.harness.subjects.brokers.known_settings import KnownSetting, differing, values_of
 from groupproof.harness.subjects.brokers.measured_settings import INITIAL_DELAY, MIN_SESSION, measured
 from groupproof.harness.subjects.brokers.reported_settings import reported_settings
+from groupproof.harness.subjects.brokers.running_broker import AddressedBrokers
 from groupproof.harness.subjects.brokers.version_probe import unreadable
 from groupproof.protocol.rules.consumer.group_configs import ASSIGNMENT_INTERVAL
 from groupproof.protocol.vocabulary import Api
@@ -89,12 +91,16 @@ class PartitionTurns:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PooledCluster:
-    """A running cluster with what is known of it: the `settings` that hold, and of those asked for which do not, and why."""
+    """A running cluster with what is known of it: the `settings` that hold, and of those asked for which do not, and why.
+
+    `known_settings` are those that it has whatever was asked for: as somebody says, or as it showed.
+    """
 
     where: ClusterMap
     settings: Mapping[str, Any]
     unmet: Mapping[str, str]
     turns: PartitionTurns = field(default_factory=PartitionTurns)
+    known_settings: Mapping[str, KnownSetting] = field(default_factory=dict)
 
     @property
     def has_fixed_settings(self) -> bool:
@@ -150,12 +156,24 @@ async def opened(subject: BrokerSubject, spec: ClusterSpec, cases: Iterable[Case
         untold = cluster.unmet.keys() - cluster.known_settings.keys()
         settings = await reported_settings(cluster.connect, cluster.addresses[0]) if untold else {}
         unmet = _unmet(dict(spec.settings), cluster.unmet, settings)
-        held = {**_holding(dict(spec.settings), unmet, settings), **values_of(cluster.known_settings)}
+        evident = await _evident(subject, where, prefix)
+        known_settings = {**cluster.known_settings, **evident}
+        unmet = {**{name: why for name, why in unmet.items() if name not in evident}, **differing(dict(spec.settings), evident)}
+        held = {**_holding(dict(spec.settings), unmet, settings), **values_of(known_settings)}
         if {INITIAL_DELAY, MIN_SESSION} & (unmet.keys() - held.keys()):
-            by_name = await measured(where, f"{prefix}settings-{random.SystemRandom().getrandbits(32):08x}")
+            by_name = await measured(where, _new_group(prefix))
             held = {**{name: value for name, value in by_name.items() if name in unmet}, **held}
         turns = PartitionTurns(await offsets_partitions(cluster) if spec.moves else 0)
-        yield PooledCluster(where=where, settings=held, unmet=unmet, turns=turns)
+        yield PooledCluster(where=where, settings=held, unmet=unmet, turns=turns, known_settings=known_settings)
+
+
+async def _evident(subject: BrokerSubject, where: ClusterMap, prefix: str) -> dict[str, KnownSetting]:
+    """Return what a broker that was there already shows of the settings of KIP-848's groups."""
+    return await evident_settings(where, _new_group(prefix)) if isinstance(subject, AddressedBrokers) else {}
+
+
+def _new_group(prefix: str) -> str:
+    return f"{prefix}settings-{random.SystemRandom().getrandbits(32):08x}"
 
 
 def _unmet(asked: dict[str, Any], unmet: Mapping[str, str], settings: Mapping[str, str | None] | str) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,6 +25,8 @@ from groupproof.harness.running.scripts.cluster_pool import ClusterKeeper, Clust
 from groupproof.harness.running.scripts.script_runner import STEPS_S, perform
 from groupproof.harness.subjects.brokers.cluster import BrokerSubject
 from groupproof.protocol.rules import profile as profile_named
+from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
+from groupproof.protocol.rules.consumer.group_configs import PROTOCOLS
 from groupproof.protocol.rules.profiles import relatives
 from groupproof.protocol.trace import Recorder, Trace
 
@@ -103,7 +105,7 @@ class BrokerStage:
 
     async def _perform(self, case: Case, cluster: PooledCluster, recorder: Recorder, key: str) -> None:
         script = script_of(case)
-        missing = _unspoken_dialect(case, self.profile) or unspoken(needs_of(case), cluster.where.ranges, cluster.where.readable)
+        missing = _unspoken_dialect(case, self.profile, cluster.settings) or unspoken(needs_of(case), cluster.where.ranges, cluster.where.readable)
         hindrances = cluster.hindrances(script)
         if missing:
             _note(recorder, "unimplemented", why="; ".join(missing))
@@ -114,7 +116,7 @@ class BrokerStage:
         names = Names(case=case.id, key=f"{self.token}{key}", topics=script.topics, prefix=self.prefix, own=script.own_topics)
         name, version = called(self.subject)
         held = {"settings": dict(cluster.settings), "profile": self.profile, "subject": {"name": name, "version": version}}
-        if settings := cluster.where.cluster.known_settings:
+        if settings := cluster.known_settings:
             held["sources"] = {name: value.source for name, value in settings.items()}
 
         async def is_lost(trace: Trace) -> bool:
@@ -166,14 +168,20 @@ def called(subject: BrokerSubject) -> tuple[str, str | None]:
     return (subject.name, version) if version else (subject.spec, None)
 
 
-def _unspoken_dialect(case: Case, profile: str) -> list[str]:
+def _unspoken_dialect(case: Case, profile: str, settings: Mapping[str, Any]) -> list[str]:
     """Return what the release has no rules for: brokers of 3.7 to 3.9 advertise KIP-848's heartbeat, and refuse it unless it is switched on.
 
+    So do those of later releases whose `settings` switch it off; a case that needs it off is about that.
     Kafka's relatives, DataLink's manager among them, are asked by what they advertise: their dialects answer the requests of the classic one.
     """
     dialect = dialect_of_case(case.id)
-    is_spoken = profile in relatives() or dialect in profile_named(profile).tables
-    return [] if is_spoken else [f"the dialect {dialect}: {profile} has no rules for it"]
+    if profile not in relatives() and dialect not in profile_named(profile).tables:
+        return [f"the dialect {dialect}: {profile} has no rules for it"]
+    protocols = settings.get(PROTOCOLS)
+    if dialect != CONSUMER.name or protocols is None or PROTOCOLS in script_of(case).settings:
+        return []
+    is_on = dialect in (name.strip() for name in str(protocols).lower().split(","))
+    return [] if is_on else [f"the dialect {dialect}: the broker has {PROTOCOLS}={protocols}"]
 
 
 def _patience(trace: Trace, error: RunError | None) -> float:

@@ -50,7 +50,7 @@ class SubjectRequest:
     logs: Path | None
     cache: Path
     say: Say
-    by_hand: Mapping[str, int] = field(default_factory=dict)
+    by_hand: Mapping[str, int | str] = field(default_factory=dict)
 
 
 def subject_named(
@@ -122,7 +122,7 @@ async def _refuted(subject: AddressedBrokers, prefix: str) -> dict[str, str]:
         own_settings = {name: KnownSetting(value, BY_HAND) for name, value in values_of(running.known_settings).items()}
         refuted = differing(subject.by_hand, own_settings)
         async with mapped(running) as where:
-            claimed = {name: value for name, value in subject.by_hand.items() if name not in refuted}
+            claimed = {name: value for name, value in subject.by_hand.items() if name not in refuted and isinstance(value, int)}
             return {**refuted, **await refutations(where, f"{prefix}set-{random.SystemRandom().getrandbits(32):08x}", topic, claimed)}
 
 

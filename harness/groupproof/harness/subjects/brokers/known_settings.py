@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
-from groupproof.coordinator.machine.coordinator_settings import OWN_NAMES, Settings, UnknownSetting
+from groupproof.coordinator.machine.coordinator_settings import OWN_NAMES, Settings, UnknownSetting, setting_names
 from groupproof.harness.model.errors import WrongUsage
+from groupproof.protocol.rules.dialect_registry import dialects
 
 __all__ = [
-    "BY_HAND", "BY_ITSELF", "NOTHING_KNOWN", "SETTABLE", "KnownSetting", "as_text", "differing", "known_by_itself", "settings_by_hand", "values_of",
+    "BY_HAND", "BY_ITSELF", "NOTHING_KNOWN", "KnownSetting", "as_text", "differing", "known_by_itself", "settable", "settings_by_hand", "values_of",
 ]  # fmt: skip
 
 BY_HAND: Final = "--set"
 BY_ITSELF: Final = "DescribeConfigs"
 
-SETTABLE: Final = tuple(sorted(name for name in OWN_NAMES if name != "new.member.join.timeout.ms"))
-"""The settings that the rules of a group ask for; the wait of a newcomer is a constant in Kafka (TIMER-12)."""
+_NO_SETTING: Final = "new.member.join.timeout.ms"
+"""The wait of a newcomer is a constant in Kafka (TIMER-12)."""
 
-_LEAST: Final[Mapping[str, int]] = {"group.max.size": 1, "offsets.topic.num.partitions": 1, "offsets.retention.check.interval.ms": 1}
+_LEAST: Final[Mapping[str, int]] = {
+    "group.max.size": 1, "group.consumer.max.size": 1, "offsets.topic.num.partitions": 1, "offsets.retention.check.interval.ms": 1,
+}  # fmt: skip
 _MOST: Final = 2**31 - 1
 
 
@@ -29,7 +32,7 @@ _MOST: Final = 2**31 - 1
 class KnownSetting:
     """The value of one setting, and who says that the broker has it."""
 
-    value: int
+    value: int | str
     source: str
 
 
@@ -37,41 +40,47 @@ NOTHING_KNOWN: Final[Mapping[str, KnownSetting]] = MappingProxyType({})
 """What is known of a cluster that the kit starts as it is asked to, beside what was asked for."""
 
 
-def settings_by_hand(pairs: Iterable[str], profile: str) -> dict[str, int]:
+def settable(profile: str) -> tuple[str, ...]:
+    """Return the settings that the rules of a group ask for in a profile, those of its dialects among them."""
+    return tuple(sorted(setting_names(profile) - {_NO_SETTING}))
+
+
+def settings_by_hand(pairs: Iterable[str], profile: str) -> dict[str, int | str]:
     """Return the settings of NAME=VALUE pairs; raise `WrongUsage` for a name that no rule asks for, with the nearest, and for a value that can't be."""
-    found: dict[str, int] = {}
+    found: dict[str, int | str] = {}
+    names = settable(profile)
     for pair in pairs:
         name, has_value, text = pair.partition("=")
         name = name.strip()
         if not has_value:
             raise WrongUsage(f"{BY_HAND} {pair}: write NAME=VALUE, such as {BY_HAND} group.max.size=100")
-        if name not in SETTABLE:
-            raise WrongUsage(_unknown(name))
-        value = _number(name, text.strip(), profile)
+        if name not in names:
+            raise WrongUsage(_unknown(name, names))
+        value = _value(name, text.strip(), profile)
         if found.setdefault(name, value) != value:
             raise WrongUsage(f"{BY_HAND} {name}: it is told twice, as {found[name]} and as {value}")
     _check_bounds(found, profile)
     return found
 
 
-def _unknown(name: str) -> str:
-    near = difflib.get_close_matches(name.lower().replace("_", "."), SETTABLE, n=3, cutoff=0.5)
-    hint = f"did you mean {' or '.join(near)}?" if near else f"there are: {', '.join(SETTABLE)}"
+def _unknown(name: str, names: Sequence[str]) -> str:
+    near = difflib.get_close_matches(name.lower().replace("_", "."), names, n=3, cutoff=0.5)
+    hint = f"did you mean {' or '.join(near)}?" if near else f"there are: {', '.join(names)}"
     return f"{BY_HAND} {name}: no rule of a group asks for this setting; {hint}"
 
 
-def _number(name: str, text: str, profile: str) -> int:
+def _value(name: str, text: str, profile: str) -> int | str:
     try:
-        value = int(getattr(Settings.of({name: text}, profile), name.replace(".", "_")))
+        value = Settings.of({name: text}, profile).by_name()[name]
     except UnknownSetting as error:
         raise WrongUsage(f"{BY_HAND} {error}") from error
     least = _LEAST.get(name, 0)
-    if not least <= value <= _MOST:
+    if isinstance(value, int) and not least <= value <= _MOST:
         raise WrongUsage(f"{BY_HAND} {name} must be a whole number from {least} to {_MOST}, not {text}")
     return value
 
 
-def _check_bounds(found: Mapping[str, int], profile: str) -> None:
+def _check_bounds(found: Mapping[str, int | str], profile: str) -> None:
     """No broker starts whose least session timeout is above its greatest (KafkaConfig.validateValues)."""
     bounds = Settings.of(found, profile)
     if bounds.group_min_session_timeout_ms > bounds.group_max_session_timeout_ms:
@@ -83,8 +92,14 @@ def known_by_itself(settings: Mapping[str, str | None] | str) -> dict[str, Known
     """Return what a broker tells of the settings that rules ask for; nothing where it does not tell its settings."""
     if isinstance(settings, str):
         return {}
-    values = {name: value for name in SETTABLE if (value := settings.get(name)) is not None}
-    return {name: KnownSetting(_as_number(value), BY_ITSELF) for name, value in values.items() if _is_number(value)}
+    texts = {name for dialect in dialects() for name, default in dialect.settings.items() if isinstance(default, str)}
+    numbers = {*OWN_NAMES, *(name for dialect in dialects() for name in dialect.settings)} - texts - {_NO_SETTING}
+    values = {name: value for name in sorted(texts | numbers) if (value := settings.get(name)) is not None}
+    return {
+        name: KnownSetting(value if name in texts else _as_number(value), BY_ITSELF)
+        for name, value in values.items()
+        if name in texts or _is_number(value)
+    }
 
 
 def _is_number(text: str) -> bool:
@@ -101,10 +116,11 @@ def differing(asked: Mapping[str, Any], present: Mapping[str, KnownSetting]) -> 
     return {name: f"the broker has {has}, {needed} is needed" for name, needed, has in pairs if has != needed}
 
 
-def values_of(settings: Mapping[str, KnownSetting]) -> dict[str, int]:
+def values_of(settings: Mapping[str, KnownSetting]) -> dict[str, int | str]:
     return {name: value.value for name, value in settings.items()}
 
 
 def as_text(value: Any) -> str:
-    """Return a setting's value in one form, however it was written."""
-    return {"true": "1", "false": "0"}.get(str(value).lower(), str(value))
+    """Return a setting's value in one form, however it was written: Kafka reads policies in any case, and lists with blanks or without."""
+    text = ",".join(part.strip() for part in str(value).lower().split(","))
+    return {"true": "1", "false": "0"}.get(text, text)

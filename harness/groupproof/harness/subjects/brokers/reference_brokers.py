@@ -37,7 +37,7 @@ class ReferenceBrokers:
     profile: str
     seed: int = 0
     variant: Variant = REFERENCE
-    own: Mapping[str, int] = field(default_factory=dict)
+    own: Mapping[str, int | str] = field(default_factory=dict)
     name: str = "groupproof"
     spec: str = "groupproof"
     release: str | None = None

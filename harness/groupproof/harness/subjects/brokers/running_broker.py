@@ -43,7 +43,7 @@ class AddressedBrokers:
     say: Say
     spec: str
     asked_profile: str | None = None
-    by_hand: Mapping[str, int] = field(default_factory=dict)
+    by_hand: Mapping[str, int | str] = field(default_factory=dict)
     name: str = "address"
     release: str | None = None
     version: str | None = None

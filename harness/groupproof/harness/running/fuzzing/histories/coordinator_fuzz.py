@@ -209,7 +209,7 @@ class Fuzzing(CertifyRun):
             stage = self._stage(spec, cluster)
             held = {
                 **{name: value for name, value in settings.items() if name not in cluster.unmet},
-                **values_of(cluster.where.cluster.known_settings),
+                **values_of(cluster.known_settings),
             }
             # The rules of a release say nothing of versions that came after it.
             ranges = overlap(cluster.where.readable, accepted(self.order.profile))
