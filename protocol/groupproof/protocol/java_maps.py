@@ -180,8 +180,8 @@ def capacity_of_copy(size: int) -> int:
 def timeline_order(keys: Iterable[str], *, size_max: int) -> list[str]:
     """Return keys in the order of a TimelineHashMap that got them in this order, and that had at most `size_max` keys at one time.
 
-    org.apache.kafka.timeline.BaseHashTable: the table starts with two slots, grows until it has room for four thirds of its keys, and never shrinks.
-    The keys of one slot are iterated from the newest to the oldest (SnapshottableHashTable.CurrentIterator takes the last one first).
+    org.apache.kafka.timeline.BaseHashTable: the table starts with two slots, doubles above four keys for three slots, and never shrinks. The keys
+    of one slot are iterated from the newest to the oldest (SnapshottableHashTable.CurrentIterator takes the last one first).
     """
     table = 2
     while size_max * 3 > table * 4:

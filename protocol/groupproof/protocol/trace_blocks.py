@@ -86,7 +86,7 @@ class TraceBlock:
         return self.source.offsets(places) if len(places) else ()
 
     def are_bare(self, places: Numbers, fields: Collection[str]) -> Flags:
-        """Return for each row whether none of these fields has a value in its body. The body may name the instance that the column `instance` has."""
+        """Return for each row whether these fields have no value in its body. The body may name the instance if the column `instance` has one."""
         assert frozenset(fields) <= READ_FIELDS, "a line is read for these alone"
         return self.source.are_bare(places, fields)
 

@@ -70,7 +70,7 @@ class HomogeneousBuilder:
         return target
 
     def _keep_up_to_quota(self, member: MemberId, assigned: Partitions, *, last_ones: int) -> None:
-        """Remove the partitions beyond a member's quota. `last_ones` is the number of remaining members, this one included (maybeRevokePartitions)."""
+        """Remove the partitions beyond a member's quota. `last_ones` is the number of members from this one on (maybeRevokePartitions)."""
         takes_extra = self._extras > 0
         room = self._quota + takes_extra
         for topic, numbers in assigned.items():

@@ -153,7 +153,7 @@ class Strikes(FrameFaults):
         return answer
 
     def altered(self, fault: AppliedFault, arrived: IncomingRequest) -> IncomingRequest:
-        """Return the request as the fault corrupts it; raise `ConnectionSevered` where it cannot be read any more, as Kafka ends the connection then."""
+        """Return the request as the fault corrupts it; raise `ConnectionSevered` where it becomes unreadable: Kafka ends the connection then."""
         wire = arrived.wire
         if not isinstance(fault.fault.action, Corrupt):
             return arrived

@@ -1,4 +1,4 @@
-"""The faults of one cluster: it finds the frames they act on, holds frames, and records the receipts.
+"""The faults of one cluster: finds the frames that they act on, holds frames, and records receipts.
 
 The frame filter (protocol/faults.py) decides; the connection performs; this module has the state between them. Receipts are observations of kind
 `fault`. Their stage is in `detail` and in `body["stage"]`:

@@ -81,7 +81,7 @@ class KeptFrame:
         self.on_dropped: Any = None
 
     def again(self, data: bytes) -> IncomingRequest | None:
-        """Return the request in `data` if it differs only in correlation id and generation. It is the kept object, updated in place."""
+        """Return the request in `data` if it differs only in correlation id and generation. It becomes the kept request."""
         if len(data) != len(self._data):
             return None
         at = self._learnt() if self._generation_at < 0 else self._generation_at

@@ -1,7 +1,7 @@
 """Offset requests for partitions that do not exist: the broker refuses those (3) and asks the coordinator about the rest. Pure.
 
 Sources: Kafka's `KafkaApis.handleOffsetCommitRequest`, `handleTxnOffsetCommitRequest` and `handleOffsetDeleteRequest`. A commit without existing
-partitions does not reach the coordinator. A deletion always does, and its answer has nothing else where the whole group gets an error.
+partitions does not reach the coordinator. A deletion always does. Where the whole group gets an error, the answer has only that.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ class RequestClasses:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlainCommitRules:
-    """The OffsetCommits that a group of the dialect always stores: those for which `is_plain` holds. The guards in `ruled_out` hold for none of them."""
+    """The OffsetCommits that a group of the dialect always stores: `is_plain` selects them. The guards in `ruled_out` hold for none of them."""
 
     is_plain: Callable[[Any, Any, Arrival], bool]
     ruled_out: frozenset[GuardName]

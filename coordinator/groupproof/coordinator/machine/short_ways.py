@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Parking", "Repeating", "short_ways"]
 
 Repeating = Mapping[type, Callable[[Any, "Arrival", int], "GroupResponse | None"]]
-"""By request class, the function that answers a request which changes nothing more than its shortcut does, at an instant in ms."""
+"""By request class, the shortcut that answers a request. It returns None where the table must decide."""
 
 Parking = Mapping[type, UnchangedJoins | PlainSyncs]
 """By request class, the shortcut that parks a request which only waits. Each serves groups in one state."""

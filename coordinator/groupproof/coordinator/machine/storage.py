@@ -84,7 +84,7 @@ class StoredOffsets:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredGroups:
-    """A snapshot of one partition's records, which another coordinator can load. `transactions` are the producer ids with an open transaction in it."""
+    """A snapshot of one partition's records, which another coordinator can load. `transactions` are the producer ids with an open transaction."""
 
     groups: tuple[Any, ...] = ()  # each has a `group_id`; its type shows its dialect
     offsets: tuple[StoredOffsets, ...] = ()

@@ -34,7 +34,7 @@ class MalformedBytes(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """One field. `kind` is Kafka's type (int32, string, bytes, uuid, bool, …), or "struct" with its `shape`. KIP-482 defines `tag` and `is_flexible`."""
+    """One field. `kind` is Kafka's type (int32, string, bytes, uuid, bool, …), or "struct" with its `shape`. `tag` and `is_flexible`: KIP-482."""
 
     name: str
     kind: str

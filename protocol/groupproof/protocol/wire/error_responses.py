@@ -145,7 +145,7 @@ def _by_partition(ask: str, tell: str, *, top: bool = False, **more: Any) -> Ref
 
 
 def _named(topic: Body) -> dict[str, Any]:
-    """Return the fields that name a topic in request and answer: its name (`topic` in Fetch and OffsetForLeaderEpoch) and its id, as far as present."""
+    """Return the fields that name a topic in request and answer: its name (`topic` in Fetch and OffsetForLeaderEpoch) and its id, if present."""
     return {name: topic[name] for name in ("name", "topic", "topic_id") if name in topic}
 
 

@@ -38,7 +38,7 @@ class LogBatch(NamedTuple):
 
 
 class BrokenBatch(NamedTuple):
-    """`size` bytes that are not a batch. `is_cut` says that a batch begins but is truncated, as at the end of a Fetch answer or of an active segment."""
+    """`size` bytes that are not a batch. `is_cut` marks a truncated batch, as at the end of a Fetch answer or of an active segment."""
 
     offset: int
     size: int

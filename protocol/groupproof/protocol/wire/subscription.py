@@ -59,7 +59,7 @@ class Subscription:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assignment:
-    """The leader's assignment for a member. `is_truncated` says that the blob ends before the user data, which a valid one has even where it is null."""
+    """The leader's assignment for a member. `is_truncated` says that the blob ends before the user data, which is present even where it is null."""
 
     partitions: tuple[TopicPartition, ...] = ()
     user_data: bytes | None = None

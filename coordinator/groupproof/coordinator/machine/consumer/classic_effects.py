@@ -1,4 +1,4 @@
-"""The effects of classic members' requests to a consumer group: JoinGroup, SyncGroup and Heartbeat (Kafka's `classicGroupJoinToConsumerGroup` etc.)."""
+"""The effects of classic members' requests to a consumer group: JoinGroup, SyncGroup, Heartbeat (Kafka's `classicGroupJoinToConsumerGroup` etc.)."""
 
 from __future__ import annotations
 

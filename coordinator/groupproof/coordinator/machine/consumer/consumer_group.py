@@ -233,7 +233,7 @@ class ConsumerGroup:
             self.settled.discard(member.member_id)
 
     def note_all_progress(self) -> None:
-        """Find the members that are settled with a new target. It must be fast: while a thousand members join, it runs a thousand times (before 4.4)."""
+        """Find the members that are settled with a new target. Must be fast: while a thousand members join, it runs a thousand times (before 4.4)."""
         epoch = self.assignment_epoch
         reached = compress(self.members.values(), map(epoch.__eq__, map(_EPOCH, self.members.values())))
         self.settled = {member.member_id for member in reached if member.is_settled(epoch)}

@@ -34,7 +34,7 @@ def session_ms_at_rest(engine: EffectContext, group: AnyGroup, message: Consumer
 
     A check here excludes each step of a heartbeat. Taking up the member does nothing: neither the member nor its client reports anything new. The
     bump and the target do nothing: the topics are up to date and the group is settled, or its next target is not due. Nobody subscribes by an
-    expression that needs resolution.
+    expression, so no resolution is due.
     """
     state = group.state
     if not isinstance(group, ConsumerGroup) or (state is not ConsumerState.STABLE and state is not ConsumerState.ASSIGNING):

@@ -124,7 +124,7 @@ def resolve_regexes(engine: EffectContext, group: ConsumerGroup, now_ms: int) ->
 
 
 def _bumps_at_once(engine: EffectContext, group: ConsumerGroup, regex: str) -> bool:
-    """Return whether the expression takes effect at once because it is already resolved. For a new one the resolution bumps (CGX-21, CGX-23, CGX-24)."""
+    """Return whether the expression takes effect at once, as it is already resolved. For a new one the resolution bumps (CGX-21, CGX-23, CGX-24)."""
     return regex in group.topics_of_regex if regex else bool(engine.fields["regex_drop_bumps"])
 
 

@@ -48,7 +48,7 @@ def apply_unless_refused(engine: Engine, event: ConsumerGroupEvent) -> None:
 
 
 def _changing(group: ConsumerGroup, event: ConsumerGroupEvent) -> tuple[str, ...]:
-    """Return the members that a heartbeat may change: its own and the one that it replaces. The result is empty where a leave may convert the group."""
+    """Return the members that a heartbeat may change: its own and the one that it replaces. Empty where a leave may convert the group."""
     if event.member_epoch < 0:
         return ()
     holder = group.holder_of(event.instance_id)

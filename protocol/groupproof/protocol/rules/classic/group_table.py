@@ -103,7 +103,7 @@ def _id_needed(requirement: str, *effects: Effect) -> Row:
 
 
 def _newcomers(requirement: str, id_needed: str, effects: tuple[Effect, ...], after: tuple[Effect, ...], pending: str = "") -> tuple[Row, ...]:
-    """Return the rows that admit a member: a new static one, a dynamic one, one with a pending id. They begin a rebalance or join one."""
+    """Return the rows that admit a member: a new static one, a dynamic one, one with a pending id. They begin a rebalance or extend one."""
     then = None if effects == () else PREPARING
     doing = (*_ADMIT, *effects)
     return (
