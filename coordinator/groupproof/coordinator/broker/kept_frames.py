@@ -57,7 +57,7 @@ class KeptFrames:
         return None if answer is None else (arrived, answer)
 
     def _kept(self, kind: bytes) -> KeptFrame | None:
-        """Return the last frame of this kind, unless it is long, incomplete or recorded."""
+        """Return the last frame of this kind, unless it is long, did not come alone, or was recorded."""
         last = self.last[kind]
         before = self._frames.get(kind)
         if before is None or before[0] is not last:

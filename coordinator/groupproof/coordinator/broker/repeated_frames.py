@@ -42,7 +42,7 @@ class RepeatedFrame:
 
     @classmethod
     def of(cls, data: bytes, arrived: IncomingRequest, payload_size: int, arrival: Arrival) -> RepeatedFrame | None:
-        """Return the kept form of `data`, which contains exactly this heartbeat; None where it is long or contains more."""
+        """Return the kept form of the heartbeat in `data`; None where `data` is long or is not exactly one frame."""
         if len(data) > FRAME_BYTES_MAX or len(data) != payload_size + _LENGTH_END:
             return None
         return cls(arrived, arrival, arrived.wire.message, len(data), data[:_CORRELATION_AT], data[_CORRELATION_END:])
