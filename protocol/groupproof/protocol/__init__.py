@@ -1,1 +1,1 @@
-"""The layer under everything: vocabulary, the spec table, messages, the wire, faults and traces."""
+"""The lowest layer: vocabulary, protocol tables, messages, the wire format, faults and traces."""

@@ -1,7 +1,7 @@
-"""The frame filter: which frame a fault acts on, what it does to the frame, and the receipt that proves it.
+"""The frame filter: which frame a fault acts on, the action, and the receipt as proof.
 
-Pure: whoever moves the frames (the reference coordinator's server, the tap) asks `FrameFilter.strike` for each frame, performs the
-action, and records the receipt. Faults are data, so that a plan, a schedule file and a scenario say the same thing in JSON.
+Pure: the code that forwards frames (the reference coordinator's server, the tap) asks `FrameFilter.strike` for each frame, performs the action, and
+records the receipt. Faults are data, so that a plan, a schedule file and a scenario express them in the same JSON.
 """
 
 from __future__ import annotations
@@ -19,16 +19,19 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Frame:
-    """What a selector can see of one request or response; `state` is the group's, `role` leader or follower, both before the frame acts."""
+    """The properties of a request or response that a selector can match.
+
+    `state` is the group's, `role` leader or follower, both before the frame acts.
+    """
 
     api: str
-    direction: str  # "request" as it arrives, "response" as it leaves
+    direction: str  # "request" at its arrival, "response" when it is sent
     client: str = ""
     group: str | None = None
     member: str | None = None
     instance: str | None = None
     generation: int | None = None
-    member_epoch: int | None = None  # of a dialect that has epochs: below 0 it leaves
+    member_epoch: int | None = None  # in a dialect with epochs; below 0 the member leaves
     role: str | None = None
     state: str | None = None
     node: int | None = None
@@ -38,7 +41,7 @@ class Frame:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selector:
-    """Matches frames whose named columns are equal; None matches all. Of the matching ones it takes the `nth` (from 1) and `count - 1` more."""
+    """Matches frames whose named columns are equal; None matches all. It selects the `nth` matching frame (from 1) and `count - 1` more."""
 
     api: str
     direction: str = "request"
@@ -64,16 +67,15 @@ class Selector:
         return all(want is None or want == have for want, have in wanted)
 
     def takes(self, match_number: int) -> bool:
-        """Tell whether the `match_number`-th matching frame (from 1) is struck."""
+        """Return whether the fault acts on the `match_number`-th matching frame (from 1)."""
         return match_number >= self.nth and (self.count is None or match_number < self.nth + self.count)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """Answer with `error_code`: on a request in the coordinator's stead, on a response in place of what the coordinator said.
+    """Answer with `error_code`: in place of the coordinator for a request, in place of its answer for a response.
 
-    `body` overrides fields of the answer, for one that carries more than its code (a member id with 79); in JSON its bytes are base64 after
-    `b64:`.
+    `body` overrides fields of an answer that has more than its code (a member id with 79). In JSON its bytes are base64 after `b64:`.
     """
 
     kind: ClassVar[str] = "answer"
@@ -83,7 +85,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hold:
-    """Keep the frame back for `ms`, or until the fault is released (None); later frames of its connection wait behind it."""
+    """Withhold the frame for `ms`, or until the fault is released (None). Later frames of its connection wait behind it."""
 
     kind: ClassVar[str] = "hold"
     ms: int | None = None
@@ -91,14 +93,14 @@ class Hold:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Silence:
-    """From this frame on the connection takes bytes and answers nothing more, but stays open."""
+    """From this frame on, the connection accepts bytes and answers nothing, but stays open."""
 
     kind: ClassVar[str] = "silence"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cut:
-    """Close the connection: at a request before the coordinator sees it, at a response after it acted and before the answer leaves.
+    """Close the connection: at a request before the coordinator gets it, at a response after the coordinator acted and before the answer is sent.
 
     `reset` closes with RST rather than FIN.
     """
@@ -109,21 +111,21 @@ class Cut:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Duplicate:
-    """Let the coordinator process the request twice; the second answer is dropped."""
+    """Make the coordinator process the request twice. The second answer is dropped."""
 
     kind: ClassVar[str] = "duplicate"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drop:
-    """Swallow the frame: a request never reaches the coordinator, an answer never the client. The connection lives on."""
+    """Drop the frame: a request never reaches the coordinator, an answer never the client. The connection stays open."""
 
     kind: ClassVar[str] = "drop"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Corrupt:
-    """Change `bytes` bytes of the frame's body, which `seed` chooses; the header stays, so that the frame is taken for what it is."""
+    """Change `bytes` bytes of the frame's body, at places that `seed` selects. The header is unchanged, so the frame is still recognised."""
 
     kind: ClassVar[str] = "corrupt"
     seed: int = 0
@@ -132,7 +134,7 @@ class Corrupt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reorder:
-    """Keep the frame back until one of the same API and direction has passed on another connection, or for `ms`."""
+    """Withhold the frame until one of the same API and direction has passed on another connection, or for `ms`."""
 
     kind: ClassVar[str] = "reorder"
     ms: int | None = None
@@ -140,10 +142,10 @@ class Reorder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Move:
-    """Move the coordinator to node `to` (None: the next one) before this frame goes on.
+    """Move the coordinator to node `to` (None: the next one) before this frame continues.
 
-    `parked`: "answer" gives parked requests NOT_COORDINATOR (EMIG-02), "drop" closes their connections. `state`: "kept" loads the last
-    stored generation at the new node (EMIG-03), "lost" loads nothing.
+    `parked`: "answer" answers parked requests with NOT_COORDINATOR (EMIG-02), "drop" closes their connections. `state`: "kept" loads the last stored
+    generation at the new node (EMIG-03), "lost" loads nothing.
     """
 
     kind: ClassVar[str] = "move"
@@ -156,11 +158,11 @@ Action = Answer | Hold | Silence | Cut | Duplicate | Drop | Corrupt | Reorder | 
 _ACTIONS: dict[str, type[Any]] = {action.kind: action for action in get_args(Action)}
 
 _CORRELATION_BYTES = 4
-_CLIENT_ID_AT = 8  # after API key, version and correlation
+_CLIENT_ID_AT = 8  # after API key, version and correlation id
 
 
 def corrupted(payload: bytes, action: Corrupt, direction: str) -> bytes | None:
-    """Return the frame's payload with other bytes in its body; None for a frame that has no body to speak of."""
+    """Return the frame's payload with changed bytes in its body; None where the body is empty."""
     start = _CORRELATION_BYTES
     if direction == "request":
         length = int.from_bytes(payload[_CLIENT_ID_AT : _CLIENT_ID_AT + 2], "big", signed=True)
@@ -178,7 +180,7 @@ def corrupted(payload: bytes, action: Corrupt, direction: str) -> bytes | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """A named selector and action; the name is what receipts, traces and judges refer to."""
+    """A named selector and action. Receipts, traces and checkers refer to the name."""
 
     name: str
     selector: Selector
@@ -192,33 +194,33 @@ class _ArmedFault:
 
 
 class FrameFilter:
-    """The faults of one run, in the order of their arming; the first that takes a frame strikes it, and every one counts it."""
+    """The faults of one run, in the order of their arming. The first that selects a frame acts on it; every matching fault counts it."""
 
     def __init__(self) -> None:
         self._armed: dict[str, _ArmedFault] = {}
 
     def arm(self, fault: Fault) -> None:
-        """Arm `fault` from the next frame on; raise `ValueError` for a name already armed."""
+        """Arm `fault` from the next frame on; raise `ValueError` for a name that is already armed."""
         if fault.name in self._armed:
             raise ValueError(f"a fault named {fault.name!r} is already armed")
         self._armed[fault.name] = _ArmedFault(fault)
 
     def disarm(self, name: str) -> None:
-        """Disarm; a name that is not armed is no error, so that healing can be repeated."""
+        """Disarm a fault. A name that is not armed is ignored, so that healing can be repeated."""
         self._armed.pop(name, None)
 
     def give_back(self, name: str) -> None:
-        """Take back one count of `name`: what it did to the last frame reached nobody, and the next match is struck instead."""
+        """Uncount the last match of `name`: its effect reached nobody, and the fault acts on the next match instead."""
         if name in self._armed:
             self._armed[name].matches -= 1
 
     def take_back(self, name: str) -> None:
-        """Count again what was given back: it has reached somebody after all."""
+        """Count an uncounted match again: its effect did reach the peer."""
         if name in self._armed:
             self._armed[name].matches += 1
 
     def strike(self, frame: Frame) -> Fault | None:
-        """Return the fault that strikes `frame`, and count it for every fault it matches."""
+        """Return the fault that acts on `frame`, and count the frame for every fault that it matches."""
         fault: Fault | None = None
         for armed in self._armed.values():
             if not armed.fault.selector.matches(frame):
@@ -230,7 +232,7 @@ class FrameFilter:
 
 
 def fault_to_json(fault: Fault) -> dict[str, Any]:
-    """Return the fault as schedule files write it, defaults left out."""
+    """Return the fault in the JSON of schedule files, without defaults."""
     selector = {name: value for name, value in asdict(fault.selector).items() if value != _DEFAULTS.get(name, None)}
     action = {"kind": fault.action.kind, **asdict(fault.action)}
     if "body" in action:
@@ -239,7 +241,7 @@ def fault_to_json(fault: Fault) -> dict[str, Any]:
 
 
 def fault_from_json(value: dict[str, Any]) -> Fault:
-    """Raise `ValueError` that names the unknown or missing part."""
+    """Return the fault in this JSON; raise `ValueError` that names the unknown or missing part."""
     try:
         action = dict(value["do"])
         if "body" in action:

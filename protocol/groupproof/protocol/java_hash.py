@@ -1,4 +1,4 @@
-"""Java's hash of a string, by which Kafka places groups and the old consumer's round robin orders partitions."""
+"""Java's hash of a string. Kafka places groups by it, and the old consumer's round robin orders partitions by it."""
 
 from __future__ import annotations
 

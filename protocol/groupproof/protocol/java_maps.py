@@ -1,7 +1,7 @@
-"""The order in which Java goes through its hash maps, where Kafka's outcome depends on it: its server-side assignors deal partitions in that order.
+"""The iteration order of Java's hash maps, which affects Kafka's results: its server-side assignors distribute partitions in that order.
 
-`JavaMap` is java.util.HashMap (JDK 17), `timeline_order` Kafka's TimelineHashMap. A bin of more than eight keys in a table of 64 or more becomes a tree in Java, whose order is
-not kept here: it takes partitions of one topic at a stride of 64.
+`JavaMap` is java.util.HashMap (JDK 17), `timeline_order` Kafka's TimelineHashMap. In Java a bin of more than eight keys in a table of 64 or more
+becomes a tree. Its order is not modelled here: it would need partitions of one topic at a stride of 64.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _TABLE: Final = 16
 _BIN_MAX: Final = 8
 """HashMap.TREEIFY_THRESHOLD: a longer bin doubles a small table."""
 _TREE_TABLE: Final = 64
-"""HashMap.MIN_TREEIFY_CAPACITY: a table from this size on keeps its long bins, as trees."""
+"""HashMap.MIN_TREEIFY_CAPACITY: a table of this size or more keeps its long bins, as trees."""
 _FIBONACCI: Final = -7046029254386353131
 """BaseHashTable.findSlot: Knuth's multiplicative hash."""
 _LEAST_SPREAD: Final = 0xFFFF
@@ -33,10 +33,10 @@ _LONG: Final = (1 << 64) - 1
 
 
 class JavaMap(Generic[Key, Value]):
-    """A java.util.HashMap: a dict that is gone through by buckets, and within a bucket by the keys' arrival.
+    """A java.util.HashMap: a dict that is iterated by bucket, and within a bucket by the keys' arrival.
 
-    A bin keeps the order of its keys when the table doubles, so that only the size of the table is kept, and which keys came to the front of their bin: they are put in order when
-    somebody goes through them. `_sizes` are those of the bins of a small table while keys come, None where they are to be counted anew.
+    A bin keeps its order when the table doubles. So only the table's size is stored, and the keys that were put at the front of their bin; iteration
+    sorts the keys. `_sizes` are the bin sizes of a small table during insertion, None where they must be counted again.
     """
 
     __slots__ = ("_fronts", "_hash_of", "_sizes", "_table", "_values")
@@ -69,7 +69,7 @@ class JavaMap(Generic[Key, Value]):
         return ((key, self._values[key]) for key in self)
 
     def put(self, key: Key, value: Value) -> None:
-        """HashMap.putVal: a new key goes to the end of its bin; the table doubles afterwards, when three in four are taken."""
+        """HashMap.putVal: a new key goes to the end of its bin. The table doubles afterwards, when it is three quarters full."""
         values = self._values
         if key not in values:
             if len(values) >= _BIN_MAX and self._table < _TREE_TABLE and self._adds(key) >= _BIN_MAX:
@@ -79,7 +79,7 @@ class JavaMap(Generic[Key, Value]):
         values[key] = value
 
     def put_all(self: JavaMap[Key, None], keys: Collection[Key]) -> None:
-        """Put keys into a set one by one; those that fit, and of which no bin of a small table gets more than it may have, double none."""
+        """Put keys into a set one by one. Keys that cannot cause a doubling, of the table or for a bin, are put at once."""
         if not self._values and len(keys) <= self._table * 3 // 4 and (len(keys) <= _BIN_MAX or self._has_room(keys)):
             self._values = dict.fromkeys(keys)
         else:
@@ -87,11 +87,11 @@ class JavaMap(Generic[Key, Value]):
                 self.put(key, None)
 
     def _has_room(self, keys: Collection[Key]) -> bool:
-        """Tell whether no bin gets so many of the keys that a small table doubles for it."""
+        """Return whether no bin gets so many keys that a small table doubles."""
         return self._table >= _TREE_TABLE or max(Counter(_masked(_codes(keys, self._hash_of), self._table).values()).values()) <= _BIN_MAX
 
     def compute_if_absent(self, key: Key, make: Callable[[], Value]) -> Value:
-        """HashMap.computeIfAbsent: a new key goes to the front of its bin, and the table doubles before, not afterwards."""
+        """HashMap.computeIfAbsent: a new key goes to the front of its bin, and the table doubles before the insertion, not afterwards."""
         values = self._values
         if key not in values:
             if len(values) > self._table * 3 // 4:
@@ -118,7 +118,7 @@ class JavaMap(Generic[Key, Value]):
         self._sizes = None
 
     def _adds(self, key: Key) -> int:
-        """Count a new key of a small table to its bin; return how many keys that had."""
+        """Count a new key of a small table in its bin; return the bin's previous size."""
         mask, sizes = self._table - 1, self._sizes
         if sizes is None:
             sizes = self._sizes = [0] * self._table
@@ -130,20 +130,20 @@ class JavaMap(Generic[Key, Value]):
 
 
 def hash_order(keys: Iterable[Key], hash_of: Callable[[Key], int], capacity: int = _TABLE) -> list[Key]:
-    """Return keys in the order of a HashMap or HashSet of a capacity that they were put into one by one."""
+    """Return keys in the order of a HashMap or HashSet with this capacity, into which they were put one by one."""
     listed = tuple(keys)
-    return list(listed if len(listed) == 1 else _order_of(listed, hash_of, capacity))  # one: as of a member with one topic
+    return list(listed if len(listed) == 1 else _order_of(listed, hash_of, capacity))  # one key, for example of a member with one topic
 
 
 @lru_cache(maxsize=4_096)
 def _order_of(keys: tuple[Key, ...], hash_of: Callable[[Key], int], capacity: int) -> tuple[Key, ...]:
-    """Return the order, which is asked for again with each target of a group that has the same members and topics."""
+    """Return the order. It is cached, because each target of a group with the same members and topics needs it again."""
     codes = _codes(keys, hash_of)
     least = table = _power_of_two(capacity)
     while len(codes) > table * 3 // 4:
         table *= 2
     if table < _TREE_TABLE and len(codes) > _BIN_MAX and max(Counter(_masked(codes, least).values()).values()) > _BIN_MAX:
-        # A long bin may have doubled the table while that was small. A bin keeps the order in which its keys came however often the table doubles.
+        # A long bin may have doubled the table while the table was small. A bin keeps its order at every doubling.
         table = _map_of(codes, hash_of, capacity).table
     return tuple(sorted(codes, key=_masked(codes, table).__getitem__))
 
@@ -173,15 +173,15 @@ def _map_of(keys: Iterable[Key], hash_of: Callable[[Key], int], capacity: int) -
 
 
 def capacity_of_copy(size: int) -> int:
-    """Return the capacity of `new HashSet<>(collection)` (JDK 17; from JDK 19 on it is another for exactly 12, 24, 48 … elements)."""
+    """Return the capacity of `new HashSet<>(collection)` (JDK 17; since JDK 19 it differs for exactly 12, 24, 48 … elements)."""
     return max(int(size / 0.75) + 1, _TABLE)
 
 
 def timeline_order(keys: Iterable[str], *, size_max: int) -> list[str]:
-    """Return keys in the order of a TimelineHashMap that got them in this order, and had room for `size_max` of them once.
+    """Return keys in the order of a TimelineHashMap that got them in this order, and that had at most `size_max` keys at one time.
 
-    org.apache.kafka.timeline.BaseHashTable: the table starts with two slots, grows when it has room for four thirds of them, and never shrinks; the keys of one slot are gone
-    through from the newest to the oldest (SnapshottableHashTable.CurrentIterator takes the last one first).
+    org.apache.kafka.timeline.BaseHashTable: the table starts with two slots, doubles above four keys for three slots, and never shrinks. The keys
+    of one slot are iterated from the newest to the oldest (SnapshottableHashTable.CurrentIterator takes the last one first).
     """
     table = 2
     while size_max * 3 > table * 4:
@@ -199,7 +199,7 @@ def int_hash(number: int) -> int:
 
 @lru_cache(maxsize=65_536)
 def uuid_hash(topic_id: str) -> int:
-    """org.apache.kafka.common.Uuid.hashCode of an id as UUIDs are written, as 32 bits without a sign."""
+    """org.apache.kafka.common.Uuid.hashCode of an id in UUID notation, as an unsigned 32-bit number."""
     bits = int(topic_id.replace("-", ""), 16)
     mixed = (bits >> 64) ^ (bits & _LONG)
     return (mixed >> 32) ^ (mixed & 0xFFFFFFFF)
@@ -207,14 +207,14 @@ def uuid_hash(topic_id: str) -> int:
 
 @lru_cache(maxsize=65_536)
 def _spread_of(hash_of: Callable[[Key], int], key: Key) -> int:
-    """HashMap.hash: the upper bits count too."""
+    """HashMap.hash: it mixes the upper bits into the lower ones."""
     code = hash_of(key) & 0xFFFFFFFF
     return code ^ (code >> 16)
 
 
 @lru_cache(maxsize=65_536)
 def _product(key: str) -> int:
-    """Return the product whose highest bits are the slot of a key, as many as number the slots (BaseHashTable.findSlot)."""
+    """Return the product whose highest bits are the slot of a key (BaseHashTable.findSlot)."""
     return (java_hash(key) * _FIBONACCI) & _LONG
 
 

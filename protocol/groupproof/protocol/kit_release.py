@@ -10,7 +10,7 @@ __all__ = ["release"]
 
 @cache
 def release() -> str:
-    """Return the installed release; "0" when run from a work tree by PYTHONPATH. It is read once: the package's metadata is a file, and every shim says hello."""
+    """Return the installed release; "0" in a work tree on PYTHONPATH. It is cached: the metadata is a file, and every shim's hello needs it."""
     try:
         return version("groupproof")
     except PackageNotFoundError:

@@ -1,7 +1,7 @@
-"""Imports that leave out what a library would load beside itself, only because it is installed.
+"""Imports without the optional packages that a library loads only because they are installed.
 
-kio loads Hypothesis wherever it is there, to register strategies for its types, and `trio.testing` loads pytest: in an environment with both a command
-took twice as long to begin, and needed neither.
+kio loads Hypothesis to register strategies for its types, and `trio.testing` loads pytest. With both installed a command took twice as long to start,
+and needed neither.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _NOT_THERE: Final[ModuleType] = None  # type: ignore[assignment] # what stands f
 
 @contextmanager
 def without(package: str) -> Iterator[None]:
-    """Let who imports `package` meanwhile find that it is not installed, unless it has been imported already."""
+    """Let imports of `package` fail as if it were not installed, unless it is loaded already."""
     if package in sys.modules:
         yield
         return

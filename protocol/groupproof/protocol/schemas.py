@@ -1,7 +1,8 @@
-"""The shipped JSON Schemas of what crosses the kit's edges, and one clear line when a value is not as they say.
+"""The shipped JSON Schemas of the kit's inputs and outputs, and a one-line error for a value that does not match.
 
-Names: report, analysis, bundle (a certificate's manifest), comparison (of ZooKeeper and coordinator), matrix (many runs, published), schedule, scenario, spark-streaming (a report on
-Spark's Kafka source), expectations, museum (its rows), museum-report, trace (one line), watch (the groups of an offsets topic), shim-event (hello included), shim-command and shim-answer. Source: the contract's sections of these names.
+Names: report, analysis, bundle (a certificate's manifest), comparison (of ZooKeeper and coordinator), matrix (many runs, published), schedule,
+scenario, spark-streaming (a report on Spark's Kafka source), expectations, museum (its rows), museum-report, trace (one line), watch (the groups of
+an offsets topic), shim-event (hello included), shim-command and shim-answer. Source: the contract's sections of these names.
 """
 
 from __future__ import annotations
@@ -30,12 +31,12 @@ _SOUND_MAX: Final = 4_096
 
 
 class SchemaError(ValueError):
-    """A value that is not as its schema says; `str()` is one line: where, and what was met."""
+    """A value that does not match its schema. `str()` is one line: the place and the value found there."""
 
 
 @cache
 def schema(name: str) -> dict[str, Any]:
-    """Return the schema called `name`; raise `ValueError` with the names there are for another."""
+    """Return the schema called `name`; raise `ValueError` that lists the names for an unknown one."""
     if name not in NAMES:
         raise ValueError(f"there is no schema called {name!r}; there are {', '.join(NAMES)}")
     text = (files("groupproof.protocol") / "schemas" / f"{name}.json").read_text(encoding="utf-8")
@@ -44,7 +45,7 @@ def schema(name: str) -> dict[str, Any]:
 
 
 def validate(name: str, value: Any) -> None:
-    """Raise `SchemaError` when `value` (as JSON or TOML gives it; tuples and dates are allowed) is not as the schema `name` says."""
+    """Check `value` (from JSON or TOML; tuples and dates are allowed) against the schema `name`; raise `SchemaError` where it does not match."""
     error = best_match(_validator(name).iter_errors(_jsonable(value)))
     if error is not None:
         raise SchemaError(f"{name}: {_place(error)}{_shorten(error.message)}")
@@ -52,7 +53,7 @@ def validate(name: str, value: Any) -> None:
 
 @cache
 def _validator(name: str) -> Validator:
-    """Return the validator of a schema. It remembers which parts it found sound: of 1,900 steps in the plans of a run four in five are like another."""
+    """Return the validator of a schema. It remembers valid parts: of 1,900 steps in the plans of a run, four in five repeat another."""
     sound: set[tuple[str, str]] = set()
     check_part = Draft202012Validator.VALIDATORS["$ref"]
 
@@ -71,7 +72,7 @@ def _validator(name: str) -> Validator:
 
 
 def _if(validator: Any, condition: Mapping[str, Any], instance: Any, whole: Mapping[str, Any]) -> Iterator[ValidationError]:
-    """Check `then` or `else`. Nearly every condition asks for one text of the instance, and is one of a dozen beside it: that text is compared at once."""
+    """Check `then` or `else`. Nearly every condition compares one text of the instance, and has a dozen siblings: that text is compared directly."""
     asked: Mapping[str, Mapping[str, Any]] = condition["properties"] if condition.keys() == {"properties"} else {}
     name, wanted = next(iter(asked.items())) if len(asked) == 1 else ("", {})
     text = instance.get(name) if isinstance(instance, dict) else None

@@ -1,7 +1,7 @@
-"""What can be done to the bytes of a connection: Toxiproxy's toxics, and a way that is down. Data only, pure.
+"""Faults on the bytes of a connection: Toxiproxy's toxics, and an unavailable path. Data only, pure.
 
-`harness.impaired` does it to streams in memory and `chaos.network` has a Toxiproxy do it, to the same effect. Source of the kinds and of their
-attributes: Toxiproxy 2's documentation ("Toxics").
+`harness.impaired` applies them to streams in memory, and `chaos.network` has a Toxiproxy apply them, to the same effect. Source of the kinds and
+their attributes: Toxiproxy 2's documentation ("Toxics").
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ TOXICS: Final[Mapping[str, tuple[str, ...]]] = {
     "limit_data": ("bytes",),
     "down": (),
 }
-"""Each kind with the names of its attributes: whole numbers, 0 where they are not given."""
+"""The attribute names of each kind. Attributes are whole numbers, 0 by default."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Toxic:
-    """One thing done to the bytes of one stream; `toxicity` is the share of the connections that it befalls.
+    """One change of the bytes of one stream. `toxicity` is the share of the connections that it affects.
 
-    A way that is `down` has no streams: its connections are cut, and new ones refused.
+    A path that is `down` has no streams: its connections are cut, and new ones are refused.
     """
 
     kind: str
@@ -52,22 +52,22 @@ class Toxic:
 
 
 def latency(latency_ms: int, *, jitter_ms: int = 0, stream: Stream = DOWNSTREAM, toxicity: float = 1.0) -> Toxic:
-    """Delay all bytes by `latency_ms`, give or take `jitter_ms`."""
+    """Delay all bytes by `latency_ms`, plus or minus `jitter_ms`."""
     return Toxic(kind="latency", attributes={"latency": latency_ms, "jitter": jitter_ms}, stream=stream, toxicity=toxicity)
 
 
 def bandwidth(kb_per_s: int, *, stream: Stream = DOWNSTREAM, toxicity: float = 1.0) -> Toxic:
-    """Let through `kb_per_s` kilobytes a second; 0 stops the stream and keeps the connection."""
+    """Limit the stream to `kb_per_s` kilobytes a second. With 0 it stops, and the connection stays open."""
     return Toxic(kind="bandwidth", attributes={"rate": kb_per_s}, stream=stream, toxicity=toxicity)
 
 
 def slow_close(delay_ms: int, *, stream: Stream = DOWNSTREAM, toxicity: float = 1.0) -> Toxic:
-    """Pass the end of the connection on only after `delay_ms`."""
+    """Delay the end of the connection by `delay_ms`."""
     return Toxic(kind="slow_close", attributes={"delay": delay_ms}, stream=stream, toxicity=toxicity)
 
 
 def timeout(timeout_ms: int, *, stream: Stream = DOWNSTREAM, toxicity: float = 1.0) -> Toxic:
-    """Let nothing through, and close the connection after `timeout_ms`; with 0 it stays open, a black hole."""
+    """Pass no bytes, and close the connection after `timeout_ms`. With 0 it stays open."""
     return Toxic(kind="timeout", attributes={"timeout": timeout_ms}, stream=stream, toxicity=toxicity)
 
 
@@ -77,7 +77,7 @@ def reset_peer(timeout_ms: int = 0, *, stream: Stream = DOWNSTREAM, toxicity: fl
 
 
 def slicer(average_bytes: int, *, variation_bytes: int = 0, delay_us: int = 0, stream: Stream = DOWNSTREAM, toxicity: float = 1.0) -> Toxic:
-    """Cut what passes into pieces of about `average_bytes`, `delay_us` microseconds apart."""
+    """Split the bytes into pieces of about `average_bytes`, `delay_us` microseconds apart."""
     attributes = {"average_size": average_bytes, "size_variation": variation_bytes, "delay": delay_us}
     return Toxic(kind="slicer", attributes=attributes, stream=stream, toxicity=toxicity)
 
@@ -88,12 +88,12 @@ def limit_data(limit_bytes: int, *, stream: Stream = DOWNSTREAM, toxicity: float
 
 
 def down() -> Toxic:
-    """Cut every connection of the way, and refuse new ones."""
+    """Cut every connection of the path, and refuse new ones."""
     return Toxic(kind="down")
 
 
 def toxic_to_json(toxic: Toxic) -> dict[str, Any]:
-    """Return the toxic as schedule files and scenarios write it: its attributes beside its kind, defaults left out."""
+    """Return the toxic in the JSON of schedule files and scenarios: attributes beside the kind, without defaults."""
     value: dict[str, Any] = {"kind": toxic.kind, **toxic.attributes}
     if toxic.stream != DOWNSTREAM:
         value["stream"] = toxic.stream
@@ -103,7 +103,7 @@ def toxic_to_json(toxic: Toxic) -> dict[str, Any]:
 
 
 def toxic_from_json(value: Mapping[str, Any]) -> Toxic:
-    """Raise `ValueError` that names what is wrong."""
+    """Return the toxic in this JSON; raise `ValueError` that names the error."""
     attributes = dict(value)
     kind, stream, toxicity = attributes.pop("kind", None), attributes.pop("stream", DOWNSTREAM), attributes.pop("toxicity", 1.0)
     if kind not in TOXICS:

@@ -1,4 +1,4 @@
-"""Observations and traces: the one event format of the kit, one JSON object a line (contract, "The trace", version 1).
+"""Observations and traces: the kit's one event format, one JSON object in each line (contract, "The trace", version 1).
 
 Every verdict is a pure function of a trace. `seq` is the total order; `at_ns` counts from the run's start.
 """
@@ -23,19 +23,19 @@ __all__ = [
 Partitions = tuple[TopicPartition, ...]
 Offsets = tuple[tuple[str, int, int], ...]
 ExchangeId = tuple[int | None, int | None]
-"""What joins a request, its processing and its answer: connection and correlation id."""
+"""Connection and correlation id, which identify a request, its processing and its answer."""
 
 
 class Observation(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing seen.
+    """One line of a trace.
 
-    `who` is coordinator, member, link, shim or kit (the driver of a case); `node` the broker id; `connection` the kit's number of the
-    TCP connection; `kind` request (arrival), processed (the coordinator took it up), response (its bytes left), transition, fault,
-    timer or event. `member` is the member id on the wire; `client` the client id, which for a case is its member's name (m0, m1, …).
-    `generation` counts a classic group, `member_epoch` is where a member of a consumer group stands in that of its group (KIP-848).
-    `body` is the decoded message or the event's own fields.
+    `who` is coordinator, member, link, shim or kit (the driver of a case). `node` is the broker id; `connection` is the kit's number of the TCP
+    connection. `kind` is request (arrival), processed (the coordinator processed it), response (its bytes were sent), transition, fault, timer or
+    event. `member` is the member id on the wire. `client` is the client id, which in a case is the member's name (m0, m1, …). `generation` is the
+    classic group's; `member_epoch` is the epoch of a consumer group's member (KIP-848). `body` is the decoded message, or the event's own fields.
 
-    It is a struct, which is made and read from JSON several times as fast as a dataclass; `dataclasses.replace` and `fields` take it for one.
+    It is a struct, because a struct is made and read from JSON several times as fast as a dataclass. `dataclasses.replace` and `fields` work on it as
+    well.
     """
 
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
@@ -79,17 +79,17 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
         return self.connection, self.correlation
 
     def to_json(self) -> dict[str, Any]:
-        """Return the columns that differ from their default, JSON types only: bytes as base64 behind `b64:`, a body's text that begins so behind `txt:`."""
+        """Return the columns that differ from their default, in JSON types: bytes as base64 after `b64:`, a text with such a prefix after `txt:`."""
         values = zip(_LEFT_OUT, msgspec.structs.astuple(self), strict=True)
         return {
             name: value if isinstance(value, str) else plain(value)
             for (name, default), value in values
-            if value is not default and value != default  # mostly it is the very default
+            if value is not default and value != default  # usually it is the default object itself
         }
 
     @classmethod
     def from_json(cls, columns: dict[str, Any]) -> Observation:
-        """Raise `ValueError` naming the column when one is missing; unknown columns are ignored (contract)."""
+        """Return the observation of a JSON object; raise `ValueError` that names a missing column. Unknown columns are ignored (contract)."""
         present = {name: columns[name] for name in _DEFAULTS.keys() & columns.keys()}
         if missing := {"seq", "at_ns", "kind"} - present.keys():
             raise ValueError(f"a trace line lacks {', '.join(sorted(missing))}")
@@ -120,7 +120,7 @@ _DEFAULTS: dict[str, Any] = {
 }
 _ALWAYS: Final = frozenset({"seq", "at_ns", "kind", "who", "clock"})
 _LEFT_OUT: Final = tuple((name, _ALWAYS if name in _ALWAYS else default) for name, default in _DEFAULTS.items())
-"""The columns in order, each with the value with which a line leaves it out; no column has the value `_ALWAYS`."""
+"""The columns in order, each with the value that a line leaves out. No column has the value `_ALWAYS`."""
 
 
 _AS_THEY_ARE: Final = frozenset({int, bool, float, type(None)})
@@ -128,8 +128,8 @@ _MARKS: Final = ("b64:", "txt:")
 
 
 def plain(value: Any) -> Any:
-    """Return `value` in JSON types: bytes as base64 behind `b64:`, a text that begins so behind `txt:`."""
-    kind = type(value)  # nearly all values are of these very types
+    """Return `value` in JSON types: bytes as base64 after `b64:`, a text with such a prefix after `txt:`."""
+    kind = type(value)  # nearly all values have exactly these types
     if kind is str:
         return "txt:" + value if value.startswith(_MARKS) else value
     if kind in _AS_THEY_ARE:
@@ -154,7 +154,7 @@ def _plain_of_any(value: Any) -> Any:
 
 
 def restored(value: Any) -> Any:
-    """Return what `plain` made `value` of; a tuple comes back as a list."""
+    """Return the value from which `plain` made `value`. A tuple becomes a list."""
     if isinstance(value, str) and value.startswith("b64:"):
         return base64.b64decode(value[4:])
     if isinstance(value, str) and value.startswith("txt:"):
@@ -170,9 +170,9 @@ Trace = list[Observation]
 
 
 class Recorder:
-    """Collects observations in order and tells whoever waits; `now_ns` is given, so that time stays outside.
+    """Collects observations in order and notifies listeners. Time comes from `now_ns`.
 
-    With `keeps` False nothing is collected, only told: for a server that runs for days.
+    With `keeps` False it only notifies and collects nothing, for a server that runs for days.
     """
 
     def __init__(self, now_ns: Callable[[], int], *, keeps: bool = True, **constant: Any) -> None:
@@ -183,10 +183,10 @@ class Recorder:
         self._constant = constant
         self._listeners: tuple[Callable[[Observation], None], ...] = ()
         self.is_heard = keeps
-        """Whether anybody would know of an observation: where nobody does, what costs time need not be described."""
+        """Whether observations are kept or listened to. If not, the caller need not describe anything."""
 
     def record(self, kind: str, **columns: Any) -> Observation:
-        """Append one observation at this instant and tell the listeners."""
+        """Append one observation at this instant and notify the listeners."""
         obs = Observation(seq=self._next, at_ns=self._now_ns(), kind=kind, **{**self._constant, **columns})
         self._next += 1
         if self._keeps:
@@ -196,7 +196,7 @@ class Recorder:
         return obs
 
     def listen(self, listener: Callable[[Observation], None]) -> Callable[[], None]:
-        """Call `listener` with every later observation; return the function that ends it."""
+        """Call `listener` with every later observation; return the function that stops this."""
         self._listeners = (*self._listeners, listener)
         self.is_heard = True
 
@@ -224,7 +224,7 @@ def _line(obs: Observation) -> str:
         row.raw = plain(row.raw)
     try:
         return _ENCODER.encode(row).decode()
-    except (ValueError, OverflowError):  # half a character of a client's output, or a number of more than 64 bits
+    except (ValueError, OverflowError):  # half a surrogate pair in a client's output, or a number of more than 64 bits
         return json.dumps(obs.to_json(), separators=(",", ":"), ensure_ascii=False)
 
 
@@ -234,7 +234,7 @@ def _row_class() -> Any:
 
 
 _Row: Final = _row_class()
-"""An observation as a line has it. The encoder leaves out what has its default by itself, which costs a fraction of a look at each column."""
+"""An observation in the form of a line. The encoder itself leaves out defaults, at a fraction of the cost of a check in Python."""
 
 _ENCODER: Final = msgspec.json.Encoder()
 
@@ -245,7 +245,7 @@ def read_trace(lines: Iterable[str]) -> Iterator[Observation]:
 
 
 def read_trace_blocks(blocks: Iterable[bytes]) -> Iterator[Observation]:
-    """Yield the observations of NDJSON that comes in blocks of whole lines, as `read_trace` does from its lines; raise `ValueError`."""
+    """Yield the observations of NDJSON in blocks of whole lines, as `read_trace` does for lines; raise `ValueError`."""
     first = 1
     for block in blocks:
         whole = None if any(mark in block for mark in _BLOCK_MARKS) else _read_whole(block)
@@ -259,13 +259,13 @@ def read_trace_blocks(blocks: Iterable[bytes]) -> Iterator[Observation]:
 
 
 _LINE_MARKS: Final = ("b64:", "txt:", "\\u00", '"raw"')
-"""A line without these is read as it stands: no value of its body stands for bytes, nor for a text that looks so."""
+"""A line without these is decoded directly: its body has no encoded bytes, and no text with such a prefix."""
 _BLOCK_MARKS: Final = (b"\r", *(mark.encode() for mark in _LINE_MARKS))
 _DECODER: Final = msgspec.json.Decoder(Observation)
 
 
 def _read_whole(block: bytes) -> list[Observation] | None:
-    """Return the observations of a block of nothing else, one in each line; None where a closer look is needed."""
+    """Return the observations of a block with one in each line; None where the lines need a closer check."""
     try:
         observations = _DECODER.decode_lines(block)
     except (ValueError, RecursionError):

@@ -1,7 +1,8 @@
-"""A trace in blocks of rows as numbers: what most rows say again and again is read once a block, and an observation is made of those alone that somebody looks at.
+"""A trace as blocks of rows in numeric arrays. Values that most rows repeat are read once a block; observations are made on demand only.
 
-A row's *shape* is all of it that a member's next row repeats; `seq`, `at_ns` and `correlation` are arrays beside it. The numbers of the rows are their places in the
-block. NDJSON is read here, by msgspec; columns in `trace_column_blocks.py`. numpy comes with the extra `groupproof[spark]` and is imported when somebody first asks for blocks.
+A row's *shape* has the values that a member's next row repeats. `seq`, `at_ns` and `correlation` are arrays beside it. Row numbers are places in the
+block. msgspec reads NDJSON here; `trace_column_blocks.py` reads columns. numpy comes with the extra `groupproof[spark]` and is imported at the first
+use of blocks.
 """
 
 from __future__ import annotations
@@ -31,11 +32,11 @@ NO_CORRELATION: Final = -1
 
 
 class NoBlocks(Exception):
-    """A trace that is not as blocks need it, though it may be one; who reads it row by row can tell."""
+    """A trace that does not fit into blocks, although it may be valid. Reading it row by row can decide."""
 
 
 class RowShape(NamedTuple):
-    """What a row shares with many others."""
+    """The values that a row shares with many others."""
 
     run: str
     case: str
@@ -54,7 +55,7 @@ class RowShape(NamedTuple):
 
 
 class _Source(Protocol):
-    """Where the rest of the rows is read when somebody asks."""
+    """Reads the other values of rows on demand."""
 
     def observations(self, places: Numbers) -> list[Observation]: ...
 
@@ -67,7 +68,7 @@ class _Source(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TraceBlock:
-    """Rows of a trace, in their order; `shape` holds for each the place of its shape in `shapes`."""
+    """Rows of a trace, in order. `shape` has for each row the index of its shape in `shapes`."""
 
     shapes: Sequence[RowShape]
     shape: Numbers
@@ -85,12 +86,12 @@ class TraceBlock:
         return self.source.offsets(places) if len(places) else ()
 
     def are_bare(self, places: Numbers, fields: Collection[str]) -> Flags:
-        """Tell of rows whether none of these fields has a value in their bodies; with a column `instance` the body may name that too."""
+        """Return for each row whether these fields have no value in its body. The body may name the instance if the column `instance` has one."""
         assert frozenset(fields) <= READ_FIELDS, "a line is read for these alone"
         return self.source.are_bare(places, fields)
 
     def name_partitions(self, places: Numbers) -> Flags:
-        """Tell of rows whether their column `partitions` names any."""
+        """Return for each row whether its column `partitions` is not empty."""
         return self.source.name_partitions(places)
 
 
@@ -99,7 +100,7 @@ class TraceBlock:
 INSTANCE_FIELD: Final = "group_instance_id"
 _NEWLINE: Final = ord("\n")
 BLOCK_BYTES: Final = 1 << 26
-"""So long the lines of a block come to be; they are kept, for whoever asks for their observations."""
+"""The size from which a block is complete. Its lines are kept, for observations on demand."""
 
 
 class _Body(msgspec.Struct, frozen=True, gc=False):
@@ -115,14 +116,14 @@ class _Body(msgspec.Struct, frozen=True, gc=False):
 
 
 READ_FIELDS: Final = frozenset(_Body.__struct_fields__)
-"""The fields of bodies that are read of a line."""
+"""The fields that are read from the body of a line."""
 
 
 _NO_FIELDS: Final = _Body()
 
 
 class _Row(msgspec.Struct, kw_only=True, gc=False):
-    """The columns of a line that blocks are made of, with the types and the defaults of `Observation`, and in its order: so a name is found at once."""
+    """The columns of a line that blocks consist of, with the types, defaults and order of `Observation`, so that names are found fast."""
 
     seq: int
     at_ns: int
@@ -155,7 +156,7 @@ else:
 
 
 class _UsualRow(_Row, kw_only=True, gc=False):
-    """A row with the words that nearly all have: they are not made anew for each row, and compared at a glance."""
+    """A row with the words that nearly all rows have. They are not created again for each row, and are compared fast."""
 
     who: _Who = "coordinator"
     kind: _Kind
@@ -163,13 +164,13 @@ class _UsualRow(_Row, kw_only=True, gc=False):
 
 
 _DECODERS: Final = (msgspec.json.Decoder(_UsualRow), msgspec.json.Decoder(_Row))
-"""Of the usual words, and of any."""
+"""For the usual words, and for any."""
 _SHAPE_OF: Final = attrgetter(*RowShape._fields)
 _SEQ, _AT_NS, _CORRELATION = attrgetter("seq"), attrgetter("at_ns"), attrgetter("correlation")
 
 
 class _Codes(dict[Any, int]):
-    """Numbers what it is asked for, in order of appearance."""
+    """Numbers its keys in the order of their first use."""
 
     def __missing__(self, key: Any) -> int:
         code = self[key] = len(self)
@@ -177,9 +178,9 @@ class _Codes(dict[Any, int]):
 
 
 def blocks_of_lines(pieces: Iterable[bytes], *, block_bytes: int = BLOCK_BYTES) -> Iterator[TraceBlock]:
-    """Yield NDJSON that comes in pieces of whole lines, as blocks of as many pieces as come to so many bytes; raise `NoBlocks`.
+    """Yield NDJSON, which comes in pieces of whole lines, as blocks of at least `block_bytes`; raise `NoBlocks`.
 
-    What a piece is decoded into is let go before the next one: so little memory is used again and again, and stays near the processor.
+    The decoded rows of a piece are freed before the next one, so that the same memory is reused and stays in the processor's cache.
     """
     block = _Lines()
     for piece in pieces:
@@ -192,7 +193,7 @@ def blocks_of_lines(pieces: Iterable[bytes], *, block_bytes: int = BLOCK_BYTES) 
 
 
 class _Lines:
-    """The lines of a block as they are, and what of them is numbers, or told by few."""
+    """The lines of a block as bytes, their numeric columns, and the values that few lines have."""
 
     def __init__(self) -> None:
         self.size = 0
@@ -272,18 +273,18 @@ def _decoded(text: bytes) -> Sequence[_Row]:
 
 
 def _numbers_of(rows: Sequence[_Row], codes: _Codes) -> tuple[Numbers, ...]:
-    """Return the shapes of rows by their codes, their numbers, instants and correlations."""
+    """Return the rows' shape codes, sequence numbers, instants and correlation ids."""
     import numpy as np
 
     columns = (map(codes.__getitem__, map(_SHAPE_OF, rows)), map(_SEQ, rows), map(_AT_NS, rows), map(_CORRELATION, rows))
     try:
         return tuple(np.fromiter(column, np.int64, len(rows)) for column in columns)
-    except (OverflowError, TypeError) as error:  # a correlation may be null, but nobody writes it
+    except (OverflowError, TypeError) as error:  # a correlation id may be null, but no writer does that
         raise NoBlocks(str(error)) from error
 
 
 def _fields_of(row: _Row) -> frozenset[str]:
-    """Return the fields that have a value in the body; the instance too, where no column tells it."""
+    """Return the fields with a value in the body. The instance counts only where no column has it."""
     if row.body == _NO_FIELDS:
         return frozenset()
     there = (name for name in READ_FIELDS if getattr(row.body, name) is not None)

@@ -1,6 +1,7 @@
-"""Columns of a trace in blocks: of Parquet, of what Spark hands to a task.
+"""Columns of a trace as blocks: from Parquet, or from the batches that Spark passes to a task.
 
-Texts come as codes where Parquet has them so. numpy and pyarrow come with the extra `groupproof[spark]`; who has no blocks does not import this.
+Texts are dictionary codes where Parquet has them. numpy and pyarrow come with the extra `groupproof[spark]`. Code that does not use blocks does not
+import this module.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ if TYPE_CHECKING:
 __all__ = ["blocks_of_batches", "blocks_of_parquet"]
 
 BLOCK_ROWS: Final = 1 << 18
-"""Rows of a block of Parquet; the more, the fewer times is asked how a group stands."""
+"""Rows in a block of Parquet. Larger blocks need fewer look-ups of a group's state."""
 
 
 def blocks_of_parquet(part: Sequence[FileSlice], root: Path) -> Iterator[TraceBlock]:
-    """Yield files of Parquet as blocks, with what the folders below `root` name; raise `NoBlocks`, `NotColumns`, `OSError`."""
+    """Yield Parquet files as blocks, with the columns in the folder names below `root`; raise `NoBlocks`, `NotColumns`, `OSError`."""
     try:
         yield from blocks_of_batches(merged_batches(part, root, rows=BLOCK_ROWS))
     except pa.ArrowException as error:
@@ -61,7 +62,7 @@ class _Columns:
         self._batch = batch
 
     def _column(self, name: str) -> pa.Array | None:
-        """Return a column with the type that a trace has for it, a text as it is or as codes; None where the column is missing."""
+        """Return a column in its trace type, texts plain or as codes; None where the column is missing."""
         place = self._batch.schema.get_field_index(name)
         if place < 0:
             return None
@@ -156,17 +157,17 @@ def _is_bare_row(body: bytes, fields: Collection[str], instance: str | None) -> 
 
 
 def _is_bare_text(bodies: bytes, fields: Collection[str]) -> bool:
-    """Tell whether these fields are null in bodies, or not there; what has a backslash may be written otherwise than it is read."""
+    """Return whether these fields are null or missing in all bodies. A backslash means that a name may be written differently."""
     return b"\\" not in bodies and all(bodies.count(name) == bodies.count(name + b":null") for name in (f'"{field}"'.encode() for field in fields))
 
 
 def _text_of(strings: pa.Array) -> bytes:
-    """Return the bytes of strings, one after the other."""
+    """Return the concatenated bytes of strings."""
     data = strings.buffers()[2]
     return b"" if data is None else data.to_pybytes()
 
 
 def _numbered(code: Numbers) -> tuple[Numbers, int]:
-    """Return codes from 0 on that differ where these do, and how many they are."""
+    """Return consecutive codes from 0 that differ where these differ, and their number."""
     coded = as_arrow(code).dictionary_encode()
     return coded.indices.to_numpy().astype(np.int64), len(coded.dictionary)

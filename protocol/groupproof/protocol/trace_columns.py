@@ -1,7 +1,7 @@
-"""The trace as columns (contract, "The trace"): the shipped Arrow schema, observations to record batches and back, Parquet files and folders of them.
+"""The trace as columns (contract, "The trace"): the Arrow schema, conversion between observations and record batches, and Parquet files and folders.
 
-The columns are those of a line of NDJSON, and a round trip through them is the same as one through lines; `body` is its JSON text. pyarrow
-comes with the extra `groupproof[spark]` and is imported here alone, when somebody first asks for columns.
+The columns are those of an NDJSON line, and a round trip has the same result as one through lines. `body` is JSON text. pyarrow comes with the extra
+`groupproof[spark]`. It is imported here only, at the first use of columns.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = [
 ]  # fmt: skip
 
 BATCH_ROWS: Final = 16_384
-"""Rows of a record batch, and of a row group of Parquet, where nobody says otherwise."""
+"""The default number of rows in a record batch, and in a row group of Parquet."""
 
 EXTRA: Final = "groupproof[spark]"
 
@@ -42,20 +42,20 @@ _TYPES: Final = {
 }  # fmt: skip
 _NEEDED: Final = ("seq", "at_ns", "kind")
 DEFAULTS: Final[Mapping[str, Any]] = {"run": "", "case": "", "seed": 0, "clock": "wall", "who": "coordinator"}
-"""What a column that is missing, or a row without a value in it, is read as."""
+"""The value of a missing column, or of a row without a value in it."""
 _SEEDS: Final = 1 << 64
-"""Seeds that the kit derives have 64 bits and no sign, which Spark has no column for: the upper half of them is negative in a column."""
+"""The kit's seeds are unsigned 64-bit numbers, which Spark has no column for. In a column the upper half of them is negative."""
 
 _NO_VALUE: Final = "__HIVE_DEFAULT_PARTITION__"
 _FROM_FOLDERS: Final = ("run", "group")
 
 
 class MissingArrow(Exception):
-    """The extra that holds pyarrow is not installed; `str()` is one line that names it."""
+    """The extra with pyarrow is not installed. `str()` is one line that names it."""
 
 
 class NotColumns(ValueError):
-    """A file or a batch that holds no trace, or not all of one; `str()` is one line that says what was met."""
+    """A file or a batch without a trace, or with an incomplete one. `str()` is one line that gives the reason."""
 
 
 @cache
@@ -70,7 +70,7 @@ def _arrow() -> Any:
 
 @cache
 def trace_schema() -> pa.Schema:
-    """Return the schema of a trace; partitions are a list of (topic, partition), offsets of (topic, partition, offset). Raise `MissingArrow`."""
+    """Return the schema of a trace; raise `MissingArrow`. Partitions are a list of (topic, partition), offsets of (topic, partition, offset)."""
     arrow = _arrow()
     place = [arrow.field("topic", arrow.string()), arrow.field("partition", arrow.int32())]
     nested = {"partitions": place, "offsets": [*place, arrow.field("offset", arrow.int64())]}
@@ -79,7 +79,7 @@ def trace_schema() -> pa.Schema:
 
 
 def to_batch(observations: Iterable[Observation]) -> pa.RecordBatch:
-    """Return the observations as one batch of `trace_schema()`; raise `NotColumns` for a value that no column can hold."""
+    """Return the observations as one batch of `trace_schema()`; raise `NotColumns` for a value that does not fit into its column."""
     rows, schema = list(observations), trace_schema()
     try:
         arrays = [_arrow().array(_values(field.name, rows), type=field.type) for field in schema]
@@ -102,9 +102,9 @@ def _values(name: str, rows: list[Observation]) -> list[Any]:
 
 
 def from_batch(batch: pa.RecordBatch) -> Iterator[Observation]:
-    """Yield the batch's observations, its columns in any order and of any type that converts without loss; unknown columns are ignored.
+    """Yield the batch's observations. Columns may be in any order and of any losslessly convertible type; unknown columns are ignored.
 
-    A column that is missing, or holds nothing, has its default. Raise `NotColumns` where one of `seq`, `at_ns` and `kind` is missing, or a column cannot be a trace's.
+    A missing or empty column has its default. Raise `NotColumns` where `seq`, `at_ns` or `kind` is missing, or a column has another type.
     """
     fields = [field for field in trace_schema() if field.name in batch.schema.names]
     if missing := [name for name in _NEEDED if name not in batch.schema.names]:
@@ -117,7 +117,7 @@ def from_batch(batch: pa.RecordBatch) -> Iterator[Observation]:
 
 
 def _read(field: pa.Field, column: pa.Array) -> list[Any] | None:
-    """Return the column's values as `Observation` has them; None where each of them is the default."""
+    """Return the column's values in the form of `Observation`; None where all are the default."""
     if column.type != field.type:
         try:
             column = column.cast(field.type)
@@ -140,7 +140,7 @@ def _read(field: pa.Field, column: pa.Array) -> list[Any] | None:
 
 
 _COUNTERS: Final = frozenset({"seq", "at_ns", "connection", "correlation"})
-"""Columns in which a value seldom comes again."""
+"""Columns whose values are rarely repeated."""
 
 
 def _numbers(column: pa.Array) -> list[int]:
@@ -149,7 +149,7 @@ def _numbers(column: pa.Array) -> list[int]:
 
 
 def _shared(column: pa.Array, convert: Callable[[Any], Any], empty: Any) -> list[Any]:
-    """Return the values, of which equal ones are one object, which nobody changes: few columns hold many different ones."""
+    """Return the values, with one shared, never modified object for equal ones: most columns have few distinct values."""
     encoded = column.dictionary_encode()
     values = [convert(value) for value in encoded.dictionary.to_pylist()]
     places = encoded.indices.fill_null(len(values)) if column.null_count else encoded.indices
@@ -167,7 +167,7 @@ def _places(column: pa.Array) -> list[Any] | None:
     return [tuple(places[begin:end]) for begin, end in pairwise([0, *ends])]
 
 
-_MARKED: Final = re.compile(r"b64:|txt:|\\u00")  # most bodies hold no bytes, and are as they were written
+_MARKED: Final = re.compile(r"b64:|txt:|\\u00")  # most bodies have no bytes, and are unchanged by `restored`
 
 
 def _body(text: str | None) -> dict[str, Any]:
@@ -185,17 +185,17 @@ def _body(text: str | None) -> dict[str, Any]:
 def _plain_json(text: str) -> Any:
     try:
         return msgspec.json.decode(text)
-    except (ValueError, RecursionError):  # json takes what is no JSON too: NaN, halves of surrogates
+    except (ValueError, RecursionError):  # json also accepts text that is not strict JSON: NaN, single surrogates
         return json.loads(text)
 
 
 def offsets_in(column: pa.Array) -> Sequence[Offsets]:
-    """Return the offsets of each row of the column of that name."""
+    """Return the `offsets` of each row."""
     return _places(column) or [()] * len(column)
 
 
 def write_parquet(path: Path, observations: Iterable[Observation], *, rows: int = BATCH_ROWS) -> int:
-    """Write one file, a row group for every `rows` observations, and return how many there were; the file is there when it is whole. Raise `OSError`."""
+    """Write one file with a row group for every `rows` observations; return their number. The file appears when it is complete. Raise `OSError`."""
     count = 0
     with parquet_writer(path, rows=rows) as add:
         for obs in observations:
@@ -206,7 +206,7 @@ def write_parquet(path: Path, observations: Iterable[Observation], *, rows: int 
 
 @contextmanager
 def parquet_writer(path: Path, *, rows: int = BATCH_ROWS) -> Iterator[Callable[[Observation], None]]:
-    """Yield what takes the observations of one file, of which `rows` at most wait; the file is there when it is whole. Raise `OSError`."""
+    """Yield the function that adds an observation to a file. At most `rows` are buffered. The file appears when it is complete. Raise `OSError`."""
     unfinished, waiting = path.with_name(f".{path.name}.part"), list[Observation]()
     try:
         with _arrow().parquet.ParquetWriter(unfinished, trace_schema(), compression="zstd") as writer:
@@ -229,11 +229,12 @@ def parquet_writer(path: Path, *, rows: int = BATCH_ROWS) -> Iterator[Callable[[
 
 
 def read_parquet(path: Path, *, root: Path | None = None) -> Iterator[Observation]:
-    """Yield the observations of a file, or of a folder of files merged by `seq`, each file's own order kept; one batch of each file is in memory.
+    """Yield the observations of a file, or of a folder's files merged by `seq`, in each file's own order. One batch of each file is in memory.
 
-    What the name of a folder below `root` (by default `path`) says of the run or the group (`run=…/group=…`, as Spark writes partitions) holds where
-    the file has no such column.
-    Raise `NotColumns` with the file's name for one that is cut off, is no Parquet or holds no trace; `MissingArrow`; `OSError`.
+    The name of a folder below `root` (by default `path`) gives the run or the group (`run=…/group=…`, as Spark writes partitions) where the file has
+    no such column.
+
+    Raise `NotColumns` with the file's name where it is truncated, not Parquet or not a trace; `MissingArrow`; `OSError`.
     """
     files = parquet_files(path)
     if len(files) == 1:
@@ -242,7 +243,7 @@ def read_parquet(path: Path, *, root: Path | None = None) -> Iterator[Observatio
 
 
 def parquet_files(path: Path) -> list[Path]:
-    """Return the files of `path` in the order of their names: itself, or all of a folder but what is hidden or unfinished."""
+    """Return the files of `path` by name: itself, or all files of a folder that are not hidden or unfinished."""
     if not path.is_dir():
         return [path]
     found = (file for file in path.rglob("*.parquet") if not any(part.startswith((".", "_")) for part in file.relative_to(path).parts))
@@ -258,7 +259,7 @@ def _file(file: Path, root: Path) -> Iterator[Observation]:
 def batches_of(
     file: Path, root: Path, *, rows: int = BATCH_ROWS, row_groups: Sequence[int] | None = None, is_coded: bool = False
 ) -> Iterator[pa.RecordBatch]:
-    """Yield what a file, or some of its row groups, has of a trace's columns, with those that the folders between `root` and it name; texts as codes if that is asked for."""
+    """Yield the trace columns of a file or of some row groups, with the columns in the folder names below `root`. `is_coded` makes texts codes."""
     in_folders = columns_of_folders(file, root)
     coded = _texts_of(file) if is_coded else None
     with _arrow().parquet.ParquetFile(file, memory_map=False, read_dictionary=coded) as opened:
@@ -271,13 +272,13 @@ def batches_of(
 
 
 def _texts_of(file: Path) -> list[str]:
-    """Return the columns of a file that hold texts where a trace has texts."""
+    """Return the file's text columns that are texts in a trace."""
     text = _arrow().string()
     return [field.name for field in _arrow().parquet.read_schema(file) if _TYPES.get(field.name) == "string" and field.type == text]
 
 
 def columns_of_folders(file: Path, root: Path) -> dict[str, str | None]:
-    """Return what the folders between `root` and `file` say; Spark has one name for both nothing and the empty text."""
+    """Return the columns in the folder names between `root` and `file`. Spark has one name for both null and the empty text."""
     pairs = (part.split("=", 1) for part in (root.name, *file.relative_to(root).parts[:-1]) if "=" in part)
     return {name: None if value == _NO_VALUE else unquote(value) for name, value in pairs if name in _FROM_FOLDERS}
 

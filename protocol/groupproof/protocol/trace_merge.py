@@ -1,6 +1,6 @@
-"""Files of Parquet as one trace, in columns: several are merged by `seq`, as `trace_columns.read_parquet` merges them row by row.
+"""Parquet files as one trace, in columns: several files are merged by `seq`, like `trace_columns.read_parquet` merges rows.
 
-numpy and pyarrow come with the extra `groupproof[spark]`; who has no blocks does not import this.
+numpy and pyarrow come with the extra `groupproof[spark]`. Code that does not use blocks does not import this module.
 """
 
 from __future__ import annotations
@@ -25,13 +25,14 @@ __all__ = ["as_arrow", "merged_batches"]
 _NEVER: Final = np.iinfo(np.int64).max
 _AT_ONCE: Final = -1
 _FILE_ROWS_MIN: Final = 1 << 12
-"""So many rows of a file are read at a time, however many files there are."""
+"""The least number of rows that are read from a file at a time, even for many files."""
 
 
 def merged_batches(slices: Sequence[FileSlice], root: Path, *, rows: int) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of files in the order of `seq`, those that are numbered alike in the order of the files, in batches of about so many; texts are coded.
+    """Yield the rows of files in batches of about `rows`, by `seq`, and in the order of the files for equal numbers. Texts are coded.
 
-    A file is opened when its first row is due, where it says which that is. Raise `NoBlocks` for a file that is not in order itself, `NotColumns`, `OSError`.
+    A file is opened when its first row is due, if its statistics give that. Raise `NoBlocks` for a file that is out of order, `NotColumns`,
+    `OSError`.
     """
     queues = [_Queue(part, root, max(_FILE_ROWS_MIN, rows // len(slices))) for part in slices]
     waiting: list[pa.Table] = []
@@ -58,7 +59,7 @@ def _in_order(tables: Sequence[pa.Table]) -> list[pa.RecordBatch]:
 
 @dataclass(slots=True, eq=False)
 class _Queue:
-    """Rows of one file that were read and not taken yet; `until` is the number below which all of its rows are here."""
+    """Rows of one file that were read and not yet yielded. All of its rows below `until` are here."""
 
     part: FileSlice
     root: Path
@@ -88,7 +89,7 @@ class _Queue:
         self.until = int(seq[-1])
 
     def below(self, limit: int) -> pa.Table:
-        """Return, and forget, the rows below a number."""
+        """Remove and return the rows with a `seq` below `limit`."""
         whole = pa.concat_tables(self._rest) if self._rest else _NO_ROWS
         count = len(whole) if limit == _NEVER else int(np.searchsorted(_numbers_of(whole), limit))
         self._rest = [whole.slice(count)] if count < len(whole) else []
@@ -99,7 +100,7 @@ _NO_ROWS: Final = pa.table([pa.nulls(0, pa.int64())], ["seq"])
 
 
 def _as_ours(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return a batch with the types that a trace has, texts coded."""
+    """Return a batch in the types of a trace, with coded texts."""
     return pa.RecordBatch.from_arrays(
         [_typed(name, column) for name, column in zip(batch.schema.names, batch.columns, strict=True)], batch.schema.names
     )
@@ -124,5 +125,5 @@ def _numbers_of(table: pa.Table) -> NDArray[np.int64]:
 
 
 def as_arrow(numbers: NDArray[np.int64]) -> pa.Array:
-    """Return numbers as Arrow has them; `pyarrow.array` imports pandas, which takes as long as a million rows."""
+    """Return numbers as an Arrow array. `pyarrow.array` imports pandas, which takes as long as a million rows."""
     return pa.Array.from_buffers(pa.int64(), len(numbers), [None, pa.py_buffer(np.ascontiguousarray(numbers))])

@@ -1,6 +1,6 @@
-"""Which rows of Parquet can be judged apart: parts of a trace that have no run in common, by what Parquet says of its row groups. No row is read.
+"""Splits Parquet into parts of a trace that have no run in common, by the statistics of its row groups. It reads no row.
 
-pyarrow comes with the extra `groupproof[spark]`; who has no blocks does not import this.
+pyarrow comes with the extra `groupproof[spark]`. Code that does not use blocks does not import this module.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["FileSlice", "TracePart", "first_of", "parts_of"]
 
 @dataclass(frozen=True, slots=True)
 class FileSlice:
-    """Some row groups of a file, in their order; all of them where none is named."""
+    """Some row groups of a file, in order; None means all."""
 
     file: Path
     row_groups: tuple[int, ...] | None = None
@@ -28,14 +28,14 @@ class FileSlice:
 
 @dataclass(frozen=True, slots=True)
 class TracePart:
-    """Slices that are one trace; `rows` is how long they are, 0 where nobody asked."""
+    """Slices that form one trace. `rows` is their number of rows, 0 where it was not counted."""
 
     slices: tuple[FileSlice, ...]
     rows: int = 0
 
 
 class _RowGroup(NamedTuple):
-    """A row group, with the first and the last of its runs in the order of their names."""
+    """A row group, with the first and the last of its run names."""
 
     lowest: str
     highest: str
@@ -45,7 +45,7 @@ class _RowGroup(NamedTuple):
 
 
 def parts_of(files: Sequence[Path], root: Path) -> list[TracePart]:
-    """Return the rows of files as parts that have no run in common; one part where that cannot be told, or where a file is not in order."""
+    """Return the rows of files as parts without a common run; one part where the statistics are missing or a file is out of order."""
     whole = [TracePart(tuple(FileSlice(file) for file in files))]
     groups: list[_RowGroup] = []
     for place, file in enumerate(files):
@@ -58,7 +58,7 @@ def parts_of(files: Sequence[Path], root: Path) -> list[TracePart]:
 
 
 def first_of(part: FileSlice) -> int | None:
-    """Return the lowest number of a slice; None where Parquet does not say it."""
+    """Return the lowest `seq` of a slice; None where Parquet has no statistics for it."""
     ranges = _ranges(pq.read_metadata(part.file), "seq")
     places = range(len(ranges)) if part.row_groups is None else part.row_groups
     lowest = [span[0] for number in places if (span := ranges[number]) is not None]
@@ -66,7 +66,7 @@ def first_of(part: FileSlice) -> int | None:
 
 
 def _apart(groups: Sequence[_RowGroup]) -> list[list[_RowGroup]]:
-    """Return row groups, which are in the order of their first runs, as parts between which no run goes on."""
+    """Group row groups, sorted by their first run, into parts between which no run continues."""
     parts: list[list[_RowGroup]] = [[]]
     highest = ""
     for group in groups:
@@ -86,7 +86,7 @@ def _part(groups: Sequence[_RowGroup], files: Sequence[Path]) -> TracePart:
 
 
 def _row_groups(place: int, file: Path, root: Path) -> list[_RowGroup] | None:
-    """Return the row groups of a file with their runs; None where Parquet does not say them, or where one of them is out of its place."""
+    """Return the row groups of a file with their runs; None where the statistics are missing, or a row group is out of order."""
     metadata = pq.read_metadata(file)
     seqs = _ranges(metadata, "seq")
     if any(span is None for span in seqs) or any(one[1] > next_one[0] for one, next_one in pairwise(seqs) if one and next_one):
@@ -103,7 +103,7 @@ def _row_groups(place: int, file: Path, root: Path) -> list[_RowGroup] | None:
 
 
 def _ranges(metadata: Any, name: str) -> list[tuple[Any, Any] | None]:
-    """Return the lowest and the highest value of a column in each row group; None where it is not said."""
+    """Return the lowest and the highest value of a column in each row group, None where it is unknown."""
     names = [metadata.schema.column(number).path for number in range(len(metadata.schema.names))]
     if name not in names:
         return [None] * metadata.num_row_groups

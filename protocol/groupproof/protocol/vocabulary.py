@@ -1,4 +1,4 @@
-"""Kafka's own words for APIs, errors and states: one spelling for tables, traces, cases and reports.
+"""Kafka's own words for APIs, errors and states, in one spelling for tables, traces, cases and reports.
 
 Sources: Apache Kafka `ApiKeys`, `Errors`, `GroupState`, `AbstractCoordinator.MemberState`; requirements ERR-01 to ERR-22.
 """
@@ -15,11 +15,11 @@ __all__ = [
 ]  # fmt: skip
 
 TopicPartition = tuple[str, int]
-"""A topic and the number of one of its partitions."""
+"""A topic name and a partition index."""
 
 
 class Api(IntEnum):
-    """The API keys this project decodes; `title` is the name of Kafka's `ApiKeys`, as in traces."""
+    """The API keys that this project decodes. `title` is the name in Kafka's `ApiKeys`, as in traces."""
 
     PRODUCE = 0
     FETCH = 1
@@ -62,7 +62,7 @@ class Api(IntEnum):
 
 
 class ErrorCode(IntEnum):
-    """The error codes of the group protocol and of what a consumer needs beside it."""
+    """The error codes of the group protocol, and others that a consumer needs."""
 
     UNKNOWN_SERVER_ERROR = -1
     NONE = 0
@@ -114,7 +114,7 @@ class ErrorCode(IntEnum):
 
 
 class GroupState(StrEnum):
-    """The five states of a classic group (TIMER-23); CompletingRebalance is AwaitingSync before 1.1 (INV-03)."""
+    """The five states of a classic group (TIMER-23). CompletingRebalance was AwaitingSync before 1.1 (INV-03)."""
 
     EMPTY = "Empty"
     PREPARING_REBALANCE = "PreparingRebalance"
@@ -134,21 +134,21 @@ VALID_PREVIOUS_STATES: Final[Mapping[StrEnum, frozenset[StrEnum]]] = {
     GroupState.STABLE: frozenset({GroupState.COMPLETING_REBALANCE}),
     GroupState.DEAD: frozenset(GroupState),
 }
-"""The states from which a classic group comes into each (INV-01, Kafka's `GroupMetadata.validPreviousStates`)."""
+"""For each state of a classic group, the states from which it can be entered (INV-01, Kafka's `GroupMetadata.validPreviousStates`)."""
 
 MEMBERSHIP_ENDS: Final = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION, ErrorCode.FENCED_INSTANCE_ID})
-"""Errors after which a client is in no generation any more (CLIENT-47, CLIENT-48, CLIENT-57); after ILLEGAL_GENERATION it keeps its member id."""
+"""Errors after which a client is in no generation (CLIENT-47, CLIENT-48, CLIENT-57). After ILLEGAL_GENERATION it keeps its member id."""
 
 COOPERATIVE_STICKY: Final = "cooperative-sticky"
 COOPERATIVE: Final = frozenset({COOPERATIVE_STICKY, "stream"})
-"""The assignors whose members keep what they own through a rebalance (KIP-429); `stream` is that of Kafka Streams, since 2.4."""
+"""The assignors whose members keep their partitions during a rebalance (KIP-429). `stream` is Kafka Streams' one, since 2.4."""
 
 INSTANCE_ID_SINCE: Final[Mapping[Api, int]] = {Api.JOIN_GROUP: 5, Api.SYNC_GROUP: 3, Api.HEARTBEAT: 3, Api.LEAVE_GROUP: 3, Api.OFFSET_COMMIT: 7}
-"""The version of each request that brought the group instance id (KIP-345)."""
+"""The first version of each request with the group instance id (KIP-345)."""
 
 
 class MemberState(Enum):
-    """The states of a classic client, as Kafka names them from 2.7."""
+    """The states of a classic client, with Kafka's names since 2.7."""
 
     UNJOINED = "UNJOINED"
     PREPARING_REBALANCE = "PREPARING_REBALANCE"
@@ -157,7 +157,7 @@ class MemberState(Enum):
 
 
 class Level(Enum):
-    """What breaking a requirement means, the gravest first (contract, "Verdicts")."""
+    """The weight of a broken requirement, the gravest first (contract, "Verdicts")."""
 
     MUST = "MUST"
     SHOULD = "SHOULD"
@@ -169,12 +169,12 @@ _APIS = {title: api for api, title in _TITLES.items()}
 
 
 def api_named(title: str) -> Api:
-    """Return the API of Kafka's name `title`; raise `KeyError` for a name this project does not decode."""
+    """Return the API with Kafka's name `title`; raise `KeyError` for a name that this project does not decode."""
     return _APIS[title]
 
 
 def error_named(code: int) -> str:
-    """Return Kafka's name of `code`, or `UNKNOWN(code)` for one this project does not know."""
+    """Return Kafka's name of `code`, or `UNKNOWN(code)` where it has none here."""
     try:
         return ErrorCode(code).name
     except ValueError:

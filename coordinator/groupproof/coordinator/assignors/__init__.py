@@ -1,1 +1,1 @@
-"""The assignors of KIP-848's coordinator, as Kafka's are from 4.0 to 4.4: from a group and its topics to a target assignment. Pure."""
+"""The server-side assignors of KIP-848, as in Kafka 4.0 to 4.4: they compute a target assignment from a group and its topics. Pure."""

@@ -1,6 +1,7 @@
-"""What a server-side assignor sees and says: the members with their last target, the topics, and who gets which partition. Pure data.
+"""Input and output of a server-side assignor: the members with their last target, the topics, and the new target. Pure data.
 
-The shape is that of Kafka's GroupSpec and SubscribedTopicDescriber. Whatever Kafka goes through in the order of a hash map has that order here: the outcome depends on it.
+The shape is that of Kafka's GroupSpec and SubscribedTopicDescriber. Where Kafka iterates a hash map, the order here is the same: the outcome depends
+on it.
 """
 
 from __future__ import annotations
@@ -28,26 +29,26 @@ __all__ = [
 MemberId: TypeAlias = str
 TopicId: TypeAlias = str
 Partitions: TypeAlias = Mapping[TopicId, tuple[int, ...]]
-"""Topics and their partitions, both in the order of Kafka's maps and sets; a topic without partitions is left out."""
+"""Topics and their partitions, both in the order of Kafka's maps and sets. A topic without partitions is left out."""
 TargetAssignment: TypeAlias = dict[MemberId, Partitions]
 
 
 class SubscriptionType(StrEnum):
-    """Whether all members subscribe to the same topics; the group knows (ModernGroup.subscriptionType), the assignors do not look."""
+    """Whether all members subscribe to the same topics. The group determines it (ModernGroup.subscriptionType); assignors do not check it."""
 
     HOMOGENEOUS = "homogeneous"
     HETEROGENEOUS = "heterogeneous"
 
 
 NOTHING: Final[Partitions] = {}
-"""The share of a member that the last target did not have."""
+"""The share of a member without an entry in the last target."""
 
 
 class MemberSpec(NamedTuple):
-    """One member: the topics that it subscribes to and that exist, its part of the last target, and what it says of itself.
+    """One member: its subscribed topics that exist, its share of the last target, and its reported properties.
 
-    The topics are in the order of its names (`spec_order.names_in_order`). No release reads the rack (KAFKA-19387). It is a named tuple, for each target
-    makes one of every member.
+    The topics are in the order of its names (`spec_order.names_in_order`). No release reads the rack (KAFKA-19387). It is a named tuple, because each
+    target makes one for every member.
     """
 
     subscribed_topic_ids: tuple[TopicId, ...]
@@ -57,12 +58,12 @@ class MemberSpec(NamedTuple):
 
 
 spec_of: Final[Callable[[tuple[object, ...]], MemberSpec]] = partial(tuple.__new__, MemberSpec)
-"""Make a member of the facts in their order, without a call of Python for each."""
+"""Make a member from its fields in order, without a Python call for each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupSpec:
-    """The members in the order of Kafka's map of them (`spec_order.members_in_order`)."""
+    """The members, in the order of Kafka's map (`spec_order.members_in_order`)."""
 
     members: Mapping[MemberId, MemberSpec]
     subscription_type: SubscriptionType
@@ -70,11 +71,11 @@ class GroupSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicSpec:
-    """How many partitions a topic has, and the racks of their replicas, which no release reads (KAFKA-19387)."""
+    """The number of partitions of a topic, and the racks of their replicas, which no release reads (KAFKA-19387)."""
 
     partitions: int
     racks: Mapping[int, frozenset[str]] = field(default_factory=dict)
 
 
 ServerAssignor: TypeAlias = Callable[[GroupSpec, Mapping[TopicId, TopicSpec]], TargetAssignment]
-"""It says the target of every member of the group; a member whose part does not change gets the same object again."""
+"""Computes the target of every member of the group. A member with an unchanged share gets the same object again."""

@@ -1,6 +1,7 @@
-"""The server-side assignor range: each topic is cut into one range for each of its subscribers, anew at every rebalance (RangeAssignor of Kafka 4.0 to 4.4).
+"""The server-side assignor range: splits each topic into one range for each subscriber, newly at every rebalance.
 
-Requirements CGA-15 to CGA-23. Static members come first, by instance id, then the others by member id, so that a static member that returns keeps its ranges.
+RangeAssignor of Kafka 4.0 to 4.4; requirements CGA-15 to CGA-23. Static members come first, by instance id, then the others by member id, so a static
+member that returns keeps its ranges.
 """
 
 from __future__ import annotations
@@ -33,7 +34,10 @@ def range_assign(spec: GroupSpec, topics: Mapping[TopicId, TopicSpec]) -> Target
 
 
 def _subscriptions(spec: GroupSpec) -> dict[MemberId, tuple[TopicId, ...]]:
-    """Return what each member subscribes to, in the order of the ranges. Of a homogeneous group Kafka looks at the first member alone (assignHomogeneousGroup)."""
+    """Return each member's subscription, in the order of the ranges.
+
+    In a homogeneous group Kafka reads only the first member's (assignHomogeneousGroup).
+    """
     ordered = sorted(spec.members, key=lambda member: (spec.members[member].instance_id is None, spec.members[member].instance_id or "", member))
     if spec.subscription_type is SubscriptionType.HOMOGENEOUS:
         return dict.fromkeys(ordered, spec.members[ordered[0]].subscribed_topic_ids)
@@ -41,7 +45,7 @@ def _subscriptions(spec: GroupSpec) -> dict[MemberId, tuple[TopicId, ...]]:
 
 
 class _Ranges:
-    """What is left of one topic: the next range starts where the last one ended, and the first ones are longer by one (TopicMetadata)."""
+    """The rest of one topic. A range starts where the last one ended; the first ranges have one partition more (TopicMetadata)."""
 
     def __init__(self, partitions: int, subscribers: int) -> None:
         self._quota, self._longer = divmod(partitions, subscribers)

@@ -1,4 +1,4 @@
-"""The server-side assignors by the names that a heartbeat gives them; the first is the one of a group whose members name none (CGA-01, CGA-02)."""
+"""The server-side assignors by their names in heartbeats. The first is the default, where no member names one (CGA-01, CGA-02)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["SERVER_ASSIGNORS", "AssignorFailed"]
 
 
 class AssignorFailed(Exception):
-    """An assignor can't make a target of a group (Kafka's `PartitionAssignorException`); those of Kafka itself always can."""
+    """An assignor cannot compute a target for a group (Kafka's `PartitionAssignorException`). Kafka's own assignors always can."""
 
 
 SERVER_ASSIGNORS: Final[Mapping[str, ServerAssignor]] = MappingProxyType({"uniform": uniform_assign, "range": range_assign})

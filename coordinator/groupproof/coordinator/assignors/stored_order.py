@@ -1,4 +1,4 @@
-"""A member's assignment as the group stores it: through a record and back, which puts topics and partitions into the order of new hash maps."""
+"""A member's assignment after it is written to a record and read back: topics and partitions are in the order of new hash maps."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MutableAssignment = JavaMap[TopicId, PartitionSet]
 
 
 def deep_copy(partitions: Partitions) -> MutableAssignment:
-    """Return an assignment that may be changed (AssignorHelpers.deepCopyAssignment: the map has room for as many topics as there are)."""
+    """Return a mutable copy of an assignment (AssignorHelpers.deepCopyAssignment: the map has capacity for exactly these topics)."""
     copy: MutableAssignment = JavaMap(uuid_hash, len(partitions))
     for topic, numbers in partitions.items():
         copy.put(topic, set_of(numbers, capacity_of_copy(len(numbers))))
@@ -29,9 +29,10 @@ def set_of(numbers: Collection[int], capacity: int) -> PartitionSet:
 
 
 def stored(new: Iterable[tuple[TopicId, Collection[int]]], last: Partitions) -> Partitions:
-    """Return what the group has of a member after the target was computed.
+    """Return the member's stored assignment after the target was computed.
 
-    TargetAssignmentBuilder.build writes a record only if the partitions are others than the last ones; Assignment.fromRecord collects it by Collectors.toMap and new HashSets.
+    TargetAssignmentBuilder.build writes a record only where the partitions changed. Assignment.fromRecord collects it by Collectors.toMap and new
+    HashSets.
     """
     fresh = {topic: tuple(numbers) for topic, numbers in new}
     if fresh == last or {topic: frozenset(numbers) for topic, numbers in fresh.items()} == {

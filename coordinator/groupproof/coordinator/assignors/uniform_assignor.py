@@ -1,4 +1,4 @@
-"""The server-side assignor uniform: even numbers of partitions, and as few moves as that takes (UniformAssignor of Kafka 4.0 to 4.4)."""
+"""The server-side assignor uniform: even numbers of partitions with as few moves as possible (UniformAssignor of Kafka 4.0 to 4.4)."""
 
 from __future__ import annotations
 

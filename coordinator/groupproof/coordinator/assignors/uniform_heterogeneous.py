@@ -1,6 +1,8 @@
-"""uniform where members subscribe to different topics: topic by topic the rest is dealt to those with the fewest partitions, then partitions move until topics are balanced.
+"""uniform where members subscribe to different topics.
 
-UniformHeterogeneousAssignmentBuilder of Kafka 4.0 to 4.4; requirements CGA-13 and CGA-14. Members are known by their index in the group's map, which breaks ties.
+For each topic it gives unassigned partitions to the members with the fewest. Then it moves partitions until topics are balanced. This is
+UniformHeterogeneousAssignmentBuilder of Kafka 4.0 to 4.4; requirements CGA-13 and CGA-14. Members are identified by their index in the group's map,
+which breaks ties.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from groupproof.coordinator.assignors.stored_order import MutableAssignment, dee
 __all__ = ["HeterogeneousBuilder", "assign_heterogeneous"]
 
 ROUNDS_MAX: Final = 16
-"""MAX_ITERATION_COUNT: overlapping subscriptions may take longer to balance than it is worth."""
+"""MAX_ITERATION_COUNT: a full balance of overlapping subscriptions may take too long."""
 _NOBODY: Final = -1
 _SIGN: Final = 1 << 63
 _ASSIGNED: Final = attrgetter("assigned")
@@ -30,7 +32,7 @@ def assign_heterogeneous(spec: GroupSpec, topics: Mapping[TopicId, TopicSpec]) -
 
 
 class HeterogeneousBuilder:
-    """Each partition's owner, how many partitions each member has, and the assignments that differ from the last ones."""
+    """Each partition's owner, each member's number of partitions, and the assignments that differ from the last ones."""
 
     def __init__(self, spec: GroupSpec, topics: Mapping[TopicId, TopicSpec]) -> None:
         self._ids = list(spec.members)
@@ -52,12 +54,12 @@ class HeterogeneousBuilder:
         return target
 
     def _by_need(self, topic: TopicId) -> tuple[float, int, tuple[int, int]]:
-        """Order topics by partitions for each subscriber, most first; then fewest subscribers first; then by id, as Uuid.compareTo does."""
+        """Order topics by partitions per subscriber, most first, then by subscribers, fewest first, then by id, as Uuid.compareTo does."""
         subscribers = len(self._subscribers[topic])
         return -(len(self._owners[topic]) / subscribers), subscribers, _signed(topic)
 
     def _keep_subscribed(self) -> None:
-        """Take from each member the topics that it no longer subscribes to (maybeRevokePartitions)."""
+        """Remove the topics that a member no longer subscribes to (maybeRevokePartitions)."""
         shares = list(map(_ASSIGNED, self._members))
         for topic in set().union(*shares):
             held: list[tuple[int, ...]] = list(map(methodcaller("get", topic, ()), shares))
@@ -69,7 +71,7 @@ class HeterogeneousBuilder:
             if subscribers:
                 self._sizes = list(map(add, self._sizes, map(len, held)))
                 owners = chain.from_iterable(map(repeat, count(), map(len, held)))
-                deque(map(self._owners[topic].__setitem__, chain.from_iterable(held), owners), maxlen=0)  # which goes through them
+                deque(map(self._owners[topic].__setitem__, chain.from_iterable(held), owners), maxlen=0)  # consumes the map
 
     def _deal_unassigned(self, topic: TopicId) -> None:
         owners = self._owners[topic]
@@ -79,7 +81,7 @@ class HeterogeneousBuilder:
                 self._assign(topic, number, balancer.next_least_loaded())
 
     def _balance(self, topics: list[TopicId]) -> None:
-        """Go round the topics until no partition has moved since this topic was balanced last."""
+        """Balance the topics in turn until no partition has moved since this topic was balanced last."""
         last_moved: int | None = None
         for _ in range(ROUNDS_MAX):
             for position, topic in enumerate(topics):
@@ -89,7 +91,7 @@ class HeterogeneousBuilder:
                     last_moved = position
 
     def _balance_topic(self, topic: TopicId) -> int:
-        """Move partitions of a topic from those with the most partitions to those with the fewest, and return how many moved."""
+        """Move partitions of a topic from the members with the most to those with the fewest, and return how many moved."""
         subscribers = self._subscribers[topic]
         sizes = list(map(self._sizes.__getitem__, subscribers))
         if max(sizes) - min(sizes) <= 1:
@@ -130,7 +132,7 @@ class HeterogeneousBuilder:
 
 
 class _Owned(dict[int, list[int]]):
-    """The partitions of a topic that a member has before any of them moves, for who is asked: few are."""
+    """The partitions of a topic that a member has before any of them moves. They are computed on demand: few members are asked for."""
 
     def __init__(self, owners: Sequence[int]) -> None:
         super().__init__()
@@ -142,7 +144,7 @@ class _Owned(dict[int, list[int]]):
 
 
 def _subscribers(subscribed: Sequence[tuple[TopicId, ...]]) -> dict[TopicId, list[int]]:
-    """Return the members that subscribe to each topic; most subscribe to what another one does."""
+    """Return the subscribers of each topic. Most members share a subscription."""
     distinct = dict.fromkeys(subscribed)
     return {
         topic: list(compress(count(), map({topics for topics in distinct if topic in topics}.__contains__, subscribed)))
@@ -151,7 +153,7 @@ def _subscribers(subscribed: Sequence[tuple[TopicId, ...]]) -> dict[TopicId, lis
 
 
 def _givers(balancer: MemberBalancer, owned: Mapping[int, list[int]]) -> Iterator[int]:
-    """Yield who gives the next partition up: of those with the most partitions, whoever has one of the topic."""
+    """Yield the member that gives up the next partition: one with the most partitions that has one of the topic."""
     while not balancer.is_balanced:
         giver = balancer.next_most_loaded()
         while giver is not None and not owned[giver]:
@@ -163,7 +165,7 @@ def _givers(balancer: MemberBalancer, owned: Mapping[int, list[int]]) -> Iterato
 
 
 def _signed(topic: TopicId) -> tuple[int, int]:
-    """Return the two halves of an id as Java compares them, as longs with a sign."""
+    """Return the two halves of an id, in the order in which Java compares signed longs."""
     bits = int(topic.replace("-", ""), 16)
     high, low = bits >> 64, bits & ((1 << 64) - 1)
     return high ^ _SIGN, low ^ _SIGN

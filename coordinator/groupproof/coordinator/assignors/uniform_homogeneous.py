@@ -1,7 +1,8 @@
-"""uniform where all members subscribe to the same topics: each keeps what it has up to its quota, and the rest is dealt in the order of the members.
+"""uniform where all members subscribe to the same topics: each keeps its partitions up to its quota, and the rest is distributed.
 
-UniformHomogeneousAssignmentBuilder of Kafka 4.0 to 4.4; requirements CGA-07 to CGA-12. The topics go by the order of a HashSet of their ids, what a member gives up by the
-order of its stored assignment, and who gets one more by the order of the map of members: none of it is random, so a vector of Kafka's holds for given ids (CGA-12).
+UniformHomogeneousAssignmentBuilder of Kafka 4.0 to 4.4; requirements CGA-07 to CGA-12. Topics are in the order of a HashSet of their ids. A member
+gives up partitions in the order of its stored assignment. Extra partitions and the rest go to members in the order of the map of members. None of it
+is random, so a test vector of Kafka's is valid for its ids (CGA-12).
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _ASSIGNED: Final = attrgetter("assigned")
 _NEW_SET = 16
 """The capacity of `new HashSet<>()`."""
 UNKNOWN: Final = -1
-"""How many partitions a member holds, where it may hold some of topics that it subscribes to no more."""
+"""The number of a member's partitions where some members hold partitions of topics outside the subscription."""
 
 
 def assign_homogeneous(spec: GroupSpec, topics: Mapping[TopicId, TopicSpec]) -> TargetAssignment:
@@ -30,7 +31,10 @@ def assign_homogeneous(spec: GroupSpec, topics: Mapping[TopicId, TopicSpec]) -> 
 
 
 class HomogeneousBuilder:
-    """The partitions that are still to be assigned, who has room for them, and the assignments that differ from the last ones; `_held` is how many each member holds."""
+    """The unassigned partitions, the members with room for them, and the assignments that differ from the last ones.
+
+    `_held` are the members' numbers of partitions.
+    """
 
     def __init__(self, spec: GroupSpec, topics: Mapping[TopicId, TopicSpec]) -> None:
         self._members = spec.members
@@ -53,7 +57,7 @@ class HomogeneousBuilder:
     def build(self) -> TargetAssignment:
         quota, last_ones = self._quota, len(self._members)
         for member, held in zip(self._members, self._held, strict=True):
-            # Nearly all keep what they have: the quota, where an extra one is left to others, or the quota and an extra one.
+            # Nearly all members keep their partitions: the quota, where an extra one goes to others, or the quota and an extra one.
             if held == quota + 1 and self._extras > 0:
                 self._extras -= 1
             elif held != quota or (self._extras > 0 and last_ones <= self._extras):
@@ -66,12 +70,12 @@ class HomogeneousBuilder:
         return target
 
     def _keep_up_to_quota(self, member: MemberId, assigned: Partitions, *, last_ones: int) -> None:
-        """Take from a member what it has no room for; `last_ones` is how many members are still to come, this one included (maybeRevokePartitions)."""
+        """Remove the partitions beyond a member's quota. `last_ones` is the number of members from this one on (maybeRevokePartitions)."""
         takes_extra = self._extras > 0
         room = self._quota + takes_extra
         for topic, numbers in assigned.items():
             room = self._keep_topic(member, topic, numbers, room)
-        # An extra partition that the member has no partition for yet is left to others, unless all the members from here on must take one.
+        # A member does not take an extra partition that it does not hold yet, unless all remaining members must take one.
         if takes_extra and room > 0 and last_ones > self._extras:
             room -= 1
             takes_extra = False
@@ -80,7 +84,7 @@ class HomogeneousBuilder:
         self._extras -= takes_extra
 
     def _keep_topic(self, member: MemberId, topic: TopicId, numbers: tuple[int, ...], room: int) -> int:
-        """Return how much room is left beside what the member keeps of a topic."""
+        """Return the room that is left after the partitions of a topic that the member keeps."""
         if topic not in self._subscribed:
             self._changeable(member).remove(topic)
             return room
@@ -101,7 +105,9 @@ class HomogeneousBuilder:
         unassigned = iter(self._unassigned)
         for member, room in self._unfilled:
             assignment = self._changeable(member)
-            for _, (topic, number) in zip(range(room), unassigned, strict=False):  # the room first: zip takes no partition then that it does not give
+            for _, (topic, number) in zip(
+                range(room), unassigned, strict=False
+            ):  # the room first: zip then consumes no partition that it does not assign
                 assignment.compute_if_absent(topic, lambda: set_of((), _NEW_SET)).put(number, None)
         assert next(unassigned, None) is None, "the quotas leave room for every partition"
 

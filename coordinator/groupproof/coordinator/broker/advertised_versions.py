@@ -1,7 +1,7 @@
-"""Which API versions the brokers of a profile advertise here, and where that is less than the release's own range.
+"""The API versions that the brokers of a profile advertise, as a subset of the release's own range.
 
-The range of the release (`rules/api_versions.py`) is narrowed to what the wire can read and to the APIs that are served; nothing is advertised
-that would not be answered, except Produce from v0, which Kafka 4 advertises and refuses too (KAFKA-18659).
+The release's range (`rules/api_versions.py`) is narrowed to the versions that the codec can read and to the served APIs. Every advertised version is
+answered, except Produce from v0, which Kafka 4 also advertises and refuses (KAFKA-18659).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Ranges = dict[Api, tuple[int, int]]
 
 
 def accepted(profile: str) -> Ranges:
-    """Return the versions that are answered; raise `UnknownProfile`."""
+    """Return the versions that the broker answers; raise `UnknownProfile`."""
     dialects = profile_named(profile).dialects
     served = SERVED | {request.api for dialect in dialects for request, _ in dialect.messages}
     beside = {api: own for dialect in dialects for api, own in dialect.apis_beside.items()}
@@ -37,13 +37,13 @@ def accepted(profile: str) -> Ranges:
 
 
 def advertised(profile: str) -> Ranges:
-    """Return what ApiVersions tells; raise `UnknownProfile`."""
+    """Return the versions in an ApiVersions answer; raise `UnknownProfile`."""
     versions, own = accepted(profile), api_versions(profile)
     return versions | {Api.PRODUCE: own[Api.PRODUCE]} if _refuses_old_produce(own) else versions
 
 
 def _refuses_old_produce(release: Ranges) -> bool:
-    """Tell whether the release is a 4.x, which dropped Fetch before v4 together with Produce before v3 (KIP-896)."""
+    """Return whether the release is a 4.x, which dropped Fetch before v4 together with Produce before v3 (KIP-896)."""
     return release.get(Api.FETCH, (0, 0))[0] >= 4
 
 
@@ -53,7 +53,10 @@ def _intersection(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, in
 
 
 def refused_version(wire: WireRequest, low: int, high: int) -> int:
-    """Return the version that ApiVersions is refused for, which alone gets an answer (KIP-511); raise `WireError` for another API, as Kafka ends the connection then."""
+    """Return the refused version of an ApiVersions request, which still gets an answer (KIP-511); raise `WireError` for another API.
+
+    Kafka ends the connection in the second case.
+    """
     if wire.api is Api.API_VERSIONS:
         return wire.version
     reason = f"this broker answers v{low} to v{high}" if low <= high else "this broker does not serve it"

@@ -1,7 +1,7 @@
-"""One broker of a cluster: takes one decoded request up and returns its answer.
+"""One broker of a cluster: processes one decoded request and returns its answer.
 
-Group requests go to the node's coordinator machine, where they may park; a Fetch may wait for records; everything else is answered at
-once. Nothing here knows of bytes or faults: that is the connection's affair.
+Group requests go to the node's coordinator machine, where they may park. A Fetch may wait for records. Everything else is answered at once. Bytes and
+faults are the connection's task.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ Body = dict[str, Any]
 
 
 class Signal:
-    """Wakes everyone who waits for it."""
+    """Wakes every task that waits for it."""
 
     def __init__(self) -> None:
         self._event = trio.Event()
@@ -74,20 +74,20 @@ class Signal:
 
 
 class Peer(Protocol):
-    """What a broker needs of a connection."""
+    """The part of a connection that a broker uses."""
 
     number: int
-    shown_host: str  # as Kafka writes it down: behind a slash
+    shown_host: str  # as Kafka writes it: with a slash in front
 
     def end(self, reason: str, by: str = ...) -> None: ...
 
     def waits(self, reason: str) -> AbstractContextManager[None]:
-        """Mark that the request under way waits for `what`."""
+        """Mark that the current request waits for `reason`."""
         ...
 
 
 class Broker:
-    """One node; shares coordinators, world and faults with the others."""
+    """One node. It shares coordinators, metadata and faults with the other nodes."""
 
     def __init__(
         self,
@@ -116,19 +116,19 @@ class Broker:
         self.frame_bytes_max = frame_bytes_max
         self._appended = appended
         self.accepted = accepted
-        """The versions of each API that the profile's release answers, the first and the last."""
+        """The versions of each API that the profile's release answers: first and last."""
         self._serials = itertools.count()
         self._kept = KeptAnswers(world)
 
     def obey(self, authorizer: Authorizer) -> None:
-        """Let each client do no more than it may, from its next request on; what waits for its answer was allowed when it came."""
+        """Apply the client rights from the next request on. A request that already waits stays allowed."""
         self.authorizer = authorizer
         self.takes_all = self.is_as_kafka and not authorizer.denials
 
     async def process(self, arrived: IncomingRequest, peer: Peer, *, taken_up_twice: Callable[[], None] | None = None) -> Body | None:
-        """Take the request up and return its answer, None where none is due (Produce with acks 0).
+        """Process the request and return its answer, None where none is due (Produce with acks 0).
 
-        With `taken_up_twice` it is taken up twice, before that is called; the second answer is dropped.
+        With `taken_up_twice` the request is processed twice, before that callback is called. The second answer is dropped.
         """
         api = arrived.wire.api
         if arrived.wire.version >= BY_ID_SINCE.get(api, sys.maxsize):
@@ -162,11 +162,14 @@ class Broker:
 
     @property
     def is_undisturbed(self) -> bool:
-        """Tell whether a request goes through as it comes: no fault is armed, no variant serves the connections, nothing is denied, and the machine is whole."""
+        """Return whether requests pass unchanged: no fault is armed, no variant or denial applies, and the broker host is undisturbed."""
         return self.interception.is_idle and self.takes_all and self.machine.is_whole
 
     def take_up(self, arrived: IncomingRequest, peer: Peer) -> GroupResponse | KeptAnswer | Ticket | None:
-        """Take up a request of `AT_ONCE`, or one whose answer is kept, without waiting, and return its answer, or where that will be; None where something may stand between."""
+        """Process a request that needs no task: one of `AT_ONCE`, or one with a kept or looked-up answer.
+
+        Return its answer, or the ticket for it; None where a fault, a variant or a denial may apply.
+        """
         wire = arrived.wire
         is_struck = not self.interception.is_idle and self.interception.heeds(wire.api.title)
         if is_struck or not (self.takes_all and self.machine.is_whole):
@@ -180,19 +183,25 @@ class Broker:
         return self.coordinators.ask(self.node_id, wire.message, self.arrival(arrived, peer), arrived.columns, self.when_dropped(arrived, peer))
 
     def repeat(self, message: GroupRequest, arrival: Arrival) -> GroupResponse | None:
-        """Answer a heartbeat that changes nothing, as `take_up` would; None, with nothing done, where it may be more, or somebody hears of it."""
+        """Answer a heartbeat that only extends its session, like `take_up`.
+
+        Return None, without a change, where it may do more, or where the run is recorded.
+        """
         if self.recorder.is_heard or not self.is_undisturbed:
             return None
         return self.coordinators.repeat(self.node_id, message, arrival)
 
     def take_up_again(self, arrived: IncomingRequest, arrival: Arrival, on_dropped: Callable[[], None]) -> GroupResponse | Ticket | None:
-        """Do the same for a request that only waits, or is answered as before; None, with nothing done, where it may be more, or somebody hears of it."""
+        """Process a request that only waits or has a repeated answer.
+
+        Return None, without a change, where it may do more, or where the run is recorded.
+        """
         if self.recorder.is_heard or not self.is_undisturbed:
             return None
         return self.coordinators.ask_again(self.node_id, arrived.wire.message, arrival, on_dropped)
 
     async def answer_to(self, ticket: Ticket, peer: Peer) -> GroupResponse:
-        """Wait for the answer to what was taken up, if it is not there."""
+        """Return the answer to the ticket's request; wait where it is parked."""
         try:
             if ticket.answer is not None:
                 return ticket.answer
@@ -202,7 +211,7 @@ class Broker:
             self.coordinators.abandon(ticket)
 
     async def _coordinate_by_id(self, arrived: IncomingRequest, peer: Peer, twice: Callable[[], None] | None) -> Body:
-        """Ask the coordinator by names about topics that the request names by ids."""
+        """Ask the coordinator by topic names about topics that the request names by ids."""
         body = arrived.wire.body
         is_denied = arrived.wire.api is Api.OFFSET_COMMIT and not self._asker(arrived).may_read_group(body["group_id"])
         unknown = ErrorCode.GROUP_AUTHORIZATION_FAILED if is_denied else ErrorCode.UNKNOWN_TOPIC_ID
@@ -214,7 +223,7 @@ class Broker:
         return Asker(rights=self.authorizer.rights(wire.client_id or ""), version=wire.version, settings=self.coordinators.settings)
 
     async def _coordinate(self, message: GroupRequest, arrived: IncomingRequest, peer: Peer, twice: Callable[[], None] | None) -> Body:
-        """Ask the coordinator what the client may ask."""
+        """Ask the coordinator for the part of the request that the client is allowed."""
         part = permitted_part(message, self._asker(arrived)) if self.authorizer.denials else None
         if part is None:
             return body_of(await self._coordinated(message, arrived, peer, twice))
@@ -227,7 +236,7 @@ class Broker:
         return body_of(part)
 
     async def _coordinated(self, message: GroupRequest, arrived: IncomingRequest, peer: Peer, twice: Callable[[], None] | None) -> GroupResponse:
-        """Ask it about partitions that there are."""
+        """Ask the coordinator about the partitions that exist."""
         if not isinstance(message, OFFSET_REQUESTS):
             return await self._ask(message, arrived, peer, twice)
         fields = self.world.fields
@@ -243,7 +252,7 @@ class Broker:
         return with_unknown(message, answer, existing=existing, repeats_topics=repeats_topics)
 
     async def _ask(self, message: GroupRequest, arrived: IncomingRequest, peer: Peer, twice: Callable[[], None] | None) -> GroupResponse:
-        """Ask the coordinator machine; wait while it keeps the request parked."""
+        """Ask the coordinator machine; wait while it has the request parked."""
         ticket = self._submit(message, arrived, peer)
         if twice is not None:
             self._submit(message, arrived, peer, ticket)
@@ -251,23 +260,23 @@ class Broker:
         return await self.answer_to(ticket, peer)
 
     def _submit(self, message: GroupRequest, arrived: IncomingRequest, peer: Peer, ticket: Ticket | None = None) -> Ticket:
-        """Let the node's machine take the request up; return where its answer is or will be."""
+        """Pass the request to the node's machine; return the ticket of its answer."""
         ticket = ticket or self.coordinators.ticket(self.when_dropped(arrived, peer))
         self.coordinators.submit(self.node_id, message, self.arrival(arrived, peer), arrived.columns, ticket)
         return ticket
 
     def arrival(self, arrived: IncomingRequest, peer: Peer) -> Arrival:
-        """Return how the request came, with a token of its own."""
+        """Return the origin of the request, with a token of its own."""
         wire = arrived.wire
         return Arrival((peer.number, next(self._serials)), wire.version, wire.client_id or "", peer.shown_host)
 
     @staticmethod
     def when_dropped(arrived: IncomingRequest, peer: Peer) -> Callable[[], None]:
-        """Return what ends the connection of a request that a move drops."""
+        """Return the function that ends the connection of a request that a move drops."""
         return lambda: peer.end(f"the coordinator moved and dropped the parked {arrived.wire.api.title}")
 
     def remove_members(self, members: Iterable[tuple[str, str]]) -> None:
-        """Let members, each with its group, leave though they did not ask for it, as a variant does."""
+        """Make members, given with their groups, leave without a request of theirs, as a variant does."""
         for group, member in members:
             request = LeaveGroupRequest(group_id=group, members=(LeaveMember(member_id=member),))
             arrival = Arrival(token=object(), api_version=3, client_id="", client_host="")
@@ -276,7 +285,7 @@ class Broker:
     # Records
 
     async def _fetch(self, body: Mapping[str, Any], peer: Peer) -> Body:
-        """Answer once min_bytes are there or max_wait_ms is over, as Kafka's DelayedFetch."""
+        """Answer when min_bytes are available or max_wait_ms is over, as Kafka's DelayedFetch."""
         fetched = fetch(self.world, self.node_id, body)
         if not fetched.may_wait or body["max_wait_ms"] <= 0:
             return fetched.body
@@ -288,10 +297,10 @@ class Broker:
 
 
 _LOOKED_UP = frozenset({Api.FIND_COORDINATOR, Api.LIST_OFFSETS})
-"""What is answered from what the broker knows, and waits for nothing."""
+"""The APIs that the broker answers from its own metadata, without a wait."""
 
 AT_ONCE = frozenset({Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.LEAVE_GROUP, Api.CONSUMER_GROUP_HEARTBEAT})
-"""What the coordinator machine is asked alone, so that nothing waits but what it parks."""
+"""The APIs that only the coordinator machine answers, so that only a parked request waits."""
 
 
 def _find_coordinator(broker: Broker, body: Body, version: int) -> Body:

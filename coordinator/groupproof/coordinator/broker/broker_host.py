@@ -1,4 +1,4 @@
-"""The machine that a broker of the cluster runs on: it can stand still, be gone, or have a slow disk."""
+"""The computer or process that a broker runs on: it can freeze, be killed, or have a slow disk."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from groupproof.protocol.vocabulary import Api
 __all__ = ["WRITE_S", "BrokerHost"]
 
 WRITE_S: Final = 0.5
-"""Seconds that a slow disk takes for each append to the log."""
+"""Seconds that a slow disk needs for each append to the log."""
 
 _APPENDING: Final = frozenset({Api.PRODUCE, Api.OFFSET_COMMIT, Api.TXN_OFFSET_COMMIT})
 
 
 class BrokerHost:
-    """Whole to begin with. What comes to one that stands still waits for it; one that is gone has no connections."""
+    """A broker host, undisturbed at first. Requests to a frozen host wait for it; a killed host has no connections."""
 
     def __init__(self) -> None:
         self.is_up = True
@@ -30,7 +30,7 @@ class BrokerHost:
 
     @property
     def runs(self) -> bool:
-        """Whether time passes for what runs on it."""
+        """Whether the host is up and not frozen."""
         return self.is_up and not self._stands_still
 
     def pause(self) -> None:
@@ -42,11 +42,11 @@ class BrokerHost:
         self._change()
 
     def slow_down(self) -> None:
-        """Let each append take `WRITE_S`, one after the other."""
+        """Delay each append by `WRITE_S`, one after the other."""
         self._has_slow_disk, self.is_whole = True, False
 
     def mend(self) -> None:
-        """Make it whole again."""
+        """Undo every disturbance."""
         self.is_up, self._stands_still, self._has_slow_disk = True, False, False
         self._change()
 
@@ -56,11 +56,11 @@ class BrokerHost:
         self._changed = trio.Event()
 
     async def changed(self) -> None:
-        """Return at the next change of what it can do."""
+        """Return at the next change of the host's state."""
         await self._changed.wait()
 
     async def ready(self, api: Api, body: Mapping[str, Any]) -> None:
-        """Wait until a request can be taken up: while the machine stands still, and as long as what the request appends takes to be written."""
+        """Wait until a request can be processed: while the host is frozen, and for the request's append to a slow disk."""
         await self.awake()
         if self._has_slow_disk and _appends(api, body):
             async with self._disk:
@@ -68,11 +68,11 @@ class BrokerHost:
             await self.awake()
 
     async def awake(self) -> None:
-        """Wait while the machine stands still."""
+        """Wait while the host is frozen."""
         while self._stands_still:
             await self.changed()
 
 
 def _appends(api: Api, body: Mapping[str, Any]) -> bool:
-    """Tell whether a request is answered only when the log has it: of SyncGroups the leader's, with the assignment."""
+    """Return whether a request is answered only after an append to the log. Of SyncGroups it is the leader's, with the assignment."""
     return api in _APPENDING or (api is Api.SYNC_GROUP and bool(body.get("assignments")))

@@ -1,10 +1,10 @@
-"""One client's connection to one broker: frames in, one request at a time through the broker, frames out.
+"""One client's connection to one broker: reads frames, processes one request at a time through the broker, and writes frames.
 
-As in Kafka, the requests of a connection are processed in order, one at a time: a parked JoinGroup, a waiting Fetch or a held frame
-keeps back what the client sent after it. Whatever goes wrong ends this connection alone, with a reason in the trace and in the log.
+As in Kafka, the requests of a connection are processed in order, one at a time. A parked JoinGroup, a waiting Fetch or a held frame delays the
+requests behind it. An error ends only this connection, with a reason in the trace and in the log.
 
-On a socket, with no fault armed and nothing to wait for, a request is answered where it was read, without a turn of another task: that is
-what lets a heartbeat cost a fraction of a millisecond. Everything else takes the long way, in the same order and with the same observations.
+On a socket, with no fault armed and no wait needed, a request is answered where it is read, without a switch of tasks. This lets a heartbeat cost a
+fraction of a millisecond. Other requests go through a task, in the same order and with the same observations.
 """
 
 from __future__ import annotations
@@ -51,16 +51,16 @@ __all__ = ["SEND_S_MAX", "Connection"]
 
 Body = Mapping[str, Any]
 
-SEND_S_MAX = 30.0  # seconds within which a client must take an answer
+SEND_S_MAX = 30.0  # seconds within which a client must receive an answer
 
 _READ_BYTES = 65536
-_AT_ONCE_MAX = 64  # of the requests that came together, so that one client does not keep the others waiting
+_AT_ONCE_MAX = 64  # requests of one read; the limit keeps one client from delaying the others
 
 _log = logging.getLogger(__name__)
 
 
 class Connection:
-    """Serves one stream until it ends; `serve` lets no exception out but the caller's own cancellation."""
+    """Serves one stream until it ends. `serve` raises only the caller's cancellation."""
 
     def __init__(self, broker: Broker, number: int, stream: trio.abc.Stream, peer: str) -> None:
         self.broker = broker
@@ -75,7 +75,7 @@ class Connection:
         self._is_open = True
         self._socket = stream if isinstance(stream, Socket) else None
         self._is_plain = self._socket is not None and broker.is_as_kafka
-        self._members: dict[tuple[str, str], None] = {}  # whom a variant takes to have left when the connection ends
+        self._members: dict[tuple[str, str], None] = {}  # the members that a variant removes when the connection ends
         self._farewell = "the client closed it"
         self._repeated: RepeatedFrame | None = None
         self._kept = KeptFrames(broker, self)
@@ -100,22 +100,22 @@ class Connection:
             await self.close("the coordinator was stopped")
 
     def end(self, reason: str, by: str = "broker") -> None:
-        """End the connection, by the client, the broker or a fault; what it waits for is abandoned."""
+        """End the connection, by the client, the broker or a fault. A waiting request is abandoned."""
         self._record_closed(reason, by)
         self._scope.cancel()
 
     async def close(self, reason: str, by: str = "broker", *, reset: bool = False) -> None:
-        """Close the stream, with RST where `reset` asks for it and there is a socket; closing twice is no error."""
+        """Close the stream, with RST where `reset` is set and there is a socket. Closing twice is no error."""
         self._record_closed(reason, by)
         await close_stream(self._stream, reset=reset)
 
     async def _is_taken(self) -> bool:
-        """Tell whether the client, which may hang up over an answer that it takes for fatal, took what was just sent."""
+        """Return whether the client received the bytes just sent. It may close the connection after an answer that it treats as fatal."""
         return self._is_open and (not self._inbox.closed or await has_all(self._stream))
 
     @contextlib.contextmanager
     def waits(self, reason: str) -> Iterator[None]:
-        """Mark that the request under way waits for `what`: coordinator, records or fault."""
+        """Mark that the current request waits for `reason`: coordinator, records or fault."""
         self._waiting_for = reason
         if self._inbox.closed:
             self._lost()
@@ -133,7 +133,7 @@ class Connection:
             self._tell("closed", reason=reason, by=by)
 
     async def _guarded(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Run `work`, and turn whatever it meets into the end of this connection."""
+        """Run `work`; any error ends this connection."""
         try:
             await work()
         except (ConnectionEnd, ConnectionSevered) as ended:
@@ -158,7 +158,7 @@ class Connection:
             if left.broken is not None:
                 if self.broker.line.bad_frame != "ends":
                     await bear(self.broker, self._stream, left.broken)
-                # The connection ends when the turn comes to this frame: what came before it is still answered.
+                # The connection ends when this frame's turn comes: earlier requests are still answered.
                 await self._inbox.put(ConnectionEnd(str(left.broken), is_fault=True), 0)
                 return
             if left.is_end:
@@ -170,14 +170,14 @@ class Connection:
             self._lost()
 
     async def _left(self, take: Callable[[bytes], Unread | None]) -> Unread:
-        """Let `take` answer what can be answered where it is read, and return the first that cannot."""
+        """Let `take` answer requests where they are read, and return the first that it cannot answer."""
         left = None if self._socket is None else await self._socket.left(take)
         while left is None:
             left = take(bytes(await self._stream.receive_some(_READ_BYTES)))
         return left
 
     def _take(self, framer: Framer, data: bytes) -> Unread | None:
-        """Take up what came, all of it before the first is answered; return what could not be answered at once."""
+        """Read all requests in `data` before the first is answered; return those that cannot be answered at once."""
         if not data:
             return Unread([], is_end=True)
         if self._repeated is not None and self._repeated.is_in(data) and self._answers_again(self._repeated, data):
@@ -221,9 +221,9 @@ class Connection:
         return IncomingRequest(wire=wire, columns=columns, is_refused=refused is not None)
 
     def _lost(self) -> None:
-        """Let the connection of a client go that is gone while its request waits.
+        """Handle a client that is gone while its request waits.
 
-        Kafka keeps a request that is parked at the coordinator and answers those behind it; all others go with their connection.
+        Kafka keeps a request that is parked at the coordinator and answers the requests behind it. Any other request ends with its connection.
         """
         if self._waiting_for == "coordinator" and self._inbox.holds_any:
             self._record_closed(self._farewell, by="client")
@@ -233,7 +233,7 @@ class Connection:
     # At once
 
     def _at_once(self, arrived: IncomingRequest) -> bool:
-        """Answer the request here if no other request waits before it. If the answer has to wait, the other task goes on with it."""
+        """Answer the request here if no other request waits before it. If the answer has to wait, the other task continues with it."""
         if self._socket is None or not self._inbox.is_awaited or (answer := self.broker.take_up(arrived, self)) is None:
             return False
         self._go_on_at_once(self._socket, arrived, answer)
@@ -246,7 +246,7 @@ class Connection:
             self._inbox.put_first(OpenRequest(arrived, rest=rest))
 
     def _park(self, arrived: IncomingRequest, ticket: Ticket) -> None:
-        """Let a request wait for its answer; where nobody hears of it no task waits with it."""
+        """Park a request until its answer comes. Without a recorder, no task waits for it."""
         if self.broker.recorder.is_heard:
             self._inbox.put_first(OpenRequest(arrived, ticket))
             return
@@ -255,7 +255,7 @@ class Connection:
         ticket.on_answer = partial(self._unpark, arrived, ticket)
 
     def _unpark(self, arrived: IncomingRequest, ticket: Ticket, answer: GroupResponse) -> None:
-        """Answer a request that waited, and let what came behind it go on; the other task does what this one cannot."""
+        """Answer a parked request and let the requests behind it continue. The other task sends what cannot be sent here."""
         self._waiting_for = self._parked = None
         self._inbox.resume(self._left_of(arrived, ticket, answer) if self._is_open else None)
 
@@ -264,12 +264,12 @@ class Connection:
             return OpenRequest(arrived, ticket)
         try:
             rest = self._answer_at_once(self._socket, arrived, answer)
-        except trio.BrokenResourceError:  # the other task meets it again, and ends the connection
+        except trio.BrokenResourceError:  # the other task gets the error again, and ends the connection
             return OpenRequest(arrived, ticket)
         return OpenRequest(arrived, rest=rest) if rest else None
 
     def _answers_again(self, repeated: RepeatedFrame, data: bytes) -> bool:
-        """Do the same for a frame that came before, if it is a heartbeat that changes nothing and nobody hears of it; tell whether it is answered."""
+        """Answer a repeated heartbeat frame that only extends a session, in an unrecorded run; return whether it is answered."""
         if self._socket is None or not self._inbox.is_awaited:
             return False
         answer = self.broker.repeat(repeated.message, repeated.arrival)
@@ -280,14 +280,14 @@ class Connection:
         return True
 
     def _goes_again(self, data: bytes) -> bool:
-        """Do the same for a JoinGroup or a SyncGroup that came before, if it only waits or is answered with what was assigned; tell whether it did."""
+        """Process a repeated JoinGroup or SyncGroup that only waits or gets its assignment again; return whether it is processed."""
         if self._socket is None or not self._inbox.is_awaited or (again := self._kept.taken_up(data)) is None:
             return False
         self._go_on_at_once(self._socket, *again)
         return True
 
     def _answer_at_once(self, to: Socket, arrived: IncomingRequest, answer: GroupResponse | KeptAnswer) -> bytes:
-        """Send what can be sent of the answer, recorded first so that what the client does next comes after it, and return the rest."""
+        """Record the answer, then send as much of it as possible; return the rest. The client's next step thus follows in the trace."""
         wire, recorder = arrived.wire, self.broker.recorder
         if recorder.is_heard:
             recorder.record("response", **{**arrived.columns, **answer_columns(answer, wire, self.broker.world.topics.name_of)})
@@ -300,7 +300,7 @@ class Connection:
             raise
 
     async def _go_on(self, begun: OpenRequest) -> None:
-        """Do what is left of a request that was taken up at once."""
+        """Finish a request that was begun at once."""
         arrived, rest = begun.arrived, begun.rest
         if begun.ticket is not None:
             answer = await self.broker.answer_to(begun.ticket, self)
@@ -316,7 +316,7 @@ class Connection:
     # One request at a time
 
     async def _work_at_once(self) -> None:
-        """Take every request up as it comes, as a variant does."""
+        """Process every request as it arrives, without order, as a variant does."""
         async with trio.open_nursery() as nursery:
             while (arrived := await self._inbox.get()) is not None:
                 if isinstance(arrived, ConnectionEnd):
@@ -359,7 +359,7 @@ class Connection:
             await self._answer(arrived, body, fault)
 
     async def _answer(self, arrived: IncomingRequest, body: Body, fault: AppliedFault | None) -> None:
-        """Send an answer, unless a fault has another idea; `struck` is the fault that struck the request."""
+        """Send an answer, unless a fault changes or withholds it. `fault` is the fault that acted on the request."""
         api, asked = arrived.wire.api, arrived.wire.body
         columns = response_columns(api, asked, body, self.broker.world.topics.name_of)
         struck_now = self._strikes.on_response(arrived, columns)
@@ -370,7 +370,7 @@ class Connection:
             columns = columns if body is correct else response_columns(api, asked, body, self.broker.world.topics.name_of)
             columns["fault"] = struck_now.fault.name
         strikes = [fault for fault in (fault, struck_now) if fault is not None]
-        # Recorded before its bytes leave: whatever the client does because of it comes after it in the trace, however late this loop is.
+        # Recorded before its bytes leave: the client's reaction follows it in the trace, no matter how late this loop is.
         self.broker.recorder.record("response", **{**arrived.columns, **columns})
         try:
             data = frame(self._strikes.spoilt(struck_now, write_response(api, arrived.answer_version, arrived.wire.correlation, body)))
@@ -388,7 +388,7 @@ class Connection:
         self.broker.recorder.record("event", **{**arrived.columns, "who": "link", "body": {"name": "unsent"}})
 
     async def _send(self, data: bytes, api: Api) -> None:
-        is_last = self._socket is not None and not self._inbox.holds_any  # the task comes to rest behind it, which is turn enough for others
+        is_last = self._socket is not None and not self._inbox.holds_any  # the task waits after it, which gives others their turn
         await (trio.lowlevel.checkpoint_if_cancelled if is_last else trio.lowlevel.checkpoint)()
         if rest := data if self._socket is None else self._socket.send_now(data):
             await self._send_rest(rest, api)

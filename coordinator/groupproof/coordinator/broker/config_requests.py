@@ -1,7 +1,7 @@
-"""IncrementalAlterConfigs and DescribeConfigs of one group's settings (resource type 32), and DescribeConfigs of the broker's. Pure but for what is set.
+"""IncrementalAlterConfigs and DescribeConfigs of one group's settings (resource type 32), and DescribeConfigs of the broker's.
 
-Sources: Kafka's `ConfigAdminManager`, `ConfigurationControlManager.incrementalAlterConfigResource`, `GroupConfigManager`; KIP-848, CGD-29 to CGD-40.
-Configs of topics and brokers cannot be changed here.
+Pure, except that settings change. Sources: Kafka's `ConfigAdminManager`, `ConfigurationControlManager.incrementalAlterConfigResource`,
+`GroupConfigManager`; KIP-848, CGD-29 to CGD-40. Configs of topics and brokers cannot be changed here.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _ONLY_GROUPS: Final = "groupproof keeps configs of groups alone (resource type 3
 
 
 def alter_configs(coordinators: Coordinators, body: Mapping[str, Any]) -> Body:
-    """Change the settings of groups, each for itself, unless it is only to be checked whether they can be."""
+    """Change the settings of each group separately, or only check the changes."""
     resources: Sequence[Mapping[str, Any]] = body.get("resources") or ()
     named = Counter((resource["resource_type"], resource["resource_name"]) for resource in resources)
     responses = [
@@ -72,7 +72,7 @@ def _alter_group(coordinators: Coordinators, group: str, changes: Sequence[Mappi
 
 
 def describe_configs(coordinators: Coordinators, body: Mapping[str, Any]) -> Body:
-    """Tell the settings of groups and of the broker, those that are asked for by name where some are."""
+    """Return the settings of groups and of the broker: the requested names, or all."""
     return {"results": tuple(_described(coordinators, resource) for resource in body.get("resources") or ())}
 
 

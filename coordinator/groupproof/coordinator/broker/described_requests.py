@@ -1,4 +1,4 @@
-"""The columns that name a request in the trace, and in the receipts of the faults that strike it."""
+"""The columns that identify a request in the trace and in the receipts of faults."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["columns_of", "described"]
 
 
 def columns_of(broker: Broker, connection: int, wire: WireRequest, version: int) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the columns that name a request, and those of what it says."""
+    """Return the columns that identify a request, and those of its content."""
     who, body = request_columns(wire.api, wire.body, broker.world.topics.name_of)
     columns = {
         "node": broker.node_id, "connection": connection, "client": wire.client_id, "api": wire.api.title, "version": version,
@@ -25,5 +25,5 @@ def columns_of(broker: Broker, connection: int, wire: WireRequest, version: int)
 
 
 def described(broker: Broker, connection: int, arrived: IncomingRequest) -> IncomingRequest:
-    """Return the request with its columns. Nobody recorded them when it came, but a fault may still ask for them."""
+    """Return the request with its columns. They were not recorded at its arrival, but a fault may need them."""
     return arrived if arrived.columns else arrived._replace(columns=columns_of(broker, connection, arrived.wire, arrived.wire.version)[0])

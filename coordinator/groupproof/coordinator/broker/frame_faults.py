@@ -1,7 +1,7 @@
-"""Faults on the frames of one connection: ask the filter, perform the action, prove it.
+"""Faults on the frames of one connection: ask the filter, perform the action, record the receipt.
 
-A fault acts on a request just before the broker would process it, and on an answer just before it would leave. Every stage of the
-receipts is described in `interception`.
+A fault acts on a request just before the broker processes it, and on an answer just before it is sent. `interception` describes the stages of
+receipts.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ Body = Mapping[str, Any]
 
 
 class ConnectionSevered(Exception):
-    """A fault has ended the connection; `str()` is the reason."""
+    """A fault has ended the connection. `str()` is the reason."""
 
 
 class FaultedConnection(Protocol):
-    """What a fault needs of a connection."""
+    """The part of a connection that a fault uses."""
 
     def waits(self, reason: str) -> AbstractContextManager[None]: ...
 
@@ -41,7 +41,7 @@ class FaultedConnection(Protocol):
 
 @dataclass(slots=True)
 class AppliedFault:
-    """A fault that struck a frame; `answers` once it has given an answer of its own, which counts as delivered when it is taken."""
+    """A fault that acts on a frame. `answers` says that it sends an answer of its own, which is delivered when the peer receives it."""
 
     fault: Fault
     columns: Mapping[str, Any]
@@ -57,7 +57,7 @@ class AppliedFault:
 
 
 class KnownGroup(NamedTuple):
-    """What is known of a frame's group where it is struck; `role` is its member's, leader or follower."""
+    """The state of a frame's group when the fault acts. `role` is the member's: leader or follower."""
 
     generation: int | None = None
     role: str | None = None
@@ -65,13 +65,13 @@ class KnownGroup(NamedTuple):
 
 
 class FrameFaults:
-    """What is done to frames the same way in the broker and in a tap: asked of the filter, and proven by receipts."""
+    """The fault actions that broker and tap share: they ask the filter and record receipts."""
 
     def __init__(self, interception: Interception) -> None:
         self.interception = interception
 
     def struck(self, wire: WireRequest, direction: str, columns: Body, group: KnownGroup) -> Fault | None:
-        """Return the fault that strikes a frame with these columns."""
+        """Return the fault that acts on a frame with these columns."""
         generation = columns.get("generation")
         frame = Frame(
             api=wire.api.title, direction=direction, client=wire.client_id or "", group=columns.get("group"), member=columns.get("member"),
@@ -81,9 +81,9 @@ class FrameFaults:
         return self.interception.strike(frame, columns)
 
     def own_answer(self, fault: Fault, wire: WireRequest, version: int, columns: Body, answer: Body | None) -> dict[str, Any] | None:
-        """Return the fault's answer; None, with a receipt that says why, where the API's version cannot say it.
+        """Return the fault's answer. Where the API's version cannot express it, record a `failed` receipt and return None.
 
-        Code 0 on an answer keeps what was `said`, so that `body` can change single fields of it.
+        Code 0 on an answer keeps the original `answer`, so that `body` can change single fields.
         """
         action = fault.action
         assert isinstance(action, Answer)
@@ -97,7 +97,7 @@ class FrameFaults:
         return body
 
     def corrupted(self, fault: Fault, payload: bytes, direction: str, columns: Body) -> bytes | None:
-        """Return the frame as the fault corrupts it; None, with a receipt that says why, where it has no body."""
+        """Return the frame as the fault corrupts it. Where it has no body, record a `failed` receipt and return None."""
         assert isinstance(fault.action, Corrupt)
         changed = corrupted(payload, fault.action, direction)
         if changed is None:
@@ -112,7 +112,7 @@ class FrameFaults:
 
 
 class Strikes(FrameFaults):
-    """The faults of one connection's frames."""
+    """The faults on one connection's frames."""
 
     def __init__(self, broker: Broker, line: FaultedConnection) -> None:
         super().__init__(broker.interception)
@@ -120,20 +120,20 @@ class Strikes(FrameFaults):
         self._line = line
 
     def on_request(self, arrived: IncomingRequest) -> AppliedFault | None:
-        """Return the fault that strikes a request which is about to be processed."""
+        """Return the fault that acts on a request that is about to be processed."""
         if not self.interception.wants(arrived.wire.api.title, "request"):
             return None
         return self._strike(arrived, "request", arrived.columns)
 
     def on_response(self, arrived: IncomingRequest, answer: Mapping[str, Any]) -> AppliedFault | None:
-        """Return the fault that strikes an answer which is about to leave; `answer` are the columns of its observation."""
+        """Return the fault that acts on an answer that is about to be sent. `answer` are the columns of its observation."""
         if not self.interception.wants(arrived.wire.api.title, "response"):
             return None
         columns = {**arrived.columns, **{name: answer[name] for name in ("member", "generation", "error") if name in answer}}
         return self._strike(arrived, "response", columns)
 
     async def before_processing(self, fault: AppliedFault, arrived: IncomingRequest) -> Body | None:
-        """Perform a fault on a request; return the answer to give in the broker's stead, None where the request goes on."""
+        """Perform a fault on a request; return the answer that replaces the broker's, None where the request continues."""
         action = fault.fault.action
         if isinstance(action, Answer):
             return self._answer(fault, arrived, None)
@@ -142,7 +142,7 @@ class Strikes(FrameFaults):
         return None
 
     async def before_sending(self, fault: AppliedFault, arrived: IncomingRequest, answer: Body) -> Body:
-        """Perform a fault on an answer; return what is sent."""
+        """Perform a fault on an answer; return the body to send."""
         action = fault.fault.action
         if isinstance(action, Answer):
             return self._answer(fault, arrived, answer) or answer
@@ -153,7 +153,7 @@ class Strikes(FrameFaults):
         return answer
 
     def altered(self, fault: AppliedFault, arrived: IncomingRequest) -> IncomingRequest:
-        """Return the request as a fault has corrupted it; raise `Severed` where nobody can read it any more, as Kafka ends a connection then."""
+        """Return the request as the fault corrupts it; raise `ConnectionSevered` where it becomes unreadable: Kafka ends the connection then."""
         wire = arrived.wire
         if not isinstance(fault.fault.action, Corrupt):
             return arrived
@@ -168,7 +168,7 @@ class Strikes(FrameFaults):
             raise ConnectionSevered(str(error)) from error
 
     def spoilt(self, fault: AppliedFault | None, payload: bytes) -> bytes:
-        """Return an answer's bytes as they leave."""
+        """Return an answer's bytes, corrupted where the fault does so."""
         if fault is None or not isinstance(fault.fault.action, Corrupt):
             return payload
         changed = self.corrupted(fault.fault, payload, "response", fault.columns)
@@ -176,15 +176,15 @@ class Strikes(FrameFaults):
         return payload if changed is None else changed
 
     def passed(self, arrived: IncomingRequest, direction: str) -> None:
-        """Take note that a frame goes on, for what waits for that on other connections."""
+        """Record that a frame passes, for reordered frames on other connections."""
         self.interception.passed(arrived.wire.api.title, direction)
 
     def taken_up_twice(self, fault: AppliedFault) -> None:
-        """Prove that the broker took the request up twice."""
+        """Record the receipt that the broker processed the request twice."""
         self.delivered(fault.fault, fault.columns)
 
     def sent(self, strikes: Iterable[AppliedFault], failure: str = "") -> None:
-        """Prove, or disprove, that the peer took the answers that faults gave; `failure` says what came between."""
+        """Record whether the peer received the answers of faults. `failure` is the reason where it did not."""
         for fault in strikes:
             if fault.answers and failure:
                 self.interception.unreceived(fault.fault, fault.columns, failure)
@@ -205,7 +205,7 @@ class Strikes(FrameFaults):
         return KnownGroup(view.generation, role, view.state.value)
 
     async def _perform(self, struck: AppliedFault, arrived: IncomingRequest) -> None:
-        """Perform what is the same in both directions."""
+        """Perform the actions that are the same in both directions."""
         fault, action = struck.fault, struck.fault.action
         if isinstance(action, Hold):
             with self._line.waits("fault"):

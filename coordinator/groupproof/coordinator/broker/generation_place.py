@@ -1,4 +1,4 @@
-"""Where a request says its generation: the rest of a member's SyncGroup is the same in every one."""
+"""Finds the generation's place in a request. Except for it, a member's SyncGroups are the same in every generation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _CLIENT_ID: Final = Column(name="client id", kind="string", is_nullable=True)
 
 
 def generation_at(payload: bytes, api: Api, version: int) -> int:
-    """Return where the generation stands in a request that can be read, without its length prefix."""
+    """Return the offset of the generation in a readable request without its length prefix."""
     at, left = _HEADER_BYTES, [ENTRIES_MAX]
     for read in _readers(api, version):
         _, at = read(payload, at, left)
@@ -27,7 +27,7 @@ def generation_at(payload: bytes, api: Api, version: int) -> int:
 
 @cache
 def _readers(api: Api, version: int) -> tuple[Reader, Reader]:
-    """Return the reader of the header and that of what is before the generation."""
+    """Return the readers of the header and of the fields before the generation."""
     shape = shape_of(api, version, "request")
     at = [column.name for column in shape.columns].index("generation_id")
     header = Shape(title="header", is_flexible=has_flexible_header(api, version, "request"), columns=(_CLIENT_ID,))

@@ -1,6 +1,6 @@
-"""The coordinator role of every broker of a cluster: who coordinates what, who waits for an answer, and when a timer is due.
+"""The coordinator role of every broker of a cluster: partition owners, parked requests and timers.
 
-The machines are pure (coordinator.py); here are the clock, the parked requests and the records of what the machines did. Moving a
+The machines are pure (coordinator.py). This module has the clock, the parked requests and the records of the machines' outputs. A move of a
 coordinator unloads an offsets partition at one machine and loads it at another (EMIG-01 to EMIG-05).
 """
 
@@ -30,9 +30,9 @@ __all__ = ["Coordinators", "Ticket"]
 
 
 class Ticket:
-    """The place of one request's answer; `on_dropped` is called when a move of the coordinator drops the request instead.
+    """The place of one request's answer. `on_dropped` is called when a move of the coordinator drops the request.
 
-    `tokens` name the request to the machine: one for each time that it was taken up. Who sets `on_answer` is called with the answer, and does not wait.
+    `tokens` identify the request to the machine: one for each time that it is processed. `on_answer` is called with the answer, in place of a `wait`.
     """
 
     __slots__ = ("_ready", "answer", "on_answer", "on_dropped", "tokens")
@@ -45,7 +45,7 @@ class Ticket:
         self._ready: trio.Event | None = None
 
     def give(self, answer: GroupResponse) -> None:
-        """Set the answer; of a request that was taken up twice the first one counts."""
+        """Set the answer. For a request that was processed twice, the first answer counts."""
         if self.answer is None:
             self.answer = answer
             if self.on_answer is not None:
@@ -54,7 +54,7 @@ class Ticket:
                 self._ready.set()
 
     async def wait(self) -> GroupResponse:
-        """Return the answer as soon as it is there."""
+        """Return the answer; wait for it."""
         if self.answer is None:
             self._ready = trio.Event()
             await self._ready.wait()
@@ -63,7 +63,7 @@ class Ticket:
 
 
 class Coordinators:
-    """One machine for each node, and the node that owns each offsets partition; `run` keeps their timers."""
+    """One machine for each node, and the owner node of each offsets partition. `run` fires their timers."""
 
     def __init__(self, *, profile: str, settings: Settings, nodes: int, seed: int, recorder: Recorder, variant: Variant = REFERENCE) -> None:
         self.settings = settings
@@ -90,7 +90,7 @@ class Coordinators:
         ]  # fmt: skip
 
     def now_ms(self) -> int:
-        """Return milliseconds since the cluster was made, by trio's clock."""
+        """Return the milliseconds since the cluster was made, by trio's clock."""
         return math.floor((self._clock.current_time() - self._origin) * 1000 + 1e-6)
 
     def owner_of(self, group: str) -> int:
@@ -98,40 +98,40 @@ class Coordinators:
         return self.owners[partition_of(group, self.partitions)]
 
     def view(self, group: str) -> GroupView | None:
-        """Return the group as its coordinator knows it, or None."""
+        """Return the coordinator's view of the group, None where there is none."""
         return self._machines[self.owner_of(group)].view(group)
 
     def change_topics(self, topics: Mapping[str, TopicImage]) -> None:
-        """Let every broker know the topics that there are from now on."""
+        """Set the existing topics at every broker."""
         for machine in self._machines:
             machine.change_topics(topics)
 
     def let_describe(self, may_describe: MayDescribe | None) -> None:
-        """Let regular expressions match at every broker what a client may see, or (None) all topics."""
+        """Let regular expressions match only the topics that a client may describe, at every broker; None allows all topics."""
         for machine in self._machines:
             machine.let_describe(may_describe)
 
     def configure_group(self, group: str, configs: Mapping[str, str], *, only_checks: bool = False) -> ErrorCode:
-        """Give a group settings of its own at every broker, unless they are only to be checked; return the error by which they are refused."""
+        """Set a group's own settings at every broker, or only check them; return the error code of a refusal."""
         return max(machine.configure_group(group, configs, only_checks=only_checks) for machine in self._machines)
 
     def group_configs(self, group: str) -> Mapping[str, int]:
-        """Return the settings that a group has for itself."""
+        """Return the group's own settings."""
         return self._machines[0].group_configs().get(group, {})
 
     def group_config_defaults(self) -> Mapping[str, int]:
-        """Return the settings that a group may have for itself, with the broker's own values."""
+        """Return the group settings with the broker's values as defaults."""
         return self._machines[0].group_config_defaults()
 
     def refuse_appends(self, error: ErrorCode) -> None:
-        """Let the log of every broker refuse records, or (NONE) take them again."""
+        """Make the log of every broker refuse records with `error`, or accept them again (NONE)."""
         for machine in self._machines:
             machine.append_error = error
 
     # Timers
 
     async def run(self) -> None:
-        """Fire the machines' timers when they are due; never returns."""
+        """Fire the machines' timers when they are due. It never returns."""
         while True:
             running = [machine for node, machine in enumerate(self._machines) if node not in self._still]
             self._sleeping_until = min(
@@ -155,10 +155,10 @@ class Coordinators:
         except (AssertionError, AttributeError, KeyError):
             if self._variant is REFERENCE:
                 raise
-            return ()  # a variant that breaks the invariants of its own table goes on, as a broker does whose timer thread logs an error
+            return ()  # a variant that breaks the invariants of its own table continues, like a broker whose timer thread logs an error
 
     def _look_at_timers(self, node: int) -> None:
-        """Wake the timers' task when something is due before it would wake by itself."""
+        """Wake the timers' task when a timer is due before its next wake-up."""
         deadline = self._machines[node].next_deadline_ms(before_ms=self._sleeping_until)
         if deadline is not None:
             self._sleeping_until = deadline
@@ -167,17 +167,17 @@ class Coordinators:
     # Machines
 
     def pause(self, node: int) -> None:
-        """Let no timer of the node fire until `resume`."""
+        """Stop the node's timers until `resume`."""
         self._still.add(node)
 
     def resume(self, node: int) -> None:
-        """Let the node's timers fire again, those first that are over meanwhile."""
+        """Let the node's timers fire again, overdue ones first."""
         self._still.discard(node)
         self._advance(node)
         self._wake.set()
 
     def lose(self, node: int) -> None:
-        """Let a node end as by SIGKILL: its groups are loaded from the log by the next that is up, or where there is none, by the first that is back."""
+        """End a node as by SIGKILL. The next live node loads its groups from the log; without one, the first node that returns does."""
         self._still.discard(node)
         self._gone.add(node)
         for partition in [partition for partition, owner in enumerate(self.owners) if owner == node]:
@@ -188,7 +188,7 @@ class Coordinators:
             self._perform(node, self._machines[node].unload(partition, self.now_ms(), "drop"))
 
     def load(self, node: int) -> None:
-        """Have a node back; the first one loads what the log holds of the groups that had none."""
+        """Return a node to the cluster. The first one loads the groups that no node has from the log."""
         self._gone.discard(node)
         homeless, self._homeless = self._homeless, {}
         for partition, stored in homeless.items():
@@ -198,7 +198,7 @@ class Coordinators:
         self._look_at_timers(node)
 
     def load_records(self, records: TopicRecords, topics: Mapping[str, TopicImage]) -> None:
-        """Let each node load what the records of an offsets topic come to of its groups; `topics` are those that there are."""
+        """Load the groups from the records of an offsets topic at their nodes. `topics` are the existing topics."""
         now_ms = self.now_ms()
         for partition, stored in records.stored(TopicsImage(topics), self.partitions, now_ms).items():
             node = self.owners[partition]
@@ -209,13 +209,13 @@ class Coordinators:
 
     @staticmethod
     def ticket(on_dropped: Callable[[], None]) -> Ticket:
-        """Return the place of an answer to be; `on_dropped` is called when a move drops the request instead."""
+        """Return the place of a future answer. `on_dropped` is called when a move drops the request."""
         return Ticket(on_dropped)
 
     def submit(self, node: int, message: GroupRequest, arrival: Arrival, columns: Mapping[str, Any], ticket: Ticket) -> None:
-        """Let the node's machine take `message` up; the answer comes to `ticket`, now or later.
+        """Let the node's machine process `message`. The answer comes to `ticket`, now or later.
 
-        Records `processed` with the rule that was applied, unless there are no `columns`, then what follows from it.
+        Records `processed` with the rule that was applied, unless `columns` is empty, and then the consequences.
         """
         machine = self._machines[node]
         outputs = machine.handle(message, arrival, self.now_ms())
@@ -225,13 +225,13 @@ class Coordinators:
     def ask(
         self, node: int, message: GroupRequest, arrival: Arrival, columns: Mapping[str, Any], on_dropped: Callable[[], None]
     ) -> GroupResponse | Ticket:
-        """Do the same, and return the answer if it is there, or else the ticket."""
+        """Let the node's machine process `message`; return the answer if it is available, otherwise the ticket."""
         machine, now_ms = self._machines[node], self.now_ms()
         if not self._recorder.is_heard and (taken_up := self._asked_briefly(machine, message, arrival, now_ms, on_dropped)) is not None:
             return taken_up
         outputs = machine.handle(message, arrival, now_ms)
         is_due_sooner = machine.next_deadline_ms(before_ms=self._sleeping_until) is not None
-        if not is_due_sooner and not self._recorder.is_heard and len(outputs) == 2:  # one row and its answer, as of nearly every heartbeat
+        if not is_due_sooner and not self._recorder.is_heard and len(outputs) == 2:  # one row and its answer, as for nearly every heartbeat
             reply = outputs[1]
             if isinstance(reply, Reply) and reply.token is arrival.token:
                 return reply.message
@@ -240,7 +240,7 @@ class Coordinators:
         return ticket if ticket.answer is None else ticket.answer
 
     def ask_again(self, node: int, message: GroupRequest, arrival: Arrival, on_dropped: Callable[[], None]) -> GroupResponse | Ticket | None:
-        """Do the same for a request that only waits, or is answered as before, where nobody hears of the row; None, with nothing done, where it may be more."""
+        """Process an unrecorded request that only waits or has a repeated answer. Return None, without a change, where it may do more."""
         return self._asked_briefly(self._machines[node], message, arrival, self.now_ms(), on_dropped)
 
     def _asked_briefly(
@@ -252,9 +252,9 @@ class Coordinators:
         return machine.repeat(message, arrival, now_ms)
 
     def repeat(self, node: int, message: GroupRequest, arrival: Arrival) -> GroupResponse | None:
-        """Answer a heartbeat that changes nothing, where nobody hears of the row; None, with nothing done, where it may be more.
+        """Answer an unrecorded heartbeat that only extends its session. Return None, without a change, where it may do more.
 
-        It only puts a session off that is armed already, so that nothing is due sooner than before.
+        It only postpones an armed session timer, so no timer is due sooner than before.
         """
         return self._machines[node].repeat(message, arrival, self.now_ms())
 
@@ -267,18 +267,21 @@ class Coordinators:
             self._look_at_timers(node)
 
     def _awaited(self, ticket: Ticket, token: Hashable) -> Ticket:
-        """Let the answer to `token` come to the ticket, and return that."""
+        """Route the answer to `token` to the ticket, and return the ticket."""
         self._tickets[token] = ticket
         ticket.tokens += (token,)
         return ticket
 
     def abandon(self, ticket: Ticket) -> None:
-        """Nobody waits for the answer any more: the members stay as they are (Kafka), what the machine says goes nowhere."""
+        """Drop the answer, for which nobody waits any more. The members stay unchanged, as in Kafka."""
         for token in ticket.tokens:
             self._tickets.pop(token, None)
 
     def _perform(self, node: int, outputs: Iterable[Output], token: Hashable = None, columns: Mapping[str, Any] | None = None) -> None:
-        """Record and deliver what a machine put out, in its order; the row applied to the request of `token` makes it `processed`, with `columns`."""
+        """Record and deliver a machine's outputs, in order.
+
+        The row that was applied to the request of `token` is recorded as `processed`, with `columns`.
+        """
         for output in outputs:
             if isinstance(output, Reply):
                 ticket = self._tickets.pop(output.token, None)
@@ -295,25 +298,25 @@ class Coordinators:
                 columns = None
 
     def _record_timer(self, node: int, applied: AppliedRow) -> None:
-        """Of the rows that no request caused, only the timers are recorded: the others follow from what is recorded already."""
+        """Record a row that no request caused if it is a timer's. Other rows follow from recorded ones."""
         if applied.rule.partition("/")[0] in self._timers:
             self._recorder.record("timer", node=node, **applied.timer_columns())
 
     # Moves
 
     def move_group(self, group: str, action: Move) -> str | None:
-        """Move the coordinator of one group; return why it cannot be moved, None when it was."""
+        """Move the coordinator of one group; return the reason where it cannot be moved, else None."""
         return self.move(partition_of(group, self.partitions), action)
 
     def _next(self, node: int) -> int:
-        """Return the node after this one that is up; where there is no other, this one."""
+        """Return the next live node, or `node` where there is no other."""
         others = [*range(node + 1, len(self._machines)), *range(node)]
         return next((node for node in others if node not in self._gone), node)
 
     def move(self, partition: int, action: Move) -> str | None:
-        """Give an offsets partition to another node (EMIG-01 to EMIG-05); return why that cannot be, None when it was done.
+        """Move an offsets partition to another node (EMIG-01 to EMIG-05); return the reason where that is impossible, else None.
 
-        With `parked` "drop" the connections of the parked requests end instead of an answer 16; with `state` "lost" nothing is loaded.
+        With `parked` "drop" the connections of parked requests end instead of an answer 16. With `state` "lost" nothing is loaded.
         """
         before = self.owners[partition]
         after = self._next(before) if action.to is None else action.to

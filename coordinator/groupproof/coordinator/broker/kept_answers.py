@@ -1,7 +1,7 @@
-"""Answers that are the same for everybody until the cluster changes: written once for all who ask.
+"""Caches answers that are the same for every client until the cluster changes: each is written once.
 
-Every member of a group asks which versions there are, on each of its connections, and where the partitions of its topic are. With a thousand
-partitions that answer takes longer to make and to write than all that is asked of the coordinator.
+Every member of a group asks for the API versions, on each of its connections, and for the partitions of its topic. With a thousand partitions that
+answer takes longer to make and to write than all requests to the coordinator.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ _LENGTH_AND_CORRELATION: Final = struct.Struct(">ii")
 
 @dataclass(frozen=True, slots=True)
 class KeptAnswer:
-    """An answer as it is sent, but for its correlation id, and the columns that it has in a trace."""
+    """An answer in bytes, without its correlation id, and its columns in a trace."""
 
     written: bytes
     columns: Mapping[str, Any]
 
     def frame(self, correlation: int) -> bytes:
-        """Return it as the answer to the request with this correlation id, behind its length."""
+        """Return the frame that answers the request with this correlation id, with its length prefix."""
         return _LENGTH_AND_CORRELATION.pack(len(self.written) + _CORRELATION_END, correlation) + self.written
 
 
@@ -50,7 +50,7 @@ class KeptAnswers:
         self._state: Hashable = None
 
     def answer(self, arrived: IncomingRequest) -> KeptAnswer | None:
-        """Return the answer to a request, as `metadata.py` makes it; None for one whose answer is not kept."""
+        """Return the answer to a request, as `metadata.py` makes it; None where it is not cached."""
         key = None if arrived.is_refused else _key(arrived)
         if key is None:
             return None
@@ -70,23 +70,23 @@ class KeptAnswers:
 
 
 _OF_VERSIONS: Final[dict[Hashable, KeptAnswer]] = {}
-"""The answers to ApiVersions of all clusters in this process: each case of a run has one of its own, and they list the same sixty APIs."""
+"""The answers to ApiVersions of all clusters in this process. Each case of a run has its own cluster, and they list the same sixty APIs."""
 
 
 def written_answer(world: ClusterMetadata, arrived: IncomingRequest, body: Mapping[str, Any]) -> KeptAnswer:
-    """Return the answer with this body to a request that was not refused."""
+    """Return the answer with this body, for a request that was not refused."""
     wire = arrived.wire
     columns = response_columns(wire.api, wire.body, body, world.topics.name_of)
     return KeptAnswer(write_response(wire.api, wire.version, 0, body)[_CORRELATION_END:], columns)
 
 
 def answer_columns(answer: GroupResponse | KeptAnswer, wire: WireRequest, named: Callable[[str], str]) -> Mapping[str, Any]:
-    """Return the columns of an answer that is given where its request was read."""
+    """Return the trace columns of an answer that was given where its request was read."""
     return answer.columns if isinstance(answer, KeptAnswer) else response_columns(wire.api, wire.body, body_of(answer), named)
 
 
 def _key(arrived: IncomingRequest) -> Hashable:
-    """Return what the answer depends on but for the cluster; None where that is more than is looked at here."""
+    """Return the facts that the answer depends on besides the cluster; None where the answer is not cached."""
     wire = arrived.wire
     if wire.api is Api.API_VERSIONS:
         return wire.api, wire.version, wire.body.get("client_software_name"), wire.body.get("client_software_version")

@@ -1,4 +1,4 @@
-"""The JoinGroup and the SyncGroup that came last on a connection: a member's next are the same bytes but for correlation id and generation."""
+"""Caches the last JoinGroup and SyncGroup of a connection: a member's next has the same bytes except for correlation id and generation."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ if TYPE_CHECKING:
 __all__ = ["FRAME_BYTES_MAX", "KEPT", "KIND", "KeptFrame", "KeptFrames"]
 
 FRAME_BYTES_MAX: Final = 512
-"""A longer frame is not kept: a leader's SyncGroup has the assignments."""
+"""Longer frames are not kept: a leader's SyncGroup contains the assignments."""
 
 KEPT: Final = frozenset({Api.JOIN_GROUP, Api.SYNC_GROUP})
-"""What a member sends once in each rebalance."""
+"""The requests that a member sends once in each rebalance."""
 
 LastFrame = tuple[bytes, IncomingRequest, int]
-"""A frame, the request in it, and how long that is."""
+"""A frame, its request, and the payload's length in bytes."""
 
 _LENGTH_BYTES: Final = 4
-_CORRELATION_AT: Final = 8  # behind API key and version
+_CORRELATION_AT: Final = 8  # after the length, API key and version
 KIND: Final = slice(_LENGTH_BYTES, _CORRELATION_AT)
-"""Where a frame has its API and version: of each kind the last is kept."""
+"""The place of API and version in a frame. The last frame of each kind is kept."""
 
 _CORRELATION_END: Final = 12
 _GENERATION_BYTES: Final = 4
 
 
 class KeptFrames:
-    """Those of one connection, `peer`, on which one request is under way at a time.
+    """The kept frames of one connection, `peer`, which has one request under way at a time.
 
-    The connection puts into `last`, by `KIND`, each frame of an API in `KEPT` that it reads, with the request in it and how long that is.
+    The connection puts each frame of an API in `KEPT` that it reads into `last`, by `KIND`, with its request and the payload's length.
     """
 
     def __init__(self, broker: Broker, peer: Peer) -> None:
@@ -47,7 +47,7 @@ class KeptFrames:
         self._frames: dict[bytes, tuple[LastFrame, KeptFrame | None]] = {}
 
     def taken_up(self, data: bytes) -> tuple[IncomingRequest, GroupResponse | Ticket] | None:
-        """Take a frame up that came before; None, with nothing done, where it is another, or may do more than wait or be answered as before."""
+        """Process a repeated frame. Return None, without a change, for another frame, or where it may do more than wait or get the same answer."""
         kept = self._kept(data[KIND])
         if kept is None or (arrived := kept.again(data)) is None:
             return None
@@ -57,7 +57,7 @@ class KeptFrames:
         return None if answer is None else (arrived, answer)
 
     def _kept(self, kind: bytes) -> KeptFrame | None:
-        """Return the last frame of this kind, unless it is long, or not all that there is, or somebody heard of it."""
+        """Return the last frame of this kind, unless it is long, did not come alone, or was recorded."""
         last = self.last[kind]
         before = self._frames.get(kind)
         if before is None or before[0] is not last:
@@ -69,7 +69,7 @@ class KeptFrames:
 
 
 class KeptFrame:
-    """A frame and what was read of it; `arrival` is how all requests arrive that are like it, `on_dropped` what is done where a move drops one."""
+    """A frame and its decoded request. `arrival` is the origin of all requests like it; `on_dropped` is called where a move drops one."""
 
     __slots__ = ("_arrived", "_before", "_behind", "_data", "_generation_at", "arrival", "on_dropped")
 
@@ -81,7 +81,7 @@ class KeptFrame:
         self.on_dropped: Any = None
 
     def again(self, data: bytes) -> IncomingRequest | None:
-        """Return the request in `data` if it is the same but for its correlation id and its generation, in place of the one before it."""
+        """Return the request in `data` if it differs only in correlation id and generation. It becomes the kept request."""
         if len(data) != len(self._data):
             return None
         at = self._learnt() if self._generation_at < 0 else self._generation_at
@@ -93,7 +93,7 @@ class KeptFrame:
         return self._arrived
 
     def _learnt(self) -> int:
-        """Find out what a frame has to have in common with this one. Most clients come once, and then nothing is compared."""
+        """Find the bytes that a repeated frame must share with this one. It is done late: most clients send only one frame."""
         wire, data = self._arrived.wire, self._data
         if wire.api is Api.SYNC_GROUP:
             at = self._generation_at = _LENGTH_BYTES + generation_at(data[_LENGTH_BYTES:], wire.api, wire.version)
@@ -104,7 +104,7 @@ class KeptFrame:
         return self._generation_at
 
     def _begin(self, data: bytes) -> None:
-        """Keep the request as it is in another generation."""
+        """Keep the request with the generation in `data`."""
         at, wire = self._generation_at, self._arrived.wire
         old: Any = wire.message
         message = SyncGroupRequest(

@@ -1,4 +1,4 @@
-"""What a broker tells about the cluster: versions, topics and their leaders, brokers, coordinators. Pure: a world in, bodies out.
+"""The broker's answers about the cluster: versions, topics and their leaders, brokers, coordinators. Pure.
 
 Sources: Kafka's `KafkaApis` and `ApiVersionManager`; KIP-511 (ApiVersions), KIP-516 (topic ids), KIP-699 (FindCoordinator in batches).
 """
@@ -26,15 +26,15 @@ OFFSETS_TOPIC = "__consumer_offsets"
 NO_LEADER = -1
 OFFSETS_TOPIC_ID = "00000000-0000-0000-0000-0000000000f5"
 
-# Codes that only these answers need; Kafka's Errors.
+# Error codes of Kafka that only these answers use.
 INVALID_TOPIC_EXCEPTION = 17
 UNSUPPORTED_ENDPOINT_TYPE = 115
 OPERATIONS_UNASKED = -(2**31)
 
 TOPIC_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
-"""Kafka's topic alphabet; "." and ".." are refused besides."""
+"""Kafka's topic alphabet. "." and ".." are also refused."""
 
-# KIP-516: these versions have the field of topic ids, but no broker takes them.
+# KIP-516: these versions have the field of topic ids, but no broker accepts them.
 _IDS_UNREADY = (10, 11)
 
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
@@ -52,9 +52,10 @@ class BrokerNode:
 
 @dataclass(slots=True)
 class ClusterMetadata:
-    """The cluster as its brokers tell it; `owners` and `epochs` are leader and leader epoch of each offsets partition, `owner_of` a group's leader.
+    """The cluster's metadata as its brokers return it.
 
-    `fields` are those of the profile: what differs in answers by release.
+    `owners` and `epochs` are leader and leader epoch of each offsets partition; `owner_of` returns a group's coordinator. `fields` are the profile's:
+    the differences between releases in answers.
     """
 
     nodes: Sequence[BrokerNode]
@@ -70,23 +71,23 @@ class ClusterMetadata:
 
     @property
     def controller(self) -> int:
-        """Kafka 4 tells clients any live broker; here the last one, so that it is not the coordinator of everything."""
+        """The controller's node id. Kafka 4 names any live broker. Here it is the last one, so that one broker does not have every role."""
         return ([node for node in self.nodes if node.is_up] or self.nodes)[-1].node_id
 
     @property
     def state(self) -> Hashable:
-        """What an answer about topics by their names depends on: equal as long as it stays the same."""
+        """The state that an answer about topics by name depends on."""
         return self.topics.changes, tuple([(node.host, node.port, node.is_up) for node in self.nodes])
 
     def leader_of(self, topic: Topic, index: int) -> int:
-        """Return the node that leads a partition: its first, or the next after it that is there."""
+        """Return the leader node of a partition: its first node, or the next live one."""
         first, count = topic.leader_of(index, len(self.nodes)), len(self.nodes)
         there = ((first + step) % count for step in range(count) if self.nodes[(first + step) % count].is_up)
         return next(there, first)
 
 
 def api_versions(world: ClusterMetadata, body: Mapping[str, Any], version: int) -> Body:
-    """KIP-511: a client that names itself must do so in order (42)."""
+    """Return the API versions. KIP-511: a client with an invalid software name or version is refused (42)."""
     named = (body.get("client_software_name", ""), body.get("client_software_version", ""))
     if version >= 3 and not all(_SOFTWARE.fullmatch(item) for item in named):
         return {"error_code": ErrorCode.INVALID_REQUEST.value}
@@ -94,7 +95,7 @@ def api_versions(world: ClusterMetadata, body: Mapping[str, Any], version: int) 
 
 
 def unsupported_api_versions(world: ClusterMetadata) -> Body:
-    """KIP-511: an unknown version is answered in v0, with the range of ApiVersions alone."""
+    """Return the answer to an unknown version: in v0, with the range of ApiVersions only (KIP-511)."""
     ranges = [(api, versions) for api, versions in world.versions.items() if api is Api.API_VERSIONS]
     return {"error_code": ErrorCode.UNSUPPORTED_VERSION.value, "api_keys": _keys(ranges)}
 
@@ -104,7 +105,7 @@ def _keys(versions: Iterable[tuple[Api, tuple[int, int]]]) -> tuple[Body, ...]:
 
 
 def metadata(world: ClusterMetadata, body: Mapping[str, Any], version: int) -> Body:
-    """Answer for the topics asked, all when the list is null (v0: empty); topics are never created by asking."""
+    """Return the requested topics, all where the list is null (v0: empty). Requests never create topics."""
     return {
         "brokers": _brokers(world),
         "cluster_id": world.cluster_id,
@@ -131,7 +132,7 @@ def _asked(asked: Mapping[str, Any], world: ClusterMetadata) -> Body:
     name, topic_id = asked.get("name"), asked.get("topic_id")
     if name == OFFSETS_TOPIC:
         return _offsets_topic(world)
-    if name is None or topic_id is not None:  # Java asks by id with an empty name (KafkaApis.handleTopicMetadataRequest: ids go before names)
+    if name is None or topic_id is not None:  # Java asks by id with an empty name (KafkaApis.handleTopicMetadataRequest: ids take precedence)
         topic = world.topics.by_id(topic_id)
         return _topic(topic, world) if topic else _no_topic(None, topic_id, ErrorCode.UNKNOWN_TOPIC_ID)
     if not TOPIC_NAME.fullmatch(name) or name in (".", ".."):
@@ -186,7 +187,7 @@ def describe_cluster(world: ClusterMetadata, body: Mapping[str, Any]) -> Body:
 
 
 def describe_topic_partitions(world: ClusterMetadata, body: Mapping[str, Any]) -> Body:
-    """KIP-966, without paging: `response_partition_limit` is a wish of the client's, and the topics here are small."""
+    """Return all partitions (KIP-966), without paging: `response_partition_limit` is optional to obey, and the topics here are small."""
     asked = [topic["name"] for topic in body.get("topics") or ()] or [topic.name for topic in world.topics.all()]
     described = [_asked({"name": name}, world) for name in sorted(asked)]
     replicas: Body = {"eligible_leader_replicas": (), "last_known_elr": ()}
@@ -195,9 +196,9 @@ def describe_topic_partitions(world: ClusterMetadata, body: Mapping[str, Any]) -
 
 
 def find_coordinator(world: ClusterMetadata, request: FindCoordinatorRequest) -> FindCoordinatorResponse:
-    """FIND-02 to FIND-05: the leader of the group's offsets partition, told alike by every broker; 15 where it has none.
+    """Return the leader of each group's offsets partition, the same at every broker; 15 where there is none (FIND-02 to FIND-05).
 
-    Transactions (key type 1) are coordinated by the node of their id's hash, share groups (2) by none (42).
+    The node for a transactional id's hash coordinates transactions (key type 1); share groups (2) have no coordinator (42).
     """
     world.has_offsets_topic = True
     if request.key_type not in (0, 1):

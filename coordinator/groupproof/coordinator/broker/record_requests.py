@@ -1,6 +1,6 @@
-"""What a broker answers about records: Produce, Fetch, ListOffsets, OffsetForLeaderEpoch, InitProducerId, CreateTopics. Pure.
+"""The broker's answers about records: Produce, Fetch, ListOffsets, OffsetForLeaderEpoch, InitProducerId, CreateTopics. Pure.
 
-Sources: Kafka's `KafkaApis` and `ReplicaManager`; KIP-227 (fetch sessions: always answered without one), KIP-516 (topic ids).
+Sources: Kafka's `KafkaApis` and `ReplicaManager`; KIP-227 (fetch sessions: the answer never opens one), KIP-516 (topic ids).
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ _LEADER_EPOCH = 0
 
 @dataclass(frozen=True, slots=True)
 class FetchAnswer:
-    """A Fetch answer and whether it must wait for more (DelayedFetch): too few bytes, nothing wrong, and something was asked."""
+    """A Fetch answer, and whether it must wait for more (DelayedFetch): it has entries, too few bytes and no error."""
 
     body: Body
     may_wait: bool = False
 
 
 def _find(metadata: ClusterMetadata, asked: Asked) -> Topic | None:
-    """Find a topic by its id (newer versions) or its name, under either of the wire's two names for it."""
+    """Find a topic by its id (newer versions), or by its name, which the wire has under two keys."""
     topic_id = asked.get("topic_id")
     return metadata.topics.by_id(topic_id) if topic_id is not None else metadata.topics.named(asked.get("name") or asked.get("topic"))
 
@@ -51,7 +51,7 @@ def _named(asked: Asked, *names: str) -> Body:
 
 
 def _log(metadata: ClusterMetadata, node_id: int, asked: Asked, index: int, epoch: int = -1) -> Log | int:
-    """Return the partition's log, or the code that says why this node does not serve it."""
+    """Return the partition's log, or the error code where this node does not serve it."""
     topic = _find(metadata, asked)
     log = topic.log(index) if topic else None
     if topic is None and asked.get("topic_id") is not None:
@@ -67,7 +67,7 @@ def _log(metadata: ClusterMetadata, node_id: int, asked: Asked, index: int, epoc
 
 
 def fetch(metadata: ClusterMetadata, node_id: int, body: Asked) -> FetchAnswer:
-    """Read what is there now; the caller waits and asks again while `may_wait` (fetch.max.wait.ms, fetch.min.bytes)."""
+    """Read the available records. The caller waits and repeats the call while `may_wait` (fetch.max.wait.ms, fetch.min.bytes)."""
     if body.get("session_id") and (body.get("session_epoch") or 0) > 0:
         return FetchAnswer({"error_code": ErrorCode.FETCH_SESSION_ID_NOT_FOUND.value, "session_id": 0, "responses": ()})
     room = [body.get("max_bytes", 2**31 - 1)]
@@ -82,7 +82,7 @@ def fetch(metadata: ClusterMetadata, node_id: int, body: Asked) -> FetchAnswer:
 
 
 def _fetched(metadata: ClusterMetadata, node_id: int, topic: Asked, asked: Asked, room: list[int], body: Asked) -> Body:
-    """Read one partition within the bytes that are left in `room`; the first with data may exceed them (KIP-74)."""
+    """Read one partition within the bytes left in `room`. The first partition with data may exceed them (KIP-74)."""
     index = asked["partition"]
     log = _log(metadata, node_id, topic, index, asked.get("current_leader_epoch", -1))
     if isinstance(log, int):
@@ -109,7 +109,7 @@ def _unfetched(index: int, code: int) -> Body:
 
 
 def in_the_format_of(version: int, answer: Body, body: Asked) -> Body:
-    """Return an answer to Fetch with its records as this version of it carries them: before v4 a message set from the asked offset on."""
+    """Return a Fetch answer with its records in this version's format: before v4 a message set that starts at the requested offset."""
     if version > MESSAGE_SETS_UNTIL:
         return answer
     responses = (
@@ -150,7 +150,7 @@ def _listed(metadata: ClusterMetadata, node_id: int, topic: Asked, asked: Asked)
 
 
 def _offset_at(log: Log, timestamp_ms: int) -> tuple[int, int]:
-    """Return timestamp and offset for a timestamp or one of Kafka's special ones; (-1, -1) where there is none."""
+    """Return timestamp and offset for a timestamp or one of Kafka's special values; (-1, -1) where there is none."""
     special = {_LATEST: log.end_offset, _EARLIEST: log.start_offset, _EARLIEST_LOCAL: log.start_offset, _LATEST_TIERED: -1}
     if timestamp_ms in special:
         return -1, special[timestamp_ms]
@@ -159,7 +159,7 @@ def _offset_at(log: Log, timestamp_ms: int) -> tuple[int, int]:
 
 
 def offset_for_leader_epoch(metadata: ClusterMetadata, node_id: int, body: Asked) -> Body:
-    """There is one leader epoch, 0, and it ends where the log ends."""
+    """Return the log end offset for leader epoch 0, the only epoch."""
     topics = (
         _named(topic, "topic") | {"partitions": tuple(_epoch_end(metadata, node_id, topic, partition) for partition in topic["partitions"])}
         for topic in body.get("topics") or ()
@@ -202,7 +202,7 @@ def _produced(metadata: ClusterMetadata, node_id: int, topic: Asked, asked: Aske
 
 
 def init_producer_id(metadata: ClusterMetadata, body: Asked) -> Body:
-    """Hand out producer ids in order; transactions are not kept (15: no coordinator for them)."""
+    """Return the next producer id. There is no transaction coordinator (15)."""
     if body.get("transactional_id") is not None:
         return {"error_code": ErrorCode.COORDINATOR_NOT_AVAILABLE.value, "producer_id": -1, "producer_epoch": -1}
     metadata.producer_ids += 1

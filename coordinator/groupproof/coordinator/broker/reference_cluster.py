@@ -1,4 +1,4 @@
-"""The reference cluster: several brokers in one process, each with a coordinator machine of its own, over any streams and any trio clock."""
+"""The reference cluster: several brokers in one process, each with its own coordinator machine, over any streams and any trio clock."""
 
 from __future__ import annotations
 
@@ -33,10 +33,11 @@ _REQUEST_BYTES = "socket.request.max.bytes"
 
 
 class Cluster:
-    """Brokers 0, 1, …; offsets partition p is first coordinated, and partition p of every topic led, by node p modulo `brokers`.
+    """Brokers 0, 1, …. Node p modulo `brokers` first coordinates offsets partition p, and leads partition p of every topic.
 
-    `settings` are Kafka's broker settings under their own names; `topics` maps names to partition counts, each partition filled with
-    `records`; `variant` deviates from the reference. `stored` are groups that it begins with, and their topics. Must be made inside trio. Raises `UnknownProfile` and `UnknownSetting`.
+    `settings` are Kafka's broker settings under their own names. `topics` maps names to partition counts; each partition has `records` records.
+    `variant` deviates from the reference. `stored` are the initial groups, with their topics. Must be made inside trio. Raises `UnknownProfile` and
+    `UnknownSetting`.
     """
 
     def __init__(
@@ -83,11 +84,11 @@ class Cluster:
         ]  # fmt: skip
 
     def _tell_topics(self) -> None:
-        """Let every coordinator know the topics that there are: some assign partitions themselves (KIP-848)."""
+        """Send the existing topics to every coordinator: KIP-848's coordinators assign partitions themselves."""
         self._coordinators.change_topics(self._topics.image())
 
     def _owner_of(self, variant: Variant, nodes: int) -> Callable[[str], int]:
-        """Return the coordinator that clients learn for a group."""
+        """Return the function that returns a group's coordinator as clients learn it."""
         owner_of, bent = self._coordinators.owner_of, variant.owner
         return owner_of if bent is None else lambda group: bent(group, owner_of(group), nodes)
 
@@ -97,17 +98,17 @@ class Cluster:
         return tuple(node.node_id for node in self._world.nodes)
 
     def advertise(self, node_id: int, host: str, port: int) -> None:
-        """Tell clients from now on that `node_id` is at this address."""
+        """Set the address that clients get for `node_id`."""
         node = self._world.nodes[node_id]
         node.host, node.port = host, port
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Keep the coordinators' timers until cancelled."""
+        """Run the coordinators' timers until cancelled."""
         task_status.started()
         await self._coordinators.run()
 
     async def serve_connection(self, node_id: int, stream: trio.abc.Stream, peer: str) -> None:
-        """Serve one client on `stream` until either side ends it; lets no exception out but the caller's cancellation.
+        """Serve one client on `stream` until either side ends it. It raises only the caller's cancellation.
 
         `peer` is the client's address as `host:port`.
         """
@@ -116,24 +117,24 @@ class Cluster:
             return
         await Connection(self._brokers[node_id], next(self._numbers), stream, peer).serve()
 
-    # What a plan does to the cluster
+    # Steps of a plan on the cluster
 
     def arm(self, fault: Fault) -> None:
-        """Raise `ValueError` for a name already armed."""
+        """Arm a fault; raise `ValueError` for a name that is already armed."""
         self.interception.arm(fault)
 
     def release(self, name: str) -> None:
-        """Let go what the fault holds; raise `KeyError` for one that is not armed."""
+        """Release the frames that the fault holds; raise `KeyError` where it is not armed."""
         self.interception.release(name)
 
     def heal(self, name: str) -> None:
-        """Disarm the fault and let go what it holds; one that is not armed is no error."""
+        """Disarm the fault and release the frames that it holds. A fault that is not armed is ignored."""
         self.interception.heal(name)
 
     def move(self, move: Move, group: str | None = None) -> None:
-        """Move the coordinator of `group`, or of every group there can be: with `to` None, each to the node after its own.
+        """Move the coordinator of `group`, or of every possible group. With `to` None, each moves to the node after its own.
 
-        Raises `ValueError` where there is no such node, or nothing to move because it is there already.
+        Raises `ValueError` where there is no such node, or where every coordinator is there already.
         """
         partitions = range(self._coordinators.partitions) if group is None else [partition_of(group, self._coordinators.partitions)]
         refusals = [why for partition in partitions if (why := self._coordinators.move(partition, move))]
@@ -144,45 +145,48 @@ class Cluster:
         )  # fmt: skip
 
     def grow(self, topic: str, partitions: int) -> None:
-        """Give `topic` that many partitions, creating it when it is new; raise `ValueError` where it has more."""
+        """Grow `topic` to that many partitions, or create it; raise `ValueError` where it has more."""
         self._topics.grow(topic, partitions)
 
     def delete_topic(self, topic: str) -> None:
-        """Delete `topic`; one that is made again has another id. Raise `ValueError` where it is not there."""
+        """Delete `topic`; raise `ValueError` where it does not exist. If it is created again, it has another id."""
         self._topics.delete(topic)
 
     def configure_group(self, group: str, configs: Mapping[str, str]) -> ErrorCode:
-        """Give a group settings of its own; return the error by which they are refused (IncrementalAlterConfigs of resource type 32)."""
+        """Set a group's own settings; return the error code of a refusal (IncrementalAlterConfigs of resource type 32)."""
         return self._coordinators.configure_group(group, configs)
 
     def deny(self, denials: Iterable[Denial]) -> None:
-        """Deny this to clients from their next request on, and nothing else any more."""
+        """Replace all denials of client rights. They apply from the clients' next requests."""
         authorizer = Authorizer(frozenset(denials))
         for broker in self._brokers:
             broker.obey(authorizer)
         self._coordinators.let_describe(authorizer.may_describe if authorizer.denials else None)
 
     def append(self, topic: str, records: int) -> None:
-        """Append so many records to each partition of `topic`; raise `ValueError` for one that is not there. A Fetch that waits sees them when its time is over."""
+        """Append `records` records to each partition of `topic`; raise `ValueError` where it does not exist.
+
+        A waiting Fetch gets them when its wait ends.
+        """
         self._topics.append(topic, records)
 
-    # What befalls the brokers' machines
+    # Faults of the broker hosts
 
     def is_up(self, node_id: int) -> bool:
-        """Tell whether the broker listens, as all do that were not killed."""
+        """Return whether the broker is live: it was not killed."""
         return self._world.nodes[node_id].is_up
 
     async def turned(self, node_id: int) -> None:
-        """Return when the broker has been broken or mended."""
+        """Return at the next failure or repair of the broker."""
         await self._brokers[node_id].machine.changed()
 
     def pause(self, node_id: int) -> None:
-        """Let the broker take up nothing, answer nothing and fire no timer until it is mended; its connections stay."""
+        """Freeze the broker until it is mended: it processes nothing, sends nothing and fires no timer. Its connections stay open."""
         self._brokers[node_id].machine.pause()
         self._coordinators.pause(node_id)
 
     def kill(self, node_id: int) -> None:
-        """End the broker without a word: its connections break, and its groups go to the next one, or where it is the last wait for its return."""
+        """Kill the broker: its connections break. Its groups move to the next live broker, or wait for its return where there is none."""
         self._world.nodes[node_id].is_up = False
         broker = self._brokers[node_id]
         broker.machine.kill()
@@ -191,15 +195,15 @@ class Cluster:
         self._coordinators.lose(node_id)
 
     def slow_disk(self, node_id: int) -> None:
-        """Let each append to the broker's log take `WRITE_S` until it is mended."""
+        """Delay each append to the broker's log by `WRITE_S` until it is mended."""
         self._brokers[node_id].machine.slow_down()
 
     def refuse_appends(self, error: ErrorCode) -> None:
-        """Let the log of every broker refuse the coordinators' records, or (NONE) take them again (SYNC-11)."""
+        """Make the log of every broker refuse the coordinators' records with `error`, or accept them again (NONE) (SYNC-11)."""
         self._coordinators.refuse_appends(error)
 
     def mend(self, node_id: int) -> None:
-        """Undo all of that; what a killed broker led alone comes back from its log, what went to another stays there."""
+        """Repair the broker. Groups that no other broker took over come back from the log; the others stay where they moved."""
         self._world.nodes[node_id].is_up = True
         self._coordinators.load(node_id)
         self._coordinators.resume(node_id)
@@ -210,5 +214,5 @@ class Cluster:
         return self._coordinators.owner_of(group)
 
     def view(self, group: str) -> GroupView | None:
-        """Return the group as its coordinator knows it, or None."""
+        """Return the coordinator's view of the group, None where there is none."""
         return self._coordinators.view(group)

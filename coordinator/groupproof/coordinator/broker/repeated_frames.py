@@ -1,4 +1,4 @@
-"""The heartbeat that came last on a connection: the next is most often the same bytes but for its correlation id, and so is its answer."""
+"""Caches the last heartbeat of a connection: usually the next has the same bytes except for the correlation id, and so has its answer."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 __all__ = ["FRAME_BYTES_MAX", "HEARTBEATS", "RepeatedFrame"]
 
 FRAME_BYTES_MAX: Final = 512
-"""A longer frame is not kept."""
+"""Longer frames are not kept."""
 
 HEARTBEATS: Final = frozenset({Api.HEARTBEAT, Api.CONSUMER_GROUP_HEARTBEAT})
-"""What a member sends again and again."""
+"""The requests that a member repeats."""
 
-_CORRELATION_AT: Final = 8  # behind length, API key and version
+_CORRELATION_AT: Final = 8  # after length, API key and version
 _CORRELATION_END: Final = 12
-_LENGTH_END: Final = 4  # of an answer, whose correlation id comes next
+_LENGTH_END: Final = 4  # of an answer, whose correlation id follows
 
 
 @dataclass(slots=True, eq=False)
 class RepeatedFrame:
-    """A request of `size` bytes that begins with `head` and ends with `tail`, as it was read and arrived; and the last `answer`, as it was written."""
+    """A request of `size` bytes that begins with `head` and ends with `tail`, as decoded, and its last `answer`, as decoded and as bytes."""
 
     arrived: IncomingRequest
     arrival: Arrival
@@ -42,17 +42,17 @@ class RepeatedFrame:
 
     @classmethod
     def of(cls, data: bytes, arrived: IncomingRequest, payload_size: int, arrival: Arrival) -> RepeatedFrame | None:
-        """Return what is kept of `data`, in which that heartbeat ended; None where it is long, or not all that there is."""
+        """Return the kept form of the heartbeat in `data`; None where `data` is long or is not exactly one frame."""
         if len(data) > FRAME_BYTES_MAX or len(data) != payload_size + _LENGTH_END:
             return None
         return cls(arrived, arrival, arrived.wire.message, len(data), data[:_CORRELATION_AT], data[_CORRELATION_END:])
 
     def is_in(self, data: bytes) -> bool:
-        """Tell whether `data` is the same frame, whatever its correlation id."""
+        """Return whether `data` is the same frame, except for the correlation id."""
         return len(data) == self.size and data.startswith(self.head) and data.endswith(self.tail)
 
     def answered(self, data: bytes, answer: GroupResponse) -> bytes:
-        """Return the answer to `data` as a frame."""
+        """Return the frame that answers `data`."""
         if answer is not self.answer:
             written = write_answer(answer, self.arrived.wire.version, 0)
             self._length, self._body = written[:_LENGTH_END], written[_LENGTH_END + _CORRELATION_END - _CORRELATION_AT :]

@@ -1,7 +1,7 @@
-"""What arrived on one connection and waits for its turn, bounded in number and in bytes.
+"""The requests of one connection that wait for their turn, bounded in number and in bytes.
 
-Kafka reads no further request of a connection while it processes one (it mutes the channel); here reading goes on within a bound, so
-that arrival and processing are two observations. Beyond the bound the peer is slowed by TCP, never stored.
+Kafka mutes a connection's channel while it processes a request. This broker reads on up to a bound, so that arrival and processing are two
+observations. Beyond the bound TCP slows the peer; nothing more is stored.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True, slots=True)
 class OpenRequest:
-    """A request that was taken up where it was read, and what is left to do: wait for the answer to its `ticket`, or send the rest of it."""
+    """A request that was begun where it was read. The rest is to wait for its `ticket`, or to send `rest`, the unsent bytes of its answer."""
 
     arrived: IncomingRequest
     ticket: Ticket | None = None
@@ -34,7 +34,7 @@ class OpenRequest:
 
 
 class ConnectionEnd(Exception):
-    """The connection is over; `str()` is the reason. `is_fault` where the peer broke the protocol."""
+    """The connection is over. `str()` is the reason; `is_fault` says that the peer broke the protocol."""
 
     def __init__(self, reason: str, *, is_fault: bool = False) -> None:
         super().__init__(reason)
@@ -43,7 +43,7 @@ class ConnectionEnd(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """What could not be answered where it was read: requests with their sizes, then what `broke` the stream, or its end."""
+    """The input that could not be answered where it was read: requests with their sizes, then the error that `broke` the stream, or its end."""
 
     arrived: list[tuple[IncomingRequest, int]]
     broken: Exception | None = None
@@ -51,14 +51,14 @@ class Unread:
 
 
 class Inbox(Generic[Item]):
-    """A queue of one reader and one writer; at least one item fits, however long it is."""
+    """A queue with one reader and one writer. At least one item fits, however long it is."""
 
     def __init__(self) -> None:
         self._items: deque[tuple[Item, int]] = deque()
         self._bytes = 0
         self._closed = self._is_held = False
         self.is_awaited = False
-        """Whether the reader waits, and for nothing that is there already: what came before is done with."""
+        """Whether the reader waits and the queue is empty, so that all earlier items are processed."""
         self._waiting = trio.lowlevel.ParkingLot()
 
     @property
@@ -76,14 +76,14 @@ class Inbox(Generic[Item]):
         self.put_first(item, size)
 
     def put_first(self, item: Item, size: int = 0) -> None:
-        """Append `item` to an inbox that is empty."""
+        """Append `item` to an empty inbox, without a wait."""
         self._items.append((item, size))
         self._bytes += size
         self.is_awaited = False
         self._waiting.unpark_all()
 
     async def get(self) -> Item | None:
-        """Return the oldest item; None once the inbox is closed and empty."""
+        """Return the oldest item, None once the inbox is closed and empty."""
         while self._is_held or not self._items:
             if self._closed and not self._is_held:
                 return None
@@ -96,11 +96,11 @@ class Inbox(Generic[Item]):
         return item
 
     def hold(self) -> None:
-        """Let the reader have nothing until `resume`: a request that it did not get is under way."""
+        """Give the reader nothing until `resume`: a request outside the queue is under way."""
         self._is_held, self.is_awaited = True, False
 
     def resume(self, first: Item | None = None) -> None:
-        """Go on, with `first` before all that came meanwhile; a reader who has nothing to do is not woken."""
+        """Continue, with `first` before all queued items. A reader without items is not woken."""
         self._is_held = False
         if first is not None:
             self._items.appendleft((first, 0))
@@ -110,6 +110,6 @@ class Inbox(Generic[Item]):
             self.is_awaited = True
 
     def close(self) -> None:
-        """Take nothing more; what is there can still be had."""
+        """Accept no more items. Queued items can still be read."""
         self._closed, self.is_awaited = True, False
         self._waiting.unpark_all()

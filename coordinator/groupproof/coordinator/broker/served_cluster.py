@@ -24,19 +24,19 @@ _log = logging.getLogger(__name__)
 
 
 class CannotListen(Exception):
-    """A port is not free: the environment's fault; the message says which and why."""
+    """A port is not free: an error of the environment. The message gives the address and the reason."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServingCluster:
-    """A cluster that serves; `addresses` by node id, as clients get them."""
+    """A running cluster. `addresses` are by node id, as clients get them."""
 
     cluster: Cluster
     addresses: tuple[tuple[str, int], ...]
 
     @property
     def bootstrap(self) -> str:
-        """Return the addresses as `bootstrap.servers` has them."""
+        """Return the addresses in the form of `bootstrap.servers`."""
         return ",".join(f"{host}:{port}" for host, port in self.addresses)
 
 
@@ -59,8 +59,8 @@ async def serve(
 ) -> None:
     """Serve one broker on each of `ports` (0: a free one) until cancelled.
 
-    Clients get `advertise` in place of `host` where it is given. `stored` are groups that the cluster begins with. `say` gets one line when everything listens. Raises
-    `CannotListen`, `UnknownProfile` and `UnknownSetting`.
+    Clients get `advertise` in place of `host`, where it is set. `stored` are the initial groups. `say` is called with one line when every broker
+    listens. Raises `CannotListen`, `UnknownProfile` and `UnknownSetting`.
     """
     cluster = Cluster(
         profile=profile, settings=settings, brokers=len(ports), topics=topics, records=records, seed=seed, recorder=recorder, variant=variant,
@@ -77,7 +77,7 @@ async def serve(
             await nursery.start(cluster.run)
             await nursery.start(poller.run)
             for node_id, listener in zip(cluster.nodes, listeners, strict=True):
-                # serve_listeners bears connections that break before they are accepted, and waits when file descriptors run out.
+                # serve_listeners ignores connections that break before they are accepted, and waits when file descriptors run out.
                 nursery.start_soon(trio.serve_listeners, partial(_serve_one, cluster, node_id, poller), listener)
             if say is not None:
                 say(f"{profile} on {serving.bootstrap}")
@@ -99,6 +99,6 @@ def _port_of(listeners: Sequence[trio.SocketListener]) -> int:
 async def _serve_one(cluster: Cluster, node_id: int, poller: Poller, stream: trio.SocketStream) -> None:
     try:
         peer = "{}:{}".format(*stream.socket.getpeername()[:2])
-    except OSError:  # gone again before it was served
+    except OSError:  # closed before it was served
         peer = "unknown:0"
     await cluster.serve_connection(node_id, Socket(stream, poller), peer)

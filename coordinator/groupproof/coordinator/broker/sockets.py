@@ -1,9 +1,9 @@
-"""The sockets of a server: read by one task for all of them, and written without waiting.
+"""The sockets of a server: one task reads all of them, and writing does not wait.
 
-A task that waits for a socket of its own costs trio a system call to arm it, a turn of its scheduler and a switch of tasks: more than all that a
-Heartbeat needs. Here all sockets are in one epoll, whose own file descriptor trio waits for, and what came on each is offered to its
-connection by a plain call. Only when a connection cannot do with a call does its task wake, with what is left to do; its socket is not read
-until it asks again, so that a slow connection is slowed by TCP, as it would be if it read by itself.
+A task for each socket costs trio a system call to arm it, a turn of its scheduler and a switch of tasks: more than a Heartbeat needs. Here all
+sockets are in one epoll, and trio waits for the epoll's own file descriptor. The data of each socket goes to its connection by a plain call. Only
+when the connection cannot finish within the call does its task wake, with the rest of the work. Its socket is not read until it asks again, so TCP
+slows a slow connection, as if it read its socket itself.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ __all__ = ["ACKNOWLEDGED_S_MAX", "BestReadiness", "BySelector", "Poller", "Readi
 T = TypeVar("T")
 
 ACKNOWLEDGED_S_MAX: Final = 0.2
-"""Seconds within which the machine of a peer that has hung up acknowledges what it was sent."""
+"""Seconds within which the host of a peer that has closed the connection acknowledges the sent bytes."""
 
 _READ_BYTES: Final = 65536
-_TURN_MAX: Final = 64  # of the sockets that are served before other tasks have their turn
+_TURN_MAX: Final = 64  # sockets that are served before other tasks have their turn
 
 
 class Readiness(Protocol):
-    """Knows which of its sockets have something to be read."""
+    """Finds the readable sockets."""
 
     def fileno(self) -> int:
-        """Return what is readable itself as soon as one of them is."""
+        """Return a file descriptor that is readable as soon as one of the sockets is."""
         ...
 
     def add(self, fd: int) -> None: ...
@@ -44,14 +44,14 @@ class Readiness(Protocol):
     def remove(self, fd: int) -> None: ...
 
     def ready(self) -> list[int]:
-        """Return some that have something now, `_TURN_MAX` at most; once these were read, those that are left are ready."""
+        """Return readable sockets, `_TURN_MAX` at most. Call it again for the others, once these are read."""
         ...
 
     def close(self) -> None: ...
 
 
 class BySelector:
-    """What every system has."""
+    """The implementation for every system."""
 
     def __init__(self) -> None:
         self._selector = selectors.DefaultSelector()
@@ -79,7 +79,7 @@ class BySelector:
 if sys.platform == "linux":
 
     class ByEpoll:
-        """Linux's own: `selectors` asks it for every socket at once, and makes objects of each that is ready."""
+        """The implementation for Linux. `selectors` asks epoll for every socket at once, and makes objects for each ready one."""
 
         def __init__(self) -> None:
             self._epoll = select.epoll()
@@ -89,7 +89,7 @@ if sys.platform == "linux":
             self._epoll.register(fd, select.EPOLLIN)
 
         def remove(self, fd: int) -> None:
-            with contextlib.suppress(OSError):  # it was closed, and is forgotten by that
+            with contextlib.suppress(OSError):  # a closed socket is already removed
                 self._epoll.unregister(fd)
 
         def ready(self) -> list[int]:
@@ -102,7 +102,7 @@ else:
 
 @dataclass(slots=True, eq=False)
 class _Offer(Generic[T]):
-    """Whose `task` wakes when `take` has returned or raised something."""
+    """A `task` that wakes when `take` has returned or raised something."""
 
     task: trio.lowlevel.Task
     take: Callable[[bytes], T | None]
@@ -118,9 +118,9 @@ class Poller:
         self._offers: dict[int, _Offer[Any]] = {}
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Offer what comes until cancelled; lets no exception of a connection out.
+        """Offer incoming data until cancelled. It raises no exception of a connection.
 
-        While there is more, it is asked for without a turn of trio between, as long as other tasks do not wait too long for theirs.
+        While more data is ready, it is read without a turn of trio, up to a bound that keeps other tasks from waiting too long.
         """
         task_status.started()
         while True:
@@ -128,12 +128,12 @@ class Poller:
             served = 0
             while served < _TURN_MAX and (ready := self._readiness.ready()):
                 for fd in ready:
-                    if (offer := self._offers.get(fd)) is not None:  # None: the one before it in this turn has ended its wait
+                    if (offer := self._offers.get(fd)) is not None:  # None: an earlier offer of this turn has ended its wait
                         self._offer(fd, offer)
                 served += len(ready)
 
     def close(self) -> None:
-        """Let go what the poller itself holds, once every socket is closed."""
+        """Close the poller's own resources, after every socket is closed."""
         self._readiness.close()
 
     def _offer(self, fd: int, offer: _Offer[T]) -> None:
@@ -154,7 +154,7 @@ class Poller:
         del self._offers[fd]
 
     async def left(self, fd: int, take: Callable[[bytes], T | None]) -> T:
-        """Offer to `take` what comes on `fd`, b"" at its end, until it returns or raises something; do as it did."""
+        """Offer the data of `fd`, b"" at its end, to `take` until that returns a value or raises; return the value or raise the error."""
         offer = _Offer(trio.lowlevel.current_task(), take)
 
         def abort(_: object) -> trio.lowlevel.Abort:
@@ -170,7 +170,7 @@ class Poller:
         return offer.left
 
     def forget(self, fd: int) -> None:
-        """Wake whom `left` keeps waiting for `fd`, which is about to be closed."""
+        """Wake the task that waits in `left` for `fd`, which is about to be closed."""
         offer = self._offers.get(fd)
         if offer is not None:
             offer.error = trio.ClosedResourceError("the connection was closed")
@@ -180,15 +180,15 @@ class Poller:
 
 _TCP_INFO_BYTES: Final = 28
 _UNACKNOWLEDGED_AT: Final = 24
-_CLOSE_WAIT: Final = 8  # the peer has sent its FIN, and no RST: with bytes unread it would have (RFC 1122, 4.2.2.13)
+_CLOSE_WAIT: Final = 8  # the peer has sent a FIN and no RST, which it would have sent with bytes unread (RFC 1122, 4.2.2.13)
 _ASKED_EVERY_S: Final = 0.01
 _RESET: Final = struct.pack("ii", 1, 0)  # SO_LINGER on, for zero seconds: close() sends RST
 
 
 async def has_all(stream: trio.abc.Stream) -> bool:
-    """Tell whether a peer that has hung up in order had taken all that was sent before: its machine acknowledged it, and it was not reset.
+    """Return whether a peer that closed in order received all sent bytes: its host acknowledged them and sent no RST.
 
-    A stream without a socket refuses what a closed peer can't have, so that what went through was taken.
+    A stream without a socket refuses bytes that a closed peer cannot receive, so sent bytes were received.
     """
     getsockopt = getattr(stream, "getsockopt", None)
     if getsockopt is None:
@@ -210,7 +210,7 @@ async def has_all(stream: trio.abc.Stream) -> bool:
 
 
 async def close_stream(stream: trio.abc.Stream, *, reset: bool) -> None:
-    """Close a stream within a second whatever comes, with RST where `reset` asks for it and there is a socket."""
+    """Close a stream within a second in any case, with RST where `reset` is set and there is a socket."""
     with trio.move_on_after(1, shield=True), contextlib.suppress(OSError, trio.BrokenResourceError, trio.ClosedResourceError):
         if reset and (setsockopt := getattr(stream, "setsockopt", None)):
             setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
@@ -226,12 +226,12 @@ class Socket(trio.abc.Stream):
         self._fd = stream.socket.fileno()
 
     async def left(self, take: Callable[[bytes], T | None]) -> T:
-        """Offer to `take` what comes, b"" at the end, until it returns or raises something; do as it did."""
+        """Offer the data, b"" at the end, to `take` until that returns a value or raises; return the value or raise the error."""
         self._check_open()
         return await self._poller.left(self._fd, take)
 
     def send_now(self, data: bytes) -> bytes:
-        """Hand the kernel what it takes now, and return the rest. Raises `trio.BrokenResourceError`."""
+        """Pass the kernel as many bytes as it accepts now, and return the rest. Raises `trio.BrokenResourceError`."""
         try:
             return data[os.write(self._fd, data) :]
         except BlockingIOError:
@@ -260,8 +260,8 @@ class Socket(trio.abc.Stream):
         return bytes(self._stream.getsockopt(level, option, buffersize))
 
     async def aclose(self) -> None:
-        """Close it; who waits for it is woken by `trio.ClosedResourceError`. Closing twice is no error."""
-        fd, self._fd = self._fd, -1  # another connection may have the number next
+        """Close the socket. A waiting task gets `trio.ClosedResourceError`. Closing twice is no error."""
+        fd, self._fd = self._fd, -1  # the next connection may reuse the number
         if fd >= 0:
             self._poller.forget(fd)
         await self._stream.aclose()

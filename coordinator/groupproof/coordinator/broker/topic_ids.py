@@ -1,7 +1,7 @@
-"""OffsetCommit and OffsetFetch by topic id (v10, KIP-848): the broker gives the coordinator names, and the client its ids back. Pure.
+"""OffsetCommit and OffsetFetch by topic id (v10, KIP-848): the broker translates ids to names for the coordinator, and back. Pure.
 
-Sources: Kafka's `KafkaApis.handleOffsetCommitRequest` and `fetchOffsetsForGroup`. A topic whose id nobody knows is answered 100 by the broker, before
-the coordinator looks at the member (CGO-26, CGO-27, CGO-39); the rest is asked for. A group that is refused as a whole has no topics in its answer.
+Sources: Kafka's `KafkaApis.handleOffsetCommitRequest` and `fetchOffsetsForGroup`. The broker answers 100 for a topic with an unknown id, before the
+coordinator checks the member (CGO-26, CGO-27, CGO-39), and asks for the rest. A group that is refused as a whole has no topics in its answer.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ __all__ = ["BY_ID_SINCE", "NamedRequest", "named_request"]
 Body = dict[str, Any]
 
 BY_ID_SINCE: Final[Mapping[Api, int]] = {Api.OFFSET_COMMIT: 10, Api.OFFSET_FETCH: 10}
-"""The version from which on an API names topics by their ids alone."""
+"""The first version of an API that names topics only by their ids."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedRequest:
-    """A request with names in the place of ids; `answered` makes of the answer to it the one that the client is due."""
+    """A request with names in place of ids. `answered` converts the answer to it into the client's answer."""
 
     body: Body
     answered: Callable[[Body], Body]
 
 
 def named_request(api: Api, body: Mapping[str, Any], topics: Topics, *, unknown: ErrorCode = ErrorCode.UNKNOWN_TOPIC_ID) -> NamedRequest:
-    """Return what the coordinator is to be asked; `unknown` is what is told of ids that nobody knows in a commit."""
+    """Return the request for the coordinator. `unknown` is the error code for unknown ids in a commit."""
     return _commit(body, topics, unknown) if api is Api.OFFSET_COMMIT else _fetch(body, topics)
 
 
@@ -63,7 +63,7 @@ _NOT_FETCHED: Final = {"committed_offset": -1, "committed_leader_epoch": -1, "me
 
 
 def _apart(asked: Sequence[Mapping[str, Any]], topics: Topics) -> tuple[tuple[Body, ...], tuple[Mapping[str, Any], ...]]:
-    """Return the topics that there are, under their names, and those that nobody knows."""
+    """Return the existing topics, under their names, and the unknown ones."""
     found = [(topic, topics.by_id(topic.get("topic_id"))) for topic in asked]
     existing = tuple({**topic, "name": there.name} for topic, there in found if there is not None)
     return existing, tuple(topic for topic, there in found if there is None)

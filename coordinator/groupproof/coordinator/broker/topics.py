@@ -1,4 +1,4 @@
-"""Topics and their partitions' logs, in memory and bounded: enough that clients really consume and produce. Pure."""
+"""Topics and their partitions' logs, in memory and bounded, so that clients can really consume and produce. Pure."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from groupproof.protocol.wire.records import Record, RecordsError, encode_batch,
 __all__ = ["LOG_BYTES_MAX", "Log", "OutOfRange", "Topic", "Topics", "topic_id_of"]
 
 LOG_BYTES_MAX = 16 * 1024 * 1024
-"""Bytes that one partition keeps; beyond it the oldest batches go, as by log.retention.bytes."""
+"""The size limit of one partition, in bytes. Beyond it the oldest batches are removed, as by log.retention.bytes."""
 
 FIRST_TIMESTAMP_MS = 1_704_067_200_000
-"""The timestamp of the first record of every filled partition (2024-01-01); each later one is a millisecond newer."""
+"""The timestamp in ms of the first record of every filled partition (2024-01-01). Each later record is a millisecond newer."""
 
 _BATCH_RECORDS = 10
 _TOPIC_IDS = uuid.UUID("6ba7b811-9dad-11d1-80b4-00c04fd430c8")
@@ -46,7 +46,7 @@ class Log:
     _bytes: int = 0
 
     def append(self, blob: bytes) -> int:
-        """Append the batches of `blob` and return the offset of their first record; raise `RecordsError` for what is no batch."""
+        """Append the batches of `blob` and return the offset of their first record; raise `RecordsError` where there is no valid batch."""
         batches = list(read_batches(blob))
         if not batches:
             raise RecordsError(f"{len(blob)} bytes hold no whole record batch")
@@ -61,9 +61,9 @@ class Log:
         return base
 
     def read(self, offset: int, bytes_max: int, *, at_least_one: bool = True) -> bytes:
-        """Return the batches from the one with `offset` on, whole ones within `bytes_max`; the first in any case with `at_least_one`.
+        """Return whole batches from the one with `offset` on, within `bytes_max`. With `at_least_one` the first is returned in any case.
 
-        Raises `OutOfRange`. At the end of the log there is nothing to return.
+        Raises `OutOfRange`. The result is empty at the end of the log.
         """
         if not self.start_offset <= offset <= self.end_offset:
             raise OutOfRange(f"offset {offset} is not within {self.start_offset} to {self.end_offset}")
@@ -79,11 +79,11 @@ class Log:
         return b"".join(found)
 
     def first_since(self, timestamp_ms: int) -> Record | None:
-        """Return the first record that is not older than `timestamp_ms`, or None; compressed batches are not looked into."""
+        """Return the first record that is not older than `timestamp_ms`, or None. Compressed batches are skipped."""
         return next((record for record in self._records() if record.timestamp_ms >= timestamp_ms), None)
 
     def newest(self) -> Record | None:
-        """Return the record with the highest timestamp, the first of equals, or None."""
+        """Return the record with the highest timestamp, the first one in a tie, or None."""
         return max(self._records(), key=lambda record: record.timestamp_ms, default=None)
 
     def _records(self) -> Iterator[Record]:
@@ -95,7 +95,7 @@ class Log:
 
 @dataclass(slots=True)
 class Topic:
-    """A topic; partition i is led by node i modulo the number of nodes."""
+    """A topic. Node i modulo the number of nodes leads partition i."""
 
     name: str
     topic_id: str
@@ -110,18 +110,21 @@ class Topic:
 
 @lru_cache(maxsize=1_000)
 def topic_id_of(name: str) -> str:
-    """Return the id that a topic of this name has in every cluster of the kit's, so that runs are the same."""
+    """Return the id of a topic with this name, the same in every cluster of the kit, so that runs can be reproduced."""
     return str(uuid.uuid5(_TOPIC_IDS, name))
 
 
 class Topics:
-    """The topics of a cluster by name and by id; every partition made here starts with `records` records. `on_change` is called when one comes, grows or goes."""
+    """The topics of a cluster by name and by id.
+
+    New partitions start with `records` records. `on_change` is called when a topic is created, grown or deleted.
+    """
 
     def __init__(self, records: int, on_change: Callable[[], None] = lambda: None) -> None:
         self._records = records
         self._on_change = on_change
         self.changes = 0
-        """How often a topic came, grew or went."""
+        """The number of creations, growths and deletions."""
         self._topics: dict[str, Topic] = {}
         self._names: dict[str, str] = {}
         self._deleted: Counter[str] = Counter()
@@ -140,7 +143,7 @@ class Topics:
         return self._names.get(topic_id, topic_id)
 
     def grow(self, name: str, partitions: int, records: int | None = None) -> Topic:
-        """Give `name` that many partitions and create it when it is new; fewer than it has is a `ValueError`."""
+        """Grow topic `name` to that many partitions, or create it; raise `ValueError` where it has more."""
         topic = self._topics.get(name) or self._create(name)
         if partitions < len(topic.partitions):
             raise ValueError(f"topic {name} has {len(topic.partitions)} partitions and cannot shrink to {partitions}")
@@ -150,14 +153,14 @@ class Topics:
         return topic
 
     def restore(self, recorded: RecordedTopic) -> None:
-        """Make a topic that groups have committed for elsewhere: its partitions have their records where the groups go on, from the highest commit on."""
+        """Create a topic for which groups have committed offsets elsewhere. Its partitions have their records from the highest commit on."""
         topic = self._create(recorded.name, recorded.topic_id)
         for index in range(recorded.partitions):
             topic.partitions.append(_filled(recorded.name, index, self._records, *recorded.commits.get(index, (0, 0))))
         self._has_changed()
 
     def delete(self, name: str) -> None:
-        """Delete `name`; the next topic of that name has another id. One that is not there is a `ValueError`."""
+        """Delete `name`; raise `ValueError` where it does not exist. The next topic of that name has another id."""
         topic = self._topics.pop(name, None)
         if topic is None:
             raise ValueError(f"there is no topic {name} to delete")
@@ -166,11 +169,11 @@ class Topics:
         self._has_changed()
 
     def image(self) -> dict[str, TopicImage]:
-        """Return the topics as a coordinator knows them."""
+        """Return the topics in the coordinator's form."""
         return {name: TopicImage(topic.topic_id, len(topic.partitions)) for name, topic in self._topics.items()}
 
     def append(self, name: str, records: int) -> None:
-        """Append `records` to each partition of `name`; a topic that is not there is a `ValueError`."""
+        """Append `records` records to each partition of `name`; raise `ValueError` where it does not exist."""
         topic = self._topics.get(name)
         if topic is None:
             raise ValueError(f"there is no topic {name} to append to")
@@ -190,7 +193,7 @@ class Topics:
 
 
 def _filled(name: str, index: int, records: int, start_offset: int = 0, first_offset: int = 0) -> Log:
-    """Return a log with so many records from `first_offset` on; those before them, down to its start, are gone as by compaction."""
+    """Return a log with `records` records from `first_offset` on. Earlier ones, from `start_offset`, are gone, as after compaction."""
     log = Log(start_offset=start_offset, end_offset=first_offset)
     end_offset = first_offset + records
     for first in range(first_offset, end_offset, _BATCH_RECORDS):

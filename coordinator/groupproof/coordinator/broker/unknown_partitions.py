@@ -1,7 +1,7 @@
-"""Offsets of partitions that do not exist: the broker refuses those (3) and asks the coordinator about the rest. Pure.
+"""Offset requests for partitions that do not exist: the broker refuses those (3) and asks the coordinator about the rest. Pure.
 
-Sources: Kafka's `KafkaApis.handleOffsetCommitRequest`, `handleTxnOffsetCommitRequest` and `handleOffsetDeleteRequest`. When nothing is left to
-commit the coordinator is not asked at all; about a deletion it is always asked, and an error of the whole group is all that is told.
+Sources: Kafka's `KafkaApis.handleOffsetCommitRequest`, `handleTxnOffsetCommitRequest` and `handleOffsetDeleteRequest`. A commit without existing
+partitions does not reach the coordinator. A deletion always does. Where the whole group gets an error, the answer has only that.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ Asked = TypeVar("Asked", bound=OffsetRequest)
 
 
 def existing_part(message: Asked, topics: Topics, *, by_partition: bool = True) -> Asked:
-    """Return the request without the partitions that do not exist, and without topics that are then empty.
+    """Return the request without the partitions that do not exist, and without topics that become empty.
 
-    Unless `by_partition`, of a topic that exists every partition is taken to (before 2.0).
+    Without `by_partition`, every partition of an existing topic counts as existing (before 2.0).
     """
     kept: list[Any] = []
     for topic in message.topics:
@@ -51,7 +51,7 @@ def existing_part(message: Asked, topics: Topics, *, by_partition: bool = True) 
 
 
 def refused_wholly(message: OffsetRequest, existing: OffsetRequest) -> GroupResponse | None:
-    """Return the answer where nothing is left to ask the coordinator about, else None."""
+    """Return the answer where no partition is left for the coordinator, else None."""
     if existing.topics or isinstance(message, OffsetDeleteRequest):
         return None
     return with_unknown(message, OffsetCommitResponse() if isinstance(message, OffsetCommitRequest) else TxnOffsetCommitResponse())
@@ -60,9 +60,9 @@ def refused_wholly(message: OffsetRequest, existing: OffsetRequest) -> GroupResp
 def with_unknown(
     message: OffsetRequest, answer: GroupResponse, *, existing: OffsetRequest | None = None, repeats_topics: bool = False
 ) -> GroupResponse:
-    """Return the answer to the `known` part completed to one for `message`, in its order. What is known and not answered stays so.
+    """Return the answer to the `existing` part, completed to one for `message`, in its order. Existing partitions without an answer stay without one.
 
-    With `repeats_topics` a deletion's topic is named again for each of its partitions (before 2.6).
+    With `repeats_topics` a deletion's topic is repeated for each of its partitions (before 2.6).
     """
     assert isinstance(answer, OffsetCommitResponse | TxnOffsetCommitResponse | OffsetDeleteResponse)
     codes = {(topic.name, partition.partition_index): partition.error_code for topic in answer.topics for partition in topic.partitions}

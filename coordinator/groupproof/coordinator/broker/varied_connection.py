@@ -1,4 +1,4 @@
-"""What a variant does otherwise with a connection than Kafka: over a frame that cannot be read, and with an answer that is about to be sent."""
+"""A variant's deviations on a connection: its reaction to an unreadable frame, and its changes of answers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _READ_BYTES: Final = 65536
 
 
 async def bear(broker: Broker, stream: trio.abc.Stream, error: Exception) -> None:
-    """Do something else than end the connection over a frame that cannot be read."""
+    """React to an unreadable frame without ending the connection: kill the broker, or stay silent."""
     if broker.line.bad_frame == "dies":
         for peer in tuple(broker.peers):
             peer.end(f"the broker died of it: {error}")
@@ -27,7 +27,7 @@ async def bear(broker: Broker, stream: trio.abc.Stream, error: Exception) -> Non
 
 
 async def altered_answer(line: ConnectionVariant, arrived: IncomingRequest, body: dict[str, Any]) -> Mapping[str, Any] | None:
-    """Return the answer as the variant gives it, when it gives it."""
+    """Return the answer as the variant changes it, after the variant's delay."""
     if delay_s := line.delay_s(arrived):
         await trio.sleep(delay_s)
     return line.says(arrived, body)

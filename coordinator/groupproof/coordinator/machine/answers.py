@@ -1,4 +1,4 @@
-"""Every answer of the table: plain error codes in the shape of each API, and the forms that carry more than a code."""
+"""Every answer of the classic table: plain error codes in the shape of each API, and the forms that carry more than a code."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMS", "error_answer", "fetch_answer", "is_too_long", "join_error", "own_assignment", "sync_error"]
 
-PROTOCOL_NULL_SINCE: Final = 7  # JoinGroup; before, a missing protocol name is empty (KIP-559)
+PROTOCOL_NULL_SINCE: Final = 7  # JoinGroup; in earlier versions a missing protocol name is empty (KIP-559)
 
 
 def join_error(error: ErrorCode, member_id: str, version: int, generation: int) -> JoinGroupResponse:
-    """Return a refusal: no protocol, leader or members (JOIN-30); `generation` is -1, or 0 before 2.2."""
+    """Return an error answer without protocol, leader or members (JOIN-30). `generation` is -1, or 0 before 2.2."""
     name = None if version >= PROTOCOL_NULL_SINCE else ""
     return JoinGroupResponse(error_code=error, generation_id=generation, protocol_name=name, member_id=member_id)
 
@@ -61,7 +61,7 @@ def sync_error(error: ErrorCode) -> SyncGroupResponse:
 
 
 def own_assignment(group: Group, member: Member) -> SyncGroupResponse:
-    """Return the member's recorded assignment, and no other's (SYNC-13)."""
+    """Return the member's own recorded assignment only (SYNC-13)."""
     return SyncGroupResponse(protocol_type=group.protocol_type, protocol_name=group.protocol_name, assignment=member.assignment)
 
 
@@ -119,7 +119,7 @@ def _unverified(event: Event) -> GroupResponse:
 
 
 def is_too_long(metadata: str | None, longest: int) -> bool:
-    """Tell whether commit metadata exceeds the bound, counted as Java counts a string's length (COMMIT-28)."""
+    """Return whether commit metadata is longer than `longest`, counted in UTF-16 units like Java's `String.length` (COMMIT-28)."""
     return metadata is not None and len(metadata.encode("utf-16-le", "surrogatepass")) // 2 > longest
 
 
@@ -186,7 +186,7 @@ def _each_entry(event: Event) -> LeaveGroupResponse:
 
 
 def fetch_answer(group: FetchedGroup) -> OffsetFetchResponse:
-    """Return the answer for one group; the coordinator joins those of a request's groups."""
+    """Return the answer for one group. The coordinator joins the answers of a request's groups."""
     return OffsetFetchResponse(groups=(group,))
 
 
@@ -194,7 +194,7 @@ def fetch_answer(group: FetchedGroup) -> OffsetFetchResponse:
 
 
 def error_answer(event: Event, error: ErrorCode, fields: Mapping[str, int]) -> GroupResponse:
-    """Return the plain answer `error` to the input's request, in its API's shape."""
+    """Return the answer with the error code `error`, in the shape of the request's API."""
     if event.kind is ClassicEvent.HEARTBEAT:
         return _beaten(error)
     if event.kind is ClassicEvent.JOIN_GROUP:

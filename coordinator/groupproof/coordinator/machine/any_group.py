@@ -1,4 +1,4 @@
-"""A group of any dialect: what the engine and the coordinator ask of it."""
+"""The interface that the engine and the coordinator use for a group of any dialect."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["AnyGroup", "SubscribedGroup"]
 
 
 class AnyGroup(Protocol):
-    """A group of any dialect, as the engine and the coordinator know it. `generation` is its counter: where the dialect has epochs, the group epoch."""
+    """A group of any dialect. `generation` is its counter; in a dialect with epochs it is the group epoch."""
 
     dialect: ClassVar[Dialect]
     group_id: str
@@ -24,23 +24,23 @@ class AnyGroup(Protocol):
     protocol_type: str | None
 
     def move_to(self, state: StrEnum, now_ms: int) -> None:
-        """Move along the dialect's valid transitions; raise `IllegalTransition` for any other."""
+        """Move to `state`; raise `IllegalTransition` where the dialect does not allow the transition."""
         ...
 
     def adopted(self, choices: Choices) -> None:
-        """Take note who makes the choices that the protocol leaves open."""
+        """Let `choices` make the choices that the protocol leaves open."""
         ...
 
     def check(self) -> None:
-        """Assert what always holds of a group of the dialect."""
+        """Assert the dialect's invariants of a group."""
         ...
 
     def member_ids(self) -> tuple[str, ...]:
-        """Return the ids of the members in the order of their joining."""
+        """Return the ids of the members, in joining order."""
         ...
 
     def parked(self) -> list[Hashable]:
-        """Return the tokens of the requests that wait for their answer."""
+        """Return the tokens of the parked requests."""
         ...
 
     def standing(self) -> GroupProgress: ...
@@ -49,7 +49,7 @@ class AnyGroup(Protocol):
 
 
 class SubscribedGroup(AnyGroup, Protocol):
-    """A group whose members subscribe to topics: classic, or of consumers. `since_ms` is when it came into its state."""
+    """A group whose members subscribe to topics: a classic or a consumer group. `since_ms` is when it entered its state."""
 
     since_ms: int
 

@@ -1,4 +1,4 @@
-"""The tables of a release, changed by a variant and bound to the functions of their dialects: what the engine looks its steps up in."""
+"""The tables of a release, with a variant's changes, bound to the functions of their dialects. The engine looks up its steps here."""
 
 from __future__ import annotations
 
@@ -45,18 +45,19 @@ class Rule:
     guard: Callable[[Event], bool]
     effects: tuple[Callable[[EffectContext, Event], None], ...]
     after: tuple[Callable[[EffectContext, Event], None], ...]
-    says: Callable[[Event], GroupResponse] | None  # to a request, at once
-    is_told: bool  # a check that changes nothing is not worth an `Applied`
+    says: Callable[[Event], GroupResponse] | None  # the function that answers a request at once
+    is_told: bool  # a check that changes nothing is not worth an `AppliedRow`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundTables:
-    """What a release does, by dialect of the group, of `only` one where the release speaks no other; `none` where there is no group. `before` and `before_open` are the checks before the group is looked
-    at, whole and without those that hold only where the gate is shut.
+    """A release's rows, bound to functions.
 
-    `of_class` are the rows of a cell, by dialect of the group (None: no group), and `before_of_class` the checks behind an open gate, without those that the class of a request rules out.
-
-    `home` are the functions of the dialect that an event kind belongs to, `requests` and `batches` those of all dialects by the type of the message, `restored` by that of the record.
+    `cells` are by dialect of the group, `only` is the single dialect's where the release has one. `none` is for events without a group. `before` are
+    the checks before the group is looked up; `before_open` leaves out those that hold only where the gate is shut. `of_class` and `before_of_class`
+    are the rows of a cell (by dialect, None for no group) and the checks behind an open gate, without the rows that the request's class rules out.
+    `home` are the functions of the dialect that an event kind belongs to. `requests` and `batches` are those of all dialects by message type,
+    `restored` by record type.
     """
 
     profile: Profile
@@ -80,7 +81,10 @@ class BoundTables:
 
 @lru_cache(maxsize=64)
 def bound_tables(profile: Profile, variant: Variant) -> BoundTables:
-    """Bind the tables of a release once: the oracle makes a thousand machines of one release. What a variant leaves as it is has the rules of the release."""
+    """Bind the tables of a release, once: the oracle makes a thousand machines of one release.
+
+    Cells that a variant does not change reuse the release's rules.
+    """
     own, profile = None if variant is REFERENCE else bound_tables(profile, REFERENCE), profile_with(profile, variant)
     tables = tuple(profile.tables.values())
     functions = {table.dialect: functions_of(table.dialect) for table in tables}
@@ -125,12 +129,12 @@ on_change(bound_tables.cache_clear)
 
 
 def _no_config(settings: Settings, fields: Mapping[str, int], group_id: str, configs: Mapping[str, str]) -> tuple[ErrorCode, dict[str, int]]:
-    """Refuse every setting of a group: the release has none."""
+    """Refuse every setting of a group: the release has no group settings."""
     return ErrorCode.INVALID_CONFIG, {}
 
 
 def _first_of(mappings: Iterable[Mapping[K, V]]) -> dict[K, V]:
-    """Return all of them as one, of which an earlier one wins."""
+    """Return the mappings merged into one. An earlier mapping wins."""
     merged: dict[K, V] = {}
     for mapping in mappings:
         merged = {**mapping, **merged}
@@ -138,7 +142,7 @@ def _first_of(mappings: Iterable[Mapping[K, V]]) -> dict[K, V]:
 
 
 def _home(tables: tuple[Table, ...], functions: Mapping[Dialect, DialectFunctions]) -> Mapping[EventKind, DialectFunctions]:
-    """Return whose each event kind is: a request is its dialect's, anything else of the first dialect that has it."""
+    """Return the owner of each event kind: a request belongs to its dialect, any other kind to the first dialect that has it."""
     requests = {event: functions[table.dialect] for table in reversed(tables) for event in table.dialect.requests}
     others = {event: functions[table.dialect] for table in reversed(tables) for event in table.dialect.events}
     return {**others, **requests}
@@ -146,7 +150,7 @@ def _home(tables: tuple[Table, ...], functions: Mapping[Dialect, DialectFunction
 
 @dataclass(frozen=True, slots=True)
 class _Functions:
-    """Guards, effects and answers by their words, as the rows of one dialect's groups mean them: the variant's first, then the dialect's own."""
+    """Guards, effects and answers by their words, for the groups of one dialect. The variant's come first, then the dialect's own."""
 
     own: DialectFunctions
     guards: Mapping[Any, Callable[[Event], bool]]
@@ -156,7 +160,7 @@ class _Functions:
 
 @dataclass(frozen=True, slots=True)
 class _Binder:
-    """Gives rows their functions: those of the group's dialect, or where another dialect brought the row (`elsewhere`) that one's."""
+    """Binds rows to functions: those of the group's dialect, or of the dialect that brought the row (`elsewhere`)."""
 
     variant: Variant
     functions: tuple[DialectFunctions, ...]
@@ -173,7 +177,7 @@ class _Binder:
         }  # fmt: skip
 
     def _kept(self, dialect: Dialect, place: Place, cell: tuple[Row, ...]) -> tuple[Rule, ...]:
-        """Return the release's rules of a cell that the variant leaves as it is; nothing where it does not, or there are none."""
+        """Return the release's rules of a cell that the variant does not change; empty where it does or where there is no release."""
         if self.release is None:
             return ()
         kind, state = place
@@ -181,7 +185,7 @@ class _Binder:
         return self.release.cells[dialect][place] if is_left else ()
 
     def _is_of_variant(self, cell: tuple[Row, ...]) -> bool:
-        """Tell whether the variant gives a word of the cell another meaning."""
+        """Return whether the variant redefines a word of the cell."""
         variant = self.variant
         return bool(variant.guards or variant.effects or variant.forms) and any(
             row.guard in variant.guards or row.answer in variant.forms or not variant.effects.keys().isdisjoint((*row.effects, *row.after))
@@ -193,7 +197,7 @@ class _Binder:
         return {kind: self._rules(kind, "before", cell, words) for kind, cell in table.before_group.items()}
 
     def by_class(self, classes: RequestClasses | None, rules: tuple[Rule, ...]) -> Iterator[tuple[int, tuple[Rule, ...]]]:
-        """Leave out what a class rules out, but no guard that is the variant's: that may hold for any request."""
+        """Yield the rules for each class, without those that it rules out. A variant's guard stays: it may hold for any request."""
         for number in range(1, 1 if classes is None else classes.count + 1):
             assert classes is not None, "without classes there is no number"
             yield number, tuple(rule for rule in rules if rule.row.guard in self.variant.guards or not classes.rules_out(rule.row.guard, number))

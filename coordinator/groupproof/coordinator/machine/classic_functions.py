@@ -39,11 +39,11 @@ def _fill(event: Event, message: SyncGroupRequest | HeartbeatRequest | OffsetCom
 
 
 def _fill_nothing(event: Event, message: LeaveGroupRequest | OffsetDeleteRequest) -> None:
-    """Leave the event as it is: whom a LeaveGroup is about its entries say, and an OffsetDelete is about no member."""
+    """Leave the event unchanged: a LeaveGroup names its members in entries, and an OffsetDelete names none."""
 
 
 def _at_rest(_: EffectContext, group: Any, message: HeartbeatRequest, __: Arrival, ___: int) -> int | None:
-    """Only a Stable group lets a heartbeat be nothing but a sign of life; a member's instance is its own then, or none is named."""
+    """Only a Stable group has heartbeats at rest. The request's instance, if any, must be the member's own."""
     if group.state is not GroupState.STABLE or group.dialect is not CLASSIC or message.generation_id != group.generation:
         return None
     instance_id, member_id, members = message.group_instance_id, message.member_id, group.members
@@ -55,7 +55,7 @@ def _at_rest(_: EffectContext, group: Any, message: HeartbeatRequest, __: Arriva
 
 
 def _again_at_rest(group: Any, message: HeartbeatRequest, _: Arrival, __: int) -> int | None:
-    """Return the same of a member whose heartbeat was at rest in this generation and state: its session may be another, and its instance another's."""
+    """Return the session if the member and its instance still match. Its heartbeat was at rest in this generation and state."""
     members = group.members
     member = members.by_id.get(message.member_id)
     if member is None:

@@ -1,4 +1,4 @@
-"""The broker settings that the coordinator obeys, under Kafka's own names with dots turned to underscores; times are milliseconds."""
+"""The broker settings that the coordinator reads. Names are Kafka's, with underscores for dots; times are in milliseconds."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _SWITCHES: Final = frozenset({"transaction_partition_verification_enable"})
 
 
 class UnknownSetting(ValueError):
-    """A setting that the coordinator does not read, or a value that is no whole number; the message says which and what to write."""
+    """The coordinator does not read the setting, or its value is not a whole number. The message names the setting and the correct form."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Kafka's defaults of the newest release; `of` gives another release's (TIMER-01 to TIMER-16, TIMER-40). `brought` are the settings of the profile's
-    dialects that have some of their own, by their dotted names; `parsed` is what a dialect made of them, which every heartbeat asks for.
+    """Kafka's defaults of the newest release. `of` returns another release's (TIMER-01 to TIMER-16, TIMER-40).
 
-    `new_member_join_timeout_ms` is a constant in Kafka (TIMER-12) and no setting there.
+    `brought` are the dialects' own settings, by their dotted names. `parsed` caches the values that a dialect parses from them, because every
+    heartbeat reads them. `new_member_join_timeout_ms` is a constant in Kafka (TIMER-12), not a setting.
     """
 
     group_initial_rebalance_delay_ms: int = 3_000
@@ -47,18 +47,18 @@ class Settings:
         return self.offsets_retention_minutes * 60_000
 
     def of_dialect(self, name: str) -> int | str:
-        """Return a setting that a dialect brought, by its dotted name; raise `KeyError` where no dialect of the profile has it."""
+        """Return a dialect's own setting, by its dotted name; raise `KeyError` where no dialect of the profile has it."""
         value: int | str = dict(self.brought)[name]
         return value
 
     def by_name(self) -> dict[str, int | str]:
-        """Return all of them by their dotted names."""
+        """Return all settings by their dotted names."""
         own = {name: getattr(self, name.replace(".", "_")) for name in OWN_NAMES}
         return {**own, **dict(self.brought)}
 
     @classmethod
     def of(cls, named: Mapping[str, Any], profile: str = "kafka-4.1") -> Settings:
-        """Return the profile's defaults with `named` (Kafka's dotted names) over them; raise `UnknownSetting`."""
+        """Return the profile's defaults, overridden by `named` (Kafka's dotted names); raise `UnknownSetting` for a bad name or value."""
         names = {name.replace(".", "_") for name in OWN_NAMES}
         values: dict[str, int] = {}
         brought = {name: value for dialect in profile_named(profile).dialects for name, value in dialect.settings.items()}

@@ -1,4 +1,4 @@
-"""The functions of DataLink's dialect: those of the classic one, for groups of its own."""
+"""The functions of DataLink's dialect: the classic ones, with a group type of its own."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _keep_assignment(engine: EffectContext, event: Event) -> None:
 
 
 def datalink_functions(classic: DialectFunctions) -> DialectFunctions:
-    """Return the functions of DataLink's dialect, made of those of the classic one."""
+    """Return the functions of DataLink's dialect, made from the classic ones."""
     effects: Mapping[EffectName, Callable[[EffectContext, Event], None]] = {**classic.effects, ManagerEffect.KEEP_ASSIGNMENT: _keep_assignment}
     return replace(
         classic,

@@ -1,4 +1,4 @@
-"""The functions behind the words of a dialect: what the engine calls when a row of its table is applied. The other half of a `Dialect`."""
+"""The functions behind the words of a dialect, which the engine calls for the rows of its table. They complete a `Dialect`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["CheckConfig", "ConfigDefaults", "DialectFunctions", "PlainCommitRule
 
 
 class CheckConfig(Protocol):
-    """Reads the settings of one group."""
+    """Parses and checks the settings of one group."""
 
     def __call__(
         self, settings: Settings, fields: Mapping[str, int], group_id: str, configs: Mapping[str, str], /
@@ -30,18 +30,19 @@ class CheckConfig(Protocol):
 
 
 class ConfigDefaults(Protocol):
-    """Tells the settings that a group may have for itself, with the broker's values."""
+    """Returns the group settings with the broker's values as defaults."""
 
     def __call__(self, settings: Settings, fields: Mapping[str, int], /) -> dict[str, int]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestFunctions:
-    """How a request about one group becomes an event: of which `kind` and class it is, and what `fill` puts into it of what the request says.
+    """How a request about one group becomes an event of a `kind` and a class. `fill` copies the request's fields into it.
 
-    With `asks_offsets` False no rule of the kind looks at offsets. `at_rest` returns the member's session in ms where the request, taken up at an instant, cannot change more of the
-    group than how long that lasts, as it is with nearly every heartbeat; None where it may. `again_at_rest` returns the same, given what it was, of a request that
-    was at rest before in a group of the same state, generation and configs, so that what it says need not be looked at; None where `at_rest` is to be asked. `undoes` applies the request's row where that may fail, and leaves nothing of one that did.
+    `asks_offsets` is False where no rule of the kind reads offsets. `at_rest` returns the member's session in ms for a request that can only extend
+    that session, as nearly every heartbeat does; None where it may change more. `again_at_rest` returns the same for a request that was at rest
+    before, in a group of the same state, generation and configs, given the previous session, so that the request's content need not be checked; None
+    where `at_rest` must decide. `undoes` applies the request's row where that can fail, and undoes a failed one.
     """
 
     kind: EventKind
@@ -55,9 +56,9 @@ class RequestFunctions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestClasses:
-    """By which of its fields alone a request is told from others of its kind, so that rows need not be asked that are for none like it.
+    """Classes of requests of one kind, by their fields alone, so that rows that cannot apply to a class are skipped.
 
-    The classes have the numbers from 1 to `count`; of class 0 nothing is known. `rules_out` says whether a guard holds for no request of a class.
+    Classes are numbered from 1 to `count`; class 0 is unknown. `rules_out` returns whether a guard holds for no request of a class.
     """
 
     count: int
@@ -66,7 +67,7 @@ class RequestClasses:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlainCommitRules:
-    """Which OffsetCommits of members a group of the dialect stores whatever else there is: those that `is_plain` tells. Guards that are `ruled_out` hold for none of them."""
+    """The OffsetCommits that a group of the dialect always stores: `is_plain` selects them. The guards in `ruled_out` hold for none of them."""
 
     is_plain: Callable[[Any, Any, Arrival], bool]
     ruled_out: frozenset[GuardName]
@@ -74,15 +75,15 @@ class PlainCommitRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DialectFunctions:
-    """What the words of `dialect` do: one function for each guard, answer and effect, and no other.
+    """The functions for the words of `dialect`: exactly one for each guard, answer and effect.
 
-    `group` makes a group of the dialect out of its id and the time, `event` an event that no request brings. `requests` are the messages that are about
-    one group, `batches` those that are about several. `error_answer` says an error
-    code in the shape of a request's answer. `gate` are the guards that hold only where the coordinator cannot look at the group; `quiet` the kinds that
-    are not recorded where their row does nothing. `planted` are its bugs and its legal deviations beside those that are made from the rules.
-    `restored` makes a group of what was stored of it, by the type of the record. `hear_of_topics` tells a group which topics changed; `check_config` reads the settings
-    that one group is to have for itself, or says why it may not have them, where groups of the dialect may have any; `config_defaults` are what a group goes by without. `classes` are those of the requests of a kind, where it has some;
-    `plain_commits` the OffsetCommits that change nothing of a group, where the classic dialect does not say so.
+    `group` makes a group of the dialect from its id and the time; `event` is the class of events that no request causes. `requests` are the message
+    types about one group, `batches` those about several. `error_answer` makes an error answer in the shape of the request's response. `gate` are the
+    guards that hold only where the coordinator cannot look up the group. `quiet` are the kinds that are not recorded where their row does nothing.
+    `planted` are the dialect's bugs and legal deviations, beside those made from the rules. `restored` makes a group from a stored record, by record
+    type. `hear_of_topics` notifies a group of changed topics. `check_config` checks and parses the settings of one group, where groups of the dialect
+    have settings; `config_defaults` are the defaults. `classes` are the request classes of a kind, where it has some; `plain_commits` the
+    OffsetCommits that do not change a group, where its dialect is not classic.
     """
 
     dialect: Dialect

@@ -1,4 +1,4 @@
-"""What an effect of the table asks of the engine that performs it; a protocol, so that effects and variants need not import the engine."""
+"""The interface of the engine that effects use: a protocol, so that effects and variants do not import the engine."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["EffectContext"]
 
 
 class EffectContext(Protocol):
-    """The groups of one broker, their timers and partitions, and the ways to answer, to create a group and to apply a further input."""
+    """The groups, timers and partitions of one broker, and the ways to answer, to create a group and to apply another event."""
 
     profile: Profile
     settings: Settings
@@ -38,21 +38,21 @@ class EffectContext(Protocol):
     append_error: ErrorCode
 
     def apply(self, event: Event) -> Row:
-        """Apply the row of an input whose group has been looked up."""
+        """Apply the row of an event whose group has been looked up."""
         ...
 
     def consequence(self, kind: EventKind, cause: Event) -> Row:
-        """Apply an input that follows from another one, to the same group."""
+        """Apply an event that follows from another one, to the same group."""
         ...
 
     def reply(self, token: Hashable, message: GroupResponse) -> None: ...
 
     def create(self, event: Event) -> None:
-        """Add a new group of the dialect whose request it is, and record its creation."""
+        """Add a new group of the request's dialect and record its creation."""
         ...
 
     def put(self, event: Event, group: AnyGroup, reason: str) -> None:
-        """Let a group take the place of the one that the event came to, under its id, and record that it was made."""
+        """Replace the event's group with `group`, under the same id, and record the creation."""
         ...
 
     def partition(self, group_id: str) -> PartitionState:

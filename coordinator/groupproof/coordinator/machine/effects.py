@@ -1,4 +1,4 @@
-"""Every effect of the table, each a function of the engine and the input; nothing else changes a group."""
+"""Every effect of the classic table, as a function of the engine and the event. Nothing else changes a group."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _mark_synced(engine: EffectContext, event: Event) -> None:
 
 
 def mark_synced(engine: EffectContext, group: Group, member_id: str) -> None:
-    """Strike a member off the list of those who are still to sync; nobody is waited for behind the last."""
+    """Mark a member as synced. The last one ends the sync deadline."""
     unsynced = group.members.unsynced
     unsynced.pop(member_id, None)
     if not unsynced:
@@ -59,7 +59,7 @@ def _store_assignment(engine: EffectContext, event: Event) -> None:
 def _assign(engine: EffectContext, event: Event) -> None:
     assignment = event.assignment or {}
     for member in event.existing_group.members:
-        member.assignment = assignment.get(member.member_id, b"")  # entries of strangers are ignored (SYNC-08)
+        member.assignment = assignment.get(member.member_id, b"")  # entries of other ids are ignored (SYNC-08)
 
 
 def _answer_syncs(engine: EffectContext, event: Event) -> None:
@@ -114,7 +114,7 @@ def _restart_sessions(engine: EffectContext, event: Event) -> None:
 
 
 def _named(event: Event) -> Member:
-    """Return the member that the input names, by its instance where it gives no member id (LEAVE-53)."""
+    """Return the member that the event names: by instance id where it has no member id (LEAVE-53)."""
     members = event.existing_group.members
     return members.by_id[event.member_id or members.instances[event.instance_id or ""]]
 
@@ -138,7 +138,7 @@ def _drop_evicted(engine: EffectContext, event: Event) -> None:
 
 
 def _leave_one(engine: EffectContext, event: Event, entry: LeaveMember) -> bool:
-    """Judge one entry of the list; return whether it was removed."""
+    """Process one entry of a LeaveGroup; return whether its member was removed."""
     named = Event(
         kind=ClassicEvent.LEAVE_ENTRY, now_ms=event.now_ms, settings=event.settings, group_id=event.group_id, group=event.group, arrival=event.arrival,
         member_id=entry.member_id, instance_id=entry.group_instance_id,

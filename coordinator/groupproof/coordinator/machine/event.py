@@ -1,4 +1,4 @@
-"""One input under way: what came, from whom, to which group, and what its row leaves behind for the answer."""
+"""One event that the machine processes: its kind, origin and group, and what its row's effects leave for the answer."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = ["OPEN", "CoordinatorStatus", "Event"]
 
 @dataclass(frozen=True, slots=True)
 class CoordinatorStatus:
-    """What is known before the group is looked at: is the coordinator active, its partition led here, or being loaded?"""
+    """Whether the coordinator is active, leads the group's partition, and is loading it. It is checked before the group is."""
 
     active: bool = True
     led: bool = True
@@ -40,11 +40,11 @@ class CoordinatorStatus:
 
 
 OPEN: Final = CoordinatorStatus()
-"""The gate of nearly every request."""
+"""The status for nearly every request."""
 
 
 class _Views:
-    """The group and the request of an input under the types that a row knows them to have; what is not there fails where the row uses it."""
+    """The event's group and request under the types that its row requires. A missing one fails where the row uses it."""
 
     if TYPE_CHECKING:
         existing_group: Group
@@ -61,12 +61,13 @@ class _Views:
 class Event(_Views):
     """A request, a timer or a consequence. Guards read it; effects leave `answered_id`, `old_leader`, `left` and `error` for the answer.
 
-    `generation` is -1 where the input has none. `groups` are all groups there are, for ListGroups; `producer_id` and `is_committed` are a
-    transaction's. `refusal` is what the log says to the request's records, `verdict` what the coordinator of its transaction says to it, both
-    as the client is told. `operations` are those that DescribeGroups tells. `request_class` is the number of the request's class among those of its
-    kind, 0 where they are not told apart.
+    `generation` is -1 where the event has none. `groups` are all groups of the coordinator, for ListGroups. `producer_id` and `is_committed` belong
+    to a transaction. `refusal` is the error of appending the request's records to the log. `verdict` is the error of the transaction coordinator.
+    Both are the codes that the client gets. `operations` are the authorized operations in a DescribeGroups answer. `request_class` is the number of
+    the request's class within its kind, 0 where the kind has no classes.
 
-    A field that few events have is set when its value is known. Until then the class's default stands, because every request makes an event and most need none of these fields.
+    A rarely used field is set when its value is known. Until then the class's default stands: every request makes an event, and most need none of
+    these fields.
     """
 
     kind: EventKind
@@ -98,7 +99,7 @@ class Event(_Views):
 
     @property
     def member(self) -> Member:
-        """Return the member that asks; rows ask for it only after the check of membership."""
+        """Return the member that sent the request. Only rows behind the membership check use it."""
         member = self.existing_group.members.by_id.get(self.member_id)
         assert member is not None, f"{self.member_id!r} is no member of {self.group_id!r}"
         return member

@@ -1,4 +1,4 @@
-"""The functions of each dialect: a new dialect's are registered here, or for a while by a test."""
+"""The registry of the dialects' functions. A new dialect registers its functions here; a test registers some temporarily."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _FUNCTIONS: Final[dict[Dialect, DialectFunctions]] = {
 
 
 def functions_of(dialect: Dialect) -> DialectFunctions:
-    """Return the functions of a dialect; raise `LookupError` for one that has none."""
+    """Return the functions of a dialect; raise `LookupError` where it has none."""
     functions = _functions()
     if dialect not in functions:
         raise LookupError(f"the dialect {dialect.name} has no functions here: the coordinator does not speak it")
@@ -37,7 +37,10 @@ def registered_functions() -> tuple[DialectFunctions, ...]:
 
 
 def _functions() -> dict[Dialect, DialectFunctions]:
-    """Return what is registered, with the consumer dialect's: its assignors and its regular expressions are loaded for the first coordinator that asks."""
+    """Return the registered functions.
+
+    The consumer dialect's assignors and regular expressions are loaded only when the first coordinator needs them.
+    """
     if CONSUMER not in _FUNCTIONS:
         from groupproof.coordinator.machine.consumer.consumer_functions import CONSUMER_FUNCTIONS
 
@@ -47,7 +50,7 @@ def _functions() -> dict[Dialect, DialectFunctions]:
 
 @contextmanager
 def registered(functions: DialectFunctions) -> Iterator[None]:
-    """Let the kit know one more dialect meanwhile, with its functions."""
+    """Register a dialect and its functions for the duration of the context."""
     with dialect_registry.registered(functions.dialect):
         _FUNCTIONS[functions.dialect] = functions
         try:

@@ -1,4 +1,4 @@
-"""One classic group: its state, generation, protocol and members. It changes only as rows of the table say; here stand its invariants."""
+"""One classic group: its state, generation, protocol, members and invariants. Only the effects of table rows change it."""
 
 from __future__ import annotations
 
@@ -26,12 +26,15 @@ CONSUMER: Final = "consumer"
 
 
 class IllegalTransition(AssertionError):
-    """The machine tried to move a group along no edge of INV-01: a fault of ours, never of a peer."""
+    """The machine tried a transition that INV-01 does not allow. This is a bug of the kit, never of a peer."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Group:
-    """A group; `before` is the state it came from, `delay_ms` and `budget_ms` the initial delay that runs and what may follow it."""
+    """A classic group.
+
+    `before` is the previous state. `delay_ms` is the initial rebalance delay that runs; `budget_ms` is the time by which it can still be extended.
+    """
 
     dialect: ClassVar[Dialect] = CLASSIC
     group_id: str
@@ -44,12 +47,12 @@ class Group:
     newcomer_came: bool = False
     delay_ms: int = 0
     budget_ms: int = 0
-    since_ms: int = 0  # when it came into its state
-    subscriptions: tuple[bytes, ...] | None = None  # what the members of the last generation brought for its protocol; None before the first
+    since_ms: int = 0  # when it entered its state
+    subscriptions: tuple[bytes, ...] | None = None  # the metadata of the last generation's members for its protocol; None before the first generation
 
     @classmethod
     def restored(cls, record: StoredGroup) -> Group:
-        """Return the group as a coordinator that loads it from the log has it."""
+        """Return the group as a coordinator loads it from the log."""
         group = cls(
             group_id=record.group_id, generation=record.generation, protocol_type=record.protocol_type, protocol_name=record.protocol_name,
             state=STABLE if record.members else EMPTY, since_ms=record.since_ms,
@@ -62,7 +65,7 @@ class Group:
         return group
 
     def stored(self, assignment: Mapping[str, bytes]) -> StoredGroup:
-        """Return what is stored of the group with the given assignment, empty where it names none."""
+        """Return the record of the group. A member without an entry in `assignment` gets an empty one."""
         name = self.protocol_name
         return StoredGroup(
             group_id=self.group_id, generation=self.generation, protocol_type=self.protocol_type, protocol_name=name,
@@ -71,7 +74,7 @@ class Group:
         )  # fmt: skip
 
     def move_to(self, state: StrEnum, now_ms: int) -> None:
-        """Move along an edge of INV-01; raise `IllegalTransition` for any other."""
+        """Move to `state`; raise `IllegalTransition` where INV-01 does not allow the transition."""
         if self.state not in self.dialect.valid_previous_states[state]:
             raise IllegalTransition(f"group {self.group_id!r} cannot go from {self.state.value} to {state.value}")
         self.before, self.state, self.since_ms = self.state, state, now_ms
@@ -81,7 +84,7 @@ class Group:
         self.members.elect = partial(choices.leader, self.group_id)
 
     def next_generation(self, choose: Callable[[Sequence[str]], str] = first_of) -> None:
-        """Count the generation up by one and choose its protocol (INV-04, DJOIN-08, DJOIN-09); of several with most votes `choose` one."""
+        """Increment the generation and choose its protocol (INV-04, DJOIN-08, DJOIN-09). `choose` picks one of the protocols with the most votes."""
         self.generation += 1
         leading = leading_protocols(self.members.ballots) if self.members.by_id else []
         self.protocol_name = choose(leading) if len(leading) > 1 else next(iter(leading), None)
@@ -94,7 +97,7 @@ class Group:
         return self.protocol_type == CONSUMER
 
     def subscribed_topics(self) -> frozenset[str] | None:
-        """Return the topics that the last generation subscribed to, None where they are not known (KIP-496)."""
+        """Return the topics that the last generation subscribed to, None where they cannot be known (KIP-496)."""
         if not self.is_consumer or self.subscriptions is None:
             return None
         read = [topics_of(subscription) for subscription in set(self.subscriptions)]
@@ -102,19 +105,19 @@ class Group:
         return frozenset[str]().union(*subscriptions) if len(subscriptions) == len(read) else None
 
     def join_answer(self, member_id: str, members: tuple[JoinMember, ...] = ()) -> JoinGroupResponse:
-        """Return the present generation for `member_id`, with the list given."""
+        """Return the current generation for `member_id`, with this member list."""
         return JoinGroupResponse(
             generation_id=self.generation, protocol_type=self.protocol_type, protocol_name=self.protocol_name,
             leader=self.members.leader or "", member_id=member_id, members=members,
         )  # fmt: skip
 
     def is_subscribed_to(self, topic: str) -> bool:
-        """Tell whether a member subscribes to `topic`; of a `consumer` group whose topics are not known, it is taken to be so."""
+        """Return whether a member subscribes to `topic`. In a `consumer` group with unknown topics, every topic counts as subscribed."""
         topics = self.subscribed_topics()
         return self.is_consumer if topics is None else topic in topics
 
     def check(self) -> None:
-        """Assert what always holds (INV-05, INV-06, INV-11); each in O(1)."""
+        """Assert INV-05, INV-06 and INV-11, each in O(1)."""
         members, state = self.members, self.state
         leader, by_id = members.leader, members.by_id
         assert (leader is None) == (not by_id), f"{self.group_id}: leader {leader} of {len(by_id)} members (INV-05)"
@@ -124,7 +127,7 @@ class Group:
         assert state is not EMPTY or not by_id, f"{self.group_id}: {len(by_id)} members of an Empty group (INV-11)"
 
     def member_ids(self) -> tuple[str, ...]:
-        """Return the ids of the members in the order of their joining."""
+        """Return the ids of the members, in joining order."""
         return tuple(self.members.by_id)
 
     def parked(self) -> list[Hashable]:
@@ -132,13 +135,13 @@ class Group:
         return [parked_request.token for member in self.members for parked_request in (member.join, member.sync) if parked_request is not None]
 
     def standing(self) -> GroupProgress:
-        """Return how far the group has come: much less than `view`, and quickly made."""
+        """Return a summary of the group's progress. It is much smaller and cheaper than `view`."""
         absent = tuple(member.client_id for member in self.members if member.join is None and member.sync is None)
         leader, pending = self.members.leader, tuple(self.members.pending)
         return GroupProgress(state=self.state, generation=self.generation, leader=leader, absent=absent, pending=pending)
 
     def view(self) -> GroupView:
-        """Return the group at this instant, for tests, traces and the frame filter."""
+        """Return a snapshot of the group, for tests, traces and the frame filter."""
         members = tuple(
             MemberView(
                 member_id=member.member_id, client_id=member.client_id, client_host=member.client_host, group_instance_id=member.group_instance_id,

@@ -1,4 +1,4 @@
-"""Requests about several groups: each group is decided by itself, and one answer tells them all. Pure."""
+"""Requests about several groups. Each group is decided separately, and one answer combines the results. Pure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["BATCHES", "Batch"]
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """`groups` yields the groups asked for, with what is asked of each; `join` makes one answer of theirs."""
+    """How a request splits. `groups` yields the requested groups with the part for each; `join` combines the groups' answers into one."""
 
     kind: EventKind
     groups: Callable[[Any], Iterable[tuple[str, FetchGroup | None]]]
@@ -41,7 +41,7 @@ def _described(asked: DescribeGroupsRequest) -> Iterable[tuple[str, FetchGroup |
 
 
 def _deleted(asked: DeleteGroupsRequest) -> Iterable[tuple[str, FetchGroup | None]]:
-    """Yield each group once, however often it is named (`KafkaApis.handleDeleteGroupsRequest`)."""
+    """Yield each group once, even if the request names it several times (`KafkaApis.handleDeleteGroupsRequest`)."""
     return ((group_id, None) for group_id in dict.fromkeys(asked.groups_names))
 
 

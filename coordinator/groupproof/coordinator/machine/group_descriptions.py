@@ -1,6 +1,7 @@
-"""How groups are described: the forms of answers to DescribeGroups and ListGroups.
+"""The forms of answers to DescribeGroups and ListGroups.
 
-Sources: Kafka's `GroupMetadataManager.describeGroups` and `listGroups`, `GroupMetadata.summary` and `overview` before 4.0; KIP-430, KIP-518, KIP-1043.
+Sources: Kafka's `GroupMetadataManager.describeGroups` and `listGroups`, `GroupMetadata.summary` and `overview` before 4.0; KIP-430, KIP-518,
+KIP-1043.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ def _overview(group: AnyGroup) -> ListedGroup:
 
 
 def _listed(event: Event, plain: Callable[[str], str] = lambda name: name.strip().lower(), error: ErrorCode = ErrorCode.NONE) -> ListGroupsResponse:
-    """List what the filters let through; an empty filter lets everything through. A group's type is its dialect."""
+    """List the groups that pass the filters. An empty filter passes every group. A group's type is its dialect."""
     assert isinstance(event.request, ListGroupsRequest)
     states = {plain(name) for name in event.request.states_filter}
     types = {name.lower() for name in event.request.types_filter}

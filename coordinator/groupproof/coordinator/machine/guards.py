@@ -1,4 +1,4 @@
-"""Every guard of the table, each a small pure function of the input; there is no other condition on a request in the coordinator."""
+"""Every guard of the classic table: a small pure function of the event. The coordinator has no other condition on a request."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 __all__ = ["GUARDS", "PROTOCOL_NAMED_SINCE"]
 
 MEMBER_ID_REQUIRED_SINCE: Final = 4  # JoinGroup, KIP-394
-ERROR_UNSAID_SINCE: Final = 6  # JoinGroup, as 2.4 has it
+ERROR_UNSAID_SINCE: Final = 6  # JoinGroup, as in 2.4
 SKIP_ASSIGNMENT_SINCE: Final = 9  # JoinGroup, KIP-814
 PROTOCOL_NAMED_SINCE: Final = 5  # SyncGroup, KIP-559
 LOADING_ANSWERED_SINCE: Final = 2  # TxnOffsetCommit, KAFKA-7296
-BEGINS_SINCE: Final = 5  # TxnOffsetCommit, KIP-890: it adds its partition to the transaction, whatever the setting says
+BEGINS_SINCE: Final = 5  # TxnOffsetCommit, KIP-890: it adds its partition to the transaction, regardless of the setting
 
 
 def _always(_: Event) -> bool:
     return True
 
 
-# before the group is looked at
+# before the group is looked up
 
 
 def _not_active(event: Event) -> bool:
@@ -65,7 +65,7 @@ def _unverified(event: Event) -> bool:
     return is_asked and event.verdict is not ErrorCode.NONE
 
 
-# who asks
+# the requester
 
 
 def _has_member_id(event: Event) -> bool:
@@ -165,7 +165,7 @@ def _instance_returns_not_appended(event: Event) -> bool:
 def _group_is_full(event: Event) -> bool:
     members, limit = event.existing_group.members, event.settings.group_max_size
     member = members.get(event.member_id)
-    if event.existing_group.state is GroupState.PREPARING_REBALANCE:  # the last to rejoin an oversized group are turned away (KAFKA-9885)
+    if event.existing_group.state is GroupState.PREPARING_REBALANCE:  # the last members to rejoin an oversized group are refused (KAFKA-9885)
         return (member is None or member.join is None) and members.joined >= limit
     return member is None and len(members) >= limit
 
@@ -191,7 +191,7 @@ def _instance_returns_unchanged(event: Event) -> bool:
     group = event.existing_group
     returning = group.members.instances[event.instance_id or ""]
     ballots = [event.join.protocols if member.member_id == returning else member.protocols for member in group.members]
-    return group.protocol_name in leading_protocols(ballots)  # with equal votes the choice may stay
+    return group.protocol_name in leading_protocols(ballots)  # in a tie the protocol may stay
 
 
 def _instance_returns_skipping(event: Event) -> bool:

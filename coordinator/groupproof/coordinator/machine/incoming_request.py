@@ -1,4 +1,4 @@
-"""One request as it came over a connection, read and named: what a broker takes up, and what a planted bug of an answer is given."""
+"""One request from a connection, decoded and named: the broker processes it, and planted bugs of answers read it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["IncomingRequest"]
 
 
 class IncomingRequest(NamedTuple):
-    """One request and the columns that name it in the trace; `is_refused` marks an ApiVersions of an unknown version (KIP-511)."""
+    """One request and the columns that name it in the trace. `is_refused` marks an ApiVersions of an unknown version (KIP-511)."""
 
     wire: WireRequest
     columns: Mapping[str, Any]

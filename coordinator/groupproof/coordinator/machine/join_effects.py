@@ -23,18 +23,18 @@ __all__ = ["JOIN_EFFECTS", "evict", "fill_join", "parked_request", "refuse_join"
 
 
 def fill_join(event: Event, message: JoinGroupRequest) -> None:
-    """Put into the event who asks to join; a JoinGroup names no generation."""
+    """Copy the member's identity into the event. A JoinGroup has no generation."""
     event.member_id, event.instance_id = message.member_id, message.group_instance_id
 
 
 def parked_request(event: Event) -> ParkedRequest:
-    """Return the request as something to be answered later."""
+    """Return the event's request in the form in which it is parked."""
     assert event.arrival is not None, "only a request is parked"
     return ParkedRequest(event.arrival.token, event.arrival.api_version)
 
 
 def _rebalance_timeout_ms(event: Event) -> int:
-    """Return the rebalance timeout asked for; in v0 the session timeout serves (TIMER-25)."""
+    """Return the requested rebalance timeout. In v0 it is the session timeout (TIMER-25)."""
     asked = event.join.rebalance_timeout_ms
     return event.join.session_timeout_ms if asked < 0 else asked
 
@@ -121,7 +121,9 @@ def _take_timeouts(engine: EffectContext, event: Event) -> None:
 
 def _update(engine: EffectContext, event: Event) -> None:
     event.existing_group.members.set_protocols(event.member, event.join.protocols)
-    event.existing_group.members.park_join(event.member, parked_request(event))  # an older one is superseded and never answered (JOIN-35)
+    event.existing_group.members.park_join(
+        event.member, parked_request(event)
+    )  # it replaces an older parked request, which is never answered (JOIN-35)
 
 
 def _replace_instance(engine: EffectContext, event: Event) -> None:
@@ -138,7 +140,9 @@ def _replace_instance(engine: EffectContext, event: Event) -> None:
     engine.timers.cancel(session_of(group.group_id, member.member_id))
     event.answered_id = _new_id(engine, event)
     members.rename(member, event.answered_id)
-    engine.timers.arm(session_of(group.group_id, member.member_id), event.now_ms + member.session_timeout_ms)  # the timeout of before, as in Kafka
+    engine.timers.arm(
+        session_of(group.group_id, member.member_id), event.now_ms + member.session_timeout_ms
+    )  # with the previous timeout, as in Kafka
     members.set_protocols(member, event.join.protocols)
 
 
@@ -233,7 +237,7 @@ def _start_sync_deadline(engine: EffectContext, event: Event) -> None:
 
 
 def evict(engine: EffectContext, group: Group, member_id: str) -> None:
-    """Remove a member or a pending id, with its timer."""
+    """Remove a member or a pending id, and cancel its session timer."""
     group.members.remove(member_id)
     engine.timers.cancel(session_of(group.group_id, member_id))
 

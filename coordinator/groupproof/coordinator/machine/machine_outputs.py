@@ -1,6 +1,6 @@
-"""What crosses the coordinator's border: where a request came from, what the machine puts out, and the view of a group.
+"""The types at the coordinator's border: a request's origin, the outputs of the machine, and the view of a group.
 
-What is made for each request is a named tuple: a frozen dataclass takes twice as long to be made.
+Types that are made for each request are named tuples: a frozen dataclass takes twice as long to make.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["AppliedRow", "Arrival", "GroupProgress", "GroupView", "MemberView", 
 
 
 class Arrival(NamedTuple):
-    """How a request came; `token` names the request until its reply, which for a parked one comes later."""
+    """The origin of a request. `token` identifies the request until its reply, which comes later for a parked one."""
 
     token: Hashable
     api_version: int
@@ -34,7 +34,10 @@ class Reply(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transition:
-    """A group moved; `before` is None where the group was created, `rule` the row that moved it, `reason` Kafka's reason (JOIN-59)."""
+    """A group changed its state.
+
+    `before` is None where the group was created. `rule` is the row that moved it, `reason` Kafka's reason (JOIN-59).
+    """
 
     group_id: str
     generation: int
@@ -44,7 +47,7 @@ class Transition:
     reason: str
 
     def columns(self) -> dict[str, Any]:
-        """Return the columns of the observation that tells of it."""
+        """Return the columns of the transition's observation."""
         return {
             "group": self.group_id, "generation": self.generation, "rule": self.rule, "detail": self.reason, "body": {"reason": self.reason},
             "state_before": self.before.value if self.before else None, "state_after": self.after.value,
@@ -52,7 +55,10 @@ class Transition:
 
 
 class AppliedRow(NamedTuple):
-    """A row of the table was applied: to the request of `token`, or, where that is None, to a timer (of `member_id`, if it is a member's) or to what followed."""
+    """A row of the table was applied to the request of `token`. Where `token` is None, it was applied to a timer or a consequence.
+
+    `member_id` is set for a member's timer.
+    """
 
     token: Hashable | None
     group_id: str
@@ -61,7 +67,7 @@ class AppliedRow(NamedTuple):
     member_id: str = ""
 
     def timer_columns(self) -> dict[str, Any]:
-        """Return the columns of the observation that tells of it, where it is a timer's."""
+        """Return the columns of the row's observation, for a timer."""
         return {"group": self.group_id, "member": self.member_id or None, "rule": self.rule, "body": {"requirement": self.requirement}}
 
 
@@ -70,7 +76,7 @@ Output = Reply | Transition | AppliedRow
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberView:
-    """One member as the coordinator knows it; `parked` is JoinGroup, SyncGroup or None."""
+    """One member in the coordinator's view. `parked` is JoinGroup, SyncGroup or None."""
 
     member_id: str
     client_id: str
@@ -85,7 +91,10 @@ class MemberView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupProgress:
-    """How far a group has come; `absent` are the client ids of the members that have nothing parked, `pending` the ids not yet joined."""
+    """A summary of a group's progress.
+
+    `absent` are the client ids of members without a parked request; `pending` are the ids that have not joined yet.
+    """
 
     state: StrEnum
     generation: int
@@ -96,7 +105,7 @@ class GroupProgress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupView:
-    """A group at one instant; members in the order of their joining, `pending` the ids handed out and not yet joined (KIP-394)."""
+    """A snapshot of a group. `members` are in joining order; `pending` are ids that were handed out and have not joined yet (KIP-394)."""
 
     group_id: str
     state: StrEnum

@@ -1,4 +1,4 @@
-"""The members of one group: who they are, what they have parked, who leads them, which protocols and topics they share. Iterated in joining order."""
+"""The members of one group, in joining order: parked requests, the leader, the shared protocols and the subscribed topics."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ __all__ = ["Member", "Members", "ParkedRequest", "breaks_the_reader", "chosen_me
 
 
 def first_of(names: Sequence[str]) -> str:
-    """Make an open choice in the plainest way."""
+    """Make an open choice in the simplest way: the first name."""
     return names[0]
 
 
 class ParkedRequest(NamedTuple):
-    """A request without an answer yet: its token, and its version for the answer's form."""
+    """A request that waits for its answer: its token, and its API version, which decides the answer's form."""
 
     token: Hashable
     api_version: int
@@ -30,7 +30,7 @@ class ParkedRequest(NamedTuple):
 
 @dataclass(slots=True, kw_only=True)
 class Member:
-    """One member. `is_new` holds from admission to the end of its first join phase (NEWM-01); times in ms."""
+    """One member. `is_new` holds from admission to the end of its first join phase (NEWM-01). Times are in ms."""
 
     member_id: str
     group_instance_id: str | None
@@ -53,7 +53,7 @@ class Member:
         return any(protocol.name == protocol_name for protocol in self.protocols)
 
     def metadata(self, protocol_name: str | None) -> bytes:
-        """Return the member's bytes for the protocol, unmodified (JOIN-15), or none where it does not support it."""
+        """Return the member's metadata for the protocol, unmodified (JOIN-15), or none where it does not support it."""
         for protocol in self.protocols:
             if protocol.name == protocol_name:
                 return protocol.metadata
@@ -62,13 +62,13 @@ class Member:
 
 @dataclass(slots=True)
 class Members:
-    """The members by id, the instances, the pending ids (KIP-394), and counts kept so that no check walks the members."""
+    """The members by id, the instances and the pending ids (KIP-394). Counters spare the checks a loop over the members."""
 
     by_id: dict[str, Member] = field(default_factory=dict)
     instances: dict[str, str] = field(default_factory=dict)
     pending: dict[str, None] = field(default_factory=dict)
     unsynced: dict[str, None] = field(default_factory=dict)
-    evicted: dict[str, None] = field(default_factory=dict)  # ids that are members no more, but whose timers run on (KAFKA-7196)
+    evicted: dict[str, None] = field(default_factory=dict)  # ids that are no longer members, but whose session timers still run (KAFKA-7196)
     leader: str | None = None
     joined: int = 0  # members with a parked JoinGroup
     syncing: int = 0  # members with a parked SyncGroup
@@ -88,7 +88,7 @@ class Members:
         return self.by_id.get(member_id)
 
     def add(self, member: Member) -> None:
-        """Add a member; the first without a leader leads (JOIN-05)."""
+        """Add a member. It becomes the leader where there is none (JOIN-05)."""
         assert member.member_id not in self.by_id, f"{member.member_id} is a member already"
         assert member.group_instance_id not in self.instances, f"instance {member.group_instance_id} is there already (JOIN-36)"
         self.by_id[member.member_id] = member
@@ -100,7 +100,7 @@ class Members:
         self.pending.pop(member.member_id, None)
 
     def remove(self, member_id: str) -> Member | None:
-        """Remove a member or a pending id; a leader is followed by whom `elect` names, by default the longest-standing member (JOIN-07)."""
+        """Remove a member or a pending id. `elect` names a removed leader's successor: by default the longest-standing member (JOIN-07)."""
         self.pending.pop(member_id, None)
         self.unsynced.pop(member_id, None)
         member = self.by_id.pop(member_id, None)
@@ -109,15 +109,15 @@ class Members:
         self.park_join(member, None)
         self.park_sync(member, None)
         self._count(member, -1)
-        self.instances.pop(member.group_instance_id or "", None)  # whoever has the instance now, as in Kafka
+        self.instances.pop(member.group_instance_id or "", None)  # removed even if another member has the instance now, as in Kafka
         if self.leader == member_id:
             self.leader = self.elect(tuple(self.by_id)) if self.by_id else None
         return member
 
     def rename(self, member: Member, member_id: str) -> None:
-        """Give a static member a new id (STATIC-06); leadership goes with it. It now stands last in the joining order.
+        """Give a static member a new id (STATIC-06), and leadership if it leads. It moves to the end of the joining order.
 
-        A SyncGroup that the old id still owes stays owed by it, as in Kafka.
+        A SyncGroup that the old id owes stays with the old id, as in Kafka.
         """
         assert member.group_instance_id is not None, "only a static member is renamed"
         if self.leader == member.member_id:
@@ -133,13 +133,13 @@ class Members:
         self._count(member, 1)
 
     def park_join(self, member: Member, parked: ParkedRequest | None) -> ParkedRequest | None:
-        """Set what the member has parked and return what it had."""
+        """Set the member's parked JoinGroup and return the previous one."""
         before, member.join = member.join, parked
         self.joined += (parked is not None) - (before is not None)
         return before
 
     def park_sync(self, member: Member, parked: ParkedRequest | None) -> ParkedRequest | None:
-        """Set what the member has parked and return what it had."""
+        """Set the member's parked SyncGroup and return the previous one."""
         before, member.sync = member.sync, parked
         self.syncing += (parked is not None) - (before is not None)
         return before
@@ -151,40 +151,40 @@ class Members:
 
     @property
     def all_joined(self) -> bool:
-        """Tell whether every member's JoinGroup is parked and no id is pending (DJOIN-51)."""
+        """Return whether every member's JoinGroup is parked and no id is pending (DJOIN-51)."""
         return self.joined == len(self.by_id) and not self.pending
 
     @property
     def unjoined(self) -> list[str]:
-        """Return the dynamic members that have no JoinGroup parked."""
+        """Return the ids of the dynamic members that have no JoinGroup parked."""
         return [member.member_id for member in self.by_id.values() if member.join is None and not member.is_static]
 
     @property
     def staying(self) -> list[Member]:
-        """Return who is in the next generation if the join phase ends now."""
+        """Return the members of the next generation if the join phase ends now."""
         return [member for member in self.by_id.values() if member.join is not None or member.is_static]
 
     @property
     def ballots(self) -> list[tuple[JoinProtocol, ...]]:
-        """Return what each member supports."""
+        """Return the protocols of each member."""
         return [member.protocols for member in self.by_id.values()]
 
     def metadata(self, protocol_name: str | None) -> tuple[bytes, ...]:
-        """Return each member's bytes for the protocol."""
+        """Return each member's metadata for the protocol."""
         return tuple([member.metadata(protocol_name) for member in self.by_id.values()])
 
     def supports_any(self, names: Iterable[str]) -> bool:
-        """Tell whether one of `names` is supported by every member (JOIN-09, JOIN-33)."""
+        """Return whether every member supports one of `names` (JOIN-09, JOIN-33)."""
         return len(self.by_id) in [self._support[name] for name in names]
 
     def elect_joined(self) -> None:
-        """Pass leadership to a member that joined when the leader did not (STATIC-12)."""
+        """Move leadership to a member that joined if the leader did not (STATIC-12)."""
         if self.leader is not None and self.by_id[self.leader].join is None:
             joined = tuple(member.member_id for member in self if member.join is not None)
             self.leader = self.elect(joined) if joined else self.leader
 
     def listed(self, protocol_name: str | None) -> tuple[JoinMember, ...]:
-        """Return the leader's list: every member with its bytes for the protocol (JOIN-14)."""
+        """Return the leader's list: every member with its metadata for the protocol (JOIN-14)."""
         return tuple(
             JoinMember(member_id=member.member_id, group_instance_id=member.group_instance_id, metadata=member.metadata(protocol_name))
             for member in self
@@ -198,14 +198,17 @@ class Members:
 
 
 def chosen_metadata(members: Sequence[Member]) -> list[bytes]:
-    """Return what each of `members` says for the protocol with most votes among them; of equals, the first voted for."""
+    """Return the metadata of `members` for the protocol with the most votes among them. In a tie, the first protocol voted for wins."""
     chosen = leading_protocols([member.protocols for member in members])[0]
     return [member.metadata(chosen) for member in members]
 
 
 def leading_protocols(ballots: Iterable[tuple[JoinProtocol, ...]]) -> list[str]:
-    """Return the protocols with most votes: each ballot's first among those that all ballots name (JOIN-32), in the order of their first votes."""
-    lists = Counter(tuple([protocol.name for protocol in ballot]) for ballot in ballots)  # most members of a large group name the same
+    """Return the protocols with the most votes, in the order of their first votes.
+
+    A ballot votes for its first protocol that all ballots name (JOIN-32).
+    """
+    lists = Counter(tuple([protocol.name for protocol in ballot]) for ballot in ballots)  # most members of a large group have the same list
     candidates = set(next(iter(lists))).intersection(*lists)
     votes: Counter[str] = Counter()
     for names, members in lists.items():
@@ -214,7 +217,7 @@ def leading_protocols(ballots: Iterable[tuple[JoinProtocol, ...]]) -> list[str]:
     return [name for name, count in votes.items() if count == most]
 
 
-# What Kafka's coordinator reads of a subscription
+# What Kafka's coordinator reads from a subscription
 
 
 class _CutShort(Exception):
@@ -222,7 +225,7 @@ class _CutShort(Exception):
 
 
 class _MalformedSubscription(Exception):
-    """A length makes no sense."""
+    """A length is negative or longer than the remaining bytes."""
 
 
 class _Reader:
@@ -250,11 +253,11 @@ class _Reader:
 
 
 def breaks_the_reader(metadata: bytes) -> bool:
-    """Tell whether with these bytes of a `consumer` subscription a join phase never completes.
+    """Return whether a join phase never completes with these bytes of a `consumer` subscription.
 
-    Since 2.4 the coordinator reads the topics out of every member's bytes when it ends a join phase (KIP-496, `computeSubscribedTopics`). Bytes
-    that merely stop before a fixed-size field are forgiven (a SchemaException is caught there); a length that is negative or longer than what is
-    left raises what nobody catches, and the phase stays open. Measured on 4.1.0 and read in the generated reader of version 0.
+    Since 2.4 the coordinator reads the topics from every member's bytes when a join phase ends (KIP-496, `computeSubscribedTopics`). Kafka catches
+    the SchemaException of bytes that end before a fixed-size field. Nothing catches the exception of a length that is negative or longer than the
+    remaining bytes, and the phase stays open. Measured on 4.1.0 and read in the generated reader of version 0.
     """
     try:
         _topics(metadata)
@@ -266,7 +269,7 @@ def breaks_the_reader(metadata: bytes) -> bool:
 
 
 def topics_of(metadata: bytes) -> frozenset[str] | None:
-    """Return the topics that a subscription names, None where its bytes cannot be read."""
+    """Return the topics of a subscription, None where its bytes cannot be read."""
     try:
         return frozenset(_topics(metadata))
     except (_CutShort, _MalformedSubscription):
@@ -274,7 +277,7 @@ def topics_of(metadata: bytes) -> frozenset[str] | None:
 
 
 def _topics(metadata: bytes) -> list[str]:
-    """Read what every version begins with, as version 0 does."""
+    """Read the part that every version begins with, as version 0 does."""
     reader = _Reader(metadata)
     reader.integer(">h")
     count = reader.integer(">i")

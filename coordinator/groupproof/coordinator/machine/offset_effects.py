@@ -1,4 +1,4 @@
-"""The effects on committed offsets: stored, pending within a transaction, deleted, expired. Nothing else changes a group's offsets."""
+"""The effects on committed offsets: store, hold as pending in a transaction, delete, expire. Nothing else changes a group's offsets."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ __all__ = ["OFFSET_EFFECTS", "hear_of_transaction", "storable"]
 
 
 def hear_of_transaction(engine: Engine, event: Event, error: ErrorCode) -> None:
-    """Note what is said against a commit of a transaction that is not under way: by its coordinator, or by the log where nobody asks that one (3.7, UnifiedLog)."""
+    """Record the error of a commit whose transaction is not under way.
+
+    The error comes from the transaction coordinator, or from the log where the transaction coordinator is not asked (3.7, UnifiedLog).
+    """
     if _is_under_way(engine, event):
         return
     if error:
@@ -34,7 +37,7 @@ def hear_of_transaction(engine: Engine, event: Event, error: ErrorCode) -> None:
 
 
 def _is_under_way(engine: Engine, event: Event) -> bool:
-    """Tell whether the log knows of the transaction, so that nobody has to be asked (UnifiedLog.maybeStartTransactionVerification)."""
+    """Return whether the log knows the transaction, so that no verification is needed (UnifiedLog.maybeStartTransactionVerification)."""
     commit = event.request
     assert isinstance(commit, TxnOffsetCommitRequest)
     state = engine.partitions.get(partition_of(event.group_id, event.settings.offsets_topic_num_partitions))
@@ -42,12 +45,12 @@ def _is_under_way(engine: Engine, event: Event) -> bool:
 
 
 def _wanted(event: Event) -> list[tuple[str, CommitPartition]]:
-    """Return what the commit may store: nothing while the log refuses records."""
+    """Return the offsets that the commit stores: none while the log refuses records."""
     return [] if event.refusal is not ErrorCode.NONE else storable(event)
 
 
 def storable(event: Event) -> list[tuple[str, CommitPartition]]:
-    """Return what the commit would have stored: no metadata that is too long (COMMIT-28)."""
+    """Return the offsets whose metadata is not too long (COMMIT-28)."""
     longest = event.settings.offset_metadata_max_bytes
     partitions = ((topic.name, partition) for topic in event.commit.topics for partition in topic.partitions)
     return [(name, partition) for name, partition in partitions if not is_too_long(partition.committed_metadata, longest)]
@@ -100,9 +103,9 @@ def _delete_stored_offsets(engine: EffectContext, event: Event) -> None:
 
 
 def _expire(engine: EffectContext, event: Event, since_ms: Callable[[CommittedOffset], int], is_kept: Callable[[str], bool] | None = None) -> None:
-    """Remove what is older than the retention, but not of a topic that is kept; `since_ms` tells from when the retention counts.
+    """Remove the offsets that are older than the retention, except of topics that `is_kept`. `since_ms` returns when an offset's retention starts.
 
-    The coordinator in Java spares partitions with a pending offset, the one in Scala removes what is stored of them; what is pending stays.
+    Kafka's Java coordinator spares partitions with a pending offset. The Scala coordinator removes their stored offset; the pending one stays.
     """
     offsets, retention_ms = engine.offsets(event.group_id), engine.settings.offsets_retention_ms
     spares_pending = bool(engine.fields["expiry_spares_pending"])

@@ -19,9 +19,9 @@ __all__ = ["CommittedOffset", "Offsets"]
 
 
 class CommittedOffset(NamedTuple):
-    """One committed offset; `at_ms` is when it was committed, `expires_ms` when it expires if the commit said so (OffsetCommit v2 to v4).
+    """One committed offset. `at_ms` is its commit time; `expires_ms` is its expiry where the commit sets one (OffsetCommit v2 to v4).
 
-    `record` is its place among the group's records: of two commits the later record holds, whenever its transaction ends.
+    `record` is its position among the group's records. Of two commits the later record wins, no matter when its transaction ends.
     """
 
     offset: int
@@ -34,7 +34,7 @@ class CommittedOffset(NamedTuple):
 
 @dataclass(slots=True)
 class Offsets:
-    """The committed offsets of one group, by topic and partition, in the order of their first commit; and the pending ones by producer id."""
+    """The offsets of one group: committed ones by topic and partition, in the order of first commit, and pending ones by producer id."""
 
     by_partition: dict[TopicPartition, CommittedOffset] = field(default_factory=dict)
     pending: dict[int, dict[TopicPartition, CommittedOffset]] = field(default_factory=dict)
@@ -47,11 +47,11 @@ class Offsets:
         self.by_partition[topic, partition.partition_index] = self._committed(partition, now_ms, expires_ms)
 
     def commit_pending(self, producer_id: int, topic: str, partition: CommitPartition, now_ms: int) -> None:
-        """Keep an offset until the producer's transaction ends (KIP-98)."""
+        """Hold an offset until the producer's transaction ends (KIP-98)."""
         self.pending.setdefault(producer_id, {})[topic, partition.partition_index] = self._committed(partition, now_ms, None)
 
     def materialise(self, producer_id: int, *, over_later: bool = False) -> None:
-        """Store what the producer has pending, but where a later commit is stored already (KAFKA-5033), unless it goes over that."""
+        """Commit the producer's pending offsets. A later commit that is already stored stays (KAFKA-5033), unless `over_later`."""
         for key, committed in self.pending.pop(producer_id, {}).items():
             stored = self.by_partition.get(key)
             if stored is None or over_later or stored.record < committed.record:
@@ -61,7 +61,7 @@ class Offsets:
         self.pending.pop(producer_id, None)
 
     def delete(self, topic: str, index: int) -> None:
-        """Remove what is stored and pending of a partition; the transactions stay open."""
+        """Remove the stored and pending offsets of a partition. The transactions stay open."""
         self.by_partition.pop((topic, index), None)
         for pending in self.pending.values():
             pending.pop((topic, index), None)
@@ -70,9 +70,9 @@ class Offsets:
         return any((topic, index) in pending for pending in self.pending.values())
 
     def fetch(self, topics: tuple[FetchTopic, ...] | None, *, require_stable: bool = False) -> tuple[FetchedTopic, ...]:
-        """Return the committed offsets of `topics`, -1 where there is none (FETCH-05); of everything committed when `topics` is None.
+        """Return the committed offsets of `topics`, or all where `topics` is None. A partition without one has -1 (FETCH-05).
 
-        With `require_stable` a partition with a pending offset is 88 instead (KIP-447).
+        With `require_stable` a partition with a pending offset has error 88 instead (KIP-447).
         """
         asked = self._everything() if topics is None else topics
         return tuple(

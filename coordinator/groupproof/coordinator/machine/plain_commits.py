@@ -1,7 +1,7 @@
-"""OffsetCommits of a member of a Stable group, without metadata: they store offsets, begin the session anew, and are answered well. Pure.
+"""A shortcut for the plain OffsetCommit of a member in a Stable group: no metadata, offsets stored, session restarted, no error. Pure.
 
-Nearly all commits are of this kind. Whether a release has the row for it, and no other for such a request, is read from its table. A group of another dialect says which of its
-members' commits are so (`DialectFunctions.plain_commits`): they begin no session anew.
+Nearly all commits are plain. The release's table decides whether it has only this row for such a request. Another dialect defines its own plain
+commits (`DialectFunctions.plain_commits`); they restart no session.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ if TYPE_CHECKING:
 __all__ = ["ANSWERS_MAX", "PlainCommits"]
 
 ANSWERS_MAX: Final = 4_096
-"""So many answers are kept, one for each list of partitions; then all are made anew."""
+"""The number of answers that are cached, one for each list of partitions. One more clears the cache."""
 
 _STABLE: Final = GroupState.STABLE
 _COMMITS: Final[frozenset[tuple[EffectName, ...]]] = frozenset({
     (Effect.REFRESH_SESSION, Effect.STORE_OFFSETS), (Effect.REFRESH_SESSION_SPARING_NEWCOMERS, Effect.STORE_OFFSETS),
 })  # fmt: skip
-"""What such a commit does; no newcomer waits for its JoinGroup in a Stable group."""
+"""The effects of such a commit. In a Stable group no newcomer waits for its JoinGroup."""
 
 _NEVER_HOLD: Final[frozenset[GuardName]] = frozenset({
     Guard.NOT_ACTIVE, Guard.LOADING, Guard.NOT_LED_HERE, Guard.NOT_LOADED_HERE, Guard.NAMES_NOBODY, Guard.INSTANCE_UNKNOWN, Guard.FENCED, Guard.STRANGER,
     Guard.OTHER_GENERATION,
 })  # fmt: skip
-"""The guards that hold for no request of this kind."""
+"""The guards that hold for no plain commit."""
 
 
 class PlainCommits:
-    """Does with them as the table would, for a caller who asks for no row; `gate` says whether the machine may look at a group at all."""
+    """Processes plain commits as the table would, for callers that need no row. `gate` returns the coordinator's status for a group."""
 
     def __init__(self, engine: Engine, gate: Callable[[str], CoordinatorStatus]) -> None:
         self._engine, self._gate = engine, gate
@@ -55,7 +55,7 @@ class PlainCommits:
         self._answers: dict[tuple[object, ...], OffsetCommitResponse] = {}
 
     def repeat(self, message: OffsetCommitRequest, arrival: Arrival, now_ms: int) -> OffsetCommitResponse | None:
-        """Store what a member commits, and return the answer; for any other request do nothing."""
+        """Store a plain commit and return its answer; return None, without a change, for any other request."""
         engine, group_id = self._engine, message.group_id
         group: Any = engine.groups.get(group_id)
         if group is None or engine.append_error:
@@ -68,7 +68,7 @@ class PlainCommits:
         return self._store(message, now_ms) if is_plain else None
 
     def _begins_session(self, group: Any, message: OffsetCommitRequest, now_ms: int) -> bool:
-        """Begin the session of the member of a classic group anew, if what it commits is plain."""
+        """Restart the member's session in a classic group and return True, if its commit is plain."""
         group_id, member_id, instance_id = message.group_id, message.member_id, message.group_instance_id
         members = group.members
         member = members.by_id.get(member_id)
@@ -104,14 +104,17 @@ class PlainCommits:
 
 
 def _is_bare(message: OffsetCommitRequest) -> bool:
-    """Tell whether it commits offsets alone: metadata may be too long, and what is to be kept for a time expires."""
+    """Return whether the request commits offsets only: metadata may be too long, and a retention time makes offsets expire."""
     return message.retention_time_ms < 0 and not any([partition.committed_metadata for topic in message.topics for partition in topic.partitions])
 
 
 def _are_stored(
     tables: BoundTables, dialect: Dialect = CLASSIC, state: StrEnum = _STABLE, does: Set[tuple[EffectName, ...]] = _COMMITS, ruled_out: Set[GuardName] = frozenset()
 ) -> bool:  # fmt: skip
-    """Tell whether the release's table stores such a commit, `does` what it may, and does nothing else with it; guards that are `ruled_out` hold for none."""
+    """Return whether the release's table stores such a commit with effects in `does` and nothing more.
+
+    The guards in `ruled_out` hold for no such commit.
+    """
     commits = tables.cells.get(dialect, {}).get((ClassicEvent.OFFSET_COMMIT, state), ())
     if not commits:
         return False
@@ -121,7 +124,7 @@ def _are_stored(
 
 
 def _places_of(tables: BoundTables, dialect: Dialect) -> Iterator[tuple[tuple[Dialect, StrEnum], PlainCommitRules]]:
-    """Yield the states in which a group of the dialect stores what its rules call plain, with these."""
+    """Yield the states in which a group of the dialect stores plain commits, with the dialect's rules for them."""
     rules = tables.functions[dialect].plain_commits
     if rules is not None:
         for state in dialect.states:

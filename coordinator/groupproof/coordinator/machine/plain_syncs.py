@@ -1,7 +1,7 @@
-"""SyncGroups that bring nothing new: a follower's that waits for the leader's, and any that comes when the assignment is there. Pure.
+"""A shortcut for plain SyncGroups: a follower's that waits for the leader's, and any that comes after the assignment. Pure.
 
-Of a rebalance of n members all but one are of this kind. The table's row for them parks the request, or answers it with what the member was assigned, and strikes the
-member off the list of those who have not synced. Whether a release has such a row, and no other for such a request, is read from its table.
+In a rebalance of n members all but one are plain. The table's row parks the request, or answers it with the member's assignment, and marks the member
+as synced. The release's table decides whether it has only such a row for such a request.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ __all__ = ["PlainSyncs"]
 _STABLE: Final = GroupState.STABLE
 
 _PARKS: Final[frozenset[tuple[EffectName, ...]]] = frozenset({(Effect.PARK_SYNC,), (Effect.PARK_SYNC, Effect.MARK_SYNCED)})
-"""What a follower's SyncGroup does; where nobody is to sync within a time there is nobody to strike off."""
+"""The effects of a follower's SyncGroup. Without a sync deadline no member is marked."""
 
 _NEVER_HOLD: Final[frozenset[GuardName]] = frozenset({
     Guard.NOT_ACTIVE, Guard.LOADING, Guard.NOT_LED_HERE, Guard.NOT_LOADED_HERE, Guard.GROUP_ID_EMPTY, Guard.PROTOCOL_UNNAMED, Guard.PROTOCOL_DIFFERS,
     Guard.INSTANCE_UNKNOWN, Guard.FENCED, Guard.STRANGER, Guard.OTHER_GENERATION,
 })  # fmt: skip
-"""The guards that hold for no request of this kind."""
+"""The guards that hold for no plain SyncGroup."""
 
 
 class PlainSyncs:
-    """Does with them as the table would, for a caller who asks for no row; `gate` says whether the machine may look at a group at all."""
+    """Processes plain SyncGroups as the table would, for callers that need no row. `gate` returns the coordinator's status for a group."""
 
     state: Final = GroupState.COMPLETING_REBALANCE
-    """Where a follower's request only waits."""
+    """The state in which a follower's request only waits."""
 
     def __init__(self, engine: Engine, gate: Callable[[str], CoordinatorStatus]) -> None:
         self._engine = engine
@@ -55,7 +55,7 @@ class PlainSyncs:
         self._parks, self._answers = _are_parked(engine.tables), _are_answered(engine.tables)
 
     def park(self, group: Any, message: SyncGroupRequest, arrival: Arrival) -> bool:
-        """Park the request of a follower, where the leader's is still to come; for any other do nothing. Tell which it was."""
+        """Park a follower's request that waits for the leader's, and return True. Do nothing for any other."""
         if not self._parks or message.member_id == group.members.leader:
             return False
         member = self._member(group, message, arrival)
@@ -66,7 +66,7 @@ class PlainSyncs:
         return True
 
     def repeat(self, message: SyncGroupRequest, arrival: Arrival, _now_ms: int) -> SyncGroupResponse | None:
-        """Answer a member that asks for what it was assigned; for any other request do nothing."""
+        """Answer a member that asks for its assignment; return None, without a change, for any other request."""
         group: Any = self._engine.groups.get(message.group_id)
         if not self._answers or group is None or group.state is not _STABLE or group.dialect is not CLASSIC:
             return None
@@ -77,7 +77,7 @@ class PlainSyncs:
         return own_assignment(group, member)
 
     def _member(self, group: Any, message: SyncGroupRequest, arrival: Arrival) -> Member | None:
-        """Return the member that asks by its generation and, if it gives any, by its instance and the group's protocol; None for what the table is to look at."""
+        """Return the member if its generation, instance (if any) and protocol match the group; None where the table must decide."""
         members, member_id, instance_id = group.members, message.member_id, message.group_instance_id
         member: Member | None = members.by_id.get(member_id)
         if member is None or message.generation_id != group.generation or not _names_protocol(group, message, arrival.api_version):
@@ -88,7 +88,7 @@ class PlainSyncs:
 
 
 def _names_protocol(group: Group, message: SyncGroupRequest, version: int) -> bool:
-    """Tell whether the request names the group's protocol as its version has to."""
+    """Return whether the request names the group's protocol as its version requires."""
     if version < PROTOCOL_NAMED_SINCE:
         return message.protocol_type is None and message.protocol_name is None
     return message.protocol_type == group.protocol_type is not None and message.protocol_name == group.protocol_name is not None
@@ -105,7 +105,7 @@ def _are_answered(tables: BoundTables) -> bool:
 
 
 def _last_row(tables: BoundTables, state: GroupState, never_hold: frozenset[GuardName]) -> Row | None:
-    """Return the row that is left for SyncGroups in `state` if it leads nowhere, None where the release's table has another way."""
+    """Return the last row for SyncGroups in `state` if it changes no state; None where the release's table may apply another row."""
     syncs = tables.cells.get(CLASSIC, {}).get((ClassicEvent.SYNC_GROUP, state), ())
     if not syncs:
         return None

@@ -1,7 +1,7 @@
-"""The topics that the records of groups tell of: their names, ids and partitions, as far as they stand there. Pure.
+"""The topics in the records of groups: their names, ids and partitions, as far as the records contain them. Pure.
 
-The records of a consumer group have ids for what its members own, and names for what they subscribe to. Which belongs to which a record of 4.0 says, and a
-commit of newer releases; of others it follows where only one name is left.
+The records of a consumer group have ids for owned partitions and names for subscriptions. A record of 4.0, or a commit of a newer release, gives the
+name of an id. For other ids the name follows by exclusion, where only one name is left.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ __all__ = ["RecordedTopic", "matched_ids"]
 
 
 class RecordedTopic(NamedTuple):
-    """A topic; `topic_id` is None where nothing tells it. `commits` are by partition the lowest and the highest offset that a group has committed."""
+    """A topic. `topic_id` is None where no record gives it. `commits` are by partition the lowest and the highest committed offset."""
 
     name: str
     topic_id: str | None
@@ -22,7 +22,10 @@ class RecordedTopic(NamedTuple):
 
 
 def matched_ids(names_of_ids: Iterable[tuple[str, frozenset[str]]], names: Mapping[str, str]) -> dict[str, str]:
-    """Return names by topic id: those that are sure already, and those to which it comes by exclusion. Each id comes with names one of which is its own, once or more often."""
+    """Return names by topic id: `names`, and the names found by exclusion.
+
+    An id can occur several times, each time with candidates that include its name.
+    """
     candidates: dict[str, frozenset[str]] = {}
     for topic_id, possible in names_of_ids:
         candidates[topic_id] = candidates.get(topic_id, possible) & possible

@@ -1,7 +1,7 @@
-"""Heartbeats that change nothing but how long their member's session lasts: the second one like it is answered as the first one was. Pure.
+"""A shortcut for heartbeats that only extend their member's session: a repeated one gets the answer of the first. Pure.
 
-The table answers the first. Which heartbeats these are a dialect says of its own (`RequestFunctions.at_rest`), by what the group is at that moment:
-nothing is remembered that a change of the group would have to take back, but the words of the answer and of the row.
+The table answers the first. Each dialect defines such heartbeats (`RequestFunctions.at_rest`) by the group's current condition. Only the answer and
+the row's name are remembered, so no change of the group has to invalidate anything.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 __all__ = ["REMEMBERED_MAX", "RepeatedHeartbeats"]
 
 REMEMBERED_MAX: Final = 16_384
-"""Of so many members an answer is remembered; then all are forgotten."""
+"""The number of members whose answers are remembered. One more clears the memory."""
 
 
 class _Remembered(NamedTuple):
-    """How the table answered; it answers so again while it is `group` that is asked, in the same `state` and `generation`, and with the same `configs`."""
+    """The table's answer. It is valid while the request's group is `group`, with the same `state`, `generation` and `configs`."""
 
     group: AnyGroup
     state: StrEnum
@@ -42,13 +42,13 @@ class _Remembered(NamedTuple):
     answer: GroupResponse
     session: TimerKey
     message: object
-    """The request that was answered so last."""
+    """The last request with this answer."""
     session_ms: int
-    """How long the member's session went on with it."""
+    """The session of the member with that request, in ms."""
 
 
 class RepeatedHeartbeats:
-    """What a machine remembers of heartbeats that changed nothing, by member; `gate` says whether it may look at a group at all."""
+    """A machine's memory of heartbeats that only extended a session, by member. `gate` returns the coordinator's status for a group."""
 
     def __init__(self, engine: Engine, gate: Callable[[str], CoordinatorStatus]) -> None:
         self._engine = engine
@@ -56,9 +56,9 @@ class RepeatedHeartbeats:
         self._remembered: dict[str, _Remembered] = {}
 
     def repeat(self, request: RequestFunctions, message: Any, arrival: Arrival, now_ms: int) -> GroupResponse | None:
-        """Do what a heartbeat does that changes nothing but its session, and return the answer, if the table has answered one like it; else do nothing.
+        """Extend the session and return the answer, if the table has answered such a heartbeat before; otherwise return None, without a change.
 
-        It is asked of a coordinator that is active and loads nothing, so that it leads the groups that it knows.
+        The coordinator must be active and must load nothing, so that it leads every group it knows.
         """
         remembered = self._remembered.get(message.member_id)
         if remembered is None:
@@ -78,7 +78,10 @@ class RepeatedHeartbeats:
         return remembered.answer
 
     def answer(self, request: RequestFunctions, message: Any, arrival: Arrival, now_ms: int, take_up: TakeUp) -> bool:
-        """Do the same, and put out the row and the answer; let the table `take_up` the first of its like. Tell whether it was a heartbeat that changes nothing."""
+        """Process a heartbeat at rest and put out its row and answer.
+
+        The table processes the first one (`take_up`). Return whether the heartbeat was at rest.
+        """
         engine, token = self._engine, arrival.token
         answered = self._again(request, message, arrival, now_ms)
         if isinstance(answered, _Remembered):
@@ -89,7 +92,10 @@ class RepeatedHeartbeats:
         return answered is not None
 
     def _again(self, request: RequestFunctions, message: Any, arrival: Arrival, now_ms: int) -> _Remembered | AnyGroup | None:
-        """Return the words for a heartbeat that changes nothing, once it is done; its group where there are none for it, and None where it may change more."""
+        """Extend the session and return the remembered answer of a heartbeat at rest.
+
+        Return its group where nothing is remembered, None where it is not at rest.
+        """
         engine, group_id = self._engine, message.group_id
         group = engine.groups.get(group_id)
         if group is None or request.at_rest is None or engine.append_error:
@@ -106,7 +112,7 @@ class RepeatedHeartbeats:
         return remembered
 
     def _remember(self, group: AnyGroup, message: Any) -> None:
-        """Remember how the table has just answered a heartbeat that changed nothing but its session."""
+        """Remember the table's last answer to a heartbeat that only extended its session."""
         engine, group_id, member_id = self._engine, message.group_id, message.member_id
         applied, reply = engine.out[-2:]
         assert isinstance(applied, AppliedRow), f"{member_id} is answered by a row"

@@ -1,4 +1,4 @@
-"""What a machine does without its table for a caller who asks for no row: each of these does what the table would, or nothing."""
+"""Shortcuts past the table, for callers that need no row. Each one does exactly what the table would do, or nothing."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 __all__ = ["Parking", "Repeating", "short_ways"]
 
 Repeating = Mapping[type, Callable[[Any, "Arrival", int], "GroupResponse | None"]]
-"""By the class of a request, taken up at an instant, what answers it if it changes nothing."""
+"""By request class, the shortcut that answers a request. It returns None where the table must decide."""
 
 Parking = Mapping[type, UnchangedJoins | PlainSyncs]
-"""By the class of a request what parks it if it only waits, in groups of one state."""
+"""By request class, the shortcut that parks a request which only waits. Each serves groups in one state."""
 
 
 def short_ways(engine: Engine, gate: Callable[[str], CoordinatorStatus], heartbeats: RepeatedHeartbeats) -> tuple[Repeating, Parking]:
-    """Return both of a machine; `gate` says whether it may look at a group at all."""
+    """Return a machine's shortcuts of both kinds. `gate` returns the coordinator's status for a group."""
     joins, syncs = UnchangedJoins(engine, gate), PlainSyncs(engine, gate)
     resting = {message: partial(heartbeats.repeat, request) for message, request in engine.tables.requests.items() if request.at_rest is not None}
     commits = PlainCommits(engine, gate)

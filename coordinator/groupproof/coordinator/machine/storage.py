@@ -1,4 +1,4 @@
-"""What `__consumer_offsets` holds: per partition the last stored generation of each group, and its offsets. It outlives a coordinator."""
+"""The content of `__consumer_offsets`: for each partition the last stored generation and the offsets of each group. It outlives a coordinator."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ __all__ = ["PartitionState", "StoredGroup", "StoredGroups", "StoredMember", "Sto
 
 
 class StoredMember(NamedTuple):
-    """One member of a stored generation, with its bytes for the chosen protocol alone. A generation of n members makes n of them at once."""
+    """One member of a stored generation, with its metadata for the chosen protocol only.
+
+    A named tuple, because a generation of n members makes n at once.
+    """
 
     member_id: str
     group_instance_id: str | None
@@ -32,14 +35,14 @@ class StoredMember(NamedTuple):
 
     @classmethod
     def of(cls, member: Member, protocol_name: str | None, assignment: bytes) -> StoredMember:
-        """Return what is stored of `member` with its assignment."""
+        """Return the record of `member` with its assignment."""
         return cls(
             member.member_id, member.group_instance_id, member.client_id, member.client_host, member.session_timeout_ms, member.rebalance_timeout_ms,
             member.metadata(protocol_name), assignment,
         )  # fmt: skip
 
     def restore(self, protocol_type: str, protocol_name: str) -> Member:
-        """Return the member as a coordinator that loads it has it."""
+        """Return the member as a coordinator loads it."""
         return Member(
             member_id=self.member_id, group_instance_id=self.group_instance_id, client_id=self.client_id, client_host=self.client_host,
             session_timeout_ms=self.session_timeout_ms, rebalance_timeout_ms=self.rebalance_timeout_ms, protocol_type=protocol_type,
@@ -49,7 +52,7 @@ class StoredMember(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredGroup:
-    """The last stored generation of a classic group: with members it is loaded as Stable, without as Empty (EMIG-03)."""
+    """The last stored generation of a classic group. With members it is loaded as Stable, without members as Empty (EMIG-03)."""
 
     group_id: str
     generation: int
@@ -62,7 +65,7 @@ class StoredGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredOffsets:
-    """The offsets of one group: what is committed, and by producer id what is pending."""
+    """The offsets of one group: committed ones, and pending ones by producer id."""
 
     group_id: str
     committed: tuple[tuple[TopicPartition, CommittedOffset], ...]
@@ -81,18 +84,18 @@ class StoredOffsets:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredGroups:
-    """A snapshot of one partition's records, fit to be loaded elsewhere; `transactions` are the producers with one under way in it."""
+    """A snapshot of one partition's records, which another coordinator can load. `transactions` are the producer ids with an open transaction."""
 
-    groups: tuple[Any, ...] = ()  # each with its `group_id`; of which dialect it is, its type tells
+    groups: tuple[Any, ...] = ()  # each has a `group_id`; its type shows its dialect
     offsets: tuple[StoredOffsets, ...] = ()
     transactions: frozenset[int] = frozenset()
 
 
 @dataclass(slots=True)
 class PartitionState:
-    """One partition of `__consumer_offsets` as its leader holds it."""
+    """The leader's state of one partition of `__consumer_offsets`."""
 
-    groups: dict[str, Any] = field(default_factory=dict)  # likewise
+    groups: dict[str, Any] = field(default_factory=dict)  # as in `StoredGroups.groups`
     offsets: dict[str, Offsets] = field(default_factory=dict)
     transactions: set[int] = field(default_factory=set)
 
@@ -116,10 +119,10 @@ _MAX: Final = 0x7FFFFFFF
 
 @lru_cache(maxsize=10_000)
 def partition_of(group_id: str, partitions: int) -> int:
-    """Return the partition of `__consumer_offsets` that holds the group: Java's string hash without its sign, modulo (FIND-02).
+    """Return the partition of `__consumer_offsets` that holds the group: the absolute value of Java's string hash, modulo (FIND-02).
 
-    The sign goes as in Kafka's `Utils.abs`, by `Math.abs` and 0 for the least integer: brokers of 1.1.0 to 4.1.0 were seen to do so, where the catalogue
-    clears the sign bit.
+    The absolute value is that of Kafka's `Utils.abs`: `Math.abs`, and 0 for the least integer. Measured on brokers of 1.1.0 to 4.1.0; the catalogue
+    clears the sign bit instead.
     """
     magnitude = abs(java_hash(group_id))
     return 0 if magnitude > _MAX else magnitude % partitions

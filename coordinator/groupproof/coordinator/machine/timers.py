@@ -1,7 +1,7 @@
-"""The coordinator's timers: arming again costs a dictionary entry, so that a heartbeat is O(1) however many members there are.
+"""The coordinator's timers. Arming again costs one dictionary entry, so a heartbeat is O(1) for any number of members.
 
-Of timers due at one instant those of the whole group go first (a phase that ends then ends with everyone who kept to it), then those of
-members, each kind in the order of arming.
+Of timers due at one instant, the timers of the whole group go first: a phase that ends then includes every member that was in time. Timers of members
+follow. Each kind goes in the order of arming.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["TimerKey", "Timers", "session_of"]
 
 
 class TimerKey(NamedTuple):
-    """Whose timer: `member_id` is empty for a timer of the whole group."""
+    """The key of a timer. `member_id` is empty for a timer of the whole group."""
 
     kind: EventKind
     group_id: str
@@ -30,18 +30,18 @@ class TimerKey(NamedTuple):
 
 @lru_cache(maxsize=65_536)
 def session_of(group_id: str, member_id: str) -> TimerKey:
-    """Return the key of a member's session, which every heartbeat arms again."""
+    """Return the key of a member's session timer. Every heartbeat arms it again."""
     return TimerKey(ClassicEvent.SESSION_END, group_id, member_id)
 
 
-_Due = tuple[int, bool, int]  # the instant in ms; is it a member's; the order of arming
+_Due = tuple[int, bool, int]  # the instant in ms; whether it is a member's; the order of arming
 
 
 @dataclass(slots=True)
 class Timers:
-    """Deadlines by key. A heap entry is never moved: one that comes up early is put back at its key's present deadline.
+    """Deadlines by key. A heap entry never moves: one that comes up early is pushed again with its key's current deadline.
 
-    Nothing is due before `quiet_until_ms`, the earliest heap entry's time.
+    Nothing is due before `quiet_until_ms`, the time of the earliest heap entry.
     """
 
     _due: dict[TimerKey, _Due] = field(default_factory=dict)
@@ -51,7 +51,7 @@ class Timers:
     quiet_until_ms: float = math.inf
 
     def arm(self, key: TimerKey, due_ms: int) -> None:
-        """Arm `key` for `due_ms`, in place of what it was armed for."""
+        """Arm `key` for `due_ms`, in place of its previous deadline."""
         self._armed += 1
         due = self._due[key] = (due_ms, bool(key.member_id), self._armed)
         queued = self._queued.get(key)
@@ -59,18 +59,18 @@ class Timers:
             self._push(key, due)
 
     def cancel(self, key: TimerKey) -> None:
-        """Disarm `key`; one that is not armed is no error."""
+        """Disarm `key`. A key that is not armed is ignored."""
         self._due.pop(key, None)
 
     def next_ms(self, before_ms: float = math.inf) -> int | None:
-        """Return the earliest deadline, None where there is none before `before_ms`."""
+        """Return the earliest deadline, None where none is before `before_ms`."""
         if self.quiet_until_ms >= before_ms:
             return None
         top = self._settle()
         return None if top is None or top[0][0] >= before_ms else top[0][0]
 
     def pop_due(self, now_ms: int) -> tuple[TimerKey, int] | None:
-        """Disarm and return the earliest key due at or before `now_ms`, with its deadline, or None."""
+        """Disarm the earliest key that is due at `now_ms` and return it with its deadline; None where nothing is due."""
         if self.quiet_until_ms > now_ms:
             return None
         top = self._settle()
@@ -79,11 +79,11 @@ class Timers:
         self._pop()
         due, key = top
         del self._due[key]
-        del self._queued[key]  # the true top is what its key is queued for
+        del self._queued[key]  # the true top is the key's queued entry
         return key, due[0]
 
     def due_of(self, key: TimerKey) -> int | None:
-        """Return the deadline of `key`, or None."""
+        """Return the deadline of `key`, None where it is not armed."""
         due = self._due.get(key)
         return None if due is None else due[0]
 
@@ -92,7 +92,7 @@ class Timers:
 
     @property
     def entries(self) -> int:
-        """Return how many heap entries there are, stale ones included: what the timers cost."""
+        """Return the number of heap entries, stale ones included: the cost of the timers."""
         return len(self._heap)
 
     def _push(self, key: TimerKey, due: _Due) -> None:
@@ -105,7 +105,7 @@ class Timers:
         self.quiet_until_ms = float(self._heap[0][0][0]) if self._heap else math.inf
 
     def _settle(self) -> tuple[_Due, TimerKey] | None:
-        """Drop or put back what is stale at the top of the heap; return the true top."""
+        """Remove stale entries from the top of the heap, or push them again; return the true top."""
         while self._heap:
             due, key = self._heap[0]
             current = self._due.get(key)
@@ -113,7 +113,7 @@ class Timers:
                 return self._heap[0]
             self._pop()
             if self._queued.get(key) != due[0]:
-                continue  # a newer, earlier entry of this key stands for it
+                continue  # a newer, earlier entry of this key replaces it
             del self._queued[key]
             if current is not None:
                 self._push(key, current)

@@ -1,6 +1,7 @@
-"""What the records of `__consumer_offsets` come to: groups of both protocols and committed offsets, fit to be loaded by a coordinator (CGL-01, EMIG-03). Pure.
+"""Builds loadable groups of both protocols and their committed offsets from the records of `__consumer_offsets` (CGL-01, EMIG-03). Pure.
 
-Source: Kafka's `GroupMetadataManager.replay`, `OffsetMetadataManager.replay` and `replayEndTransactionMarker`. Times are those of another clock: a load counts them anew.
+Source: Kafka's `GroupMetadataManager.replay`, `OffsetMetadataManager.replay` and `replayEndTransactionMarker`. Times come from another clock, so a
+load replaces them.
 """
 
 from __future__ import annotations
@@ -32,20 +33,20 @@ _NO_TRANSACTION: Final = -1
 
 @dataclass(slots=True)
 class TopicRecords:
-    """The newest values of all groups; `left_out` counts the records of groups that no coordinator here plays, by name."""
+    """The newest values of all groups. `left_out` counts, by record name, the records of groups that the coordinator does not support."""
 
     left_out: dict[str, int] = field(default_factory=dict)
     _classic: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     _consumer: dict[str, GroupRecords] = field(default_factory=dict)
     _offsets: dict[str, Offsets] = field(default_factory=dict)
     _committers: dict[tuple[int, int], set[str]] = field(default_factory=dict)
-    """The groups for which a transaction has commits, by the partition of the log and the producer id."""
+    """The groups for which a transaction has commits, by log partition and producer id."""
     _ids: dict[str, str] = field(default_factory=dict)
 
     # Reading
 
     def take(self, partition: int, record: CoordinatorRecord, producer_id: int = _NO_TRANSACTION) -> None:
-        """Take in the next record of a partition of the log; one of a transaction comes with its producer's id."""
+        """Process the next record of a log partition. A record of a transaction comes with its producer id."""
         if record.name == OFFSET_COMMIT:
             self._take_commit(partition, record, producer_id)
         elif record.name == _CLASSIC:
@@ -61,7 +62,7 @@ class TopicRecords:
             self.left_out[record.name] = self.left_out.get(record.name, 0) + 1
 
     def end_transaction(self, partition: int, producer_id: int, *, is_committed: bool) -> None:
-        """Take in the marker that ends a transaction in a partition of the log."""
+        """Process the marker that ends a transaction in a log partition."""
         for group_id in self._committers.pop((partition, producer_id), ()):
             offsets = self._offsets[group_id]
             if is_committed:
@@ -89,11 +90,11 @@ class TopicRecords:
             offsets.commit_pending(producer_id, topic, commit, 0)
             self._committers.setdefault((partition, producer_id), set()).add(group_id)
 
-    # What there is
+    # Content
 
     @property
     def classic_groups(self) -> tuple[str, ...]:
-        """Return the ids of the classic groups. One that is a consumer group, too, was converted: its own tombstone is lost."""
+        """Return the ids of the classic groups. A group with records of both kinds was converted, and its classic tombstone is lost."""
         return tuple(group_id for group_id in self._classic if not self._consumer.get(group_id))
 
     @property
@@ -102,11 +103,11 @@ class TopicRecords:
 
     @property
     def commits(self) -> int:
-        """Return how many partitions have a committed offset, counted for each group."""
+        """Return the number of partitions with a committed offset, counted for each group."""
         return sum(len(offsets.by_partition) for offsets in self._offsets.values())
 
     def topics(self) -> list[RecordedTopic]:
-        """Return the topics that the groups subscribe to, own or have committed for, in the order of their names."""
+        """Return the topics that the groups subscribe to, own or have committed offsets for, by name."""
         records = [self._consumer[group_id] for group_id in self.consumer_groups]
         own = {topic_id: name for group in records for name, topic_id in group.named_topics()}
         names = matched_ids((pair for group in records for pair in group.topic_ids()), {**own, **self._ids})
@@ -128,7 +129,7 @@ class TopicRecords:
         return found
 
     def _classic_partitions(self) -> Iterator[TopicPartition]:
-        """Yield what classic members own, and of what they only subscribe to the first partition."""
+        """Yield the partitions that classic members own, and the first partition of each topic that they subscribe to."""
         for member in (member for group_id in self.classic_groups for member in self._classic[group_id]["members"]):
             yield from ((name, 0) for name in topics_of(bytes(member["subscription"])) or ())
             yield from _owned(bytes(member["assignment"]))
@@ -136,7 +137,7 @@ class TopicRecords:
     # Loading
 
     def stored(self, topics: TopicsImage, partitions: int, now_ms: int) -> dict[int, StoredGroups]:
-        """Return what is to be loaded at `now_ms`, by the partition of an offsets topic that has so many; `topics` are those that there are."""
+        """Return the records to load at `now_ms`, by partition of an offsets topic with `partitions` partitions. `topics` are the existing topics."""
         groups: dict[int, list[Any]] = {}
         for group_id in self.classic_groups:
             groups.setdefault(partition_of(group_id, partitions), []).append(_stored_group(group_id, self._classic[group_id], now_ms))
@@ -155,7 +156,7 @@ class TopicRecords:
         }
 
     def _open_in(self, partition: int, partitions: int) -> frozenset[int]:
-        """Return the producers whose transactions are still open there."""
+        """Return the producers whose transactions are still open in the partition."""
         open_ = ((producer_id, group_id) for (_, producer_id), names in self._committers.items() for group_id in names)
         return frozenset(producer_id for producer_id, group_id in open_ if partition_of(group_id, partitions) == partition)
 

@@ -1,7 +1,7 @@
-"""JoinGroups that only wait: in a rebalance a member comes back as it was, while others are still missing. Pure.
+"""A shortcut for JoinGroups that only wait: a member rejoins unchanged in a rebalance, and other members are still missing. Pure.
 
-Of a rebalance of n members all but the first and the last are of this kind. The table's row for them takes over what the member has already, and the
-check of the join phase behind it finds that somebody is missing. Whether a release has that row, and no other for such a request, is read from its table.
+In a rebalance of n members all but the first and the last are of this kind. The table's row sets values that the member already has, and the
+following check of the join phase finds a missing member. The release's table decides whether it has only that row for such a request.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ if TYPE_CHECKING:
 __all__ = ["UnchangedJoins"]
 
 _UPDATES: Final[frozenset[tuple[EffectName, ...]]] = frozenset({(Effect.UPDATE,), (Effect.UPDATE, Effect.TAKE_TIMEOUTS)})
-"""What changes nothing of a member that brings what it has, but that its JoinGroup is parked."""
+"""The effects that only park the JoinGroup of an unchanged member."""
 
 _NEVER_HOLD: Final[frozenset[GuardName]] = frozenset({
     Guard.NOT_ACTIVE, Guard.LOADING, Guard.NOT_LED_HERE, Guard.NOT_LOADED_HERE, Guard.GROUP_ID_EMPTY, Guard.SESSION_TIMEOUT_OUT_OF_BOUNDS,
     Guard.GROUP_IS_FULL, Guard.GROUP_IS_FULL_BY_SIZE, Guard.PROTOCOLS_UNFIT, Guard.INSTANCE_NAMED, Guard.INSTANCE_COMES, Guard.MEMBER_ID_NEEDED,
     Guard.NO_MEMBER_ID, Guard.PENDING_WITH_INSTANCE, Guard.PENDING_WITH_INSTANCE_UNSAID, Guard.PENDING, Guard.INSTANCE_UNKNOWN, Guard.FENCED, Guard.STRANGER,
 })  # fmt: skip
-"""The guards that hold for no request of this kind."""
+"""The guards that hold for no such JoinGroup."""
 
 
 class UnchangedJoins:
-    """Parks them as the table would, for a caller who asks for no row; `gate` says whether the machine may look at a group at all."""
+    """Parks unchanged JoinGroups as the table would, for callers that need no row. `gate` returns the coordinator's status for a group."""
 
     state: Final = GroupState.PREPARING_REBALANCE
 
@@ -50,7 +50,7 @@ class UnchangedJoins:
         self._rule = _rule_of(engine.tables)
 
     def park(self, group: Any, message: JoinGroupRequest, arrival: Arrival) -> bool:
-        """Park a request that only waits; for any other do nothing. Tell which it was. Its group prepares a rebalance."""
+        """Park a request that only waits, and return True. Do nothing for any other. The group must be in PreparingRebalance."""
         if self._rule is None:
             return False
         member = group.members.by_id.get(message.member_id)
@@ -62,13 +62,13 @@ class UnchangedJoins:
         return True
 
     def _waits_for_others(self, group: Group, message: JoinGroupRequest) -> bool:
-        """Tell whether others are missing behind the member, and none too many are there."""
+        """Return whether members other than this one are missing, and the group is not oversized."""
         members = group.members
         return members.joined + 1 < len(members.by_id) <= self._engine.settings.group_max_size and message.protocol_type == group.protocol_type
 
 
 def _is_as_before(member: Member, message: JoinGroupRequest) -> bool:
-    """Tell whether a member brings what it brought last, which was within bounds and fit for the group then, and no instance."""
+    """Return whether the request repeats the member's last one and names no instance. That one was within bounds and fit the group."""
     return (
         message.group_instance_id is None
         and member.session_timeout_ms == message.session_timeout_ms
@@ -78,7 +78,7 @@ def _is_as_before(member: Member, message: JoinGroupRequest) -> bool:
 
 
 def _rule_of(tables: BoundTables) -> Rule | None:
-    """Return the row that parks them, None where the release's table has another way."""
+    """Return the row that parks them, None where the release's table may apply another row."""
     cells = tables.cells.get(CLASSIC, {})
     joins = cells.get((ClassicEvent.JOIN_GROUP, UnchangedJoins.state), ())
     if not joins or not _only_updates(joins[-1].row):
@@ -93,6 +93,6 @@ def _only_updates(row: Row) -> bool:
 
 
 def _ends_by_missing(rules: tuple[Rule, ...]) -> bool:
-    """Tell whether a join phase that misses somebody is left as it is: no row up to that one is told, since none does anything."""
+    """Return whether a check that finds a missing member changes nothing: no row up to JOINS_MISSING has an effect or is recorded."""
     end = next((number for number, rule in enumerate(rules) if rule.row.guard is Guard.JOINS_MISSING), len(rules))
     return end < len(rules) and not any(rule.is_told for rule in rules[: end + 1])

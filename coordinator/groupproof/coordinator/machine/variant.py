@@ -1,7 +1,7 @@
-"""What a variant of the reference coordinator is: deviations from its table, its functions, its timers and its connections, as data.
+"""A variant of the reference coordinator: deviations from its table, functions, timers and connections, as data.
 
-A planted bug of a rule is a change of the profile's table, in the words in which a release is a change of it (`protocol.spec.deltas`). What no
-table holds, such as when a timer goes off or in which order a connection is served, is a function in place of the reference's own.
+A planted bug of a rule changes the profile's table, in the same words as a release does (`protocol.rules.deltas`). For behaviour that no table holds,
+such as the time of a timer or the order of requests on a connection, a function replaces the reference's own.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ def _at_once(_: IncomingRequest) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectionVariant:
-    """How a connection is served.
+    """How the variant serves a connection.
 
-    `says` may change the body of an answer, or withhold it (None), `sends` its bytes; `delay_s` is what an answer waits. With `in_order` False a
-    request is taken up while an older one of its connection waits. `locks` serves all connections of a broker one answer at a time. After a
-    frame that cannot be read the connection ends, or `stays` silent, or the whole broker `dies`.
+    `says` may change the body of an answer, or withhold it (None). `sends` may change its bytes. `delay_s` is the delay of an answer. With `in_order`
+    False a request is processed while an older one of its connection waits. `locks` serves all connections of a broker one answer at a time. After an
+    unreadable frame the connection `ends`, or `stays` silent, or the whole broker `dies`.
     """
 
     says: Callable[[IncomingRequest, Body], Body | None] = _as_it_is
@@ -66,11 +66,14 @@ class ConnectionVariant:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Variant:
-    """One deviation from the reference, like none but itself; `breaks` are requirement ids, empty for a legal one, and `says` is a sentence about it.
+    """One deviation from the reference, equal only to itself.
 
-    `rows` are changes of the table of `dialect` (of the profile's first where that is empty), `before` cells of the checks before the group. `effects`, `guards` and `forms` stand in place of the
-    table's words; `due_ms` says for when a timer is armed (None: never). `outputs` may change what a machine puts out, `stored` what a
-    partition takes along when it moves, `versions` what ApiVersions offers, `answered` what is answered, `owner` which broker is named as coordinator.
+    `breaks` are requirement ids, empty for a legal variant; `says` describes it in a sentence.
+
+    `rows` change the table of `dialect` (empty: the profile's first), `before` the cells of the checks before the group. `effects`, `guards` and
+    `forms` replace the table's words. `due_ms` returns the time for which a timer is armed (None: never). `outputs` may change the machine's outputs,
+    `stored` the records that move with a partition, `versions` the offer of ApiVersions, `answered` the versions that are answered, `owner` the
+    broker that is named as coordinator.
     """
 
     name: str
@@ -106,7 +109,7 @@ REFERENCE: Final = Variant(name="reference", says="Deviates in nothing.")
 
 @dataclass(slots=True, kw_only=True)
 class BentTimers(Timers):
-    """Timers that are armed for another instant than asked, or not at all."""
+    """Timers that are armed for another time than requested, or not at all."""
 
     due: Callable[[TimerKey, int], int | None]
 

@@ -1,6 +1,6 @@
-"""The generated documents: the requirement catalogue, its coverage, the tables of the spec, the states and the releases.
+"""The generated documents: the requirement catalogue, its coverage, the protocol tables, the states and the releases.
 
-`python -m groupproof.protocol.documents.render docs/spec` writes them (`make docs`); with `--check` it only says which committed ones are not current.
+`python -m groupproof.protocol.documents.render docs/spec` writes them (`make docs`). With `--check` it only lists the outdated ones.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def documents() -> dict[str, str]:
 
 
 def stale(folder: Path) -> list[str]:
-    """Return the names of the documents whose copy in `folder` is missing or not current, and of files there that are none."""
+    """Return the names of the documents whose copy in `folder` is missing or outdated, and of the other files there."""
     made = documents()
     changed = [name for name, text in made.items() if not (folder / name).is_file() or (folder / name).read_text() != text]
     return changed + sorted(path.name for path in folder.glob("*") if path.name not in made)
@@ -131,7 +131,7 @@ def _sentence(requirement: Requirement) -> tuple[str, ...]:
 
 
 def _reasons(rows: list[Requirement]) -> Iterator[tuple[str, ...]]:
-    """Yield the reasons: one that several ids of a family share with one level stands once, at the family."""
+    """Yield the reasons. A reason that several ids of a family share with one level is listed once, for the family."""
     for family in dict.fromkeys(row.family for row in rows):
         of_family = [row for row in rows if row.family == family]
         (level, reason), size = Counter((requirement.level, requirement.reason) for requirement in of_family).most_common(1)[0]
@@ -145,7 +145,7 @@ def _reasons(rows: list[Requirement]) -> Iterator[tuple[str, ...]]:
 
 
 def main(arguments: list[str]) -> int:
-    """Write the documents into the folder named, or with `--check` compare; return the exit status."""
+    """Write the documents into the folder, or with `--check` compare them; return the exit status."""
     check = "--check" in arguments
     folders = [Path(argument) for argument in arguments if not argument.startswith("-")]
     if len(folders) != 1:

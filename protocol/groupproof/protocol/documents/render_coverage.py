@@ -1,4 +1,4 @@
-"""The coverage of the catalogue as a document: how much of each section has a witness, and what is missing and why."""
+"""The coverage of the catalogue as a document: witnesses by section, and the missing ones with the reasons."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ _MILDER: Final = """\
 
 
 def coverage_markdown() -> str:
-    """Return the counts by section, then what no case judges and what has no witness, by reason."""
+    """Return the counts by section, then the requirements that no case judges or that have no witness, by reason."""
     lines = [
         generated("witnesses.json, judged.json, unwitnessed.toml, unjudged.toml, unjudged_coordinators.toml and unjudged_milder.toml"),
         "",
@@ -112,7 +112,7 @@ def _gaps(gaps: Sequence[Gap]) -> list[str]:
 
 
 def _ids(gap: Gap) -> str:
-    """Return the ids, those of a family that follow each other as a range."""
+    """Return the ids. Consecutive ids of a family become a range."""
     runs: list[list[str]] = []
     for id in gap.ids:
         if runs and _follows(id, runs[-1][-1]):

@@ -1,4 +1,4 @@
-"""The dialects beside the classic one as documents: one page for each, out of its table."""
+"""The other dialects as documents, beside the classic one: one page for each, made from its table."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ under *then*; where that is empty, the group stays. A *parked* request is answer
 
 
 def dialects_beside_classic() -> dict[str, Dialect]:
-    """Return the dialects that have a page of this form, by the name of their page."""
+    """Return the dialects with a page of this form, by page name."""
     return {f"{dialect.name}-group.md": dialect for dialect in dialects() if dialect is not CLASSIC}
 
 
@@ -34,13 +34,13 @@ def dialect_pages() -> dict[str, str]:
 
 
 def profile_that_speaks(dialect: Dialect) -> Profile:
-    """Return the newest release of Kafka that speaks a dialect, or the first of its relatives."""
+    """Return the newest Kafka release that speaks a dialect, or else the first of its relatives."""
     names = [*reversed(profiles()), *(relative.name for relative in dialect.relatives)]
     return next(found for name in names if dialect in (found := profile(name)).dialects)
 
 
 def dialect_markdown(dialect: Dialect) -> str:
-    """Return the states of a group of the dialect, its whole table, and what cannot come up."""
+    """Return the states of a group of the dialect, its whole table, and the unreachable cells."""
     found = profile_that_speaks(dialect)
     rules = found.tables[dialect.name]
     head = _HEAD.format(title=dialect.group_says[0].upper() + dialect.group_says[1:], name=found.name, dialect=dialect.name)

@@ -1,4 +1,4 @@
-"""The releases and what each changed, as a document: by neighbouring pair, from the resolved tables, with the KIPs and issues of the deltas."""
+"""The releases and their changes, as a document: by adjacent pair, from the resolved tables, with the KIPs and issues of the deltas."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ neighbours stands below, the newest pair first: what came, then every difference
 
 
 def releases_markdown() -> str:
-    """Return the list of the releases, then what each pair of neighbours does differently."""
+    """Return the list of the releases, then the differences of each adjacent pair."""
     lines = [generated("the tables in protocol/…/rules/"), "", _HEAD, *table(("profile", "release", "state"), map(_profile, reversed(profiles())))]
     for older, newer in ((profile(one), profile(other)) for one, other in reversed(neighbours())):
         lines += [f"## {older.name} to {newer.name}", "", *_came(older, newer), *_differences(contrast(older, newer))]
@@ -35,7 +35,7 @@ def _profile(name: str) -> tuple[str, ...]:
 
 
 def _came(older: Profile, newer: Profile) -> Iterator[str]:
-    """Yield what the releases after `older`, up to `newer`, brought, in the words of the deltas."""
+    """Yield the changes after `older` up to `newer`, in the words of the deltas."""
     deltas = [item for item in (delta for dialect in newer.dialects for delta in dialect.deltas) if item.line in (None, older.line)]
     brought = sorted((delta for delta in deltas if older.release < delta.since <= newer.release), key=lambda delta: delta.since)
     yield from (f"- {'.'.join(map(str, delta.since))}: {delta.change}." for delta in brought)

@@ -1,4 +1,4 @@
-"""The states of a group as documents: what each is, who moves a group where, what can come up in it, and the drawing of it all."""
+"""The states of a group as documents: each state, the transitions, the events in each state, and a drawing."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ The rules behind each arrow are in [the table](classic-group.md); how older rele
 
 
 def moves(table: Table) -> dict[tuple[State, StrEnum], list[str]]:
-    """Return the rules that move a group, by the states they move it between; a classic one that is made without a member is made Empty."""
+    """Return the rules that move a group, by previous and next state. A classic group that is created without a member starts as Empty."""
     found: dict[tuple[State, StrEnum], list[str]] = {}
     for kind, state, row in table.rules():
         is_made = state is None and Effect.CREATE_GROUP in row.effects
@@ -43,7 +43,7 @@ def moves(table: Table) -> dict[tuple[State, StrEnum], list[str]]:
 
 
 def states_markdown(profile: Profile) -> str:
-    """Return the states, the transitions between them, and which input can come up in which state."""
+    """Return the states, the transitions between them, and the possible events in each state."""
     lines = [generated("protocol/…/rules/classic/group_table.py"), "", _HEAD.format(name=profile.name)]
     lines += ["## States", "", *table(("state", "what it is"), ((state_name(state), says) for state, says in CLASSIC.state_says.items()))]
     lines += transition_lines(profile.table)
@@ -51,7 +51,7 @@ def states_markdown(profile: Profile) -> str:
 
 
 def transition_lines(found: Table) -> Iterator[str]:
-    """Yield the transitions of a table, then which event can come up in which state, and why others cannot."""
+    """Yield the transitions of a table, then the possible events in each state, and the reasons why others are impossible."""
     rows = ((state_name(before), after.value, ", ".join(rules)) for (before, after), rules in moves(found).items())
     yield from ("## Transitions", "", *table(("from", "to", "by"), rows))
     yield from (
@@ -71,7 +71,7 @@ def _inputs(found: Table, kind: EventKind, states: tuple[State, ...]) -> tuple[s
 
 
 def _impossible(found: Table) -> Iterator[str]:
-    """Yield why cells cannot come up: each reason with the inputs and states that it holds for."""
+    """Yield the reasons for unreachable cells, each with its events and states."""
     reasons: dict[str, dict[str, list[str]]] = {}
     for (kind, state), reason in found.unreachable.items():
         reasons.setdefault(reason, {}).setdefault(kind.value, []).append(state_name(state))
@@ -79,7 +79,8 @@ def _impossible(found: Table) -> Iterator[str]:
     yield from ("## What cannot come up", "", *table(("input", "states", "because"), rows))
 
 
-# The drawing: every state has its place, every pair of states a curve that bows to the right of its direction, so that a way and its way back are two.
+# The drawing: every state has its place. The curve of every pair of states bows to the right of its direction, so that the two directions do not
+# overlap.
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +113,7 @@ rect.behind { fill: #fff; opacity: .9 } text.move { fill: #333; text-anchor: mid
 
 
 def states_svg(profile: Profile) -> str:
-    """Return the states and moves of `profile` as a picture; an arrow carries the inputs that move a group along it."""
+    """Return the states and transitions of `profile` as SVG. An arrow's label has the events that move a group along it."""
     found = moves(profile.table)
     title = f"The states of a classic group, as {profile.name} keeps it"
     drawn = [*(_arrow(*ends) for ends in found), *map(_box, STATES), *(_label(*ends, _inputs_of(rules)) for ends, rules in found.items())]
@@ -134,14 +135,14 @@ def _box(state: State) -> str:
 
 
 def _bend(before: State, after: State) -> _Point:
-    """Return the point that the curve between two states is drawn towards."""
+    """Return the control point of the curve between two states."""
     start, end = _PLACES[before], _PLACES[after]
     middle, length = start.towards(end, 0.5), hypot(end.x - start.x, end.y - start.y)
     return _Point(middle.x - (end.y - start.y) / length * 2 * _BOW, middle.y + (end.x - start.x) / length * 2 * _BOW)
 
 
 def _border(state: State, towards: _Point) -> _Point:
-    """Return where the line from a state's middle to a point leaves its box."""
+    """Return the point where the line from a state's middle to `towards` crosses its box."""
     at = _PLACES[state]
     across, down = abs(towards.x - at.x) / (_SIZE.x / 2 + 3), abs(towards.y - at.y) / (_SIZE.y / 2 + 3)
     return at.towards(towards, 1 / max(across, down))
@@ -154,7 +155,7 @@ def _arrow(before: State, after: StrEnum) -> str:
 
 
 def _label(before: State, after: StrEnum, inputs: list[str]) -> str:
-    """Return the inputs as lines of text around the middle of their arrow."""
+    """Return the events as lines of text around the middle of their arrow."""
     bend, along = _bend(before, after), 0.62 if after is _DEAD else 0.5  # arrows to Dead cross others half-way
     start, end = _border(before, bend), _border(after, bend)
     at = start.towards(bend, along).towards(bend.towards(end, along), along)

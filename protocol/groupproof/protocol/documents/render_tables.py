@@ -1,4 +1,4 @@
-"""The tables of the spec as documents: the coordinator's side and the member's."""
+"""The protocol tables as documents: the coordinator's side and the member's."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _before_group(checks: Mapping[EventKind, tuple[Row, ...]]) -> Iterator[str]:
 
 
 def _cell(state: State, rows: Iterable[Row], *, is_request: bool) -> Iterator[tuple[str, ...]]:
-    """Yield the rows of one cell; the state stands once, so that the cells are seen."""
+    """Yield the rows of one cell. Only the first has the state, so that the cells are visible."""
     for number, row in enumerate(rows):
         then = row.then.value if row.then else ""
         requirement = f"{row.requirement} ({row.note})" if row.note else row.requirement
@@ -83,12 +83,12 @@ def _cell(state: State, rows: Iterable[Row], *, is_request: bool) -> Iterator[tu
 
 
 def effect_words(row: Row) -> str:
-    """Return what the coordinator does by `row`, in its order."""
+    """Return the coordinator's effects in `row`, in order."""
     return "; ".join(effect.value for effect in (*row.effects, *row.after))
 
 
 def answer_words(row: Row, *, is_request: bool) -> str:
-    """Return what answers a request by `row`: an error code with its name, a form, or `parked`; nothing for an input that is no request."""
+    """Return the answer in `row`: an error code with its name, a form, or `parked`; empty for an event that is not a request."""
     if row.answer is None:
         return "parked" if is_request else ""
     return row.answer.value if isinstance(row.answer, AnswerName) else _code(row.answer)
@@ -99,14 +99,14 @@ def _code(code: int) -> str:
 
 
 def member_markdown() -> str:
-    """Return what the reference member does with every answer."""
+    """Return the reference member's reactions to every answer."""
     lines = [generated("protocol/…/rules/classic/member_reactions.py"), "", _MEMBER_HEAD, *_by_api(REACTIONS)]
     lines += ["## What cannot come up", "", *table(("answer to", "phase", "because"), _unreachable())]
     return "\n".join(lines).rstrip() + "\n"
 
 
 def epoch_member_markdown() -> str:
-    """Return what the reference member of KIP-848's protocol does with every answer."""
+    """Return the reactions of the reference member of KIP-848's protocol to every answer."""
     lines = [generated("protocol/…/rules/"), "", _EPOCH_MEMBER_HEAD, *_by_api(CONSUMER_REACTIONS)]
     return "\n".join(lines).rstrip() + "\n"
 

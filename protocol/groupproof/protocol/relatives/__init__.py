@@ -1,1 +1,1 @@
-"""What DataLink's workers and ZooKeeper's clients say on the wire, as data."""
+"""The messages of DataLink's workers and ZooKeeper's clients, as data."""

@@ -1,8 +1,8 @@
-"""What workers of DataLink put into JoinGroup and SyncGroup: the state of a worker, and what it is assigned.
+"""The blobs of DataLink's workers in JoinGroup and SyncGroup: a worker's state, and its assignment.
 
-`DatalinkProtocol` of ucarGroup/DataLink at dd8d26a: a version as int16, then the fields; Kafka Connect's blobs of 0.10.1 are their model. Version 0
-is DataLink's. Version 1 of the worker's state is this kit's: it appends what the planned assignors need (PLAN-01 to PLAN-03), so that a
-leader that knows version 0 alone reads the rest.
+`DatalinkProtocol` of ucarGroup/DataLink at dd8d26a: a version as int16, then the fields. Its model are Kafka Connect's blobs of 0.10.1. Version 0 is
+DataLink's. Version 1 of the worker's state is this kit's: it appends the fields for the planned assignors (PLAN-01 to PLAN-03), so a leader that
+knows only version 0 can still read the rest.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ _MILLI: Final = 1_000
 
 
 class BlobError(ValueError):
-    """A blob that is neither; `str()` says what was met."""
+    """A blob that is neither of both. `str()` gives the reason."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerStatus:
-    """What a worker says of itself as it joins.
+    """A worker's report of itself as it joins.
 
-    `config_version` is that of its task configurations. The rest needs v1: `held` are the tasks of its last assignment, of `generation` (-1: none),
-    `running` those that it goes on to run while it joins, `capacity` what it can bear (a number without a unit, above 0), `resources` and
-    `traffic` what a custom assignor wants to know of the worker and of its tasks.
+    `config_version` is that of its task configurations. The other fields need v1. `held` are the tasks of its last assignment, `generation` the
+    generation of that (-1: none). `running` are those that it keeps running while it joins. `capacity` is its capacity (a number without a unit,
+    above 0). `resources` and `traffic` are the figures on the worker and its tasks that a custom assignor needs.
     """
 
     url: str
@@ -54,9 +54,9 @@ class WorkerStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskAssignment:
-    """What the leader gives a worker, made of the configurations of `config_version`; with an error there are no tasks (WTASK-06).
+    """The leader's assignment for a worker, from the configurations of `config_version`. With an error there are no tasks (WTASK-06).
 
-    `is_partial` needs v1: some tasks are still where they are to be no more, so that everybody is to join again at once.
+    `is_partial` needs v1: some tasks still run at a worker that has to give them up, so every worker has to rejoin at once.
     """
 
     leader: str
@@ -85,7 +85,7 @@ _ASSIGNMENT: Final = (
 
 
 class _Blob:
-    """One form of a blob, with the functions that read and write it."""
+    """One form of a blob, with its reader and writer."""
 
     def __init__(self, title: str, columns: tuple[Column, ...]) -> None:
         shape = Shape(title=title, is_flexible=False, columns=columns)
@@ -97,7 +97,7 @@ class _Blob:
         return bytes(out)
 
     def read(self, blob: bytes) -> dict[str, Any]:
-        """Read the fields; what follows them belongs to a newer version. Raise `BlobError`."""
+        """Read the fields; further bytes belong to a newer version. Raise `BlobError`."""
         try:
             body, _ = self._read(blob, 0, [_ENTRIES_MAX])
         except (MalformedBytes, struct.error, UnicodeDecodeError) as error:
@@ -116,7 +116,7 @@ _PART: Final = _Blob("worker assignment", (*_ASSIGNMENT, Column(name="is_partial
 
 
 def encode_status(status: WorkerStatus) -> bytes:
-    """Return the blob in `status.version`; fields that version 0 lacks are left out."""
+    """Return the blob in `status.version`, without the fields that version 0 lacks."""
     body: dict[str, Any] = {"version": status.version, "url": status.url, "config_version": status.config_version}
     if status.version == 0:
         return _V0.written(body)
@@ -128,7 +128,7 @@ def encode_status(status: WorkerStatus) -> bytes:
 
 
 def decode_status(blob: bytes) -> WorkerStatus:
-    """Read a blob of any version from 0 on; raise `BlobError` for what is none."""
+    """Read a blob of any version from 0 on; raise `BlobError` where it is not valid."""
     body = _V0.read(blob)
     if body["version"] == 0:
         return WorkerStatus(url=body["url"], config_version=body["config_version"])
@@ -142,7 +142,7 @@ def decode_status(blob: bytes) -> WorkerStatus:
 
 
 def encode_assigned(assigned: TaskAssignment) -> bytes:
-    """Return the blob of version 0, which is DataLink's, or where more is to come of version 1."""
+    """Return the blob in version 0, which is DataLink's, or for a partial assignment in version 1."""
     body = {
         "version": int(assigned.is_partial),
         "error": assigned.error,
@@ -155,7 +155,7 @@ def encode_assigned(assigned: TaskAssignment) -> bytes:
 
 
 def decode_assigned(blob: bytes) -> TaskAssignment:
-    """Read a blob; raise `BlobError` for what is none."""
+    """Read a blob; raise `BlobError` where it is not valid."""
     body = _TASKS.read(blob)
     if body["version"] > 0:
         body = _PART.read(blob)

@@ -1,6 +1,6 @@
-"""ZooKeeper's messages: requests, answers and watch events. The simulated clients and servers exchange these.
+"""ZooKeeper's messages between the simulated clients and servers: requests, answers and watch events.
 
-Only what Kafka's clients of 0.9 use is here: no access lists, no sequential nodes, no transactions of several operations.
+It has only the operations that Kafka's clients of 0.9 use: no access lists, no sequential nodes, no transactions of several operations.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ ANY_VERSION = -1
 
 
 class Code(Enum):
-    """How an operation ended, by the names of ZooKeeper's KeeperException."""
+    """The result of an operation, by the names in ZooKeeper's KeeperException."""
 
     OK = "ok"
     NO_NODE = "no node"
@@ -30,7 +30,7 @@ class Code(Enum):
 
 
 class Create(NamedTuple):
-    """Create a node; its parent has to be there. An ephemeral one goes with the session that created it."""
+    """Create a node, whose parent must exist. An ephemeral node ends with the session that created it."""
 
     path: str
     data: bytes = b""
@@ -38,28 +38,28 @@ class Create(NamedTuple):
 
 
 class Delete(NamedTuple):
-    """Delete a node without children, of that version."""
+    """Delete a node without children, if it has this version."""
 
     path: str
     version: int = ANY_VERSION
 
 
 class Get(NamedTuple):
-    """Read a node's data; a watch fires once, when the data change or the node goes."""
+    """Read a node's data. A watch fires once, when the data change or the node is deleted."""
 
     path: str
     is_watched: bool = False
 
 
 class GetEach(NamedTuple):
-    """Read children's data without watches, one request after the other; the first that fails is the last. It stands for as many requests as names."""
+    """Read children's data without watches, one request after the other, up to the first that fails. It stands for as many requests as names."""
 
     parent: str
     names: tuple[str, ...]
 
 
 class Set(NamedTuple):
-    """Write a node's data, of that version."""
+    """Write a node's data, if it has this version."""
 
     path: str
     data: bytes
@@ -67,14 +67,14 @@ class Set(NamedTuple):
 
 
 class Exists(NamedTuple):
-    """Ask whether a node is there; a watch fires once, when the node comes, goes, or its data change."""
+    """Check whether a node exists. A watch fires once, when the node is created or deleted, or its data change."""
 
     path: str
     is_watched: bool = False
 
 
 class Children(NamedTuple):
-    """List a node's children; a watch fires once, when a child comes or goes, or the node itself goes."""
+    """List a node's children. A watch fires once, when a child is created or deleted, or the node itself is deleted."""
 
     path: str
     is_watched: bool = False
@@ -84,10 +84,11 @@ Operation = Create | Delete | Get | GetEach | Set | Exists | Children
 
 
 class Answer(NamedTuple):
-    """What came of an operation.
+    """The result of an operation.
 
-    `data` and `version` are of Get (and `version` of Set and Exists), `children` of Children, `values` of GetEach: those that were read, all of them
-    when the code is OK. `owner` is the session of an ephemeral node, 0 for others. CONNECTION_LOSS and SESSION_EXPIRED leave open whether it was done.
+    `data` and `version` are of Get (and `version` of Set and Exists), `children` of Children. `values` are those that GetEach read, all of them where
+    the code is OK. `owner` is the session of an ephemeral node, 0 for others. After CONNECTION_LOSS and SESSION_EXPIRED the operation may or may not
+    have been applied.
     """
 
     code: Code
@@ -102,7 +103,7 @@ OK = Answer(Code.OK)
 
 
 class EventKind(Enum):
-    """What a watch tells."""
+    """The reason for which a watch fired."""
 
     CREATED = "created"
     DELETED = "deleted"
@@ -111,14 +112,14 @@ class EventKind(Enum):
 
 
 class WatchEvent(NamedTuple):
-    """A watch has fired, and is gone by that."""
+    """A watch has fired and no longer exists."""
 
     kind: EventKind
     path: str
 
 
 class SessionState(Enum):
-    """What a client knows of its session, by the names of ZooKeeper's KeeperState."""
+    """A client's view of its session, by the names in ZooKeeper's KeeperState."""
 
     SYNC_CONNECTED = "SyncConnected"
     DISCONNECTED = "Disconnected"
@@ -126,5 +127,5 @@ class SessionState(Enum):
 
 
 def requests_in(operation: Operation) -> int:
-    """Return how many requests of ZooKeeper an operation stands for."""
+    """Return the number of ZooKeeper requests that an operation stands for."""
     return len(operation.names) if isinstance(operation, GetEach) else 1

@@ -1,7 +1,7 @@
-"""The one table of the group protocol: what a broker of a release answers and does, by input and state.
+"""The tables of the group protocol: a release's answers and effects, by event and state.
 
-Everything that speaks of the protocol reads it here: the reference coordinator steps by it, documents and snapshots are printed from it,
-cases and reports cite its rules and requirements. `profile(name)` is the way in.
+All other code reads the protocol here. The reference coordinator follows the tables, documents and snapshots are printed from them, cases and reports
+cite their rules and requirements. The entry point is `profile(name)`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`python -m groupproof.protocol.rules` writes the snapshots of every profile; with `--check` it only says which are not current."""
+"""`python -m groupproof.protocol.rules` writes the snapshots of every profile. With `--check` it only lists the outdated ones."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from groupproof.protocol.rules.table_snapshots import REMEDY, stale, write
 
 
 def main(arguments: list[str]) -> int:
-    """Return the exit code: 1 when `--check` found a snapshot that is not current."""
+    """Return the exit code: 1 where `--check` found an outdated snapshot."""
     if "--check" not in arguments:
         write()
         return 0

@@ -1,8 +1,8 @@
-"""The API versions that brokers of each release advertise, as (oldest, newest), by the release from which on they do.
+"""The API versions that brokers advertise, as (oldest, newest), by the first release that does.
 
-Sources: the message schemas at the release tags ("latestVersionUnstable" left out), `ApiKeys`, and what the clients' library of each release
-says of itself. Only releases that have a profile stand here: what 3.8 brought stands at 3.9. Produce is advertised from 0 by 4.x although 0
-to 2 are refused (KAFKA-18659). 4.0.0 alone has no JoinGroup v0 and v1: 4.0.1 brought them back (KAFKA-19444).
+Sources: the message schemas at the release tags (without "latestVersionUnstable"), `ApiKeys`, and the clients' library of each release. Only releases
+with a profile are listed: changes of 3.8 are under 3.9. 4.x advertises Produce from 0 although it refuses 0 to 2 (KAFKA-18659). Only 4.0.0 has no
+JoinGroup v0 and v1: 4.0.1 brought them back (KAFKA-19444).
 """
 
 from __future__ import annotations
@@ -63,6 +63,6 @@ SINCE: Final[Mapping[Api, Mapping[Release, Range]]] = {
 
 
 def advertised(release: Release) -> dict[Api, Range]:
-    """Return what brokers of a release advertise."""
+    """Return the versions that brokers of a release advertise."""
     ranges = {api: [versions for since, versions in history.items() if since <= release] for api, history in SINCE.items()}
     return {api: versions[-1] for api, versions in ranges.items() if versions}

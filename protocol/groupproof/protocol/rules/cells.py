@@ -1,6 +1,7 @@
-"""What a table of any dialect is made of: the words that it may use, its rows, and the names of its rules.
+"""The elements of any dialect's table: its words, its rows, and the names of its rules.
 
-A dialect has its own enums of words, each a subclass of one here. The value of a word is the sentence that documents print, and of an event its name.
+A dialect has its own enums of words, each a subclass of one here. The value of an event is its name; that of any other word is the sentence in
+documents.
 """
 
 from __future__ import annotations
@@ -20,33 +21,33 @@ NO_GROUP: Final[State] = None
 
 
 class EventKind(StrEnum):
-    """An event that comes to a group: a request of a member, a timer that went off, or the consequence of another event."""
+    """An event for a group: a member's request, an expired timer, or the consequence of another event."""
 
 
 class GuardName(Enum):
-    """A condition on the event and its group; the machine has one pure function for it."""
+    """A condition on the event and its group. The machine has one pure function for it."""
 
     _value_: str
 
 
 class AnswerName(Enum):
-    """An answer that is more than an error code; the machine has one function for it."""
+    """An answer with more than an error code. The machine has one function for it."""
 
     _value_: str
 
 
 class EffectName(Enum):
-    """A change of the group; the machine has one function for it."""
+    """A change of the group. The machine has one function for it."""
 
     _value_: str
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of a cell: when `guard` holds, give `answer`, do `effects`, move to `then` (None: stay), do `after`.
+    """One line of a cell: when `guard` holds, give `answer`, apply `effects`, move to `then` (None: stay), apply `after`.
 
-    `answer` is an error code, a form, or None where nothing is said now (the request is parked, or a timer went off). `because` is the
-    reason of a rebalance that the row begins (JOIN-59). `note` names the source where the requirement's sentence is not the whole rule.
+    `answer` is an error code, a form, or None where there is no answer now (the request is parked, or the event is a timer). `because` is the reason
+    of a rebalance that the row begins (JOIN-59). `note` names the source where the requirement's sentence is not the whole rule.
     """
 
     name: str
@@ -71,5 +72,5 @@ def state_name(state: State) -> str:
 
 
 def rule_name(event: EventKind, state: State, row: Row, prefix: str = "") -> str:
-    """Return the stable name of a row, such as `JoinGroup/Stable/leader-rejoins`; before a group's state stands its dialect's `prefix`."""
+    """Return the stable name of a row, such as `JoinGroup/Stable/leader-rejoins`. The dialect's `prefix` precedes a group's state."""
     return f"{event.value}/{'' if state is None else prefix}{state_name(state)}/{row.name}"

@@ -1,10 +1,14 @@
-"""How much of the catalogue is proven: the witnesses of each requirement, and of the others why there is none; and how much of it cases judge in a subject.
+"""The coverage of the catalogue: witnesses of each requirement, reasons for missing ones, and the requirements that cases judge in a subject.
 
-A witness is a small test that fails when the rule is not met. Tests are no part of the package, so their names are: `witnesses.json`,
-found among the tests by `ci/witnesses.py`. What has no witness stands in `unwitnessed.toml` with the reason; every id is in one of the two.
-A witness shows that groupproof itself keeps a rule. That a case finds who breaks it is another thing: `judged.json` says of each case what its findings speak
-of, as `ci/judged.py` found by playing it with the reference. What binds a client, is a MUST and is judged by no case stands in `unjudged.toml`.
-The readings of contradicting sources (`docs/discrepancies.md`, DISC-01 to DISC-51) are counted beside the requirements.
+A witness is a small test that fails when the rule is broken. Tests are not in the package, so their names are: `witnesses.json`, which
+`ci/witnesses.py` makes from the tests. A requirement without a witness is in `unwitnessed.toml` with the reason; every id is in exactly one of the
+two.
+
+A witness shows that groupproof itself keeps a rule. It does not show that a case finds a subject that breaks it. `judged.json` lists the requirements
+in each case's findings; `ci/judged.py` found them by running the case with the reference. The MUSTs for clients that no case judges are in
+`unjudged.toml`.
+
+The readings of contradicting sources (`docs/discrepancies.md`, DISC-01 to DISC-51) count like requirements.
 """
 
 from __future__ import annotations
@@ -39,7 +43,7 @@ READINGS: Final = tuple(f"DISC-{number:02}" for number in range(1, 52))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gap:
-    """What is not proven for one reason: the `ids`, why, and what the kit has to be able to do first (`needs`)."""
+    """Requirements that are not covered, for one reason: their `ids`, why, and the capability that the kit lacks (`needs`)."""
 
     needs: str
     why: str
@@ -53,38 +57,38 @@ def everything() -> tuple[str, ...]:
 
 @cache
 def witnesses() -> Mapping[str, Sequence[str]]:
-    """Return the witnesses by id, as pytest names tests: `tests/coordinator/test_joining.py::test_…`."""
+    """Return the witnesses by id, in pytest's notation: `tests/coordinator/test_joining.py::test_…`."""
     found: dict[str, list[str]] = json.loads(_read("witnesses.json"))
     return found
 
 
 @cache
 def gaps() -> tuple[Gap, ...]:
-    """Return what has no witness, by reason."""
+    """Return the requirements without a witness, by reason."""
     return _gaps("unwitnessed.toml")
 
 
 @cache
 def judged() -> Mapping[str, Mapping[str, Sequence[str]]]:
-    """Return by side the cases that judge a requirement in a subject: those of whose findings one speaks of it."""
+    """Return by side the cases that judge a requirement in a subject: cases with a finding about it."""
     return {side: _turned({case: row["judged"] for case, row in _of_cases()[side].items()}) for side in SIDES}
 
 
 @cache
 def listed() -> Mapping[str, Mapping[str, Sequence[str]]]:
-    """Return by side the cases that list a requirement, whether they judge it or not."""
+    """Return by side the cases that list a requirement, even if they do not judge it."""
     return {side: _turned({case: row["lists"] for case, row in _of_cases()[side].items()}) for side in SIDES}
 
 
 @cache
 def unjudged() -> tuple[Gap, ...]:
-    """Return what binds a client, is a MUST and is judged by no case, by reason."""
+    """Return the MUSTs for clients that no case judges, by reason."""
     return _gaps("unjudged.toml")
 
 
 @cache
 def unasked() -> tuple[Gap, ...]:
-    """Return the MUSTs of KIP-848's coordinators that no case judges or lists, by reason; what a case came to ask meanwhile is left out."""
+    """Return the MUSTs for KIP-848's coordinators that no case judges or lists, by reason. Ids that a case covers by now are left out."""
     asked = {*judged()["coordinator"], *listed()["coordinator"]}
     bound = frozenset(binding_coordinators()) - asked
     found = ((gap, tuple(id for id in gap.ids if id in bound)) for gap in _gaps("unjudged_coordinators.toml"))
@@ -93,25 +97,28 @@ def unasked() -> tuple[Gap, ...]:
 
 @cache
 def unasked_milder() -> tuple[Gap, ...]:
-    """Return the SHOULDs and INFOs of KIP-848 that no case judges or lists, by reason; what a case came to ask meanwhile is left out."""
+    """Return the SHOULDs and INFOs of KIP-848 that no case judges or lists, by reason. Ids that a case covers by now are left out."""
     open_ids = frozenset(milder()) - _asked()
     found = ((gap, tuple(id for id in gap.ids if id in open_ids)) for gap in _gaps("unjudged_milder.toml"))
     return tuple(Gap(needs=gap.needs, why=gap.why, ids=ids) for gap, ids in found if ids)
 
 
 def milder() -> tuple[str, ...]:
-    """Return what of KIP-848's protocol is no MUST, on either side."""
+    """Return the requirements of KIP-848's protocol that are not MUSTs, on either side."""
     return tuple(requirement.id for requirement in requirements() if requirement.side and requirement.level is not Level.MUST)
 
 
 def binding_coordinators() -> tuple[str, ...]:
-    """Return the MUSTs of KIP-848's protocol on the coordinator's side. Of the classic ones the oracle holds each answer against the rules, as of these."""
+    """Return the MUSTs of KIP-848's protocol for coordinators. For both protocols the oracle compares each answer with the rules."""
     bound = (requirement for requirement in requirements() if requirement.side in ("coordinator", "both"))
     return tuple(requirement.id for requirement in bound if requirement.level is Level.MUST)
 
 
 def binding_clients() -> tuple[str, ...]:
-    """Return the MUSTs on the client's side: of Kafka's clients in both protocols, of Kafka Connect's workers, of Kafka Streams, of DataLink's workers, and of the consumers on ZooKeeper."""
+    """Return the MUSTs for clients.
+
+    These are Kafka's clients in both protocols, Connect workers, Kafka Streams, DataLink's workers, and consumers on ZooKeeper.
+    """
     bound = [
         requirement
         for requirement in requirements()
@@ -123,7 +130,7 @@ def binding_clients() -> tuple[str, ...]:
 
 @cache
 def cited() -> Mapping[str, Sequence[str]]:
-    """Return the rules of the tables by the requirement that they cite: of all releases of the group, and of the member."""
+    """Return the rules that cite a requirement, by requirement: rules of the group in all releases, and of the member."""
     found: dict[str, dict[str, None]] = {}
     for name in known_profiles():
         for table in profile(name).tables.values():
@@ -143,7 +150,7 @@ on_change(cited.cache_clear)
 
 
 def unexplained(proven: Collection[str]) -> list[str]:
-    """Return the ids that have neither a witness in `proven` nor a reason, and those that have both or two."""
+    """Return the ids with neither a witness in `proven` nor a reason, and those with more than one of these."""
     named = [id for gap in gaps() for id in gap.ids] + list(proven)
     return [name for name in everything() if named.count(name) != 1]
 
@@ -155,7 +162,7 @@ def _of_cases() -> Mapping[str, Mapping[str, Mapping[str, list[str]]]]:
 
 
 def _asked() -> frozenset[str]:
-    """Return what a case of either side judges or lists."""
+    """Return the requirements that a case of either side judges or lists."""
     return frozenset(id for by_side in (judged(), listed()) for side in SIDES for id in by_side[side])
 
 
@@ -173,7 +180,7 @@ def _gaps(name: str) -> tuple[Gap, ...]:
 
 
 def _matching(patterns: list[str], name: str) -> list[str]:
-    """Return the ids that patterns such as `ZK-*` stand for; raise `ValueError` for one that stands for none."""
+    """Return the ids that match patterns such as `ZK-*`; raise `ValueError` for a pattern without a match."""
     found = {pattern: [name for name in everything() if fnmatchcase(name, pattern)] for pattern in patterns}
     if idle := [pattern for pattern, ids in found.items() if not ids]:
         raise ValueError(f"{name}: no requirement is called {', '.join(idle)}")

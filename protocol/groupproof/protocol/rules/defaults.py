@@ -21,7 +21,7 @@ NEWEST_DEFAULTS: Final[Mapping[str, int]] = {
     "offsets.topic.num.partitions": 50,
 }
 
-# Oldest first: what held before a release. KIP-186 (2.0) keeps offsets for 7 days, KIP-345 (2.3) allows sessions of 30 minutes.
+# Oldest first: the values before a release. KIP-186 (2.0) keeps offsets for 7 days, KIP-345 (2.3) allows sessions of 30 minutes.
 _BEFORE: Final[Mapping[Release, Mapping[str, int]]] = {
     (2, 0): {"offsets.retention.minutes": 1_440},
     (2, 3): {"group.max.session.timeout.ms": 300_000},

@@ -1,8 +1,8 @@
-"""A delta: what one release changed in the table of a dialect, written as what held before it.
+"""A delta: one release's changes of a dialect's table, written as the rules before it.
 
-A delta names the release that brought today's rule (`since`) and says what was there instead: other rows of a cell (`was`), another order
-of the checks before the group, words of the table that meant others everywhere (`effects`, `guards`), fields of answers, cells that could
-not come up. `dialect.py` applies them newest first; a stale one fails where it is applied.
+A delta names the release of today's rule (`since`) and the earlier rule: other rows of a cell (`was`), another order of the checks before the group,
+other meanings of the table's words (`effects`, `guards`), other fields of answers, unreachable cells. `dialect.py` applies deltas newest first. A
+stale one fails there.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Effects = Mapping[EffectName, tuple[EffectName, ...]]
 
 
 class CoordinatorKind(Enum):
-    """Which of the two coordinators that brokers from 3.7 to 3.9 had."""
+    """The two coordinators of brokers from 3.7 to 3.9."""
 
     SCALA = "the coordinator in Scala"
     JAVA = "the coordinator in Java"
@@ -28,10 +28,10 @@ class CoordinatorKind(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """How older releases differ in the cells of event `kind` and of `states`: they had `rows` instead of the row `name` (None: instead of the whole cell).
+    """An older rule for event `kind` in `states`: `rows` instead of the row `name` (None: instead of the whole cell).
 
-    With `keeps` they had `rows` and, after them, the row `name`. With `effects` they had the same rows, but each effect that is a key was replaced by its value.
-    A cell without rows could not occur.
+    With `keeps` it is `rows` followed by the row `name`. With `effects` the rows are the same, but each key in their effects is replaced by its
+    value. A cell without rows could not occur.
     """
 
     kind: EventKind
@@ -44,10 +44,10 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delta:
-    """What held before release `since`, and what came with it (`change`, with its KIP or issue).
+    """The rules before release `since`, and the change that replaced them (`change`, with its KIP or issue).
 
-    `appends` are the answers to requests whose record the log refuses, by request and the log's error. With `line` it held in that coordinator
-    alone. A change of states of another dialect is one of the cells that this one brings to groups of that.
+    `appends` are the answers where the log refuses a request's record, by request and log error. With `line` the delta applies to that coordinator
+    only. A change for states of another dialect is one of the cells that this dialect adds to that dialect's groups.
     """
 
     since: Release
@@ -63,12 +63,12 @@ class Delta:
 
 
 def gone(kind: EventKind, states: tuple[State, ...], *names: str) -> tuple[Change, ...]:
-    """Return the changes that say: none of these rows was there."""
+    """Return the changes that say that these rows did not exist."""
     return tuple(Change(kind=kind, states=states, name=name) for name in names)
 
 
 def applied(change: Change, cell: Cell, *, where: str = "") -> Cell:
-    """Return `cell` as it was before the change; raise `ValueError` for a row that is not there: the delta is stale."""
+    """Return `cell` before the change; raise `ValueError` for a missing row: the delta is stale."""
     if change.name is None:
         return tuple(with_effects(row, change.effects) for row in cell) if change.effects else change.rows
     names = [row.name for row in cell]
@@ -80,19 +80,19 @@ def applied(change: Change, cell: Cell, *, where: str = "") -> Cell:
 
 
 def place(change: Change, state: State) -> str:
-    """Return where a change holds, for messages."""
+    """Return the cell that a change affects, for messages."""
     return f"{change.kind.value}/{state_name(state)}"
 
 
 def with_effects(row: Row, effects: Effects) -> Row:
-    """Return the row with each effect that `effects` names as the ones it was."""
+    """Return the row with each effect in `effects` replaced by its earlier ones."""
     if not {*row.effects, *row.after} & effects.keys():
         return row
     return replace(row, effects=_instead(row.effects, effects), after=_instead(row.after, effects))
 
 
 def with_guards(row: Row, guards: Mapping[GuardName, GuardName]) -> Row:
-    """Return the row with the guard it had."""
+    """Return the row with its earlier guard."""
     return replace(row, guard=guards[row.guard]) if row.guard in guards else row
 
 

@@ -1,7 +1,7 @@
-"""A dialect of the group protocol as one object: its words, its table with what older releases did, its requests and its invariants.
+"""A dialect of the group protocol as one object: its words, its table with the deltas of older releases, its requests and its states.
 
-`classic` is one, DataLink's is another, KIP-848's `consumer` is to be a third. Whoever needs a name, a state or an event of a dialect asks the object. The
-functions behind the words are the machine's (`groupproof.coordinator`), which has one object for each dialect too.
+The dialects are `classic`, KIP-848's `consumer` and DataLink's. Code that needs a name, a state or an event of a dialect reads it from the object.
+The functions behind the words belong to the machine (`groupproof.coordinator`), which also has one object for each dialect.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ __all__ = ["Dialect", "Relative", "Table", "missing_cells", "newer_deltas", "tab
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relative:
-    """A coordinator that is no release of Kafka and speaks a dialect; a profile is made of it.
+    """A coordinator outside Kafka's releases that speaks a dialect. A profile is made from it.
 
-    `release` is the release of Kafka by which the dialect's deltas count, `says` a sentence on what the profile rests on. `deltas` and `unreachable`
-    are its own; `beside` names the other dialects that it speaks.
+    `release` is the Kafka release that selects the dialect's deltas. `says` is a sentence on the profile's evidence. `deltas` and `unreachable` are
+    its own. `beside` names the other dialects that it speaks.
     """
 
     name: str
@@ -43,23 +43,23 @@ class Relative:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Dialect:
-    """One dialect, like none but itself. Its `name` stands in case ids (`area/dialect/name`) and is the capability that a shim declares.
+    """One dialect, equal only to itself. Its `name` is part of case ids (`area/dialect/name`) and is the capability that a shim declares.
 
-    `events` are all that can come to a group of it, in the order in which documents list them; `requests` those of them that clients send for it,
-    `timers` those that a trace tells. `cells`, `before_group`, `unreachable`, `fields` and `appends` are those of the newest release; `deltas` are what
-    older ones did. `otherwise` is the guard that always holds, with which every cell ends. `valid_previous_states` says from which states a group comes into each (INV-01). `group_says` is what documents call a group of it,
-    `state_says` the sentence on each of its states.
+    `events` are all that can come to its groups, in the order of the documents. `requests` are the events that clients send, `timers` those that a
+    trace records. `cells`, `before_group`, `unreachable`, `fields` and `appends` are the newest release's; `deltas` are the differences of older
+    releases. `otherwise` is the guard that always holds; every cell ends with it. `valid_previous_states` are for each state the states from which a
+    group can enter it (INV-01). `group_says` is the documents' term for a group of the dialect, `state_says` the sentence for each of its states.
 
-    `state_prefix` stands before a state in the names of rules: dialects that one broker speaks have states of the same name.
+    `state_prefix` precedes a state in the names of rules, because dialects of one broker have states of the same name.
 
-    `messages` are the classes of requests and responses that `groupproof.protocol.wire` does not have; their fields are named as the bodies'. `columns`
-    are what a trace tells of frames of which it told nothing before.
+    `messages` are the request and response classes that `groupproof.protocol.wire` lacks. Their fields are named as the bodies'. `columns` are the
+    trace columns of these frames.
 
-    `settings` are the broker settings that it alone reads, by Kafka's dotted names, with their defaults.
+    `settings` are the broker settings that only this dialect reads, by Kafka's dotted names, with their defaults.
 
-    `since` is the first release of Kafka that speaks it, None where none does; `relatives` are others who speak it. `elsewhere` are the cells that its
-    requests bring to the groups of other dialects, by the dialect's name: a broker that speaks both needs them. `apis_beside` are what brokers that speak it
-    serve beside the requests to groups, such as those for the settings of one group.
+    `since` is the first Kafka release that speaks it, None where none does; `relatives` are other coordinators that speak it. `elsewhere` are the
+    cells for its requests in groups of other dialects, by dialect name; a broker that speaks both needs them. `apis_beside` are other APIs of its
+    brokers, such as those for the settings of one group.
     """
 
     name: str
@@ -91,15 +91,15 @@ class Dialect:
 
     @property
     def all_states(self) -> tuple[State, ...]:
-        """Return the states of a group, behind that of no group."""
+        """Return the states of a group, after the state of no group."""
         return (NO_GROUP, *self.states)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Table:
-    """A dialect's table as one release keeps it: the checks before the group is looked at, the rows by event and state, and why a cell is not there.
+    """A dialect's table in one release: the checks before the group is looked up, the rows by event and state, and the reasons for missing cells.
 
-    `fields` are values of answers that differ by release, `appends` what a client is told when the log refuses a record.
+    `fields` are values of answers that differ by release. `appends` are the client's error codes where the log refuses a record.
     """
 
     dialect: Dialect
@@ -117,7 +117,7 @@ class Table:
                     yield event, state, row
 
     def rule(self, name: str) -> Row | None:
-        """Return the row of that name, such as `Heartbeat/Stable/alive`, or None."""
+        """Return the row with this name, such as `Heartbeat/Stable/alive`, or None."""
         return next((row for rule_name, row in self.named_rules() if rule_name == name), None)
 
     def named_rules(self) -> Iterator[tuple[str, Row]]:
@@ -127,7 +127,7 @@ class Table:
 
 
 def newer_deltas(dialect: Dialect, release: Release, line: CoordinatorKind, more: tuple[Delta, ...] = ()) -> list[Delta]:
-    """Return what came to the dialect after `release`, newest first: to be undone in this order."""
+    """Return the deltas after `release`, newest first: the order in which they are undone."""
     found = sorted((*dialect.deltas, *more), key=lambda delta: delta.since, reverse=True)
     return [delta for delta in found if delta.since > release and delta.line in (None, line)]
 
@@ -135,7 +135,7 @@ def newer_deltas(dialect: Dialect, release: Release, line: CoordinatorKind, more
 def table_of(
     dialect: Dialect, release: Release, line: CoordinatorKind, *, deltas: tuple[Delta, ...] = (), unreachable: Mapping[Place, str] | None = None, beside: tuple[Dialect, ...] = ()
 ) -> Table:  # fmt: skip
-    """Return the dialect's table at a release, with `deltas` and `unreachable` that its profile adds, among groups of the dialects `beside`."""
+    """Return the dialect's table in a release, with a profile's own `deltas` and `unreachable`, for brokers that also speak the dialects `beside`."""
     cells: Cells = {event: dialect.cells.get(event, {}) for event in (*dialect.cells, *dialect.events)}
     before_group, reasons = dict(dialect.before_group), dict(dialect.unreachable)
     fields, appends = dict(dialect.fields), dict(dialect.appends)
@@ -159,7 +159,7 @@ def table_of(
 
 
 def _brought(other: Dialect, dialect: Dialect, release: Release, line: CoordinatorKind) -> Cells:
-    """Return the cells that another dialect brings to the groups of this one, as they were at a release."""
+    """Return the cells that another dialect adds for groups of this one, in a release."""
     cells = other.elsewhere.get(dialect.name, {})
     for delta in newer_deltas(other, release, line):
         about = _about(delta, dialect)
@@ -168,14 +168,14 @@ def _brought(other: Dialect, dialect: Dialect, release: Release, line: Coordinat
 
 
 def _about(delta: Delta, dialect: Dialect) -> Delta:
-    """Return what the delta says of groups of the dialect; a state tells by its class whose it is, as states of two dialects may have one name."""
+    """Return the delta's part for groups of the dialect. A state's class shows its dialect, because two dialects may have states of one name."""
     return replace(
         delta, was=tuple(change for change in delta.was if all(state is NO_GROUP or isinstance(state, dialect.states) for state in change.states))
     )
 
 
 def undone(delta: Delta, cells: Cells) -> Cells:
-    """Return the cells as they were before the delta: first its changes, then its words, wherever they stand."""
+    """Return the cells before the delta: its changes are undone first, then its words in every cell."""
     were: dict[EventKind, dict[State, Cell]] = {event: dict(states) for event, states in cells.items()}
     for change in delta.was:
         for state in change.states:
@@ -188,12 +188,11 @@ def undone(delta: Delta, cells: Cells) -> Cells:
 
 
 def missing_cells(table: Table, beside: tuple[Dialect, ...] = ()) -> list[Place]:
-    """Return the cells that the table lacks without a reason, has with a reason why not, or has of no event that can come: none of a table that is total.
+    """Return the cells that are missing without a reason, present in spite of a reason, or for an impossible event. A total table has none.
 
-    A cell that does not end in an unconditional row counts as lacking.
-
-    To a group of the dialect comes each of its events, each request of the dialects `beside` that is about one group, and what else they bring; without a
-    group its own events alone, as what the others ask then is theirs to answer.
+    A cell without an unconditional last row counts as missing. A group of the dialect gets the dialect's events, the requests of the dialects
+    `beside` about one group, and the other events that those dialects add. Without a group only the dialect's own events count, because the other
+    dialects answer theirs.
     """
     foreign = [event for other in beside for event in other.requests if event not in table.dialect.events]
     wanted = {(event, state) for event in table.dialect.events for state in table.dialect.all_states}

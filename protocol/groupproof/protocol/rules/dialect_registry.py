@@ -1,4 +1,4 @@
-"""The dialects that this kit knows, in the order in which documents list them: a new one is registered here, or for a while by a test."""
+"""The registered dialects, in the order of the documents. A new dialect is registered here; a test can register one temporarily."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def dialects() -> tuple[Dialect, ...]:
 
 
 def dialect_named(name: str) -> Dialect:
-    """Return the dialect of that name; raise `LookupError` naming those that there are."""
+    """Return the dialect with this name; raise `LookupError` that lists the existing ones."""
     for dialect in _DIALECTS:
         if dialect.name == name:
             return dialect
@@ -38,9 +38,9 @@ def dialect_named(name: str) -> Dialect:
 
 
 def dialect_of_rule(name: str) -> Dialect:
-    """Return the dialect to whose groups a rule belongs, by its name in a trace: that of the state's prefix; without a group, that of the request.
+    """Return the dialect of a rule's groups, by the rule's name in a trace: the state's prefix, or without a group the request, shows it.
 
-    The first dialect is meant where no other is named: its states have no prefix, and the relatives of Kafka share its words.
+    Otherwise it is the first dialect: its states have no prefix, and Kafka's relatives share its words.
     """
     event, _, rest = name.partition("/")
     state = rest.partition("/")[0]
@@ -53,14 +53,14 @@ def dialect_of_rule(name: str) -> Dialect:
 
 
 def relative_named(name: str) -> tuple[Dialect, Relative] | None:
-    """Return the relative that the profile `name` is made of, with the dialect that it speaks; None where it is a release of Kafka, or nothing."""
+    """Return the relative behind the profile `name`, with its dialect; None for a release of Kafka or an unknown name."""
     return next(((dialect, relative) for dialect in _DIALECTS for relative in dialect.relatives if relative.name == name), None)
 
 
 @contextmanager
 def registered(dialect: Dialect) -> Iterator[None]:
-    """Let the kit know one more dialect meanwhile; raise `ValueError` where its name, or a profile's, is another's already."""
-    from groupproof.protocol.wire.message_codec import read_as_messages  # with Kafka's schemas, which nobody needs who only asks for a dialect
+    """Register a dialect for the duration of the context; raise `ValueError` where its name, or a profile's, is in use."""
+    from groupproof.protocol.wire.message_codec import read_as_messages  # loads Kafka's schemas, which are not needed for a look-up
 
     names = [name for present in _DIALECTS for name in (present.name, *(relative.name for relative in present.relatives))]
     for name in (dialect.name, *(relative.name for relative in dialect.relatives)):
@@ -77,7 +77,7 @@ def registered(dialect: Dialect) -> Iterator[None]:
 
 
 def on_change(listener: Callable[[], None]) -> Callable[[], None]:
-    """Call `listener` whenever dialects come or go, so that it forgets what it made of them; return it."""
+    """Call `listener` whenever dialects change, so that it clears its caches; return it."""
     _LISTENERS.append(listener)
     return listener
 

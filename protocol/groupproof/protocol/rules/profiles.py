@@ -1,4 +1,4 @@
-"""A profile: the tables of one release, one for each dialect that it speaks, with everything else that its brokers fix (versions, default settings)."""
+"""A profile: the tables of one release, one for each dialect that it speaks, and its brokers' API versions and default settings."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ NEWEST = "kafka-4.1"
 
 
 class UnknownProfile(ValueError):
-    """No profile has that name; the message lists those that exist."""
+    """No profile has this name. The message lists the existing ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Profile:
-    """The group protocol as one release keeps it, like none but itself.
+    """The group protocol in one release. A profile is equal only to itself.
 
-    `tables` are those of the dialects that it speaks, by name; `table` is the first of them, which of Kafka's releases is the classic one. `line` tells
-    which of Kafka's coordinators it is.
+    `tables` are those of its dialects, by name. `table` is the first of them: the classic one in Kafka's releases. `line` is which of Kafka's
+    coordinators it has.
     """
 
     name: str
@@ -54,12 +54,12 @@ class Profile:
 
     @property
     def fields(self) -> Mapping[str, int]:
-        """Return the values of answers that differ by release, of all its dialects."""
+        """Return the values of answers that differ by release, for all its dialects."""
         return {name: value for table in self.tables.values() for name, value in table.fields.items()}
 
     @property
     def timers(self) -> frozenset[str]:
-        """Return the names of the timers that a trace tells, of all its dialects."""
+        """Return the names of the timers that a trace records, for all its dialects."""
         return frozenset(timer.value for dialect in self.dialects for timer in dialect.timers)
 
     def rules(self) -> Iterator[tuple[EventKind, State, Row]]:
@@ -73,7 +73,7 @@ class Profile:
             yield from table.named_rules()
 
     def rule(self, name: str) -> Row:
-        """Return the row of that name, such as `Heartbeat/Stable/alive`; raise `KeyError` for a name the profile lacks."""
+        """Return the row with this name, such as `Heartbeat/Stable/alive`; raise `KeyError` for a name that the profile lacks."""
         for table in self.tables.values():
             row = table.rule(name)
             if row is not None:
@@ -87,7 +87,7 @@ def profiles() -> tuple[str, ...]:
 
 
 def relatives() -> tuple[str, ...]:
-    """Return the names of the profiles that are no release of Kafka: coordinators of other systems that speak its group protocol."""
+    """Return the names of the profiles outside Kafka's releases: coordinators of other systems that speak its group protocol."""
     return tuple(relative.name for dialect in dialects() for relative in dialect.relatives)
 
 
@@ -97,29 +97,29 @@ def known_profiles() -> tuple[str, ...]:
 
 
 def profile(name: str = NEWEST) -> Profile:
-    """Return a profile, resolved; raise `UnknownProfile`."""
+    """Return a profile with its tables; raise `UnknownProfile`."""
     return _resolved(name)
 
 
 def profile_of(release: tuple[int, ...], *, optional: bool = False) -> str:
-    """Return the newest profile whose release line is no newer than `release`, of the default coordinator or of the optional one; else the oldest."""
+    """Return the newest profile up to the line of `release`, of the default coordinator or the optional one; the oldest where there is none."""
     names = [*OPTIONAL] if optional else default_profiles()
     return next((name for name in reversed(names) if RELEASES[name][:2] <= release[:2]), names[0])
 
 
 def default_profiles() -> tuple[str, ...]:
-    """Return the profiles of coordinators that are their release's default, oldest first."""
+    """Return the profiles with their release's default coordinator, oldest first."""
     return tuple(name for name in RELEASES if name not in OPTIONAL)
 
 
 def neighbours() -> tuple[tuple[str, str], ...]:
-    """Return (older, newer) for neighbouring default profiles, oldest first; then each other with its release's default, and with the first after it."""
+    """Return (older, newer) for adjacent default profiles, oldest first; then each other one with its release's default, and with its successor."""
     options = [((OPTIONAL[name], name), (name, _after(name))) for name in OPTIONAL]
     return (*pairwise(default_profiles()), *(pair for pairs in options for pair in pairs))
 
 
 def _after(name: str) -> str:
-    """Return the next profile of the same coordinator."""
+    """Return the next profile with the same coordinator."""
     names = profiles()
     return next(text for text in names[names.index(name) + 1 :] if line_of(text) is line_of(name))
 
@@ -156,7 +156,7 @@ on_change(_resolved.cache_clear)
 
 
 def spoken_in(name: str) -> tuple[Dialect, ...]:
-    """Return the dialects that a release of Kafka speaks, without its tables, which take long to make; raise `KeyError` for what is no release."""
+    """Return the dialects that a Kafka release speaks; raise `KeyError` for another name. It makes no tables, which would take long."""
     release = RELEASES[name]
     return tuple(dialect for dialect in dialects() if dialect.since is not None and dialect.since <= release)
 
@@ -166,11 +166,11 @@ def _others(dialect: Dialect, spoken: tuple[Dialect, ...]) -> tuple[Dialect, ...
 
 
 def rows(name: str = NEWEST) -> tuple[tuple[EventKind, State, Row], ...]:
-    """Return every row of a profile's first table with its input and state, but for those of inputs that another dialect brings."""
+    """Return every row of a profile's first table with its event and state, without the events of other dialects."""
     table = profile(name).table
     return tuple(rule for rule in table.rules() if rule[0] in table.dialect.events)
 
 
 def api_versions(name: str = NEWEST) -> dict[Api, Range]:
-    """Return what brokers of the profile's release advertise, as (oldest, newest)."""
+    """Return the versions that brokers of the profile's release advertise, as (oldest, newest)."""
     return dict(profile(name).api_versions)

@@ -1,4 +1,4 @@
-"""What two profiles do differently, rule by rule, in words: equal differences of many cells are told once."""
+"""The differences between two profiles, rule by rule, in words. Equal differences in many cells are listed once."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from groupproof.protocol.vocabulary import error_named
 
 __all__ = ["Difference", "ReleaseDiff", "contrast"]
 
-_Place = tuple[str, str]  # an input, and where it is met
+_Place = tuple[str, str]  # an event, and its state
 _BEFORE: Final = "before the group is looked at"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """One thing that differs, as a sentence, and the rules in which it does: input, state and names."""
+    """One difference as a sentence, and the rules that it affects: event, states and names."""
 
     says: str
     rules: tuple[str, ...]
@@ -27,7 +27,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseDiff:
-    """All that differs between two profiles; the lines of `settings`, `fields` and `versions` give the first profile's value first."""
+    """All differences between two profiles. The lines of `settings`, `fields` and `versions` have the first profile's value first."""
 
     one: str
     other: str
@@ -65,7 +65,7 @@ class _Side:
 
 
 def _tables(one: Profile, other: Profile) -> Iterator[tuple[_Side, _Side]]:
-    """Yield the tables to be compared: of each dialect that both speak; of profiles that have none in common, their first ones."""
+    """Yield the tables to compare: of each common dialect; without a common one, the first of each profile."""
     pairs = [(table, other.tables[name]) for name, table in one.tables.items() if name in other.tables] or [(one.table, other.table)]
     yield from ((_Side(one.name, mine), _Side(other.name, theirs)) for mine, theirs in pairs)
 
@@ -75,7 +75,7 @@ def _fields(tables: Iterable[Table]) -> Mapping[str, int]:
 
 
 def _orders(one: _Side, other: _Side) -> Iterator[tuple[str, _Place, str]]:
-    """Yield the checks before the group where answers or order differ: there the order is the rule."""
+    """Yield the checks before the group whose answers or order differ: there the order is the rule."""
     for kind in dict.fromkeys((*one.table.dialect.requests, *other.table.dialect.requests)):
         mine, theirs = one.table.before_group.get(kind, ()), other.table.before_group.get(kind, ())
         if [_bare(row) for row in mine] != [_bare(row) for row in theirs]:
@@ -91,8 +91,8 @@ def _extra(row: Row) -> str:
 
 
 def _cells(one: _Side, other: _Side) -> Iterator[tuple[str, _Place, str]]:
-    """Yield (what differs, where, rule) for every rule that only one has, or that both have otherwise."""
-    both = [kind for kind in one.table.cells if kind in other.table.cells]  # with the requests of other dialects that both speak
+    """Yield (difference, place, rule) for every rule that only one table has, or that differs."""
+    both = [kind for kind in one.table.cells if kind in other.table.cells]  # includes the requests of other dialects that both speak
     for kind in dict.fromkeys((*one.table.dialect.events, *other.table.dialect.events, *both)):
         for state in (None, *dict.fromkeys(state for side in (one, other) for state in side.table.cells.get(kind, {}) if state is not None)):
             place = (kind.value, state_name(state) if state is None else f"{one.table.dialect.state_prefix}{state}")
@@ -113,7 +113,7 @@ def _cell(one: _Side, other: _Side, kind: EventKind, state: State) -> Iterator[t
 
 
 def _bare(row: Row) -> tuple[object, ...]:
-    """Return what a rule does; its name, sources and notes are no behaviour."""
+    """Return a rule's behaviour, without its name, sources and notes."""
     return row.guard, row.answer, row.effects, row.then, row.after
 
 
@@ -150,7 +150,7 @@ def _more(row: Row, than: Row) -> list[EffectName]:
 
 
 def _places(places: Mapping[_Place, list[str]]) -> Iterator[str]:
-    """Yield each input with its rules, and the states in which they are the same ones."""
+    """Yield each event with its rules, and the states where these are the same."""
     states: dict[tuple[str, str], list[str]] = {}
     for (event, state), rules in places.items():
         states.setdefault((event, ", ".join(rules)), []).append(state)

@@ -1,7 +1,7 @@
 """The requirement catalogue: every sentence that a case, a rule or a verdict cites, with its level.
 
-The sentences are package data (`requirements.json` and, of KIP-848's protocol, `consumer_requirements.json`; ids are final), their levels and the reasons too
-(`levels.toml`, by the contract's rule under "Verdicts"). This module is the only way in.
+The sentences are package data (`requirements.json`, and `consumer_requirements.json` for KIP-848; ids are final). So are their levels and the reasons
+(`levels.toml`, by the contract's rule under "Verdicts"). Other modules read the catalogue only through this one.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _CONSUMER_AREA = "Consumer protocol (KIP-848)"
 
 
 class UnknownRequirement(LookupError):
-    """No requirement has this id; the message names the nearest ones."""
+    """No requirement has this id. The message names similar ones."""
 
     def __init__(self, unknown: str) -> None:
         close = nearest(unknown)
@@ -37,10 +37,10 @@ class UnknownRequirement(LookupError):
 class Requirement:
     """One sentence of the catalogue.
 
-    `level` says what breaking it means, `reason` why. `profiles` are those it holds in; `source` where it was read: a seed (one of the five
-    documents that the catalogue was made from), Kafka's own sources as `[K release]` or DataLink's as `[DL]`. `observe` says by what it is seen: W the wire,
-    T the trace, V virtual time, L log lines, F an injected fault. `side` is whom it binds (client, coordinator, both; empty where the
-    area says it), `measured` on which brokers and in which steps it was seen.
+    `level` is the weight of breaking it, `reason` the reason for that. `profiles` are those where it holds. `source` is where it was read: a seed
+    (one of the five documents that the catalogue was made from), Kafka's own sources as `[K release]` or DataLink's as `[DL]`. `observe` is how it is
+    observed: W the wire, T the trace, V virtual time, L log lines, F an injected fault. `side` is whom it binds (client, coordinator, both; empty
+    where the area shows it). `measured` are the brokers and steps of the measurement.
     """
 
     id: str
@@ -63,14 +63,14 @@ class Requirement:
 
 @cache
 def requirements() -> tuple[Requirement, ...]:
-    """Return all of them, in the catalogue's order: those of KIP-848's protocol behind the others."""
+    """Return all requirements in the catalogue's order. Those of KIP-848's protocol come last."""
     levels = tomllib.loads(_read("levels.toml").decode())
     older = (_requirement(row, levels) for row in json.loads(_read("requirements.json")))
     return (*older, *(_consumer_requirement(row, levels) for row in json.loads(_read("consumer_requirements.json"))))
 
 
 def by_id(requirement: str) -> Requirement:
-    """Return the requirement of this id; raise `UnknownRequirement`."""
+    """Return the requirement with this id; raise `UnknownRequirement`."""
     found = _index().get(requirement)
     if found is None:
         raise UnknownRequirement(requirement)
@@ -78,13 +78,13 @@ def by_id(requirement: str) -> Requirement:
 
 
 def nearest(unknown: str) -> tuple[str, ...]:
-    """Return the ids that look most like `unknown`, the likeliest first; none when nothing does."""
+    """Return the ids that are most similar to `unknown`, the most similar first; empty where none is."""
     return tuple(difflib.get_close_matches(unknown.upper(), _index(), n=_NEAREST_MAX))
 
 
 @cache
 def catalogue_sha256() -> str:
-    """Return the hex digest of the catalogue as shipped, sentences and levels: two reports with one digest judge by the same rules."""
+    """Return the hex digest of the shipped catalogue, sentences and levels. Two reports with the same digest judge by the same rules."""
     digest = hashlib.sha256()
     for name in _FILES:
         digest.update(_read(name))
@@ -112,7 +112,7 @@ def _requirement(row: Mapping[str, Any], levels: Mapping[str, Any]) -> Requireme
 
 
 def _consumer_requirement(row: Mapping[str, Any], levels: Mapping[str, Any]) -> Requirement:
-    """Return a requirement of KIP-848's protocol, which brings its own level; what is no MUST has the reason of its level."""
+    """Return a requirement of KIP-848's protocol, which has its own level. Where that differs from its family's, its reason is the level's."""
     family = levels["families"][_family(row["id"])]
     return Requirement(
         id=row["id"],
@@ -130,7 +130,7 @@ def _consumer_requirement(row: Mapping[str, Any], levels: Mapping[str, Any]) -> 
 
 
 def _releases(since: str | None, until: str | None) -> str:
-    """Say in which releases it holds, from `since` to `until`, both inclusive."""
+    """Return the releases where it holds, from `since` to `until`, both inclusive."""
     first = since or "4.0"
     return f"kafka-{first}+" if until is None else f"kafka-{first} to {until}"
 

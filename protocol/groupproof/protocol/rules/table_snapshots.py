@@ -1,4 +1,4 @@
-"""A profile's resolved table as text, one row a line: committed as a snapshot, so that what a delta changes is seen in review."""
+"""A profile's complete table as text, one row in each line. It is committed as a snapshot, so that a review shows the effect of a delta."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def write(folder: Path = SNAPSHOTS) -> None:
 
 
 def stale(folder: Path = SNAPSHOTS) -> list[str]:
-    """Return the profiles whose committed snapshot is missing or not current, and the snapshots of no profile."""
+    """Return the profiles whose committed snapshot is missing or outdated, and the snapshots without a profile."""
     committed = {path.stem: path.read_text() for path in folder.glob("*.txt")}
     return sorted({name for name in known_profiles() if committed.get(name) != printed(name)} | committed.keys() - set(known_profiles()))
 

@@ -1,4 +1,4 @@
-"""Which profiles were compared with a real broker of their release: `verified.toml`, which only a differential run fills."""
+"""The profiles that were compared with a real broker of their release: `verified.toml`, which only a differential run writes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Verification", "standing", "verification", "verifications"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verification:
-    """One comparison: with which broker, on which day (ISO), over how many steps; `divergences` are those that remain, each explained."""
+    """One comparison: the broker's release, the day (ISO) and the number of steps. `divergences` are the remaining ones, each explained."""
 
     profile: str
     release: str
@@ -26,12 +26,12 @@ class Verification:
 
 
 def verification(profile: str) -> Verification | None:
-    """Return the comparison that makes a profile verified, or None: then it is only read in the sources."""
+    """Return the comparison that verifies a profile, or None: then it was only read in the sources."""
     return verifications().get(profile)
 
 
 def standing(profile: str) -> str:
-    """Return what a profile rests on, as a sentence."""
+    """Return a profile's evidence, as a sentence."""
     relative = relative_named(profile)
     if relative is not None:
         return relative[1].says
@@ -44,7 +44,7 @@ def standing(profile: str) -> str:
 
 @cache
 def verifications(text: str | None = None) -> Mapping[str, Verification]:
-    """Return every comparison by profile; raise `ValueError` for an entry of no profile, of another release, or without a step."""
+    """Return every comparison by profile; raise `ValueError` for an entry with an unknown profile, another release, or no step."""
     text = files("groupproof.protocol.rules").joinpath("verified.toml").read_text(encoding="utf-8") if text is None else text
     return {
         profile: _checked(Verification(profile=profile, **{**entry, "date": str(entry["date"])})) for profile, entry in tomllib.loads(text).items()

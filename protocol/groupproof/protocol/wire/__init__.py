@@ -1,1 +1,1 @@
-"""Kafka's requests, responses and records as bytes and as dataclasses."""
+"""Kafka's requests, responses and records, as bytes and as dataclasses."""

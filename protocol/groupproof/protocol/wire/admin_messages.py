@@ -1,6 +1,6 @@
-"""Version-neutral requests and responses of those who look after groups: describe, list and delete them, delete their offsets.
+"""Version-neutral requests and responses of admin clients: describe, list and delete groups, delete their offsets.
 
-As in `messages`, which takes them into its unions; fields are named as in Kafka's message schemas, in snake case.
+`messages` includes them in its unions. Fields are named as in Kafka's message schemas, in snake case.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = [
 ]  # fmt: skip
 
 OPERATIONS_NOT_ASKED = -2_147_483_648
-"""What `authorized_operations` holds unless the request asks for them (KIP-430)."""
+"""The value of `authorized_operations` where the request does not ask for them (KIP-430)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +39,7 @@ class DescribedMember:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DescribedGroup:
-    """`protocol_data` is the protocol's name; `error_message` is there from v6 on (KIP-1043)."""
+    """`protocol_data` is the protocol's name. `error_message` exists from v6 on (KIP-1043)."""
 
     group_id: str
     error_code: ErrorCode | int = 0
@@ -59,7 +59,7 @@ class DescribeGroupsResponse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListGroupsRequest:
-    """An empty filter lets everything through; states since v4 (KIP-518), types since v5 (KIP-848)."""
+    """An empty filter passes every group. Filters of states exist since v4 (KIP-518), of types since v5 (KIP-848)."""
 
     api: ClassVar[Api] = Api.LIST_GROUPS
     states_filter: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""Answers that say the same but for one field, as a generation's do to its members: what they have in common is written once."""
+"""Writes answers that differ in one field, such as a generation's to its members: the common bytes are written once."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ if TYPE_CHECKING:
 __all__ = ["AnswerTemplate", "template_of"]
 
 _OWN: Final = {Api.JOIN_GROUP: "member_id", Api.SYNC_GROUP: "assignment"}
-"""What each member of a generation is told for itself."""
+"""The field of an answer that differs between the members of a generation."""
 
 _LENGTH_AND_CORRELATION: Final = struct.Struct(">ii")
 _CORRELATION_BYTES: Final = 4
 _LONGEST: Final = 2**15 - 1
-"""Longer texts are refused by the codec, which says so."""
+"""The codec refuses longer texts, with a message."""
 
 
 def template_of(api: Api, shape: Shape, no_tags: bytes) -> AnswerTemplate | None:
-    """Return how answers of `shape` are written, None where they have no field of this kind; `no_tags` ends the header."""
+    """Return the template of answers of `shape`, None where they have no such field. `no_tags` ends the header."""
     name = _OWN.get(api)
     own = next((column for column in shape.columns if column.name == name), None)
     return None if own is None or own.name not in _fields(shape) else AnswerTemplate(shape, own, no_tags)
 
 
 class _Common(NamedTuple):
-    """What answers have in common that `say` the same: their bytes before and behind the one field, and how many these are."""
+    """The common parts of answers with the same other fields (`say`): the bytes before and after the one field, and their size."""
 
     say: Any
     head: bytes
@@ -43,7 +43,7 @@ class _Common(NamedTuple):
 
 
 class AnswerTemplate:
-    """Writes one version of an answer. What was in common last is kept in one piece, so that several threads may write."""
+    """Writes one version of an answer. The last common parts are stored as one object, so that several threads may write."""
 
     __slots__ = ("_before", "_behind", "_common", "_is_text", "_length", "_no_tags", "_others", "_own")
 
@@ -58,7 +58,7 @@ class AnswerTemplate:
         self._common: _Common | None = None
 
     def written(self, message: Any, correlation: int) -> bytes | None:
-        """Return the answer behind its length; None where it is not for this way, or cannot be written."""
+        """Return the answer with its length prefix; None where it does not fit the template or cannot be written."""
         common = self._common
         try:
             if common is None or common.say != self._others(message):

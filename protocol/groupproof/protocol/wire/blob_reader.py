@@ -1,4 +1,4 @@
-"""Reading the blobs that members put into JoinGroup and SyncGroup: a position, and every length compared with what is left. Pure."""
+"""Reads the blobs of members in JoinGroup and SyncGroup. It compares every length with the remaining bytes. Pure."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _Item = TypeVar("_Item")
 
 
 class BlobError(ValueError):
-    """A blob that is not what it should be; `str()` says what was met."""
+    """An invalid blob. `str()` gives the reason."""
 
 
 class BlobReader:
-    """A position in a blob. `what` names the blob in errors, `error` is the class of them."""
+    """A position in a blob. `title` names the blob in errors, `error` is their class."""
 
     def __init__(self, blob: bytes, title: str, error: type[BlobError] = BlobError) -> None:
         self._blob = blob
@@ -29,7 +29,7 @@ class BlobReader:
         return self._at == len(self._blob)
 
     def rest(self) -> bytes:
-        """Return what has not been read."""
+        """Return the unread bytes."""
         rest, self._at = self._blob[self._at :], len(self._blob)
         return rest
 
@@ -49,7 +49,7 @@ class BlobReader:
         return self._unpack(_INT64, name)
 
     def count(self, name: str, size_min: int) -> int:
-        """Return the length of a list whose items have at least so many bytes."""
+        """Return the length of a list whose items have at least `size_min` bytes."""
         count = self.nullable_count(name, size_min)
         if count is None:
             raise self.refuse(f"with -1 {name}")
@@ -67,7 +67,7 @@ class BlobReader:
         return tuple(item() for _ in range(self.count(name, size_min)))
 
     def text(self, name: str) -> str:
-        """Return a text behind its length as int16, as Kafka's STRING and Java's writeUTF have it."""
+        """Return a text with its length as int16 before it, as in Kafka's STRING and Java's writeUTF."""
         text = self.nullable_text(name)
         if text is None:
             raise self.refuse(f"whose {name} is null")
@@ -81,7 +81,7 @@ class BlobReader:
         return self._take(self.int32(name), name)
 
     def long_text(self, name: str) -> str:
-        """Return a text behind its length as int32."""
+        """Return a text with its length as int32 before it."""
         return self._decoded(self.nullable_bytes(name) or b"", name)
 
     def raw(self, size: int, name: str) -> bytes:

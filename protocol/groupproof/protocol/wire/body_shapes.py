@@ -1,7 +1,7 @@
-"""Old shapes of messages as the newest one: pure rewrites of plain bodies, both ways, for the versions before a batch came.
+"""Converts plain bodies between old shapes and the newest one. Pure.
 
-LeaveGroup before v3 names one member (KIP-345), FindCoordinator before v4 one key and OffsetFetch before v8 one group (KIP-709); OffsetCommit
-v1 gives each partition a time; ListOffsets v0 asks for a number of offsets and gets a list of them (KIP-79).
+LeaveGroup before v3 names one member (KIP-345), FindCoordinator before v4 one key and OffsetFetch before v8 one group (KIP-709). OffsetCommit v1
+gives each partition a timestamp. ListOffsets v0 asks for a number of offsets and gets a list of them (KIP-79).
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _COMMITTED = ("partition_index", "committed_offset", "committed_metadata")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rewrite:
-    """Between versions up to `version_max` and the newest shape; `is_other_shape` when they differ in more than a value.
+    """Converts between versions up to `version_max` and the newest shape. `is_other_shape` says that they differ in more than a value.
 
-    `newest(body, version)` turns a body just read, in which every field of the old versions is there; `old(body, version)` one about to be
-    written, in which any may be missing. Where only a value differs, `old_message(message)` is the same of a message.
+    `newest(body, version)` converts a body that was read and has every field of the old version. `old(body, version)` converts a body that is about
+    to be written, and that may lack fields. Where only a value differs, `old_message(message)` does the same for a message.
     """
 
     version_max: int
@@ -107,7 +107,7 @@ def _fetch_response_newest(body: Body, version: int) -> Body:
 
 
 def _fetch_response_old(body: Mapping[str, Any], version: int) -> Body:
-    """Before v2 there is no code of the group: each partition repeats it."""
+    """Before v2 the group has no code: each partition repeats it."""
     group = _only_group(body, f"an OffsetFetch v{version} response")
     code = group.get("error_code", 0)
     topics = tuple(_fetched_topic(topic, code if version < 2 else 0) for topic in group.get("topics", ()))
@@ -122,7 +122,7 @@ def _fetched_topic(topic: Mapping[str, Any], code: int) -> Body:
 
 
 def _join_response_newest(body: Body, version: int) -> Body:
-    """Before v7 the protocol's name could not be null: "" stood for it."""
+    """Before v7 the protocol's name could not be null: "" was used instead."""
     body["protocol_name"] = body["protocol_name"] or None
     return body
 
@@ -136,7 +136,7 @@ def _join_response_old_message(message: JoinGroupResponse) -> JoinGroupResponse:
 
 
 def _commit_request_newest(body: Body, version: int) -> Body:
-    """In v1 each partition has a time, which no later version has; what came later is not there."""
+    """Drop v1's timestamp of each partition, which no later version has, and add defaults for later fields."""
     return {**body, "group_instance_id": None, "retention_time_ms": -1, "topics": tuple(_commit_topic_newest(topic) for topic in body["topics"])}
 
 
@@ -179,7 +179,7 @@ def _list_response_old(body: Mapping[str, Any], version: int) -> Body:
 
 
 def _offset_old(partition: Mapping[str, Any]) -> Body:
-    """Where there is no offset the list is empty; no more than the one that later versions tell stands in it."""
+    """Return a list with the offset, empty where there is none. Later versions have only one offset."""
     offset = partition.get("offset", -1)
     return _kept(partition, "partition_index", "error_code") | {"old_style_offsets": (offset,) if offset >= 0 else ()}
 
@@ -217,4 +217,4 @@ REWRITES: dict[tuple[Api, str], Rewrite] = {
         version_max=6, newest=_join_response_newest, old=_join_response_old, is_other_shape=False, old_message=_join_response_old_message
     ),
 }
-"""By API and side."""
+"""The conversions by API and side."""

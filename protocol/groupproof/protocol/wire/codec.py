@@ -1,11 +1,11 @@
-"""Kafka's message encoding: plain dictionaries to bytes and back, by functions made from shapes, safe on any bytes a peer may send.
+"""Kafka's message encoding, dictionaries to bytes and back, by functions made from shapes. It is safe on any bytes of a peer.
 
-A `Shape` is one version of one message as data (`kafka_shapes.py` takes them from kio's copy of Kafka's schemas). Reader and writer of a shape are
-each one Python function, whose text `codec_source.py` writes down, field after field, as a person would who wrote it by hand; what a message
-rarely needs (lengths of several bytes, tagged fields, refusals) is called from there and stands here.
+A `Shape` is one version of one message as data (`kafka_shapes.py` makes them from kio's copy of Kafka's schemas). The reader and the writer of a
+shape are one Python function each. `codec_source.py` writes its text, field by field, like hand-written code. Rarely needed parts (lengths of several
+bytes, tagged fields, errors) are functions here, which that text calls.
 
-Nothing trusts a length: it is compared with what is left of the frame before anything is allocated, and a message may hold `ENTRIES_MAX` array
-entries in all. Source: Kafka's protocol guide, KIP-482 (flexible versions), KIP-893 (nullable structs).
+Every length is compared with the rest of the frame before any allocation, and a message may have at most `ENTRIES_MAX` array entries in total.
+Source: Kafka's protocol guide, KIP-482 (flexible versions), KIP-893 (nullable structs).
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ __all__ = [
 ENTRIES_MAX: Final = 100_000
 
 Reader = Callable[[bytes, int, list[int]], tuple[Any, int]]
-"""`(frame, position, [entries left])` to the value and the position after it."""
+"""Maps `(frame, position, [entries left])` to the value and the position after it."""
 Writer = Callable[[bytearray, Any], None]
-"""Append the value to the buffer."""
+"""Appends the value to the buffer."""
 
 
 class MalformedBytes(ValueError):
-    """Bytes that are no message of the shape; `str()` says what was met."""
+    """Bytes that are not a message of the shape. `str()` gives the reason."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """One field: `kind` is Kafka's type (int32, string, bytes, uuid, bool, …) or "struct", whose form is `shape`; `tag` and `is_flexible` as in KIP-482."""
+    """One field. `kind` is Kafka's type (int32, string, bytes, uuid, bool, …), or "struct" with its `shape`. `tag` and `is_flexible`: KIP-482."""
 
     name: str
     kind: str
@@ -48,9 +48,9 @@ class Column:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """One version of a message or of a struct in it; `absent` holds the defaults of fields that only other versions have.
+    """One version of a message, or of a struct in it. `absent` has the defaults of fields that only other versions have.
 
-    Its values are dictionaries, or instances of `message` where that is given: a class with some of these fields, and none of them tagged.
+    Its values are dictionaries, or instances of `message` where that is set: a class with some of these fields, none of them tagged.
     """
 
     title: str
@@ -61,21 +61,21 @@ class Shape:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Return the fields in the order in which a dictionary has them that was read."""
+        """Return the fields in the order of a dictionary that was read."""
         return tuple(dict.fromkeys((*self.absent, *(column.name for column in self.columns))))
 
 
 NUMBERS: Final = {"int8": "b", "int16": "h", "int32": "i", "int64": "q", "uint16": "H", "uint32": "I", "float64": "d"}
 """The letter of each kind of number in a `struct` format."""
 SIZES: Final = {kind: struct.calcsize(f">{letter}") for kind, letter in NUMBERS.items()} | {"bool": 1, "uuid": 16}
-"""The bytes that a value of each fixed kind takes."""
+"""The size of a value of each fixed kind, in bytes."""
 
 
 # Reading
 
 
 def read_tags(frame: bytes, at: int, left: list[int], tags: Mapping[int, tuple[str, Reader]], body: dict[str, Any]) -> int:
-    """Read the tagged fields into `body` and return the position behind them; what is not in `tags` is skipped (KIP-482)."""
+    """Read the tagged fields into `body` and return the position after them. Fields that are not in `tags` are skipped (KIP-482)."""
     count, at = read_uvarint(frame, at)
     for _ in range(count):
         tag, at = read_uvarint(frame, at)
@@ -93,7 +93,7 @@ def read_tags(frame: bytes, at: int, left: list[int], tags: Mapping[int, tuple[s
 
 
 def refused_count(name: str, count: int, size_min: int, bytes_left: int) -> MalformedBytes:
-    """Return why an array cannot have `count` entries of at least `size_min` bytes each, or the message no more of them."""
+    """Return the error for an array that cannot have `count` entries of at least `size_min` bytes, or exceeds the message's limit."""
     if count < 0:
         return MalformedBytes(f"{name} is an array of {count} entries")
     if count * size_min > bytes_left:
@@ -102,7 +102,7 @@ def refused_count(name: str, count: int, size_min: int, bytes_left: int) -> Malf
 
 
 def refused_length(name: str, size: int, bytes_left: int) -> MalformedBytes:
-    """Return why a text or bytes cannot be `size` bytes long."""
+    """Return the error for a text or bytes that cannot be `size` bytes long."""
     return MalformedBytes(f"{name} has a length of {size}" if size < 0 else f"{name} is said to have {size} bytes, but only {bytes_left} are left")
 
 
@@ -116,7 +116,7 @@ def read_uuid(frame: bytes, at: int) -> str | None:
 
 
 def read_uvarint(frame: bytes, at: int) -> tuple[int, int]:
-    """Return the variable-length integer at `at`, of five bytes at most, and the position behind it."""
+    """Return the variable-length integer at `at`, of at most five bytes, and the position after it."""
     byte = frame[at]
     if byte < 128:
         return byte, at + 1
@@ -134,7 +134,7 @@ def read_uvarint(frame: bytes, at: int) -> tuple[int, int]:
 
 
 def write_tags(out: bytearray, body: Mapping[str, Any], tags: tuple[tuple[int, str, Any, Writer], ...]) -> None:
-    """Append those tagged fields, given in the order of their tags, that differ from their default."""
+    """Append the tagged fields that differ from their default. `tags` are in the order of the tags."""
     present = [(tag, body[name], write) for tag, name, default, write in tags if body.get(name, default) != default]
     out += uvarint(len(present))
     for tag, value, write in present:
@@ -156,7 +156,7 @@ def uvarint(value: int) -> bytes:
 
 
 def uuid_bytes(value: Any) -> bytes:
-    """Return a UUID's 16 bytes, zeros for None; raise `ValueError` for what is none."""
+    """Return a UUID's 16 bytes, zeros for None; raise `ValueError` where it is not a UUID."""
     encoded = _UUID_ZERO if value is None else bytes.fromhex(str(value).replace("-", ""))
     if len(encoded) != len(_UUID_ZERO):
         raise ValueError(f"{value!r} is no UUID")
@@ -168,12 +168,12 @@ def unknown_field(title: str, body: Mapping[str, Any], names: frozenset[str]) ->
 
 
 def refused(name: str, value: Any) -> ValueError:
-    """Return why a text or bytes cannot be written."""
+    """Return the error for a text or bytes that cannot be written."""
     return ValueError(f"{name} cannot be null" if value is None else f"{name} is too long: {len(value)} bytes")
 
 
 def refused_number(error: Exception, *numbers: tuple[str, str, Any]) -> ValueError:
-    """Return which of some numbers, each with its name and its letter, cannot be written."""
+    """Return the error for the first of some numbers that cannot be written. Each has its name and its format letter."""
     for name, letter, value in numbers:
         try:
             struct.pack(f">{letter}", value)

@@ -1,8 +1,8 @@
-"""Readers and writers of shapes as Python text, compiled once each: what `dataclasses` does for `__init__`, for Kafka's messages.
+"""Generates the readers and writers of shapes as Python text and compiles each once, like `dataclasses` does for `__init__`.
 
-One message is one function without calls for what every message has: numbers that stand side by side are one `struct` format, texts are slices,
-structs in arrays are loops. A tree of closures, which this was before, took two to four times as long. To see the text of a message, print
-`reader_text(shape)`; whatever it calls is in `codec.py`.
+One message is one function, without calls for common fields: adjacent numbers are one `struct` format, texts are slices, structs in arrays are loops.
+The earlier tree of closures took two to four times as long. `reader_text(shape)` returns the text of a message; the functions that it calls are in
+`codec.py`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["reader_of", "reader_text", "writer_of", "writer_text"]
 
 
 def reader_of(shape: Shape) -> Reader:
-    """Return the reader of `shape`: absent and default-valued fields are filled in, unknown tagged fields are skipped (KIP-482)."""
+    """Return the reader of `shape`. It fills in absent and default-valued fields and skips unknown tagged fields (KIP-482)."""
     read: Reader = _reader(shape).compiled(shape.title)
     return read
 
@@ -32,7 +32,7 @@ def reader_text(shape: Shape) -> str:
 
 
 def writer_of(shape: Shape) -> Writer:
-    """Return the writer of `shape`: a missing field is written as its default, an unknown one raises `ValueError`."""
+    """Return the writer of `shape`. It writes a missing field as its default, and raises `ValueError` for an unknown one."""
     write: Writer = _writer(shape).compiled(shape.title)
     return write
 
@@ -43,7 +43,7 @@ def writer_text(shape: Shape) -> str:
 
 
 class _Function:
-    """A function as it is written down, line by line, with the values that its text names."""
+    """The text of a function, line by line, and the values that it refers to."""
 
     def __init__(self, head: str) -> None:
         self._lines = [head]
@@ -64,7 +64,7 @@ class _Function:
 
     @contextmanager
     def block(self, head: str) -> Iterator[None]:
-        """Write `head` and, as long as the context lasts, what is under it."""
+        """Write `head`, and the lines of the context indented below it."""
         self.line(head)
         self._depth += 1
         yield
@@ -76,7 +76,7 @@ class _Function:
         return f"v{self._named}"
 
     def value(self, value: Any) -> str:
-        """Return what stands for `value` in the text."""
+        """Return the text for `value`: a literal, or a name."""
         if value is None or isinstance(value, bool | int | str | bytes) or value == ():
             return repr(value)
         name = f"c{len(self.values)}"
@@ -84,14 +84,14 @@ class _Function:
         return name
 
     def number(self, letters: str, method: str) -> str:
-        """Return the name of the method of a `struct` format."""
+        """Return the name of a `struct` format's method."""
         name = f"{method}_{letters}"
         self.values[name] = getattr(struct.Struct(f">{letters}"), method)
         return name
 
 
 def _runs(shape: Shape) -> Iterator[list[Column]]:
-    """Yield the untagged columns in order: numbers side by side together, each other one alone."""
+    """Yield the untagged columns in order: adjacent numbers together, each other column alone."""
     for is_number, run in groupby((column for column in shape.columns if column.tag is None), _is_number):
         columns = list(run)
         yield from [columns] if is_number else [[column] for column in columns]
@@ -124,7 +124,7 @@ def _reader(column: Shape | Column) -> _Function:
 
 
 def _read_struct(function: _Function, shape: Shape) -> str:
-    """Write how the struct is read, and return the name of its dictionary; likewise in all that follow."""
+    """Write the code that reads the struct, and return the name of its dictionary. The other `_read` functions work in the same way."""
     tagged = _tagged(shape)
     items = {name: _default(function, value) for name, value in shape.absent.items()}
     items |= {column.name: _default(function, column.default) for column in tagged}
@@ -142,7 +142,7 @@ def _read_struct(function: _Function, shape: Shape) -> str:
 
 
 def _made(function: _Function, shape: Shape, items: Mapping[str, str]) -> str:
-    """Return the text that makes a value of `shape` out of its fields: a dictionary, or a message of the fields that its class has."""
+    """Return the text that makes a value of `shape` from its fields: a dictionary, or a message with the fields of its class."""
     if shape.message is None:
         return f"{{{', '.join(f'{name!r}: {value}' for name, value in items.items())}}}"
     assert not _tagged(shape), f"{shape.title}: a message is made before its tagged fields are read"
@@ -178,7 +178,7 @@ def _read(function: _Function, column: Column) -> str:
 
 
 def _read_nullable_struct(function: _Function, shape: Shape, *, is_tagged: bool) -> str:
-    """Write how the byte before the struct is read: none is there where it is below 0, as a tagged field (Kafka's `MessageDataGenerator`) where it is 0."""
+    """Write the code for the byte before a nullable struct: below 0 means null, or 0 in a tagged field (Kafka's `MessageDataGenerator`)."""
     value = function.name()
     function.line("at += 1")
     with function.block("if not frame[at - 1]:" if is_tagged else "if frame[at - 1] > 127:"):
@@ -217,7 +217,7 @@ def _read_entries(function: _Function, name: str, entry: Column, count: str) -> 
 
 
 def _size_min(column: Column) -> int:
-    """Return how many bytes a value takes at least, so that a declared array length can be refused without reading on."""
+    """Return the least size of a value in bytes, so that an impossible array length is refused without reading on."""
     if column.is_array or column.shape is None:
         return 1 if column.is_array else SIZES.get(column.kind, 1)
     return max(1, sum(_size_min(inner) for inner in column.shape.columns if inner.tag is None))
@@ -281,7 +281,7 @@ def _writer(column: Shape | Column) -> _Function:
 
 
 def _write_struct(function: _Function, shape: Shape, body: str) -> None:
-    """Write how the struct whose value is called `body` is appended to `out`; likewise in all that follow."""
+    """Write the code that appends the struct in the variable `body` to `out`. The other `_write` functions work in the same way."""
     of_column = _getter(function, shape, body)
     for run in _runs(shape):
         values = [of_column(column) for column in run]
@@ -300,7 +300,7 @@ def _write_struct(function: _Function, shape: Shape, body: str) -> None:
 
 
 def _getter(function: _Function, shape: Shape, body: str) -> Callable[[Column], str]:
-    """Return what gives the text of a column's value."""
+    """Return the function that returns the text of a column's value."""
     if shape.message is not None:
         assert not _tagged(shape), f"{shape.title}: a message has no tagged fields"
         fields = _fields(shape.message)
@@ -332,7 +332,7 @@ def _write(function: _Function, column: Column, value: str) -> None:
 
 
 def _write_nullable(function: _Function, column: Column, value: str) -> None:
-    """Write what starts with a length, or with whether it is there."""
+    """Write a value that starts with a length, or with a null marker."""
     is_struct = column.shape is not None and not column.is_array
     letter = "h" if column.kind == "string" and not column.is_array else "i"
     with function.block(f"if {value} is None:"):

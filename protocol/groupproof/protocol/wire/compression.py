@@ -1,7 +1,7 @@
-"""What compresses batches of records: Kafka's codecs by their number, undone by cramjam.
+"""Decompresses and compresses batches of records with Kafka's codecs, by cramjam.
 
-Source: Kafka's `CompressionType`, `SnappyFactory` (xerial's framing) and `Lz4BlockInputStream`; KAFKA-3160 for message format v0, whose LZ4 frames have a wrong
-checksum of their header.
+Source: Kafka's `CompressionType`, `SnappyFactory` (xerial's framing) and `Lz4BlockInputStream`; KAFKA-3160 for message format v0, whose LZ4 frames
+have a wrong header checksum.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ import cramjam
 __all__ = ["CODECS", "CompressionError", "compressed", "decompressed"]
 
 CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
-"""By the number in the attributes of a batch."""
+"""The codecs, by their number in the attributes of a batch."""
 
 
 class CompressionError(ValueError):
-    """Bytes that the codec cannot read; `str()` names it."""
+    """Bytes that the codec cannot read. `str()` names it."""
 
 
 def decompressed(codec: int, payload: bytes, *, has_old_frame: bool = False) -> bytes:
-    """Return what was compressed; raise `CompressionError`. `has_old_frame` is for LZ4 in message format v0."""
+    """Return the decompressed bytes; raise `CompressionError`. `has_old_frame` is for LZ4 in message format v0."""
     if codec == 0:
         return payload
     if codec >= len(CODECS):
@@ -36,7 +36,7 @@ def decompressed(codec: int, payload: bytes, *, has_old_frame: bool = False) -> 
 
 
 def compressed(codec: int, payload: bytes) -> bytes:
-    """Return `payload` as a producer compresses it; snappy in xerial's framing, as Java does."""
+    """Return `payload` as a producer compresses it. Snappy has xerial's framing, as in Java."""
     return _DO[CODECS[codec]](payload)
 
 
@@ -59,7 +59,7 @@ def _do_snappy(payload: bytes) -> bytes:
 
 
 def _old_lz4(frame: bytes) -> bytes:
-    """Return an LZ4 frame's blocks without a look at the checksum of its header."""
+    """Return an LZ4 frame's content without a check of the header's checksum."""
     flags, block_max = frame[4], 1 << (8 + 2 * (frame[5] >> 4 & 7))
     at, out, buffer = 7 + (8 if flags & 8 else 0), bytearray(), bytearray(block_max)
     while size := int.from_bytes(frame[at : at + 4], "little"):

@@ -1,6 +1,6 @@
-"""Version-neutral requests and responses of KIP-848's `consumer` protocol.
+"""Version-neutral requests and responses of KIP-848's `consumer` protocol, like those in `messages`.
 
-As in `messages`; fields are named as in Kafka's message schemas, in snake case. Topics go by id, written as a UUID.
+Fields are named as in Kafka's message schemas, in snake case. Topics are given by id, in UUID notation.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class ConsumerAssignment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsumerGroupHeartbeatResponse:
-    """Without an assignment the member keeps the one that it has."""
+    """Without an assignment the member keeps its current one."""
 
     api: ClassVar[Api] = Api.CONSUMER_GROUP_HEARTBEAT
     error_code: ErrorCode | int = 0
@@ -79,7 +79,7 @@ class DescribedAssignment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DescribedConsumer:
-    """One member; `member_type` is 1 for the consumer protocol and 0 for the classic one (v1)."""
+    """One member. `member_type` is 1 for the consumer protocol and 0 for the classic one (v1)."""
 
     member_id: str
     instance_id: str | None = None

@@ -1,7 +1,7 @@
-"""The records of `__consumer_offsets`, of every release: key and value to plain dictionaries, and back.
+"""Converts the records of `__consumer_offsets`, of every release, to plain dictionaries and back.
 
-Source: Kafka's `GroupMetadataManager` (up to 3.9) and `GroupCoordinatorRecordSerde`. A key begins with its record type, a value with its version. Most records
-are commits, of which a large cluster writes tens of thousands a second: these are read without the generic reader. Pure.
+Source: Kafka's `GroupMetadataManager` (up to 3.9) and `GroupCoordinatorRecordSerde`. A key begins with its record type, a value with its version.
+Most records are commits, of which a large cluster writes tens of thousands a second: they do not use the generic reader. Pure.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _KEYS_MAX: Final = 1 << 18
 
 
 class UnreadableRecord(ValueError):
-    """A record that is not read; `reason` is a short name to count it by, `str()` says what it is."""
+    """A record that cannot be read. `reason` is a short name for counters, `str()` the description."""
 
     def __init__(self, reason: str, text: str) -> None:
         super().__init__(text)
@@ -30,7 +30,7 @@ class UnreadableRecord(ValueError):
 
 
 class CoordinatorRecord(NamedTuple):
-    """One record. Without a `value` it is a tombstone: what the key names is gone, and `version` is None."""
+    """One record. Without a `value` it is a tombstone: it deletes the key, and `version` is None."""
 
     name: str
     number: int
@@ -40,7 +40,7 @@ class CoordinatorRecord(NamedTuple):
 
 
 def decode_record(key: bytes | None, value: bytes | None) -> CoordinatorRecord:
-    """Return the record; raise `UnreadableRecord` for a type or version that no release has, and for bytes that are broken."""
+    """Return the record; raise `UnreadableRecord` for a type or version that no release has, and for broken bytes."""
     if key is None or len(key) < 2:
         raise UnreadableRecord("no key", "a record without a key")
     number = key[0] << 8 | key[1]
@@ -55,7 +55,7 @@ def decode_record(key: bytes | None, value: bytes | None) -> CoordinatorRecord:
 
 
 def decode_commit(key: bytes | None, value: bytes | None) -> tuple[str, str, int, int] | None:
-    """Return group, topic, partition and offset of a commit; None for whatever else it is, tombstones and what cannot be read among it."""
+    """Return group, topic, partition and offset of a commit; None for any other record, a tombstone or an unreadable one."""
     if key is None or value is None or len(key) < 2 or key[0] or key[1] > _COMMITS_UNTIL:
         return None
     try:
@@ -97,7 +97,7 @@ def _versioned_commit(value: bytes) -> tuple[int, dict[str, Any]]:
 
 @lru_cache(maxsize=_KEYS_MAX)
 def _commit_key(key: bytes) -> dict[str, Any]:
-    """Read group, topic and partition; each key comes again with every commit of its partition, so that the answer is shared: nobody may change it."""
+    """Return group, topic and partition. Each commit of a partition has the same key, so the result is cached and must not be changed."""
     try:
         at = 4 + (key[2] << 8 | key[3])
         topic_at = at + 2
@@ -112,7 +112,7 @@ def _commit_key(key: bytes) -> dict[str, Any]:
 
 
 def _commit_value(value: bytes, version: int) -> dict[str, Any]:
-    """Read offset, leader epoch (v3), metadata, time of the commit, time of its end (v1)."""
+    """Read offset, leader epoch (v3), metadata, commit time and expiry (v1)."""
     try:
         leader_epoch, expires_ms = -1, -1
         if version == _LEADER_EPOCH_IN:
@@ -163,7 +163,7 @@ def _value(form: RecordForm, version: int, value: bytes) -> dict[str, Any]:
 
 @cache
 def _readers(number: int, version: int | None) -> tuple[Reader, ...]:
-    """Return the readers of a value, or of a key where there is no version."""
+    """Return the readers of a value, or of a key where `version` is None."""
     form = record_forms()[number]
     shapes = (form.key,) if version is None else form.values[version]
     return tuple(reader_of(shape) for shape in shapes)
@@ -181,7 +181,7 @@ def _by_name() -> Mapping[str, RecordForm]:
 
 
 def _read(name: str, side: str, readers: tuple[Reader, ...], blob: bytes) -> dict[str, Any]:
-    """Return what the first reader makes of all bytes behind the first two."""
+    """Return the result of the first reader that reads all bytes after the first two."""
     failure = ""
     for read in readers:
         try:
@@ -196,9 +196,9 @@ def _read(name: str, side: str, readers: tuple[Reader, ...], blob: bytes) -> dic
     raise UnreadableRecord(f"broken {name}", f"a broken {side} of {name}: {failure}")
 
 
-_COMMITS_UNTIL: Final = 1  # type 0 is the key of a commit as 0.8.2 wrote it, type 1 that of all later ones
+_COMMITS_UNTIL: Final = 1  # type 0 is the key of a commit in 0.8.2, type 1 in all later releases
 _LEADER_EPOCH_IN: Final = 3  # KIP-320
-_EXPIRY_IN: Final = 1  # KIP-211 took it away again
+_EXPIRY_IN: Final = 1  # KIP-211 removed it again
 _FLEXIBLE_SINCE: Final = 4
 _COMMIT_3: Final = struct.Struct(">hqiH")  # version, offset, leader epoch, size of the metadata
 _COMMIT_0: Final = struct.Struct(">hqH")

@@ -1,6 +1,6 @@
 """The schemas of the coordinator's records (`coordinator_schemas.json`, Kafka's own) as shapes, one for each record type, side and version.
 
-kio has the schemas of requests and answers alone; `ci/coordinator_schemas.py` takes these out of Kafka's jars.
+kio has only the schemas of requests and responses. `ci/coordinator_schemas.py` extracts these from Kafka's jars.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _Schema = Mapping[str, Any]
 
 
 class RecordForm(NamedTuple):
-    """One record type: the number before its key, its name, the shape of its key, and of its value by version.
+    """One record type: the number at the start of its key, its name, the shape of its key, and the shapes of its value by version.
 
-    A version has more than one shape where releases gave it other fields; the newest stands first.
+    A version has several shapes where releases gave it different fields. The newest comes first.
     """
 
     number: int
@@ -75,7 +75,7 @@ def _column(schema: _Schema, field: _Schema, version: int, title: str) -> Column
 
 
 def _versions_of(field: _Schema) -> str:
-    """Return a field's versions; where it says none, those in which it is tagged (Kafka's `FieldSpec`)."""
+    """Return a field's versions; without any, those in which it is tagged (Kafka's `FieldSpec`)."""
     return str(field.get("versions", field.get("taggedVersions")))
 
 
@@ -87,12 +87,12 @@ def _versions(text: str) -> range:
 
 
 def _name(field: _Schema) -> str:
-    """Return the field's name as bodies of traces write names: `groupInstanceId` and `GroupInstanceId` are group_instance_id."""
+    """Return the field's name in the style of trace bodies: `groupInstanceId` and `GroupInstanceId` become group_instance_id."""
     return re.sub(r"(?<!^)(?=[A-Z])", "_", field["name"]).lower()
 
 
 def _default(field: _Schema) -> Any:
-    """Return a field's default. Where the schema has null, and not "null", Kafka's generator takes it that there is none, and the default is empty (`FieldSpec`)."""
+    """Return a field's default. For null, as opposed to "null", Kafka's generator uses the empty value (`FieldSpec`)."""
     if field.get("default") is not None:
         return None if field["default"] == _NULL else field["default"]
     return () if field["type"].startswith("[]") else _EMPTY.get(field["type"], 0)

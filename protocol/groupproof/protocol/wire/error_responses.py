@@ -1,7 +1,7 @@
-"""Answers that refuse a request: the shape that the request asks for, with one error code in every place that has one.
+"""Answers that refuse a request: the shape of the request's answer, with one error code in every place that has one.
 
-The fault engine answers with them in a coordinator's stead, and a coordinator when it must refuse a request as a whole. Source: the
-`getErrorResponse` methods of Kafka's request classes; ids are echoed where the coordinator's own error answers echo them.
+The fault engine gives them in place of a coordinator, and a coordinator gives them to refuse a whole request. Source: the `getErrorResponse` methods
+of Kafka's request classes. Ids are echoed where the coordinator's own error answers echo them.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ Refuse = Callable[[Body, int], dict[str, Any]]
 
 
 def refusal(api: Api, request: Body, error_code: int, version: int | None = None) -> dict[str, Any]:
-    """Return the answer to `request` (a body in the newest shape) that says `error_code` wherever the answer can.
+    """Return the answer to `request` (a body in the newest shape) with `error_code` in every place for one.
 
-    With `version` the answer is as Kafka's for it: from v2 on a refused OffsetFetch group tells no partitions.
+    With `version` the answer is Kafka's for it: from v2 on a refused OffsetFetch group has no partitions.
     """
     if api is Api.OFFSET_FETCH and version is not None and version >= 2:
         groups = tuple({"group_id": group.get("group_id", ""), "error_code": error_code} for group in request.get("groups", ()))
@@ -88,7 +88,7 @@ def _delete_groups(request: Body, code: int) -> dict[str, Any]:
 
 
 def _delete_topics(request: Body, code: int) -> dict[str, Any]:
-    """Refuse topic by topic: up to v5 topics are named, from v6 on by name or id."""
+    """Refuse each topic. Up to v5 topics are named, from v6 on they have a name or an id."""
     asked = [*({"name": name} for name in request.get("topic_names", ())), *(_named(topic) for topic in request.get("topics") or ())]
     return {"responses": tuple({**topic, "error_code": code} for topic in asked)}
 
@@ -107,7 +107,7 @@ def _create_partitions(request: Body, code: int) -> dict[str, Any]:
 
 
 def _elect_leaders(request: Body, code: int) -> dict[str, Any]:
-    """Refuse partition by partition: v0 has no code at its top."""
+    """Refuse each partition: v0 has no top error code."""
     asked = request.get("topic_partitions") or ()
     refused = (
         {"topic": item["topic"], "partition_result": tuple({"partition_id": at, "error_code": code} for at in item["partitions"])} for item in asked
@@ -120,7 +120,7 @@ def _init_producer_id(request: Body, code: int) -> dict[str, Any]:
 
 
 def _topics(request: Body, code: int) -> dict[str, Any]:
-    """Refuse topic by topic: CreateTopics, DescribeTopicPartitions."""
+    """Refuse each topic: CreateTopics, DescribeTopicPartitions."""
     return {"topics": tuple({**_named(topic), "error_code": code} for topic in request.get("topics") or ())}
 
 
@@ -129,7 +129,7 @@ def _metadata(request: Body, code: int) -> dict[str, Any]:
 
 
 def _by_partition(ask: str, tell: str, *, top: bool = False, **more: Any) -> Refuse:
-    """Return a refusal partition by partition; `ask` and `tell` name the topics, their partitions and the index in request and answer."""
+    """Return a refusal of each partition. `ask` and `tell` are the paths to topics, partitions and index in request and answer."""
     asked_topics, asked_partitions, asked_index = ask.split("/")
     told_topics, told_partitions, told_index = tell.split("/")
 
@@ -145,11 +145,11 @@ def _by_partition(ask: str, tell: str, *, top: bool = False, **more: Any) -> Ref
 
 
 def _named(topic: Body) -> dict[str, Any]:
-    """Return what names a topic in request and answer alike: its name (Fetch and OffsetForLeaderEpoch say topic) and its id, as far as given."""
+    """Return the fields that name a topic in request and answer: its name (`topic` in Fetch and OffsetForLeaderEpoch) and its id, if present."""
     return {name: topic[name] for name in ("name", "topic", "topic_id") if name in topic}
 
 
-# Answers without any other error code: nothing to search.
+# Answers with only the top error code: no search is needed.
 _TOP_ALONE: Final = frozenset({Api.HEARTBEAT, Api.JOIN_GROUP, Api.SYNC_GROUP, Api.API_VERSIONS, Api.LIST_GROUPS, Api.INIT_PRODUCER_ID})
 _COMMIT: Final = _by_partition("topics/partitions/partition_index", "topics/partitions/partition_index")
 _REFUSALS: Final[dict[Api, Refuse]] = {
@@ -175,4 +175,4 @@ _REFUSALS: Final[dict[Api, Refuse]] = {
     Api.CONSUMER_GROUP_DESCRIBE: _describe_consumer_groups,
     Api.DESCRIBE_TOPIC_PARTITIONS: _topics,
 }
-"""The APIs whose answer has more than a code at its top; the others are refused by `_top`."""
+"""The APIs whose answer has more than a top error code. `_top` refuses the others."""

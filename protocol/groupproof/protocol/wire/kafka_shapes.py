@@ -1,6 +1,6 @@
-"""Kafka's message schemas as shapes, and the versions there are: what readers and writers of the wire are compiled from.
+"""Kafka's message schemas as shapes, and their versions: the input of the compiled readers and writers.
 
-The schemas are kio's, generated from Kafka's own (this is the only module that imports kio), and the few that Kafka 4 dropped (`old_schemas.py`).
+The schemas are kio's, generated from Kafka's own (only this module imports kio), and the few that Kafka 4 removed (`old_schemas.py`).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Side = Literal["request", "response"]
 _VERSIONS_OF: Final = {api: sorted(schema_name_map[api_key_map[api]]) for api in Api}
 _DROPPED: Final = {api: min(version for entity, version, _ in ENTITIES if entity is api) for api, _, _ in ENTITIES}
 VERSIONS: Final[dict[Api, tuple[int, int]]] = {api: (_DROPPED.get(api, versions[0]), versions[-1]) for api, versions in _VERSIONS_OF.items()}
-"""The oldest and the newest version of each API that this wire reads and writes."""
+"""The oldest and the newest version of each API that the kit reads and writes."""
 
 
 def shape_of(api: Api, version: int, side: Side) -> Shape:
@@ -38,17 +38,17 @@ def shape_of(api: Api, version: int, side: Side) -> Shape:
 
 
 def field_names(api: Api, side: Side) -> frozenset[str]:
-    """Return the names of all fields that any version of the newest form has."""
+    """Return the names of all fields, of any version, in the newest form."""
     return frozenset(_union(api, side, VERSIONS[api][1]))
 
 
 def has_flexible_header(api: Api, version: int, side: Side) -> bool:
-    """Tell whether the header before the message has tagged fields (KIP-482)."""
+    """Return whether the header before the message has tagged fields (KIP-482)."""
     return bool(_entity(api, version, side).__header_schema__.__flexible__)
 
 
 _Union = dict[str, tuple[Any, dict[str, Any]]]
-"""Name of a field in any version → its default, and the same of the struct it holds."""
+"""The default of each field of any version, by name, with the fields of its struct."""
 
 
 def _entity(api: Api, version: int, side: Side) -> Any:
@@ -60,7 +60,7 @@ def _entity(api: Api, version: int, side: Side) -> Any:
 
 @cache
 def _union(api: Api, side: Side, version: int) -> _Union:
-    """Return the fields of all versions that share `version`'s shape; where they differ in a default, the newest's holds."""
+    """Return the fields of all versions that share `version`'s shape. Where their defaults differ, the newest's applies."""
     newest = VERSIONS[api][1]
     rewrite = REWRITES.get((api, side))
     if rewrite is not None and rewrite.is_other_shape and version <= rewrite.version_max:
@@ -117,7 +117,7 @@ def _is_array(hint: Any) -> bool:
 
 
 def _nested(hint: Any) -> Any:
-    """Return the entity within `X`, `X | None`, `tuple[X, ...]` or `tuple[X, ...] | None`; None for a plain value."""
+    """Return the entity in `X`, `X | None`, `tuple[X, ...]` or `tuple[X, ...] | None`; None for a plain value."""
     if is_dataclass(hint):
         return hint
     return next((found for part in typing.get_args(hint) if (found := _nested(part)) is not None), None)
@@ -148,13 +148,13 @@ def _plain(value: Any) -> Any:
     return int(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
-# The last versions to have a field that the newest lacks: with the newest, all that must be loaded to know every field.
+# The last versions with a field that the newest lacks. With the newest they are enough to know every field.
 _LAST_WITH: Final = {
     Api.PRODUCE: (12,), Api.FETCH: (12,), Api.METADATA: (10,), Api.OFFSET_COMMIT: (4, 9), Api.OFFSET_FETCH: (9,), Api.DELETE_TOPICS: (5,),
 }  # fmt: skip
 _KINDS: Final = {
     "error_code": "int16", "timedelta_i32": "int32", "timedelta_i64": "int64", "datetime_i64": "int64", "records": "bytes",
 }  # fmt: skip
-# ConsumerGroupHeartbeatRequest.json says "default": "null" (unchanged since the last one); kio has no default here.
+# ConsumerGroupHeartbeatRequest.json says "default": "null" (unchanged since the last heartbeat); kio has no default here.
 _NULL_LISTS: Final = frozenset({"topic_partitions"})
 _EMPTY: Final[dict[str, Any]] = {"string": "", "bytes": b"", "bool": False}

@@ -1,7 +1,8 @@
-"""Everything that a partition's log may hold, of any release, as it is on the disk or in a Fetch answer: message formats v0, v1 and v2, compressed or not.
+"""Reads everything that a partition's log may contain, of any release: message formats v0, v1 and v2, compressed or not.
 
-Source: Kafka's `DefaultRecordBatch`, `LegacyRecord`, `ByteBufferLogInputStream` and `ControlRecordType`. `records.py` has the one format that the kit writes;
-here speed counts, and nothing stops at what is broken: it is yielded with its reason, and what follows it is read.
+The bytes come from the disk or a Fetch answer. Source: Kafka's `DefaultRecordBatch`, `LegacyRecord`, `ByteBufferLogInputStream` and
+`ControlRecordType`. `records.py` has the one format that the kit writes. Here speed matters. A broken batch is yielded with its reason, and reading
+continues after it.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from groupproof.protocol.wire.compression import CompressionError, decompressed
 __all__ = ["BrokenBatch", "LogBatch", "LogRecord", "read_log"]
 
 LogRecord = tuple[int, int, bytes | None, bytes | None]
-"""Offset, timestamp in ms, key, value; a tuple, for there are millions of them."""
+"""Offset, timestamp in ms, key, value. A tuple, because there are millions of them."""
 
 
 class LogBatch(NamedTuple):
-    """The records that were appended at once. A `marker` (`COMMIT`, `ABORT` or another control type) ends a transaction, and has no records of its own."""
+    """The records of one append. A `marker` (`COMMIT`, `ABORT` or another control type) ends a transaction, and has no records."""
 
     base_offset: int
     last_offset: int
@@ -37,7 +38,7 @@ class LogBatch(NamedTuple):
 
 
 class BrokenBatch(NamedTuple):
-    """Bytes that are no batch, `size` of them; `is_cut` where they are the beginning of one, as at the end of a Fetch answer or of a segment that is written to."""
+    """`size` bytes that are not a batch. `is_cut` marks a truncated batch, as at the end of a Fetch answer or of an active segment."""
 
     offset: int
     size: int
@@ -46,13 +47,13 @@ class BrokenBatch(NamedTuple):
 
 
 def read_log(blob: bytes | mmap) -> Iterator[LogBatch | BrokenBatch]:
-    """Yield what the bytes hold, in order. Where a length cannot be right the rest is one broken batch: nothing says where the next one begins."""
+    """Yield the batches in order. After an impossible length the rest is one broken batch, because the next start is unknown."""
     at, end = 0, len(blob)
     while end - at > _MAGIC_AT:
         offset, size = _ENTRY.unpack_from(blob, at)
         after = at + _ENTRY.size + size
         if size == 0 and not blob[at:].strip(b"\0"):
-            return  # a segment that was made at its whole length holds zeros behind its last batch (log.preallocate)
+            return  # a preallocated segment has zeros after its last batch (log.preallocate)
         if size < _SIZE_MIN:
             yield BrokenBatch(offset, end - at, f"a batch of {size} bytes")
             return
@@ -65,7 +66,7 @@ def read_log(blob: bytes | mmap) -> Iterator[LogBatch | BrokenBatch]:
 
 
 def _read(batch: bytes, offset: int) -> Iterator[LogBatch | BrokenBatch]:
-    """Yield the batch, or of an old format the entries."""
+    """Yield the batch, or the entry of an old format."""
     magic = batch[_MAGIC_AT]
     try:
         if magic == _NEWEST:
@@ -81,7 +82,7 @@ def _read(batch: bytes, offset: int) -> Iterator[LogBatch | BrokenBatch]:
 
 
 class _Broken(ValueError):
-    """A record that does not keep to its size."""
+    """A record that does not match its size."""
 
 
 # Format v2
@@ -116,7 +117,7 @@ def _marker(records: list[LogRecord]) -> str:
 
 
 def _read_records(payload: bytes, count: int, base_offset: int, base_ms: int) -> list[LogRecord]:
-    """Return the records; numbers of one byte, which most are, are read in place."""
+    """Return the records. Numbers of one byte, which are the most frequent, are read inline."""
     records: list[LogRecord] = []
     at, end = 0, len(payload)
     for _ in range(count):
@@ -137,7 +138,7 @@ def _read_records(payload: bytes, count: int, base_offset: int, base_ms: int) ->
             delta, at = _varint(payload, at)
         key, at = _sized(payload, at, stop)
         value, at = _sized(payload, at, stop)
-        # What follows are headers, which the coordinators write none of.
+        # Headers follow, which the coordinators do not write.
         records.append((base_offset + delta, base_ms + ms, key, value))
         at = stop
     if at != end:
@@ -175,7 +176,7 @@ def _varint(payload: bytes, at: int) -> tuple[int, int]:
 
 
 def _read_entry(entry: bytes, offset: int, magic: int) -> LogBatch | BrokenBatch:
-    """Read one entry of a message set; one that is compressed holds a message set of its own (KIP-31: with relative offsets from v1 on)."""
+    """Read one entry of a message set. A compressed one contains another message set (KIP-31: with relative offsets from v1 on)."""
     (checksum,) = _CHECKSUM.unpack_from(entry, _ENTRY.size)
     if zlib.crc32(memoryview(entry)[_MAGIC_AT:]) != checksum:
         return BrokenBatch(offset, len(entry), "the checksum is another")
@@ -225,7 +226,7 @@ def _long_sized(entry: bytes, at: int) -> tuple[bytes | None, int]:
     return entry[at + 4 : at + 4 + size], at + 4 + size
 
 
-# Both begin alike: offset, length; then v2 has the leader's epoch where v0 and v1 have their checksum, and all have their format at the same place.
+# All formats begin with offset and length. Then v2 has the leader's epoch, and v0 and v1 have their checksum. The format is at the same place in all.
 _ENTRY: Final = struct.Struct(">qi")
 _INT32: Final = struct.Struct(">i")
 _INT64: Final = struct.Struct(">q")

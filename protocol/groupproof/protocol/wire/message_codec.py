@@ -1,16 +1,15 @@
-"""Kafka's protocol from the bytes of a stream to plain bodies, and back: frames, and every version of every API in `vocabulary.Api`.
+"""Kafka's protocol between the bytes of a stream and plain bodies: frames, and every version of every API in `vocabulary.Api`.
 
 A frame is its length as a signed 32-bit integer and that many bytes (Kafka's `NetworkReceive`). A negative length, or one above
-`socket.request.max.bytes`, ends the connection: that bounds what a peer can make us hold.
+`socket.request.max.bytes`, ends the connection, which bounds the memory that a peer can claim.
 
-The bytes are read and written by functions compiled from Kafka's schemas (`kafka_shapes.py`, `codec_source.py`). kio's native reader is not used on
-purpose: it aborts the process on an array that claims 2^31 entries, and refuses tagged fields and error codes that it does not know, which Kafka's
-clients and brokers must bear (KIP-482).
+Functions compiled from Kafka's schemas (`kafka_shapes.py`, `codec_source.py`) read and write the bytes. kio's native reader is not used: it aborts
+the process on an array of 2^31 entries, and refuses unknown tagged fields and error codes, which Kafka's clients and brokers must accept (KIP-482).
 
-A message of the group APIs is read and written as it is, an instance of a class of `messages.py`; a body is made of it where a trace or a fault asks.
-Bodies hold the fields of all versions in the newest shape (`body_shapes.py`), named as kio names them, with milliseconds under `x_ms`
-for a duration or time `x`; error codes are ints, UUIDs strings (None for zero), lists tuples. A field that is missing on writing takes
-the schema's default: empty, zero, or null where null is allowed (a list is empty).
+A message of the group APIs is an instance of a class in `messages.py`. A trace or a fault gets a body made from it on demand. Bodies have the fields
+of all versions in the newest shape (`body_shapes.py`), with kio's names; a duration or time `x` is `x_ms` in milliseconds. Error codes are ints,
+UUIDs strings (None for zero), lists tuples. A missing field is written as the schema's default: empty, zero, or null where null is allowed (a list is
+empty).
 """
 
 from __future__ import annotations
@@ -53,23 +52,23 @@ _LENGTH: Final = struct.Struct(">i")
 
 
 class WireError(Exception):
-    """A frame that cannot be read; `str()` says what was met."""
+    """A frame that cannot be read. `str()` gives the reason."""
 
 
 class FramingError(WireError):
-    """A stream that holds no frames; the connection cannot go on."""
+    """A stream without valid frames. The connection cannot continue."""
 
 
 class FrameTooLong(FramingError):
-    """A frame announced as longer than the bound."""
+    """A frame whose announced length is above the limit."""
 
 
 class NegativeLength(FramingError):
-    """A frame announced with a length below zero."""
+    """A frame whose announced length is below zero."""
 
 
 class Framer:
-    """Cuts a stream into frames; holds at most one incomplete frame of `frame_bytes_max` bytes."""
+    """Splits a stream into frames. It holds at most one incomplete frame of `frame_bytes_max` bytes."""
 
     def __init__(self, frame_bytes_max: int = FRAME_BYTES_MAX) -> None:
         self._frame_bytes_max = frame_bytes_max
@@ -77,19 +76,19 @@ class Framer:
 
     @property
     def pending(self) -> int:
-        """Return the bytes of the frame that is not complete yet: not 0 at the stream's end means that it was cut."""
+        """Return the bytes of the incomplete frame. More than 0 at the stream's end means that a frame was cut."""
         return len(self._held)
 
     def feed(self, data: bytes) -> list[bytes]:
         """Return the frames that `data` completes, without their length prefix.
 
-        Raises `FrameTooLong` or `NegativeLength` as soon as the length is known, before the frame's bytes are held; complete frames
-        before it in the same `data` are then lost with the connection. After a raise the framer must not be fed again.
+        Raises `FrameTooLong` or `NegativeLength` as soon as the length is known, before the frame's bytes are held. Complete frames before it in the
+        same `data` are then lost with the connection. The framer must not be fed after an error.
         """
         held = self._held
         if not held and len(data) > _LENGTH.size and len(data) - _LENGTH.size == self._length(data, 0):
             return [data[_LENGTH.size :]]
-        source: bytes | bytearray = data  # whole frames are most often all there is: then nothing is copied but them
+        source: bytes | bytearray = data  # usually `data` consists of whole frames: then only these are copied
         if held:
             held += data
             source = held
@@ -118,7 +117,7 @@ class Framer:
 
 
 def frame(payload: bytes) -> bytes:
-    """Return `payload` behind its length."""
+    """Return `payload` with its length prefix."""
     return _LENGTH.pack(len(payload)) + payload
 
 
@@ -127,9 +126,9 @@ def _hex(held: bytes | bytearray, at: int) -> str:
 
 
 class UnsupportedVersion(WireError):
-    """An API or a version that this wire does not read; `api` is None for an unknown API key.
+    """An API or a version that this codec does not read. `api` is None for an unknown API key.
 
-    For ApiVersions the peer is owed an answer of v0 with UNSUPPORTED_VERSION and the version list (KIP-511).
+    An ApiVersions request gets an answer of v0 with UNSUPPORTED_VERSION and the version list (KIP-511).
     """
 
     def __init__(self, api: Api | None, api_key: int, version: int, correlation: int) -> None:
@@ -142,10 +141,10 @@ class UnsupportedVersion(WireError):
 
 
 class WireRequest:
-    """One request as it came; `body` is in the newest shape whatever the version, `message` the same as a class of `messages.py`.
+    """One request as received. `body` has the newest shape, for every version; `message` is the same as a class of `messages.py`.
 
-    One of the two was read. The other is made of it when somebody asks: `message` raises `ValueError` for an API that has none.
-    `surplus` counts bytes behind the body, which Apache Kafka bears: librdkafka 2.16 sends three when it asks for all topics.
+    One of the two was read; the other is made on demand. `message` raises `ValueError` for an API without a class. `surplus` counts bytes after the
+    body, which Apache Kafka accepts: librdkafka 2.16 sends three when it asks for all topics.
     """
 
     __slots__ = ("api", "body", "client_id", "correlation", "message", "surplus", "version")
@@ -170,7 +169,7 @@ class WireRequest:
             self.message = message
 
     def __getattr__(self, name: str) -> Any:
-        """Make what is asked for the first time."""
+        """Make `message` or `body` at its first use."""
         if name == "message":
             self.message = request_of(self.api, self.body)
             return self.message
@@ -193,9 +192,9 @@ class WireRequest:
 
 
 def read_request(frame: bytes, *, is_for_machine: bool = False) -> WireRequest:
-    """Read a frame without its length prefix; raise `WireError`, for an unknown API or version `UnsupportedVersion`.
+    """Read a frame without its length prefix; raise `WireError`, or `UnsupportedVersion` for an unknown API or version.
 
-    What `is_for_machine` is read as a message where its version can be; everything else as a body.
+    With `is_for_machine` it is read as a message where its version allows that; otherwise as a body.
     """
     if len(frame) < _REQUEST_HEADER.size:
         raise WireError(f"a request of {len(frame)} bytes is shorter than its header")
@@ -228,7 +227,7 @@ def read_request(frame: bytes, *, is_for_machine: bool = False) -> WireRequest:
 
 
 def write_request(api: Api, version: int, correlation: int, client_id: str | None, body: Mapping[str, Any]) -> bytes:
-    """Return a frame without its length prefix; raise `ValueError` for a body that the version cannot say."""
+    """Return a frame without its length prefix; raise `ValueError` for a body that the version cannot express."""
     codec = _codec(api, version, "request")
     out = bytearray(_REQUEST_HEADER.pack(api, version, correlation))
     codec.write_header(out, {"client id": client_id})
@@ -236,20 +235,20 @@ def write_request(api: Api, version: int, correlation: int, client_id: str | Non
 
 
 def write_response(api: Api, version: int, correlation: int, body: Mapping[str, Any]) -> bytes:
-    """Return a frame without its length prefix; raise `ValueError` for a body that the version cannot say."""
+    """Return a frame without its length prefix; raise `ValueError` for a body that the version cannot express."""
     codec = _codec(api, version, "response")
     out = bytearray(_CORRELATION.pack(correlation) + codec.no_tags)
     return _written(codec, out, body)
 
 
 def write_answer(message: GroupResponse, version: int, correlation: int) -> bytes:
-    """Return a message as a response, behind its length; raise `ValueError` for what the version cannot say."""
+    """Return a message as a response with its length prefix; raise `ValueError` for one that the version cannot express."""
     codec = _codec(message.api, version, "response")
     if codec.write_message is None:
         return frame(write_response(message.api, version, correlation, body_of(message)))
     if codec.old_message is not None:
         message = codec.old_message(message)
-    template = None if getattr(message, "members", ()) else codec.template  # a leader's answer is like no other
+    template = None if getattr(message, "members", ()) else codec.template  # a leader's answer is unique
     if template is not None and (written := template.written(message, correlation)) is not None:
         return written
     out = bytearray(_LENGTH_AND_CORRELATION.pack(0, correlation) + codec.no_tags)
@@ -264,7 +263,7 @@ def write_answer(message: GroupResponse, version: int, correlation: int) -> byte
 def read_response(api: Api, version: int, frame: bytes) -> tuple[int, dict[str, Any]]:
     """Read the answer to a request of `api` and `version`; return its correlation id and body, or raise `WireError`.
 
-    An ApiVersions answer that refuses the version is in v0 whatever was asked, and is read so (KIP-511).
+    An ApiVersions answer that refuses the version is always in v0, and is read as such (KIP-511).
     """
     codec = _codec(api, version, "response")
     left = [ENTRIES_MAX]
@@ -286,7 +285,7 @@ def read_response(api: Api, version: int, frame: bytes) -> tuple[int, dict[str, 
 
 @contextmanager
 def read_as_messages(classes: Iterable[MessagePair]) -> Iterator[None]:
-    """Let the machine be given messages of these classes meanwhile; what was compiled for their APIs is forgotten before and after."""
+    """Let the machine get messages of these classes for the duration of the context. The compiled codecs are dropped before and after."""
     added = tuple(classes)
     with registered_messages(added):
         _forget_compiled()
@@ -300,7 +299,7 @@ def _forget_compiled() -> None:
 
 
 def warm(apis: Iterable[Api] = Api) -> None:
-    """Load every version of `apis` now (some 10 ms each), where a first request must not wait for it."""
+    """Load every version of `apis` now (some 10 ms each), so that no first request waits for it."""
     for api in apis:
         for version in range(VERSIONS[api][0], VERSIONS[api][1] + 1):
             _codec(api, version, "request")
@@ -338,8 +337,8 @@ class _Codec:
             self.write_message, self.template = writer_of(typed), template_of(api, typed, self.no_tags)
         elif typed is not None and is_whole(typed):
             self.read_message, self.body_of_message = reader_of(typed), body_maker(typed)
-        # What was read of the bytes behind the correlation id: a member sends the same heartbeat again and again, with the same JoinGroup before many of
-        # them, and a message never changes.
+        # The decoded requests by their bytes after the correlation id: a member repeats the same heartbeat, and sends the same JoinGroup in many
+        # rebalances. A message never changes.
         self.repeated: dict[bytes, tuple[str | None, Any, int]] | None = {} if api in _REPEATED and side == "request" else None
 
 
@@ -388,7 +387,7 @@ _CORRELATION: Final = struct.Struct(">i")
 _LENGTH_AND_CORRELATION: Final = struct.Struct(">ii")
 _UNSUPPORTED: Final = b"\0\x23"
 _UNREADABLE: Final = (MalformedBytes, IndexError, struct.error, UnicodeDecodeError)
-# The client id keeps the old string form in flexible headers too (Kafka's RequestHeader.json). Correlation id and what is before it are not here.
+# The client id has the old string form in flexible headers too (Kafka's RequestHeader.json). These shapes begin after the correlation id.
 _HEADER_COLUMNS: Final[dict[Side, tuple[Column, ...]]] = {
     "request": (Column(name="client id", kind="string", is_nullable=True),), "response": (),
 }  # fmt: skip

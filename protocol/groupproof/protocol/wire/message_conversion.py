@@ -1,4 +1,4 @@
-"""Typed messages out of plain bodies and back: the classes of `messages.py` by the names of their fields, and those that a dialect brings along."""
+"""Converts between typed messages and plain bodies: the classes of `messages.py` by their field names, and the classes that a dialect adds."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ BodyMaker = Callable[[Any], dict[str, Any]]
 
 
 def request_of(api: Api, body: Mapping[str, Any]) -> GroupRequest:
-    """Return the typed request of a body; fields it lacks hold the message's default. Raises `ValueError` for an API without one."""
+    """Return the typed request of a body. Missing fields get the message's default. Raises `ValueError` for an API without one."""
     if api not in _REQUESTS:
         raise ValueError(f"{api.title} has no typed message; its body is a plain dictionary")
     made: GroupRequest = _REQUESTS[api](body)
@@ -36,7 +36,7 @@ def request_of(api: Api, body: Mapping[str, Any]) -> GroupRequest:
 
 
 def response_of(api: Api, body: Mapping[str, Any]) -> GroupResponse:
-    """Return the typed response of a body; fields it lacks hold the message's default. Raises `ValueError` for an API without one."""
+    """Return the typed response of a body. Missing fields get the message's default. Raises `ValueError` for an API without one."""
     if api not in _RESPONSES:
         raise ValueError(f"{api.title} has no typed message; its body is a plain dictionary")
     made: GroupResponse = _RESPONSES[api](body)
@@ -49,7 +49,7 @@ def body_of(message: GroupRequest | GroupResponse) -> dict[str, Any]:
 
 
 def message_shape(shape: Shape, api: Api, side: str) -> Shape | None:
-    """Return the shape whose values are the API's typed messages, None where it has none or its class is of another form."""
+    """Return the shape whose values are the API's typed messages, None where there is no class or it has another form."""
     message = (_REQUEST_CLASSES if side == "request" else _RESPONSE_CLASSES).get(api)
     return None if message is None else _typed(shape, message)
 
@@ -71,25 +71,25 @@ def _typed(shape: Shape, message: type[Any]) -> Shape | None:
 
 
 def is_whole(shape: Shape) -> bool:
-    """Tell whether the messages of a shape hold every field of its bodies."""
+    """Return whether the messages of a shape have every field of its bodies."""
     assert shape.message is not None, f"{shape.title} has no message class"
     return _nested(shape.message).keys() == set(shape.names) and all(is_whole(column.shape) for column in shape.columns if column.shape is not None)
 
 
 def body_maker(shape: Shape) -> BodyMaker:
-    """Return what makes of a message the body that would have been read in its place."""
+    """Return the function that converts a message to the body that a reader would return."""
     entries = {column.name: body_maker(column.shape) for column in shape.columns if column.shape is not None}
     return _body_maker((name, entries.get(name)) for name in shape.names)
 
 
 def _nested(message: Any) -> dict[str, Any]:
-    """Return each field's name with the message class of its entries, None for a plain value."""
+    """Return the message class of each field's entries by field name, None for a plain value."""
     hints = typing.get_type_hints(message, {**vars(messages), **vars(sys.modules[message.__module__])})
     return {field.name: _entry(hints[field.name]) for field in fields(message)}
 
 
 def _entry(hint: Any) -> Any:
-    """Find the message class within `tuple[X, ...]` or `tuple[X, ...] | None`."""
+    """Return the message class in `tuple[X, ...]` or `tuple[X, ...] | None`."""
     if is_dataclass(hint):
         return hint
     return next((found for part in typing.get_args(hint) if (found := _entry(part)) is not None), None)
@@ -128,7 +128,7 @@ def _body_maker(columns: Iterable[tuple[str, BodyMaker | None]]) -> BodyMaker:
 
 
 def _converted(convert: Callable[[Any], Any], value: Any) -> Any:
-    """Convert the entries of an array, or the one struct that is no array."""
+    """Convert the entries of an array, or a single struct."""
     return tuple(map(convert, value)) if isinstance(value, tuple | list) else convert(value)
 
 
@@ -140,11 +140,11 @@ _BODY_MAKERS: Final[dict[type, BodyMaker]] = {
     message: _body_maker_of(message) for message in (*_REQUEST_CLASSES.values(), *_RESPONSE_CLASSES.values())
 }  # fmt: skip
 GROUP_APIS: Final[AbstractSet[Api]] = _REQUESTS.keys()
-"""The APIs that have typed messages, those that are registered meanwhile too."""
+"""The APIs with typed messages, including temporarily registered ones."""
 
 
 def add_messages(classes: Iterable[MessagePair]) -> None:
-    """Let bodies of the classes' APIs be made messages of theirs from now on, whoever had them before."""
+    """Register message classes for their APIs. They replace earlier ones."""
     for request, response in classes:
         _REQUEST_CLASSES[request.api], _RESPONSE_CLASSES[response.api] = request, response
         _REQUESTS[request.api], _RESPONSES[response.api] = _maker(request), _maker(response)
@@ -153,7 +153,7 @@ def add_messages(classes: Iterable[MessagePair]) -> None:
 
 @contextmanager
 def registered_messages(classes: Iterable[MessagePair]) -> Iterator[None]:
-    """Let bodies of the classes' APIs be made messages of theirs meanwhile, whoever had them before."""
+    """Register message classes for their APIs, for the duration of the context. They replace earlier ones."""
     tables: tuple[dict[Any, Any], ...] = (_REQUEST_CLASSES, _RESPONSE_CLASSES, _REQUESTS, _RESPONSES, _BODY_MAKERS)
     before = [dict(table) for table in tables]
     add_messages(classes)

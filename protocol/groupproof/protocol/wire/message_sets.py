@@ -1,7 +1,7 @@
-"""Records as brokers before 0.11 kept them, for clients that ask by Fetch v0 to v3: a message set, made of the batches that a log holds.
+"""Converts batches to message sets, the format of brokers before 0.11, for clients that use Fetch v0 to v3.
 
-Source: Kafka's `RecordsUtil.downConvert`, `LegacyRecord`. Each record is an entry of its own under a CRC-32; format v0 has no timestamp, and neither
-format has headers. Batches that are compressed are left out: nothing here writes such.
+Source: Kafka's `RecordsUtil.downConvert`, `LegacyRecord`. Each record is an entry with its own CRC-32. Format v0 has no timestamp, and neither format
+has headers. Compressed batches are left out: the kit writes none.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from groupproof.protocol.wire.records import Record, read_batches
 __all__ = ["MESSAGE_SETS_UNTIL", "message_set"]
 
 MESSAGE_SETS_UNTIL: Final = 3
-"""The last version of Fetch whose answers carry message sets (KIP-98 brought batches with v4)."""
+"""The last version of Fetch whose answers have message sets (KIP-98 brought batches with v4)."""
 
 _TIMESTAMPS_SINCE: Final = 2
 _ENTRY: Final = struct.Struct(">qi")
@@ -23,7 +23,7 @@ _CHECKED: Final = struct.Struct(">I")
 
 
 def message_set(batches: bytes, *, first_offset: int, fetch_version: int) -> bytes:
-    """Return the records from `first_offset` on in the format that an answer to this version of Fetch carries (KIP-32: timestamps from v2 on)."""
+    """Return the records from `first_offset` on, in the format of this Fetch version (KIP-32: timestamps from v2 on)."""
     has_timestamps = fetch_version >= _TIMESTAMPS_SINCE
     records = (record for batch in read_batches(batches) if not batch.is_compressed for record in batch.records())
     return b"".join(_entry(record, has_timestamps=has_timestamps) for record in records if record.offset >= first_offset)

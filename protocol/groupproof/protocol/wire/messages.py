@@ -1,8 +1,8 @@
-"""Version-neutral requests and responses of the group protocol, as the machines see them.
+"""Version-neutral requests and responses of the group protocol, in the machines' form.
 
-Field names are those of Kafka's message schemas in snake case, so that the wire maps them by name; times are milliseconds. A field
-that a version lacks holds its default here. Batches that newer versions brought (LeaveGroup v3, FindCoordinator v4, OffsetFetch v8) are
-the only form: older versions are their special case with one entry.
+Field names are those of Kafka's message schemas in snake case, so that the codec maps them by name. Times are in milliseconds. A field that a version
+lacks has its default. The batched forms of newer versions (LeaveGroup v3, FindCoordinator v4, OffsetFetch v8) are the only ones: an older version is
+a batch with one entry.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class JoinProtocol:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JoinGroupRequest:
-    """`rebalance_timeout_ms` is -1 in v0, where the session timeout serves (TIMER-25)."""
+    """`rebalance_timeout_ms` is -1 in v0, where the session timeout applies (TIMER-25)."""
 
     api: ClassVar[Api] = Api.JOIN_GROUP
     group_id: str
@@ -194,9 +194,9 @@ class CommitTopic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OffsetCommitRequest:
-    """`generation_id` is -1 and `member_id` empty for a client that manages no group (COMMIT-02).
+    """`generation_id` is -1 and `member_id` empty for a client that does not use group management (COMMIT-02).
 
-    `retention_time_ms` is asked for in v2 to v4 alone; -1 leaves it to the broker (COMMIT-26).
+    Only v2 to v4 have `retention_time_ms`. With -1 the broker's retention applies (COMMIT-26).
     """
 
     api: ClassVar[Api] = Api.OFFSET_COMMIT
@@ -228,7 +228,7 @@ class OffsetCommitResponse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TxnOffsetCommitRequest:
-    """A commit that counts when its transaction is committed; member, instance and generation are there since v3 (KIP-447)."""
+    """A commit that takes effect when its transaction is committed. It has member, instance and generation since v3 (KIP-447)."""
 
     api: ClassVar[Api] = Api.TXN_OFFSET_COMMIT
     transactional_id: str
@@ -255,7 +255,7 @@ class FetchTopic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchGroup:
-    """`topics` is None to ask for every committed offset of the group. A member of a consumer group asks with its id and epoch (v9, KIP-848)."""
+    """`topics` is None for every committed offset of the group. A consumer group's member sends its id and epoch (v9, KIP-848)."""
 
     group_id: str
     topics: tuple[FetchTopic, ...] | None = None
@@ -301,7 +301,7 @@ class OffsetFetchResponse:
 
 
 class DialectMessage(Protocol):
-    """A message that a dialect brings along (`message_conversion.add_messages`)."""
+    """A message class that a dialect adds (`message_conversion.add_messages`)."""
 
     api: ClassVar[Api]
 

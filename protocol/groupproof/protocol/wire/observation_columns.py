@@ -1,7 +1,7 @@
-"""The columns of an observation out of a decoded request or response, kept small; pure.
+"""The columns of an observation from a decoded request or response, kept small. Pure.
 
-Group APIs keep their whole body, and so do the APIs that a dialect brings and the heartbeat of KIP-848. Of the others the trace keeps what a judge may ask for (topics, offsets, error codes), never record
-bytes and never SASL payloads (contract, "The trace").
+Group APIs, dialects' own APIs and KIP-848's heartbeat keep their whole body. For other APIs the trace keeps only the data that checkers need (topics,
+offsets, error codes), and never record bytes or SASL payloads (contract, "The trace").
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ Named = Callable[[str], str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrameColumns:
-    """What the bodies of one API tell in columns: the request who asks and what is asked, the response (with the request beside) what is answered.
+    """The columns of one API's bodies: for a request its sender and its content, for a response its content (with the request as an argument).
 
-    Topics that go by id have their names from the last argument, as far as it knows them.
+    The last argument returns the names of topics by id, as far as they are known.
     """
 
     request: Callable[[Body, Named], tuple[Columns, Columns]]
@@ -35,9 +35,10 @@ class FrameColumns:
 
 
 def request_columns(api: Api, body: Body, named: Named = str) -> tuple[Columns, Columns]:
-    """Return who asks (group, member, instance, generation) and what is asked (partitions, offsets, body), as far as the request tells.
+    """Return the columns of the sender and of the content, as far as the request has them.
 
-    Newer versions name topics by id (KIP-516, KIP-848): `named` is asked for their names.
+    The sender's are group, member, instance and generation; the content's are partitions, offsets and body. Newer versions name topics by id
+    (KIP-516, KIP-848); `named` returns their names.
     """
     brought, describe = _BROUGHT.get(api), _REQUESTS.get(api)
     if brought is not None:
@@ -51,7 +52,7 @@ def request_columns(api: Api, body: Body, named: Named = str) -> tuple[Columns, 
 
 
 def response_columns(api: Api, request: Body, body: Body, named: Named = str) -> Columns:
-    """Return the columns of an answer to the request body `request`, but for who asked."""
+    """Return the columns of an answer to the request body `request`, without those of the sender."""
     brought, describe = _BROUGHT.get(api), _RESPONSES.get(api)
     columns: Columns = {}
     if brought is not None:
@@ -67,7 +68,7 @@ _BY_ID: Final = frozenset({Api.OFFSET_COMMIT, Api.OFFSET_FETCH})
 
 
 def _named_by(body: Body, named: Named) -> Body:
-    """Return the body with names where it has ids alone, in the lists of topics that OffsetCommit and OffsetFetch have (v10)."""
+    """Return the body with names in place of mere ids, in the topic lists of OffsetCommit and OffsetFetch (v10)."""
     if body.get("groups"):
         return {**body, "groups": [_named_by(group, named) for group in body["groups"]]}
     return {**body, "topics": [_named_topic(topic, named) for topic in body["topics"]]} if body.get("topics") else body
@@ -175,7 +176,7 @@ def _join_response(body: Body, request: Body) -> Columns:
 
 
 def _sync_response(body: Body, request: Body) -> Columns:
-    """Tell the partitions of a consumer's assignment; any other group's is its own affair and left undecoded."""
+    """Return the partitions of a consumer's assignment. Other groups' assignments stay undecoded."""
     if body.get("error_code") or request.get("protocol_type") not in (None, "consumer"):
         return {}
     try:
@@ -207,7 +208,7 @@ def _epoch_request(body: Body, named: Named) -> tuple[Columns, Columns]:
 
 
 def _epoch_response(body: Body, request: Body, named: Named) -> Columns:
-    """Tell the member's epoch and assignment, which an error does not give."""
+    """Return the member's epoch and assignment, which an error answer does not have."""
     assigned = (
         {}
         if body.get("error_code")
@@ -217,7 +218,7 @@ def _epoch_response(body: Body, request: Body, named: Named) -> Columns:
 
 
 def _by_id(topics: Any, named: Named) -> Columns:
-    """Tell the partitions of topics that go by id; nothing where there are none, or none are named."""
+    """Return the partitions of topics given by id; nothing where there are none."""
     partitions = ((named(str(topic.get("topic_id"))), index) for topic in topics or () for index in topic.get("partitions") or ())
     return {"partitions": tuple(partitions)} if topics else {}
 
@@ -225,17 +226,17 @@ def _by_id(topics: Any, named: Named) -> Columns:
 _BROUGHT: Final[dict[Api, FrameColumns]] = {
     Api.CONSUMER_GROUP_HEARTBEAT: FrameColumns(request=_epoch_request, response=_epoch_response),
 }
-"""Those of the APIs that dialects brought, and of KIP-848's heartbeat, which traces tell whether or not a dialect is there."""
+"""The columns of the dialects' APIs, and of KIP-848's heartbeat, which traces describe even without a registered dialect."""
 
 
 def add_columns(columns: Mapping[Api, FrameColumns]) -> None:
-    """Let the frames of these APIs be described so from now on."""
+    """Register columns for the frames of these APIs."""
     _BROUGHT.update(columns)
 
 
 @contextmanager
 def registered_columns(columns: Mapping[Api, FrameColumns]) -> Iterator[None]:
-    """Let the frames of these APIs be described so meanwhile."""
+    """Register columns for the frames of these APIs, for the duration of the context."""
     before = dict(_BROUGHT)
     add_columns(columns)
     try:
@@ -255,7 +256,7 @@ _KEPT: dict[Api, tuple[str, ...]] = {
 
 
 def _compact(api: Api, body: Body) -> Columns:
-    """Keep the plain fields, and of topics their names and partition counts."""
+    """Keep the plain fields, and for topics their names and partition counts."""
     kept = {name: body[name] for name in _KEPT[api] if name in body} if api in _KEPT else _plain_fields(body)
     for name in ("topics", "topic_data", "responses"):
         if isinstance(body.get(name), tuple | list):

@@ -1,7 +1,7 @@
-"""A log of `__consumer_offsets` as observations of the one trace: each record is an event, and so is what cannot be read.
+"""Converts a log of `__consumer_offsets` to observations of a trace: each record is an event, and so are unreadable bytes.
 
-The topic holds what a coordinator had to store. It holds no request, so that the observations have neither api nor connection; who sent a commit, and why a member went,
-stands nowhere in it. Compaction takes older records of a key away: `Tally.missing` says how many offsets are not there. Pure.
+The topic has only what a coordinator stores. It has no requests, so the observations have neither API nor connection. It does not tell who sent a
+commit, or why a member left. Compaction removes older records of a key: `Tally.missing` counts the missing offsets. Pure.
 """
 
 from __future__ import annotations
@@ -33,7 +33,10 @@ CLOCK: Final = "clock"
 
 @dataclass(slots=True)
 class Tally:
-    """What was read. `records` counts by name, `tombstones` those of them without a value, `unreadable` by reason; `missing` are offsets without a record."""
+    """The counts of a log.
+
+    `records` are by name, `tombstones` are those without a value, `unreadable` are by reason, `missing` are offsets without a record.
+    """
 
     records: Counter[str] = field(default_factory=Counter)
     tombstones: int = 0
@@ -46,7 +49,7 @@ class Tally:
         return self.records.total()
 
     def count(self, obs: Observation) -> None:
-        """Count an observation that was made of the topic before."""
+        """Count an observation that was made from the topic earlier."""
         name = obs.body.get("name")
         if name == RECORD:
             self.records[obs.body["record"]] += 1
@@ -63,7 +66,7 @@ class Tally:
 
 
 class TopicCommit(NamedTuple):
-    """A commit, and its place: which partition of the offsets topic, at which offset of that."""
+    """A commit, and its place: the partition of the offsets topic, and the offset there."""
 
     group: str
     topic: str
@@ -75,7 +78,7 @@ class TopicCommit(NamedTuple):
 
 
 class OffsetsTopic:
-    """Makes observations of batches, partition after partition in any mixture. Times count from `begin_ms` (since 1970); what is older stands at 0."""
+    """Converts batches to observations, from several partitions in any mixture. Times count from `begin_ms` (since 1970); older ones become 0."""
 
     def __init__(self, begin_ms: int, run: str = "") -> None:
         self.tally = Tally()
@@ -85,16 +88,16 @@ class OffsetsTopic:
         self._next: dict[int, int] = {}
 
     def next_offset(self, partition: int) -> int:
-        """Return the offset behind the last batch that was followed."""
+        """Return the offset after the last followed batch."""
         return self._next.get(partition, 0)
 
     def begin(self) -> Observation:
-        """Return the observation that says when the trace's time begins."""
+        """Return the observation with the start of the trace's time."""
         self._seq += 1
         return Observation(seq=self._seq - 1, at_ns=0, run=self._run, who="kit", kind="event", body={"name": CLOCK, "epoch_ms": self._begin_ms})
 
     def follow(self, partition: int, batch: LogBatch | BrokenBatch) -> Iterator[Observation]:
-        """Yield what the next batch of a partition holds."""
+        """Yield the observations of a partition's next batch."""
         if isinstance(batch, BrokenBatch):
             yield self._unreadable(partition, batch.offset, 0, "cut off" if batch.is_cut else "broken batch", batch.why)
             return
@@ -107,7 +110,7 @@ class OffsetsTopic:
             yield self._record(partition, record, batch)
 
     def follow_tersely(self, partition: int, batch: LogBatch | BrokenBatch) -> Iterator[Observation | TopicCommit]:
-        """Yield the same, but a commit outside of a transaction as what it says alone: of most records no more is wanted, by whoever reads millions."""
+        """Yield the same, but a commit outside a transaction as a `TopicCommit`. It is faster for readers of millions of records."""
         if isinstance(batch, BrokenBatch) or batch.is_transactional or batch.marker is not None:
             yield from self.follow(partition, batch)
             return
@@ -124,7 +127,7 @@ class OffsetsTopic:
         self.tally.records[OFFSET_COMMIT] += commits
 
     def _count_missing(self, partition: int, batch: LogBatch) -> None:
-        """Count the offsets before the batch and in it that hold nothing: compaction took them, or nothing was ever there."""
+        """Count the offsets before and in the batch that have no record: compaction removed it, or there never was one."""
         self.tally.missing += max(0, batch.base_offset - self._next.get(partition, batch.base_offset))
         self.tally.missing += batch.last_offset - batch.base_offset + 1 - (len(batch.records) or batch.marker is not None)
         self._next[partition] = batch.last_offset + 1

@@ -1,9 +1,10 @@
-"""Messages that Kafka 4 dropped and old brokers still speak, in the form of the schemas that `kafka_shapes.py` compiles.
+"""Schemas of messages that Kafka 4 removed and old brokers still speak, in the form that `kafka_shapes.py` compiles.
 
-Only what a group's members send: OffsetCommit v1, which gives each partition a time of its own (read in 1.1.0's `OffsetCommitRequest`);
-the answers are those of v2. Fetch v0 to v3, whose answers carry message sets, and ListOffsets v0, which asks for a number of offsets (read in
-1.1.0's `FetchRequest`, `FetchResponse`, `ListOffsetRequest` and `ListOffsetResponse`): clients from before 0.11 have nothing newer.
-Not here: OffsetCommit v0 and OffsetFetch v0, whose offsets brokers before 4.0 keep in ZooKeeper.
+It has only messages of group members: OffsetCommit v1, which gives each partition its own timestamp (read in 1.1.0's `OffsetCommitRequest`; the
+answers are those of v2); Fetch v0 to v3, whose answers have message sets, and ListOffsets v0, which asks for a number of offsets (read in 1.1.0's
+`FetchRequest`, `FetchResponse`, `ListOffsetRequest` and `ListOffsetResponse`), for clients from before 0.11.
+
+OffsetCommit v0 and OffsetFetch v0 are missing: brokers before 4.0 keep their offsets in ZooKeeper.
 """
 
 from __future__ import annotations
@@ -89,4 +90,4 @@ ENTITIES: Final[Mapping[tuple[Api, int, str], Any]] = {
 """The schema of a message, by API, version and side."""
 
 SAME_AS: Final[Mapping[tuple[Api, int, str], int]] = {(Api.OFFSET_COMMIT, 1, "response"): 2}
-"""The version that a message has the form of, by API, version and side."""
+"""The version whose form a message shares, by API, version and side."""

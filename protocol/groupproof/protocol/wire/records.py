@@ -1,7 +1,7 @@
-"""Record batches of format v2: written for Fetch answers, and read as far as traces and the reference consumer need them.
+"""Record batches of format v2: written for Fetch answers, and read as far as traces and the reference consumer need it.
 
-Source: Kafka's `DefaultRecordBatch` and `DefaultRecord`; the checksum is CRC-32C over everything from the attributes on, so that a broker can
-set base offset and leader epoch of a batch without touching it.
+Source: Kafka's `DefaultRecordBatch` and `DefaultRecord`. The checksum is CRC-32C over everything from the attributes on, so a broker can set a
+batch's base offset and leader epoch without changing it.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ __all__ = ["Batch", "Record", "RecordsError", "encode_batch", "placed", "read_ba
 
 
 class RecordsError(ValueError):
-    """Bytes that are no record batch; `str()` says what was met."""
+    """Bytes that are not a record batch. `str()` gives the reason."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """One record; `offset` and `timestamp_ms` are absolute."""
+    """One record. `offset` and `timestamp_ms` are absolute."""
 
     offset: int
     timestamp_ms: int
@@ -33,7 +33,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """What a batch's header says; `is_compressed` batches keep their records to themselves."""
+    """The fields of a batch's header. The records of a batch with `is_compressed` are not read."""
 
     base_offset: int
     last_offset: int
@@ -47,7 +47,7 @@ class Batch:
     _payload: bytes
 
     def records(self) -> Iterator[Record]:
-        """Yield the records; raise `RecordsError` for a compressed batch or one whose records are not as announced."""
+        """Yield the records; raise `RecordsError` for a compressed batch, or for records that do not match the header."""
         if self.is_compressed:
             raise RecordsError(f"the batch at offset {self.base_offset} is compressed: its records are not read here")
         at = 0
@@ -62,7 +62,7 @@ class Batch:
 
 
 def encode_batch(records: Sequence[Record], *, leader_epoch: int = 0) -> bytes:
-    """Return one uncompressed batch of records in the order of their offsets; raise `ValueError` for none at all."""
+    """Return one uncompressed batch of records, which are in the order of their offsets; raise `ValueError` where there are none."""
     if not records:
         raise ValueError("a batch holds at least one record")
     base_offset, base_timestamp = records[0].offset, records[0].timestamp_ms
@@ -75,7 +75,7 @@ def encode_batch(records: Sequence[Record], *, leader_epoch: int = 0) -> bytes:
 
 
 def read_batches(blob: bytes) -> Iterator[Batch]:
-    """Yield the batches; a last one that is cut off is left out, as a Fetch answer may end so. Raises `RecordsError` for a broken one."""
+    """Yield the batches without a truncated last one, which a Fetch answer may have. Raises `RecordsError` for a broken one."""
     at = 0
     while len(blob) - at >= _HEADER.size + _CHECKED.size:
         length = int.from_bytes(blob[at + 8 : at + _LENGTH_ENDS], "big", signed=True)
@@ -89,12 +89,12 @@ def read_batches(blob: bytes) -> Iterator[Batch]:
 
 
 def record_count(blob: bytes) -> int:
-    """Return how many records the whole batches of a Produce request or Fetch answer hold, compressed or not."""
+    """Return the number of records in the whole batches of a Produce request or Fetch answer, compressed or not."""
     return sum(batch.count for batch in read_batches(blob))
 
 
 def placed(blob: bytes, base_offset: int, *, leader_epoch: int = 0) -> bytes:
-    """Return the batches as a log that ends before `base_offset` stores them: at consecutive offsets from there on."""
+    """Return the batches with consecutive offsets from `base_offset` on, as a log stores them."""
     out, at = bytearray(blob), 0
     for batch in read_batches(blob):
         length = int.from_bytes(blob[at + 8 : at + _LENGTH_ENDS], "big")

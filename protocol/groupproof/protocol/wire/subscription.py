@@ -1,11 +1,11 @@
-"""The consumer protocol's blobs inside JoinGroup and SyncGroup: Subscription v0 to v3 and Assignment v0 to v3.
+"""The consumer protocol's blobs in JoinGroup and SyncGroup: Subscription v0 to v3 and Assignment v0 to v3.
 
-Kafka's `ConsumerProtocol`: a version as int16, then fields that later versions append to; a reader takes the fields it knows of a newer
-version and ignores what follows them (KIP-429 for owned partitions, KIP-792 for the generation, KIP-881 for the rack).
+Kafka's `ConsumerProtocol`: a version as int16, then fields, to which later versions append. A reader reads the fields that it knows of a newer
+version and ignores the rest (KIP-429 for owned partitions, KIP-792 for the generation, KIP-881 for the rack).
 
-A subscription that ends where a field of a later version begins is read as well: kafka-go (segmentio/kafka-go#1156) and platformatic up to 2.11 say
-version 1 and send the bytes of version 0. Brokers read its topics as those of version 0, sarama and franz-go take it; a Java leader does not.
-So is an assignment that ends before its user data, which every version has: pykafka sends that, and a Java member does not read it.
+A subscription that ends where a field of a later version begins is also read: kafka-go (segmentio/kafka-go#1156) and platformatic up to 2.11 declare
+version 1 and send the bytes of version 0. Brokers, sarama and franz-go read it like version 0; a Java leader does not. An assignment that ends before
+its user data, which every version has, is also read: pykafka sends that, and a Java member does not read it.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ __all__ = [
 ]  # fmt: skip
 
 SUBSCRIPTION_VERSION_MAX: Final = 3
-"""The newest version of both blobs whose fields are known here."""
+"""The newest version of both blobs whose fields are implemented."""
 
 
 _READ_MAX: Final = 4_096
-"""Of so many blobs it is kept what they say: members send the same ones again and again."""
+"""The number of blobs whose decoded form is cached: members send the same ones repeatedly."""
 
 
 class SubscriptionError(BlobError):
-    """A blob that is no subscription or assignment; `str()` says what was met."""
+    """A blob that is not a subscription or assignment. `str()` gives the reason."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subscription:
-    """What a member wants and holds. `owned` needs v1, `generation` (-1: none) v2, `rack` v3; older versions leave them out.
+    """A member's subscription and owned partitions. `owned` needs v1, `generation` (-1: none) v2, `rack` v3; older versions leave them out.
 
-    `ends_before` names the field at which the blob ends although its version has it; what stands there and behind it has its default.
+    `ends_before` names the field at which the blob ends although its version has it. This field and the later ones have their defaults.
     """
 
     topics: tuple[str, ...] = ()
@@ -59,7 +59,7 @@ class Subscription:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assignment:
-    """What the leader gives a member; `is_truncated` where the blob ends before the user data, which stands there also when it is null."""
+    """The leader's assignment for a member. `is_truncated` says that the blob ends before the user data, which is present even where it is null."""
 
     partitions: tuple[TopicPartition, ...] = ()
     user_data: bytes | None = None
@@ -68,7 +68,7 @@ class Assignment:
 
 
 def encode_subscription(subscription: Subscription) -> bytes:
-    """Return the blob in `subscription.version`; fields that this version lacks are left out, and those from `ends_before` on."""
+    """Return the blob in `subscription.version`, without fields that this version lacks, and without those from `ends_before` on."""
     out = bytearray(_INT16.pack(subscription.version))
     out += _INT32.pack(len(subscription.topics))
     for topic in subscription.topics:
@@ -88,7 +88,7 @@ def encode_subscription(subscription: Subscription) -> bytes:
 
 @lru_cache(maxsize=_READ_MAX)
 def decode_subscription(blob: bytes) -> Subscription:
-    """Read a blob of any version from 0 on; raise `SubscriptionError` when it ends within a field or holds what no client may send."""
+    """Read a blob of any version from 0 on; raise `SubscriptionError` where it ends within a field or has invalid content."""
     reading = _Reading(blob, "subscription", SubscriptionError)
     version = reading.version()
     topics = tuple(reading.text("topic") for _ in range(reading.count("topics", 2)))
@@ -102,14 +102,14 @@ def decode_subscription(blob: bytes) -> Subscription:
 
 
 def encode_assignment(assignment: Assignment) -> bytes:
-    """Return the blob; all versions have the same fields."""
+    """Return the blob. All versions have the same fields."""
     user_data = b"" if assignment.is_truncated else _nullable_bytes(assignment.user_data)
     return _INT16.pack(assignment.version) + _partitions(assignment.partitions) + user_data
 
 
 @lru_cache(maxsize=_READ_MAX)
 def decode_assignment(blob: bytes) -> Assignment:
-    """Read a blob of any version from 0 on; raise `SubscriptionError`. An empty blob is an empty assignment, as clients take it."""
+    """Read a blob of any version from 0 on; raise `SubscriptionError`. An empty blob is an empty assignment, as for clients."""
     if not blob:
         return Assignment()
     reading = _Reading(blob, "assignment", SubscriptionError)
@@ -142,11 +142,11 @@ _LATER: Final[tuple[tuple[str, str, Callable[[_Reading], object]], ...]] = (
     ("generation", "generation", lambda reading: reading.int32("generation")),
     ("rack", "rack", lambda reading: reading.nullable_text("rack")),
 )
-"""The fields that versions 1, 2 and 3 append: how each is called, where it is kept, and how it is read."""
+"""The fields that versions 1, 2 and 3 append: title, attribute and reader."""
 
 
 def _partitions(partitions: Iterable[TopicPartition]) -> bytes:
-    """Encode partitions grouped by topic, topics in the order of their first partition."""
+    """Encode partitions grouped by topic, with topics in the order of their first partition."""
     order: dict[str, int] = {}
     for topic, _ in partitions:
         order.setdefault(topic, len(order))

@@ -1,1 +1,1 @@
-"""What clients may do with groups and topics, and what is left of a request or an answer where they may not."""
+"""The clients' rights on groups and topics, and their effect on requests and answers."""

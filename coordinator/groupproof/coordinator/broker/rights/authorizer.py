@@ -1,7 +1,7 @@
-"""Who may do what with groups and topics: everybody everything, but for what is denied. Pure.
+"""The clients' rights on groups and topics: everything is allowed except what is denied. Pure.
 
-It decides as Kafka's `StandardAuthorizer` where one ACL allows all and others deny: to deny READ leaves DESCRIBE, and the other way round. The reference
-has no logins, so that a client is known by its client id.
+It decides as Kafka's `StandardAuthorizer` where one ACL allows all and others deny: a denial of READ leaves DESCRIBE, and vice versa. The reference
+has no logins, so a client is identified by its client id.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing import Final
 __all__ = ["ALL", "Authorizer", "Denial", "NoDenial", "Operation", "Resource", "Rights"]
 
 ALL: Final = "*"
-"""As a client everybody, as a name every group or every topic."""
+"""Every client; as a name, every group or every topic."""
 
 
 class Operation(StrEnum):
-    """Kafka's operations (`AclOperation`), those that requests about groups ask for."""
+    """The Kafka operations (`AclOperation`) that requests about groups need."""
 
     READ = "READ"
     DESCRIBE = "DESCRIBE"
@@ -27,19 +27,19 @@ class Operation(StrEnum):
 
 
 class Resource(StrEnum):
-    """What is denied (`ResourceType`)."""
+    """The type of a denied resource (`ResourceType`)."""
 
     GROUP = "group"
     TOPIC = "topic"
 
 
 class NoDenial(ValueError):
-    """Words that deny nothing; the message says what to write."""
+    """The text is not a valid denial. The message shows the correct form."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Denial:
-    """One DENY: `client` may not do `operation` with what `name` names, each `ALL` for whoever and whatever there is."""
+    """One DENY: `client` may not perform `operation` on the resource `name`. `ALL` stands for every client or every name."""
 
     operation: Operation
     resource: Resource
@@ -48,7 +48,7 @@ class Denial:
 
     @classmethod
     def of(cls, text: str) -> Denial:
-        """Return what words such as `DESCRIBE topic orders client=app` deny; raise `NoDenial`."""
+        """Return the denial in a text such as `DESCRIBE topic orders client=app`; raise `NoDenial`."""
         found = _WORDS.fullmatch(text.strip())
         if found is None or found["operation"] not in _ASKED[Resource(found["resource"])]:
             raise NoDenial(f"{text!r} denies nothing; {_FORM}")
@@ -57,28 +57,28 @@ class Denial:
 
 @dataclass(frozen=True, slots=True)
 class Rights:
-    """What one client may do: all but what is denied to it."""
+    """The rights of one client: everything except its denials."""
 
     denied: frozenset[tuple[Operation, Resource, str]]
 
     def may(self, operation: Operation, resource: Resource, name: str) -> bool:
-        """Tell whether the client may do that with the group or topic of this name."""
+        """Return whether the client may perform the operation on the group or topic of this name."""
         return (operation, resource, name) not in self.denied and (operation, resource, ALL) not in self.denied
 
 
 @dataclass(frozen=True, slots=True)
 class Authorizer:
-    """All that is denied to anybody."""
+    """All denials."""
 
     denials: frozenset[Denial] = frozenset()
 
     def rights(self, client: str) -> Rights:
-        """Return what a client may do, by its client id."""
+        """Return the rights of a client, by its client id."""
         own = (denial for denial in self.denials if denial.client in (client, ALL))
         return Rights(frozenset((denial.operation, denial.resource, denial.name) for denial in own))
 
     def may_describe(self, client: str, topic: str) -> bool:
-        """Tell whether a client may see a topic."""
+        """Return whether a client may describe a topic."""
         return self.rights(client).may(Operation.DESCRIBE, Resource.TOPIC, topic)
 
 
@@ -86,7 +86,7 @@ _ASKED: Final[Mapping[Resource, tuple[Operation, ...]]] = {
     Resource.GROUP: (Operation.READ, Operation.DESCRIBE, Operation.DELETE),
     Resource.TOPIC: (Operation.READ, Operation.DESCRIBE),
 }
-"""What requests ask for; to deny something else would change nothing."""
+"""The operations that requests need. Denials of others would have no effect."""
 
 _WORDS: Final = re.compile(
     rf"(?P<operation>{'|'.join(Operation)})\s+(?P<resource>{'|'.join(Resource)})\s+(?!client=)(?P<name>\S.*?)(?:\s+client=(?P<client>\S.*))?",

@@ -1,7 +1,7 @@
-"""What a broker tells of the cluster by itself, without the groups and topics that the client may not see. Pure.
+"""Metadata answers without the groups and topics that the client may not describe. Pure.
 
-Source: Kafka's `KafkaApis.getCoordinator` and `handleTopicMetadataRequest`, `DescribeTopicPartitionsRequestHandler`: who asks for all topics hears nothing
-of such a one, and who names it is refused, whether it is there or not.
+Source: Kafka's `KafkaApis.getCoordinator` and `handleTopicMetadataRequest`, `DescribeTopicPartitionsRequestHandler`. A request for all topics gets
+none of the denied ones. A request that names one is refused, whether the topic exists or not.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ __all__ = ["concealed"]
 Body = dict[str, Any]
 
 _GROUP: Final = 0  # FindCoordinator's key type
-_IN_BATCHES_SINCE: Final = 4  # KIP-699; before, the message is that of the error
+_IN_BATCHES_SINCE: Final = 4  # KIP-699; before, the message is the error's
 _MESSAGE: Final = "Group authorization failed."
 
 
 def concealed(api: Api, version: int, *, asked: Mapping[str, Any], answer: Body, rights: Rights) -> Body:
-    """Return the answer as a client with these rights gets it."""
+    """Return the answer that a client with these rights gets."""
     conceal = _CONCEALED.get(api)
     return answer if conceal is None else conceal(version, asked, answer, rights)
 
@@ -47,7 +47,7 @@ def _topics(version: int, asked: Mapping[str, Any], answer: Body, rights: Rights
 
 
 def _refused(entry: Body, by_id: set[str]) -> Body:
-    """Refuse a topic under the name, or the id, by which it was asked for, and that alone."""
+    """Refuse a topic under the requested name or id, without the other one."""
     is_by_id = entry["topic_id"] in by_id
     hidden: Body = {"name": None} if is_by_id else {"topic_id": None}
     return entry | hidden | {"error_code": ErrorCode.TOPIC_AUTHORIZATION_FAILED.value, "is_internal": False, "partitions": ()}

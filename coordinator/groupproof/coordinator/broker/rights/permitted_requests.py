@@ -1,7 +1,7 @@
-"""Requests about groups from clients that may not do all they ask for: what the coordinator is asked all the same, and what the client is told. Pure.
+"""Splits a group request into the part that the client is allowed, which goes to the coordinator, and the refused rest. Pure.
 
-Source: Kafka's `KafkaApis`, which looks at the client's rights before anything else of a request: a group or a topic that is denied never reaches the
-coordinator. ListGroups asks for DESCRIBE of the cluster first, which nothing here denies, so that it lists all groups.
+Source: Kafka's `KafkaApis`, which checks the client's rights before anything else in a request: a denied group or topic never reaches the
+coordinator. ListGroups needs DESCRIBE of the cluster first, which cannot be denied here, so it lists all groups.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ Topic = TypeVar("Topic")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asker:
-    """The client's `rights`, the `version` of its request, and the `settings` of the coordinator that it asks."""
+    """The client's `rights`, the `version` of its request, and the `settings` of its coordinator."""
 
     rights: Rights
     version: int
@@ -96,7 +96,7 @@ class Asker:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PermittedRequest:
-    """What the coordinator is asked; `answered` makes of its answer the one that the client is due."""
+    """The request for the coordinator. `answered` converts the answer to it into the client's answer."""
 
     message: Any  # a request of any dialect
     answered: Callable[[Any], Any]
@@ -106,18 +106,18 @@ Part = PermittedRequest | GroupResponse | None
 
 
 def permitted_part(message: GroupRequest, asker: Asker) -> Part:
-    """Return what is left of a request, the answer where nothing is, and None where nothing is denied."""
+    """Return the allowed part of a request, the answer where no part is allowed, and None where nothing is denied."""
     part = _PARTS.get(type(message))
     return None if part is None else part(message, asker)
 
 
 def _apart(items: Iterable[Topic], may: Callable[[Topic], bool]) -> tuple[tuple[Topic, ...], tuple[Topic, ...]]:
-    """Return those that the client may, and the others."""
+    """Return the allowed items and the others."""
     listed = tuple(items)
     return tuple(item for item in listed if may(item)), tuple(item for item in listed if not may(item))
 
 
-# What members ask for
+# Requests of members
 
 
 def _join(message: JoinGroupRequest, asker: Asker) -> Part:
@@ -125,7 +125,7 @@ def _join(message: JoinGroupRequest, asker: Asker) -> Part:
 
 
 def _sync(message: SyncGroupRequest, asker: Asker) -> Part:
-    """Say first that the protocol is not named, as `handleSyncGroupRequest` does."""
+    """Check for a missing protocol first, as `handleSyncGroupRequest` does."""
     if asker.may_read_group(message.group_id):
         return None
     lacks_names = asker.version >= _SYNC_NAMES_SINCE and None in (message.protocol_type, message.protocol_name)
@@ -141,14 +141,14 @@ def _leave(message: LeaveGroupRequest, asker: Asker) -> Part:
 
 
 def _beat(message: ConsumerGroupHeartbeatRequest, asker: Asker) -> Any:
-    """Refuse without a message, and before the shape of the request is looked at (CGH-36 to CGH-38); a regular expression is not refused."""
+    """Refuse without a message, before the request's shape is checked (CGH-36 to CGH-38). A regular expression is not refused."""
     if _is_off(asker) or (asker.may_read_group(message.group_id) and all(map(asker.may_describe_topic, message.subscribed_topic_names or ()))):
         return None
     return ConsumerGroupHeartbeatResponse(error_code=_NO_TOPIC if asker.may_read_group(message.group_id) else _NO_GROUP)
 
 
 def _is_off(asker: Asker) -> bool:
-    """Tell whether the broker does not speak the consumer protocol, of which the coordinator speaks first (CGH-39)."""
+    """Return whether the broker does not speak the consumer protocol. The coordinator's error for that comes first (CGH-39)."""
     return CONSUMER.name not in consumer_settings(asker.settings).protocols
 
 
@@ -197,7 +197,7 @@ def _delete_offsets(message: OffsetDeleteRequest, asker: Asker) -> Part:
 
 
 def _fetch_offsets(message: OffsetFetchRequest, asker: Asker) -> Part:
-    """Ask about the groups that are left; what comes back is put among the others in the order of the request."""
+    """Ask about the allowed groups, and merge the answers with the refused groups in the order of the request."""
     allowed, denied = _apart(message.groups, lambda group: asker.may_describe_group(group.group_id))
     refused = {group.group_id: _not_fetched_group(group, asker.version) for group in denied}
     if not allowed:
@@ -218,7 +218,7 @@ def _visible_part(group: FetchGroup, asker: Asker) -> FetchGroup:
 
 
 def _fetched_group(asked: FetchGroup, fetched: FetchedGroup, asker: Asker) -> FetchedGroup:
-    """Leave out what the client may not see where it asked for all topics, and refuse it where it named it."""
+    """Remove denied topics where the request was for all topics; refuse them where it named them."""
     if fetched.error_code:
         return fetched
     visible = tuple(topic for topic in fetched.topics if asker.may_describe_topic(topic.name))
@@ -252,7 +252,7 @@ def _describe(message: DescribeGroupsRequest, asker: Asker) -> Part:
 
 
 def _describe_consumers(message: ConsumerGroupDescribeRequest, asker: Asker) -> Any:
-    """Refuse groups that the client may not see (CGD-14), and those that it may, but not one of their topics (CGD-15)."""
+    """Refuse groups that the client may not describe (CGD-14), and groups with a topic that it may not describe (CGD-15)."""
     if _is_off(asker):
         return None
     allowed, denied = _apart(message.group_ids, asker.may_describe_group)

@@ -1,1 +1,1 @@
-"""The functions of the `consumer` dialect (KIP-848): its group and members, its steps towards the target, its guards, effects and answers."""
+"""The functions of the `consumer` dialect (KIP-848): its group and members, reconciliation, guards, effects and answers."""

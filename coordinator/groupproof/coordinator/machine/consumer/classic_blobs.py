@@ -1,6 +1,6 @@
-"""What a consumer group reads of its classic members' bytes and writes for them: subscriptions and assignments, topics by name. Pure.
+"""Converts between the bytes of classic members and a consumer group's data: subscriptions, and assignments with topics by name. Pure.
 
-Kafka reads them by `ConsumerProtocol`, which refuses bytes that end where a field of their version is due.
+Kafka reads the bytes by `ConsumerProtocol`, which refuses bytes that end before a required field of their version.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def subscription_of(metadata: bytes) -> Subscription | None:
 
 
 def assignment_of(member: Member) -> Assignment | None:
-    """Return the assignment of a classic member, None where Kafka cannot read it, or would lose the user data of a custom assignor (CGG-10)."""
+    """Return a classic member's assignment, None where Kafka cannot read it, or where a custom assignor's user data would be lost (CGG-10)."""
     try:
         assignment = decode_assignment(member.assignment)
     except SubscriptionError:
@@ -48,7 +48,7 @@ def assignment_of(member: Member) -> Assignment | None:
 
 
 def first_unreadable(group: Group) -> Member | None:
-    """Return the member at which Kafka gives up making a consumer group of the classic one (`ConsumerGroup.fromClassicGroup`): its members are in a HashMap."""
+    """Return the first member that Kafka cannot convert (`ConsumerGroup.fromClassicGroup`), in the order of Kafka's HashMap."""
     members = {member.member_id: member for member in group.members}
     in_order = (members[member_id] for member_id in hash_order(members, java_hash))
     return next(
@@ -57,7 +57,7 @@ def first_unreadable(group: Group) -> Member | None:
 
 
 def partitions_by_id(partitions: Collection[TopicPartition], topics: TopicsImage) -> Share:
-    """Return partitions by the id of their topic; a topic that there is not is left out."""
+    """Return partitions by topic id, without topics that do not exist."""
     found: dict[str, list[int]] = {}
     for name, index in partitions:
         if (topic := topics.by_name.get(name)) is not None:
@@ -66,7 +66,7 @@ def partitions_by_id(partitions: Collection[TopicPartition], topics: TopicsImage
 
 
 def share_in_bytes(share: Mapping[str, Collection[int]], topics: TopicsImage, metadata: bytes) -> bytes:
-    """Return partitions as an assignment of the version that the member's subscription has (CGG-30)."""
+    """Return partitions as an encoded assignment, in the version of the member's subscription (CGG-30)."""
     names = {topic.topic_id: name for name, topic in topics.by_name.items() if topic.topic_id in share}
     partitions = tuple((names[topic_id], index) for topic_id, indexes in share.items() if topic_id in names for index in sorted(indexes))
     return encode_assignment(Assignment(partitions=partitions, version=int.from_bytes(metadata[:2], signed=True)))

@@ -1,4 +1,4 @@
-"""What classic members do in a consumer group: JoinGroup, SyncGroup and Heartbeat (Kafka's `classicGroupJoinToConsumerGroup` and its neighbours)."""
+"""The effects of classic members' requests to a consumer group: JoinGroup, SyncGroup, Heartbeat (Kafka's `classicGroupJoinToConsumerGroup` etc.)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = ["CLASSIC_EFFECTS"]
 
 
 def _name_member(engine: EffectContext, event: Event) -> None:
-    """No pending id is kept: the next JoinGroup may come with any (CGG-24)."""
+    """Store no pending id: the next JoinGroup may come with any id (CGG-24)."""
     event.answered_id = new_member_id(engine, event)
 
 
@@ -58,7 +58,7 @@ def _take_up_classic(engine: EffectContext, event: ConsumerGroupEvent) -> None:
 
 
 def _joining(engine: EffectContext, event: ConsumerGroupEvent) -> ConsumerMember:
-    """Return who joins: the one of that id, or a new one; without an id the one whose instance it is, under a new id (CGG-63)."""
+    """Return the joining member: by its id, or a new one. Without an id it is the holder of the instance, under a new id (CGG-63)."""
     group = group_of(event)
     is_nameless = not event.member_id
     event.member_id = event.member_id or new_member_id(engine, event)
@@ -84,7 +84,7 @@ def _update(engine: EffectContext, event: ConsumerGroupEvent, member: ConsumerMe
 
 
 def _rebalance_timeout_ms(asked: JoinGroupRequest, before_ms: int, version: int) -> int:
-    """Return how long the member may take; v0 has the session timeout for that (`JoinGroupRequest.maybeOverrideRebalanceTimeout`)."""
+    """Return the member's rebalance timeout. In v0 it is the session timeout (`JoinGroupRequest.maybeOverrideRebalanceTimeout`)."""
     if version == 0:
         return asked.session_timeout_ms
     return before_ms if asked.rebalance_timeout_ms == -1 else asked.rebalance_timeout_ms
@@ -98,7 +98,7 @@ def _await_sync(engine: EffectContext, event: ConsumerGroupEvent) -> None:
 
 
 def _answer_join(engine: EffectContext, event: ConsumerGroupEvent) -> None:
-    """Name no leader: nobody is to compute an assignment (CGG-26, CGG-27)."""
+    """Name no leader: no member computes an assignment (CGG-26, CGG-27)."""
     member = event.consumer
     assert event.arrival is not None, "a JoinGroup arrives"
     assert member.classic is not None, "who joins by a JoinGroup is classic"
@@ -129,7 +129,7 @@ def _refresh_classic_session(engine: EffectContext, event: Event) -> None:
 
 
 def _await_rejoin(engine: EffectContext, event: Event) -> None:
-    """Arm it once: each further 27 leaves it as it is (`scheduleConsumerGroupJoinTimeoutIfAbsent`, CGG-40)."""
+    """Arm the timer once: further REBALANCE_IN_PROGRESS answers do not arm it again (`scheduleConsumerGroupJoinTimeoutIfAbsent`, CGG-40)."""
     key = rejoin_of(event.group_id, event.member_id)
     if engine.timers.due_of(key) is None:
         engine.timers.arm(key, event.now_ms + max(0, _side(event)[0].rebalance_timeout_ms))

@@ -1,4 +1,4 @@
-"""The guards of classic members: what they ask of a consumer group, and when a group turns from one protocol into the other. Pure."""
+"""The guards of classic members in a consumer group, and of the conversion of a group between the protocols. Pure."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _too_many_to_upgrade(event: Event) -> bool:
 
 
 def _protocol_missing(event: Event) -> bool:
-    """`ClassicGroupMember.metadata` throws what nobody catches, as does `protocolName().get()` before the first generation."""
+    """Nothing catches the exception of `ClassicGroupMember.metadata`, nor that of `protocolName().get()` before the first generation."""
     group = event.existing_group
     member = first_unreadable(group)
     return member is not None and assignment_of(member) is not None and not member.supports(group.protocol_name)
@@ -80,12 +80,12 @@ def _downgrades_by_return(event: Event) -> bool:
 
 
 def _downgrades_without_target(event: Event) -> bool:
-    """`ClassicGroup.fromConsumerGroup` takes for granted that everybody is in the target."""
+    """`ClassicGroup.fromConsumerGroup` assumes that every member is in the target."""
     return _downgrades(event) and not group_of(event).has_target_of_all(beside=leavers_of(event))
 
 
 def _returns_without_target(event: Event) -> bool:
-    """Who returns is given what the member had whose place that was (`joiningMember`)."""
+    """Kafka gives the returning member the assignment of the member that it replaces (`joiningMember`)."""
     return _downgrades_by_return(event) and not group_of(event).has_target_of_all()
 
 
@@ -137,7 +137,7 @@ def _other_epoch(event: Event) -> bool:
 
 
 def _has_to_move(event: Event) -> bool:
-    """Tell whether a JoinGroup would move the member on, beside what a newer epoch asks for."""
+    """Return whether a JoinGroup would advance the member, regardless of a newer epoch."""
     member = _member(event)
     if member.progress is MemberProgress.UNRELEASED_PARTITIONS:
         return not group_of(event).is_waiting(member)

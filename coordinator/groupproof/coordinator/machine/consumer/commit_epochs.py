@@ -1,4 +1,7 @@
-"""Commits by the epoch at which a partition was assigned (KIP-1251): a member that has moved on may still commit what it kept (CGO-04 to CGO-09)."""
+"""Commits by the epoch of a partition's assignment (KIP-1251).
+
+A member at a newer epoch may still commit the partitions that it kept (CGO-04 to CGO-09).
+"""
 
 from __future__ import annotations
 
@@ -30,9 +33,9 @@ __all__ = ["EPOCH_COMMITS", "committed_by_epoch"]
 
 
 def _is_stale(event: ConsumerGroupEvent) -> bool:
-    """Tell whether the epoch is too old for one of the partitions: then nothing of the commit is taken (OffsetMetadataManager.commitOffset throws; CGO-09).
+    """Return whether the epoch is too old for one of the partitions. Kafka then refuses the whole commit (CGO-09).
 
-    Of a partition with metadata that is too long nobody looks at the epoch.
+    OffsetMetadataManager.commitOffset throws. It does not check the epoch of a partition with too long metadata.
     """
     member_id, epoch = members_of_commit(event)
     group = group_of(event)
@@ -61,13 +64,13 @@ def _is_too_long(event: ConsumerGroupEvent, partition: CommitPartition) -> bool:
 
 
 def _since(member: ConsumerMember, topic_id: str, index: int) -> int | None:
-    """Return the epoch at which the member was given the partition, which it may be about to revoke (`createAssignmentEpochValidator`)."""
+    """Return the epoch of the partition's assignment to the member. The member may be about to revoke it (`createAssignmentEpochValidator`)."""
     since = member.assigned.get(topic_id, {}).get(index)
     return member.pending.get(topic_id, {}).get(index) if since is None else since
 
 
 def committed_by_epoch(event: ConsumerGroupEvent) -> OffsetCommitResponse | TxnOffsetCommitResponse:
-    """Return what each partition is answered."""
+    """Return the commit's answer, with an error code for each partition."""
     is_stale = _is_stale(event)
     topics = tuple(
         CommittedTopic(

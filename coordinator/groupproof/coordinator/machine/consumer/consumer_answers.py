@@ -1,4 +1,4 @@
-"""Every answer of the `consumer` dialect's table: to heartbeats and descriptions, and plain errors in their shapes."""
+"""Every answer of the `consumer` dialect's table: heartbeats, descriptions, and plain errors in their shapes."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _heartbeat(event: ConsumerGroupEvent) -> ConsumerGroupHeartbeatResponse:
 
 
 def _is_due(event: ConsumerGroupEvent, member: ConsumerMember) -> bool:
-    """Who sends everything is told everything, and so is a member whose assignment changed (CGM-25 to CGM-27)."""
+    """Return whether the assignment is sent: after a full request, or where it changed (CGM-25 to CGM-27)."""
     request = event.heartbeat
     names_topics = request.subscribed_topic_names is not None or request.subscribed_topic_regex is not None
     is_full = request.rebalance_timeout_ms != -1 and names_topics and request.topic_partitions is not None
@@ -60,7 +60,7 @@ def _assignment(assigned: Assigned) -> ConsumerAssignment:
 
 
 def _classic_share(event: Event) -> SyncGroupResponse:
-    """Name the protocol as the request does (`classicGroupSyncToConsumerGroup`)."""
+    """Repeat the request's protocol (`classicGroupSyncToConsumerGroup`)."""
     assert event.assignment is not None, "an effect of the row wrote the share down"
     return SyncGroupResponse(
         protocol_type=event.sync.protocol_type, protocol_name=event.sync.protocol_name, assignment=event.assignment[event.member_id]
@@ -96,7 +96,7 @@ def _described_member(event: ConsumerGroupEvent, member: ConsumerMember) -> Desc
 
 
 def _described_partitions(event: ConsumerGroupEvent, partitions: Mapping[str, Any]) -> DescribedAssignment:
-    """Return the partitions by id and name; a topic that is gone is left out (`Utils.assignmentToTopicPartitions`)."""
+    """Return the partitions by id and name, without deleted topics (`Utils.assignmentToTopicPartitions`)."""
     return DescribedAssignment(
         topic_partitions=tuple(
             DescribedPartitions(topic_id=topic_id, topic_name=event.topic_names[topic_id], partitions=tuple(sorted(indexes)))
@@ -117,7 +117,7 @@ def _failed_description(event: Event, error: ErrorCode, message: str | None = No
 
 
 def error_answer(event: Event, error: ErrorCode, fields: Mapping[str, int]) -> Any:
-    """Return the plain answer `error` in the shape of the request's API (CGH-27)."""
+    """Return the answer with the error code `error`, in the shape of the request's API (CGH-27)."""
     if event.kind is ConsumerEvent.HEARTBEAT:
         return ConsumerGroupHeartbeatResponse(error_code=error)
     assert event.kind is ConsumerEvent.DESCRIBE, f"{event.kind.value} is no request of the dialect"

@@ -1,4 +1,4 @@
-"""One consumer group (KIP-848): its epochs, its members with what they own, its target assignment. It changes only as rows of the table say."""
+"""One consumer group (KIP-848): its epochs, members, owned partitions and target assignment. Only the effects of table rows change it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Share = Mapping[str, tuple[int, ...]]
 
 @dataclass(frozen=True, slots=True)
 class StoredConsumerGroup:
-    """What `__consumer_offsets` holds of a group. Every change of a consumer group is a record of its own, so that this is the group itself (CGR-22)."""
+    """The record of a group in `__consumer_offsets`. Every change of a consumer group writes a record, so the record is the group itself (CGR-22)."""
 
     group: ConsumerGroup
 
@@ -42,14 +42,14 @@ class StoredConsumerGroup:
 
 @dataclass(slots=True, kw_only=True)
 class ConsumerGroup:
-    """A group; `generation` is the group epoch.
+    """A consumer group. `generation` is the group epoch.
 
-    `owners` names the member of each partition that is assigned or still to be revoked; `settled` are the members that have reached the target.
-    `names`, `regexes` and `votes` count the members that subscribe to a topic or by an expression, and that name an assignor.
-    `topics` are the subscribed topics that there were when the group looked last; `is_stale` says that it has to look again.
-    `classic` are the members that speak the classic protocol. `topics_of_regex` is what each regular expression matched, `resolved_ms` and `resolved_version` when, and among which topics;
-    `resolver` is the client whose request had them resolved last.
-    `unmatched` is what an expression matched whose last member is gone: until another member changes, Kafka takes it for a topic that not all subscribe to.
+    `owners` are the member ids by partition, for partitions that are assigned or still to be revoked. `settled` are the members that have reached the
+    target. `names`, `regexes` and `votes` count the members by subscribed topic, by expression and by named assignor. `topics` are the subscribed
+    topics that existed at the last look-up; `is_stale` says that a new look-up is due. `classic` are the members that speak the classic protocol.
+    `topics_of_regex` are the topics that each expression matched; `resolved_ms` and `resolved_version` are the time and the topics image of that
+    resolution; `resolver` is the client whose request caused it. `unmatched` are the matches of an expression whose last member is gone. Until
+    another member changes, Kafka treats them as topics that not all members subscribe to.
     """
 
     dialect: ClassVar[Dialect] = CONSUMER
@@ -59,10 +59,10 @@ class ConsumerGroup:
     protocol_type: str | None = "consumer"
     since_ms: int = 0
     assignment_epoch: int = 0
-    assigned_ms: int | None = None  # when the last target was computed; None: the next one waits for nothing
-    assignor: str = ""  # of the last target
+    assigned_ms: int | None = None  # when the last target was computed; with None the next one is due at once
+    assignor: str = ""  # the assignor of the last target
     members: dict[str, ConsumerMember] = field(default_factory=dict)
-    members_max: int = 0  # the most that there ever were
+    members_max: int = 0  # the largest number of members so far
     instances: dict[str, str] = field(default_factory=dict)
     target: dict[str, Share] = field(default_factory=dict)
     owners: dict[tuple[str, int], str] = field(default_factory=dict)
@@ -81,14 +81,17 @@ class ConsumerGroup:
 
     @classmethod
     def restored(cls, record: StoredConsumerGroup) -> ConsumerGroup:
-        """Return the group as a coordinator that loads it from the log has it, in the state that its members are in (CGL-01)."""
+        """Return the group as a coordinator loads it from the log, in the state that its members imply (CGL-01)."""
         group = record.group.copied()
         group.state = group.inferred_state()
         group.is_stale = True
         return group
 
     def copied(self, *changing: str) -> ConsumerGroup:
-        """Return a group that shares nothing with this one but what is never changed in place: assignments, shares, topics; and its members but those that are `changing`, if any are named."""
+        """Return a copy that shares only immutable values with this group: assignments, shares, topics.
+
+        Where `changing` names members, the other members are shared, too.
+        """
         members = self.members.copy()
         group = ConsumerGroup(
             group_id=self.group_id, state=self.state, generation=self.generation, protocol_type=self.protocol_type, since_ms=self.since_ms,
@@ -104,18 +107,18 @@ class ConsumerGroup:
         return group
 
     def move_to(self, state: StrEnum, now_ms: int) -> None:
-        """Move along the dialect's valid transitions; raise `IllegalTransition` for any other."""
+        """Move to `state`; raise `IllegalTransition` where the dialect does not allow the transition."""
         if self.state not in self.dialect.valid_previous_states[state]:
             raise IllegalTransition(f"group {self.group_id!r} cannot go from {self.state.value} to {state.value}")
         self.state, self.since_ms = state, now_ms
 
     def adopted(self, choices: Choices) -> None:
-        """Nothing is left open to choices."""
+        """Do nothing: the group leaves no choice open."""
 
     # members
 
     def holder_of(self, instance_id: str | None) -> ConsumerMember | None:
-        """Return the member that the instance id belongs to."""
+        """Return the member with the instance id."""
         return None if instance_id is None else self.members.get(self.instances.get(instance_id, ""))
 
     def add(self, member: ConsumerMember) -> None:
@@ -130,13 +133,13 @@ class ConsumerGroup:
         self._count_vote(member.assignor, 1)
 
     def vote(self, member: ConsumerMember, assignor: str) -> None:
-        """Take over which server-side assignor the member names."""
+        """Set the server-side assignor that the member names."""
         self._count_vote(member.assignor, -1)
         member.assignor = assignor
         self._count_vote(assignor, 1)
 
     def speak(self, member: ConsumerMember, classic: ClassicSide | None) -> None:
-        """Take note of the protocol that the member speaks, the classic one unless `classic` is None."""
+        """Set the protocol that the member speaks: the classic one, unless `classic` is None."""
         member.classic = classic
         if classic is None:
             self.classic.discard(member.member_id)
@@ -144,12 +147,12 @@ class ConsumerGroup:
             self.classic.add(member.member_id)
 
     def supports_any(self, names: Collection[str]) -> bool:
-        """Tell whether one of these protocols is one that every classic member supports (`supportsClassicProtocols`)."""
+        """Return whether every classic member supports one of these protocols (`supportsClassicProtocols`)."""
         sides = [side for member_id in self.classic if (side := self.members[member_id].classic) is not None]
         return any(all(any(protocol.name == name for protocol in side.protocols) for side in sides) for name in names)
 
     def is_waiting(self, member: ConsumerMember) -> bool:
-        """Tell whether the member waits for a partition that another one has still (`waitingOnUnreleasedPartition`)."""
+        """Return whether the member waits for a partition that another member still has (`waitingOnUnreleasedPartition`)."""
         target = self.target.get(member.member_id, {})
         return any(
             (topic_id, index) in self.owners and index not in member.assigned.get(topic_id, {})
@@ -158,12 +161,12 @@ class ConsumerGroup:
         )
 
     def has_target_of_all(self, *, beside: Collection[ConsumerMember] = ()) -> bool:
-        """Tell whether a target was computed with every member but those, be it nothing that it was given."""
+        """Return whether the target has an entry, possibly empty, for every member not in `beside`."""
         gone = {member.member_id for member in beside}
         return all(member_id in self.target or member_id in gone for member_id in self.members)
 
     def resubscribe(self, member: ConsumerMember, names: frozenset[str], regex: str) -> None:
-        """Take over what the member subscribes to."""
+        """Set the member's subscription."""
         self.unmatched = frozenset()
         if names != member.names:
             self._count_names(member.names, -1)
@@ -174,7 +177,7 @@ class ConsumerGroup:
         member.names, member.regex = names, regex
 
     def remove(self, member: ConsumerMember) -> None:
-        """Let the member go, with its share and its partitions, which are free at once (CGR-20)."""
+        """Remove the member with its share. Its partitions are free at once (CGR-20)."""
         self._take_out(member)
         for instance_id in [instance_id for instance_id, member_id in self.instances.items() if member_id == member.member_id]:
             del self.instances[instance_id]
@@ -190,53 +193,53 @@ class ConsumerGroup:
         self._count_vote(member.assignor, -1)
 
     def replace(self, old: ConsumerMember, new: ConsumerMember) -> None:
-        """Give the place of a static member, its share and its partitions, to another member id (CGS-18), which gives up what it had itself."""
+        """Give the place of a static member, its share and its partitions to another member id (CGS-18). A previous place of that id is given up."""
         share = self.target.get(old.member_id, {})
         if (earlier := self.members.get(new.member_id)) is not None:
             self._take_out(earlier)
-        self._count_regex(new.regex, 1)  # what it matched is kept meanwhile
+        self._count_regex(new.regex, 1)  # keeps the expression's matches meanwhile
         self.remove(old)
         self.add(new)
         self._count_regex(new.regex, -1)
-        self.target[new.member_id] = share  # `replaceMember` writes it down, be it nothing
+        self.target[new.member_id] = share  # `replaceMember` writes the share even where it is empty
         self.claim(new)
 
     def take(self, member: ConsumerMember, step: Step) -> None:
-        """Let the member do a step towards its target."""
+        """Apply the member's step towards its target."""
         before = partitions_of(member.assigned) | partitions_of(member.pending)
         self.unmatched = frozenset()
-        # The epoch before the step is the previous one even where the step keeps it (`ConsumerGroupMember.Builder.updateMemberEpoch`).
+        # The epoch before the step is the previous epoch, even where the step keeps it (`ConsumerGroupMember.Builder.updateMemberEpoch`).
         member.previous_epoch, member.epoch = member.epoch, step.epoch
         member.progress, member.assigned, member.pending = step.progress, step.assigned, step.pending
         self._own(member, before, partitions_of(step.assigned) | partitions_of(step.pending))
         self.note_progress(member)
 
     def claim(self, member: ConsumerMember) -> None:
-        """Count what the member has, and what it is to revoke, as its own."""
+        """Register the member as the owner of its assigned and pending partitions."""
         self._own(member, set(), partitions_of(member.assigned) | partitions_of(member.pending))
 
     def give(self, member: ConsumerMember, share: Share) -> None:
-        """Let the member have a share, and be settled with it: what a classic group had assigned."""
+        """Assign a share to the member, which is settled with it: its assignment in a classic group."""
         self.target[member.member_id] = share
         member.assigned = {topic_id: dict.fromkeys(indexes, member.epoch) for topic_id, indexes in share.items()}
         self._own(member, set(), partitions_of(member.assigned))
         self.note_progress(member)
 
     def note_progress(self, member: ConsumerMember) -> None:
-        """Count the member among the settled ones, or not."""
+        """Update whether the member is settled."""
         if member.is_settled(self.assignment_epoch):
             self.settled.add(member.member_id)
         else:
             self.settled.discard(member.member_id)
 
     def note_all_progress(self) -> None:
-        """Count who is settled with a new target: of a group of a thousand it is computed a thousand times while they join (before 4.4)."""
+        """Find the members that are settled with a new target. Must be fast: while a thousand members join, it runs a thousand times (before 4.4)."""
         epoch = self.assignment_epoch
         reached = compress(self.members.values(), map(epoch.__eq__, map(_EPOCH, self.members.values())))
         self.settled = {member.member_id for member in reached if member.is_settled(epoch)}
 
     def free_pending(self, member: ConsumerMember) -> None:
-        """Free what the member was to revoke (CGR-21)."""
+        """Free the partitions that the member had to revoke (CGR-21)."""
         self._own(member, partitions_of(member.pending), set())
         member.pending = {}
 
@@ -260,7 +263,7 @@ class ConsumerGroup:
                 del self.votes[assignor]
 
     def _count_regex(self, regex: str, by: int) -> None:
-        """Count the members that subscribe by the expression; with the last of them what it matched is forgotten."""
+        """Count the members that subscribe by the expression. Its matches are dropped with the last of them."""
         if not regex:
             return
         self.regexes[regex] += by
@@ -271,15 +274,15 @@ class ConsumerGroup:
     # subscriptions
 
     def subscribed_names(self) -> set[str]:
-        """Return the names that some member subscribes to, by itself or by its regular expression."""
+        """Return the names that any member subscribes to, by name or by regular expression."""
         return {*self.names, *(name for regex in self.regexes for name in self.topics_of_regex.get(regex, ()))}
 
     def names_of(self, member: ConsumerMember) -> frozenset[str]:
-        """Return the names that the member subscribes to."""
+        """Return the names that the member subscribes to, by name or by expression."""
         return self.names_matched(member.names, member.regex)
 
     def names_matched(self, names: frozenset[str], regex: str) -> frozenset[str]:
-        """Return the names that one subscribes to who says these, and this expression."""
+        """Return the names of a subscription with these names and this expression."""
         return names | self.topics_of_regex.get(regex, frozenset()) if regex else names
 
     def is_subscribed_to(self, topic: str) -> bool:
@@ -289,11 +292,11 @@ class ConsumerGroup:
         return frozenset(self.subscribed_names())
 
     def hear_of_topics(self, names: frozenset[str]) -> None:
-        """Look at the topics with the next heartbeat, if one of these is subscribed to (CGX-15, CGX-16)."""
+        """Schedule a look-up of the topics at the next heartbeat, if the group subscribes to one of `names` (CGX-15, CGX-16)."""
         self.is_stale = self.is_stale or any(self.is_subscribed_to(name) for name in names)
 
     def look_at(self, image: TopicsImage) -> bool:
-        """Look at the topics that the group subscribes to; return whether they are others than the last time."""
+        """Look up the topics that the group subscribes to; return whether they changed."""
         self.is_stale = False
         topics = {name: topic for name in self.subscribed_names() if (topic := image.by_name.get(name)) is not None}
         is_changed = topics != self.topics
@@ -303,7 +306,7 @@ class ConsumerGroup:
     # state
 
     def inferred_state(self) -> ConsumerState:
-        """Return the state that follows from members and epochs (Kafka's `ConsumerGroup.maybeUpdateGroupState`)."""
+        """Return the state that members and epochs imply (Kafka's `ConsumerGroup.maybeUpdateGroupState`)."""
         if not self.members:
             return ConsumerState.EMPTY
         if self.generation > self.assignment_epoch:
@@ -311,7 +314,7 @@ class ConsumerGroup:
         return ConsumerState.STABLE if len(self.settled) == len(self.members) else ConsumerState.RECONCILING
 
     def check(self) -> None:
-        """Assert what always holds; each in O(1)."""
+        """Assert the group's invariants, each in O(1)."""
         assert self.assignment_epoch <= self.generation, (
             f"{self.group_id}: target {self.assignment_epoch} above the group's {self.generation} (CGI-05)"
         )
@@ -322,7 +325,7 @@ class ConsumerGroup:
         )
 
     def member_ids(self) -> tuple[str, ...]:
-        """Return the ids of the members in the order of their joining."""
+        """Return the ids of the members, in joining order."""
         return tuple(self.members)
 
     def parked(self) -> list[Hashable]:
@@ -337,7 +340,7 @@ class ConsumerGroup:
         return (member for member in self.members.values() if member.member_id not in self.settled)
 
     def view(self) -> GroupView:
-        """Return the group at this instant, for tests, traces and the frame filter."""
+        """Return a snapshot of the group, for tests, traces and the frame filter."""
         members = tuple(
             MemberView(
                 member_id=member.member_id, client_id=member.client_id, client_host=member.client_host, group_instance_id=member.instance_id,
@@ -352,7 +355,7 @@ class ConsumerGroup:
 
 
 def _counted(counts: Counter[str]) -> Counter[str]:
-    """Return a copy, which `Counter.copy` counts anew."""
+    """Return a copy. `Counter.copy` would count again."""
     copy: Counter[str] = Counter()
     dict.update(copy, counts)
     return copy

@@ -1,4 +1,4 @@
-"""One member of a consumer group: what it asked for, at which epoch it is, and which partitions it has or has to give back."""
+"""One member of a consumer group: its subscription, its epoch, and its assigned and pending partitions."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ if TYPE_CHECKING:
 __all__ = ["AWAY", "LEFT", "Assigned", "ClassicSide", "ConsumerMember", "MemberProgress", "partitions_of"]
 
 AWAY: Final = -2
-"""The epoch of a static member that has left and will be back (KIP-848, LEAVE_GROUP_STATIC_MEMBER_EPOCH)."""
+"""The epoch of a static member that has left temporarily (KIP-848, LEAVE_GROUP_STATIC_MEMBER_EPOCH)."""
 
 LEFT: Final = -1
 """The epoch with which a member leaves."""
 
 Assigned = Mapping[str, Mapping[int, int]]
-"""By topic id the partitions, each with the epoch at which the member got it (KIP-1251)."""
+"""Partitions by topic id, each with the epoch of its assignment (KIP-1251)."""
 
 
 class MemberProgress(Enum):
-    """How far a member has come on its way to the target (Kafka's `MemberState`)."""
+    """A member's progress towards its target (Kafka's `MemberState`)."""
 
     STABLE = "STABLE"
     UNREVOKED_PARTITIONS = "UNREVOKED_PARTITIONS"
     UNRELEASED_PARTITIONS = "UNRELEASED_PARTITIONS"
-    UNKNOWN = "UNKNOWN"  # what a newer release wrote (CGL-16)
+    UNKNOWN = "UNKNOWN"  # a value that a newer release wrote (CGL-16)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassicSide:
-    """What a member of the classic protocol brought with its last JoinGroup (Kafka's `ClassicMemberMetadata`); the first protocol is the one it goes by."""
+    """The data of a classic member's last JoinGroup (Kafka's `ClassicMemberMetadata`). The first protocol is the one in use."""
 
     session_timeout_ms: int
     protocols: tuple[JoinProtocol, ...]
@@ -46,9 +46,10 @@ class ClassicSide:
 
 @dataclass(slots=True, kw_only=True)
 class ConsumerMember:
-    """A member; `classic` is None for one that sends heartbeats of KIP-848. `pending` are the partitions that it is to revoke, `ordered_at` its epoch when it heard of that, None where it has nothing to revoke.
+    """A member. `classic` is None for a member that sends heartbeats of KIP-848.
 
-    An empty `regex` is none.
+    `pending` are the partitions that it has to revoke; `ordered_at` is its epoch when it learned of that, None where it has none to revoke. An empty
+    `regex` means no expression.
     """
 
     member_id: str
@@ -73,7 +74,7 @@ class ConsumerMember:
         return self.epoch == AWAY
 
     def copied(self) -> ConsumerMember:
-        """Return one like it; `replace` takes eight times as long, and a group that is loaded has each of its members copied."""
+        """Return a copy. `replace` takes eight times as long, and a load copies every member of a group."""
         return ConsumerMember(
             member_id=self.member_id, instance_id=self.instance_id, rack_id=self.rack_id, client_id=self.client_id, client_host=self.client_host,
             rebalance_timeout_ms=self.rebalance_timeout_ms, assignor=self.assignor, names=self.names, regex=self.regex, epoch=self.epoch,
@@ -82,12 +83,12 @@ class ConsumerMember:
         )  # fmt: skip
 
     def is_settled(self, assignment_epoch: int) -> bool:
-        """Tell whether the member has all that the target of this epoch gives it (Kafka's `isReconciledTo`)."""
+        """Return whether the member has its whole share of this epoch's target (Kafka's `isReconciledTo`)."""
         return self.progress is MemberProgress.STABLE and self.epoch == assignment_epoch
 
 
 def partitions_of(assigned: Assigned) -> set[tuple[str, int]]:
-    """Return the partitions one by one."""
+    """Return the partitions as pairs of topic id and index."""
     found: set[tuple[str, int]] = set()
     for topic_id, indexes in assigned.items():
         found.update(zip(repeat(topic_id), indexes))

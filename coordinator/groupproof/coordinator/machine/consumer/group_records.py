@@ -1,7 +1,7 @@
-"""A consumer group out of the records that Kafka keeps of it in `__consumer_offsets`. Pure.
+"""Builds a consumer group from its records in `__consumer_offsets`. Pure.
 
-Source: Kafka's `GroupMetadataManager.replay` and `getOrMaybeCreatePersistedConsumerGroup`. Of a key the newest record alone counts, so that what compaction took away is not missed:
-records of different keys may come in any order, and a tombstone of what is unknown says nothing new (CGL-14, KAFKA-19862).
+Source: Kafka's `GroupMetadataManager.replay` and `getOrMaybeCreatePersistedConsumerGroup`. Only the newest record of a key counts, so compacted
+records are not missed. Records of different keys may come in any order, and a tombstone of an unknown key is ignored (CGL-14, KAFKA-19862).
 """
 
 from __future__ import annotations
@@ -44,22 +44,22 @@ _Value = Mapping[str, Any]
 
 @dataclass(slots=True)
 class GroupRecords:
-    """The newest values of one group: for each record's name by member id or expression, by "" where it is the group's own."""
+    """The newest values of one group by record name. Inner keys are the member id or the expression, or "" for the group's own records."""
 
     group_id: str
     _values: dict[str, dict[str, _Value]] = field(default_factory=lambda: {name: {} for name in _NAMES})
 
     def __bool__(self) -> bool:
-        """Tell whether the records leave a group at all."""
+        """Return whether the records leave a group."""
         return any(self._values.values())
 
     @staticmethod
     def takes(record: CoordinatorRecord) -> bool:
-        """Tell whether the record is one of a consumer group."""
+        """Return whether the record belongs to a consumer group."""
         return record.name in _NAMES
 
     def take(self, record: CoordinatorRecord) -> None:
-        """Take in the next record of the group."""
+        """Process the next record of the group."""
         values = self._values[record.name]
         name = record.key.get("member_id", record.key.get("regular_expression", ""))
         if record.value is None:
@@ -68,9 +68,10 @@ class GroupRecords:
             values[name] = record.value
 
     def group(self, topics: TopicsImage, now_ms: int) -> ConsumerGroup:
-        """Return the group as a coordinator has it that loads it at `now_ms`, from which its times count.
+        """Return the group as a coordinator loads it at `now_ms`, the start of its times.
 
-        `topics` are those that there were when it looked last. Of a group whose own record is not there the epoch is 0, as in Kafka, but never below that of its target.
+        `topics` are the topics at the group's last look-up. Without its own record the group has epoch 0, as in Kafka, but never less than its
+        target's epoch.
         """
         assignment = self._own(_TARGET_EPOCH)
         assignment_epoch = assignment.get("assignment_epoch", 0)
@@ -91,7 +92,7 @@ class GroupRecords:
         return group
 
     def topic_ids(self) -> Iterator[tuple[str, frozenset[str]]]:
-        """Yield each id of a topic that a member has or is to have, with the names that it may be of: the member's."""
+        """Yield each topic id that a member owns or is assigned, with the names that it may have: the member's subscribed names."""
         for member in self._members():
             names = member.names | frozenset(self._values[_REGEX].get(member.regex, {}).get("topics", ()))
             target = self._values[_TARGET].get(member.member_id, {}).get("topic_partitions", ())
@@ -99,17 +100,17 @@ class GroupRecords:
                 yield topic_id, names
 
     def named_topics(self) -> Iterator[tuple[str, str]]:
-        """Yield name and id of each topic that the group told of itself, as those of 4.0 do."""
+        """Yield name and id of each topic in the group's own record. Groups of 4.0 have one."""
         return ((topic["topic_name"], str(topic["topic_id"])) for topic in self._own(_TOPICS).get("topics", ()))
 
     def partitions(self) -> Iterator[tuple[str, int]]:
-        """Yield topic id and number of every partition that the records name."""
+        """Yield topic id and index of every partition in the records."""
         for values in (*self._values[_CURRENT].values(), *self._values[_TARGET].values()):
             for part in (part for column in _PARTITIONS for part in values.get(column, ())):
                 yield from ((str(part["topic_id"]), index) for index in part["partitions"])
 
     def subscribed_names(self) -> frozenset[str]:
-        """Return the names that members subscribe to, or that their expressions matched."""
+        """Return the names that members subscribe to or that their expressions matched."""
         of_members = (value["subscribed_topic_names"] for value in self._values[_MEMBER].values())
         return frozenset[str]().union(*of_members, *(value["topics"] for value in self._values[_REGEX].values()))
 
@@ -117,7 +118,7 @@ class GroupRecords:
         return self._values[name].get("", {})
 
     def _members(self) -> Iterator[ConsumerMember]:
-        """Yield the members: one is there as soon as a record says anything of it (`getOrMaybeCreateMember`)."""
+        """Yield the members. A member exists as soon as any record mentions it (`getOrMaybeCreateMember`)."""
         metadata, current = self._values[_MEMBER], self._values[_CURRENT]
         return (_member(member_id, metadata.get(member_id, {}), current.get(member_id, {})) for member_id in {**metadata, **current})
 
@@ -142,7 +143,7 @@ def _classic_side(value: _Value | None) -> ClassicSide | None:
 
 
 def _assigned(topics: Sequence[_Value], epoch: int) -> Assigned:
-    """Return the partitions with the epochs at which they came; releases before KIP-1251 keep none, and the member's counts."""
+    """Return the partitions with their assignment epochs. Releases before KIP-1251 store none, and the member's epoch applies."""
     return {
         str(topic["topic_id"]): dict(zip(topic["partitions"], topic.get("assignment_epochs") or [epoch] * len(topic["partitions"]), strict=True))
         for topic in topics

@@ -1,6 +1,6 @@
-"""The classes of ConsumerGroupHeartbeats: of a heartbeat like most, which only says that its member lives, few rows are asked. Pure.
+"""The classes of ConsumerGroupHeartbeats. A typical heartbeat, which only reports that its member lives, matches few rows. Pure.
 
-A class is told by three facts: the sign of the epoch, whether an instance id comes with it, and whether a rack, an assignor or an expression does.
+Three facts define a class: the sign of the epoch, whether an instance id is present, and whether a rack, an assignor or an expression is.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ __all__ = ["HEARTBEAT_CLASSES", "class_of"]
 
 _ESTABLISHED: Final = 0
 _JOINS: Final = 1
-_LEAVES: Final = 2  # or an epoch that there is not
+_LEAVES: Final = 2  # or an invalid negative epoch
 _SIGNS: Final = 3
 
 
 class _Facts(NamedTuple):
-    """What all heartbeats of a class have in common; `is_bare` where neither rack, assignor nor expression comes."""
+    """The facts common to all heartbeats of a class. `is_bare` means that neither rack, assignor nor expression is present."""
 
     sign: int
     has_instance: bool
@@ -32,7 +32,7 @@ class _Facts(NamedTuple):
 
 
 def class_of(request: ConsumerGroupHeartbeatRequest) -> int:
-    """Return the number of the class."""
+    """Return the number of the heartbeat's class."""
     epoch = request.member_epoch
     number = 1 + _ESTABLISHED if epoch > 0 else 1 + _JOINS if epoch == 0 else 1 + _LEAVES
     if request.instance_id is not None:
@@ -101,7 +101,7 @@ _MAY_HOLD: Final[Mapping[GuardName, Callable[[_Facts], bool]]] = {
     ConsumerGuard.EPOCH_FENCED: lambda facts: not _joins(facts),
     ConsumerGuard.STATE_UNKNOWN: _is_established,
 }
-"""For which heartbeats a guard may hold; one that is not here may hold for any."""
+"""The heartbeats for which a guard may hold. A guard that is missing here may hold for any."""
 
 
 def _rules_out(guard: GuardName, number: int) -> bool:

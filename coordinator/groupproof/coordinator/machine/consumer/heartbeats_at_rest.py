@@ -1,6 +1,7 @@
-"""Which ConsumerGroupHeartbeats change nothing of the group but how long their member's session lasts: nearly all, in a group that is Stable. Pure.
+"""Finds ConsumerGroupHeartbeats that only extend their member's session. In a Stable group nearly all do. Pure.
 
-In a group that waits for its next target (KIP-1263) they are those of the members that are settled with the last one, so long as all are.
+In a group that waits for its next target (KIP-1263), heartbeats of members that are settled with the last target are at rest, while all members are
+settled.
 """
 
 from __future__ import annotations
@@ -29,11 +30,11 @@ _NOTHING: Final = (None, None, None, None, None, -1)
 
 
 def session_ms_at_rest(engine: EffectContext, group: AnyGroup, message: ConsumerGroupHeartbeatRequest, arrival: Arrival, now_ms: int) -> int | None:
-    """Return how long the member's session goes on, None where the heartbeat may change more than that.
+    """Return the member's session in ms, None where the heartbeat may change more than that.
 
-    For each step of a heartbeat something here says that it does nothing: for taking the member up that neither it nor its client says anything new, for
-    the bump and the target that the group has looked at its topics and is settled, or that its next target is not due, for the resolution that nobody
-    subscribes by an expression.
+    A check here excludes each step of a heartbeat. Taking up the member does nothing: neither the member nor its client reports anything new. The
+    bump and the target do nothing: the topics are up to date and the group is settled, or its next target is not due. Nobody subscribes by an
+    expression, so no resolution is due.
     """
     state = group.state
     if not isinstance(group, ConsumerGroup) or (state is not ConsumerState.STABLE and state is not ConsumerState.ASSIGNING):
@@ -50,7 +51,7 @@ def session_ms_at_rest(engine: EffectContext, group: AnyGroup, message: Consumer
 
 
 def session_ms_again(group: ConsumerGroup, message: ConsumerGroupHeartbeatRequest, arrival: Arrival, session_ms: int) -> int | None:
-    """Return the same of a heartbeat that was at rest before in a group of these epochs and configs: `session_ms`, or None where `session_ms_at_rest` is to be asked.
+    """Return `session_ms` if a heartbeat that was at rest before, at these epochs and configs, still is; None where `session_ms_at_rest` must decide.
 
     In a Stable group all members are settled, as `ConsumerGroup.check` asserts.
     """
@@ -72,7 +73,7 @@ def session_ms_again(group: ConsumerGroup, message: ConsumerGroupHeartbeatReques
 
 
 def _says_nothing(member: ConsumerMember, message: ConsumerGroupHeartbeatRequest, arrival: Arrival) -> bool:
-    """Tell whether the heartbeat says no more than that a settled member lives, in KIP-848's shortest form, through the client that it came through before."""
+    """Return whether the heartbeat has KIP-848's shortest form, at the member's epoch, and comes through the same client as before."""
     return (
         message.member_epoch == member.epoch
         and _SAID(message) == _NOTHING
@@ -88,5 +89,5 @@ def _is_settled(group: ConsumerGroup, member: ConsumerMember) -> bool:
         and member.classic is None
         and not group.is_stale
         and not group.regexes
-        and len(group.votes) < 2  # of two with as many votes a heartbeat may elect the other
+        and len(group.votes) < 2  # with two assignors in a tie, a heartbeat may elect the other
     )

@@ -1,4 +1,4 @@
-"""Who goes with an event: the member that leaves or whose time is over, or those whom a LeaveGroup names. Pure."""
+"""Finds the members that leave with an event: one that leaves or expires, or those that a LeaveGroup names. Pure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["entries_of", "leavers_of"]
 
 
 def leavers_of(event: Event) -> Sequence[ConsumerMember]:
-    """Return who goes; nobody where a heartbeat is no leave, or a LeaveGroup names no member."""
+    """Return the leaving members: none where a heartbeat is not a leave, or a LeaveGroup names no member."""
     group = group_of(event)
     if event.kind is ClassicEvent.LEAVE_GROUP:
         named = [_named(group, entry) for entry in _request(event).members]
@@ -34,7 +34,7 @@ def leavers_of(event: Event) -> Sequence[ConsumerMember]:
 
 
 def entries_of(event: Event) -> tuple[LeftMember, ...]:
-    """Return the code of each entry of a LeaveGroup; an entry that comes twice is found twice, as in Kafka (CGG-46 to CGG-48)."""
+    """Return the error code of each entry of a LeaveGroup. A repeated entry is found each time, as in Kafka (CGG-46 to CGG-48)."""
     group = group_of(event)
     found = [(entry, _named(group, entry)) for entry in _request(event).members]
     return tuple(
@@ -56,7 +56,7 @@ def _request(event: Event) -> LeaveGroupRequest:
 
 
 def _named(group: ConsumerGroup, entry: LeaveMember) -> ConsumerMember | ErrorCode:
-    """Return the member that an entry names, whatever protocol it speaks, or why it names none (`classicGroupLeaveToConsumerGroup`)."""
+    """Return the member of either protocol that an entry names, or the error code (`classicGroupLeaveToConsumerGroup`)."""
     if entry.group_instance_id is None:
         return group.members.get(entry.member_id) or ErrorCode.UNKNOWN_MEMBER_ID
     holder = group.holder_of(entry.group_instance_id)

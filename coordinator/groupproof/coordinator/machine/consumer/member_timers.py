@@ -1,4 +1,4 @@
-"""The timers of one member of a consumer group: its session, its time to revoke, and a classic member's times to join again and to sync."""
+"""The timers of one member of a consumer group: session and revocation, and for a classic member the rejoin and resync timeouts."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ def resync_of(group_id: str, member_id: str) -> TimerKey:
 
 
 def end_session(engine: EffectContext, group_id: str, member_id: str) -> None:
-    """End what a member's place leaves behind that goes to another id or to a classic group.
+    """Cancel the timers of a place that moves to another member id or to a classic group.
 
-    Kafka cancels nothing then (`replaceMember`, `convertToClassicGroup`), which shows in the times to join again and to sync alone: they run on, and end
-    a member of the same id in a consumer group to come. A session starts anew with whoever comes, and a time to revoke ends with its epoch.
+    Kafka cancels none then (`replaceMember`, `convertToClassicGroup`). Only the rejoin and resync timers show this: they run on, and expire a member
+    with the same id in a later consumer group. The successor starts a new session, and a revocation timer is void with its epoch.
     """
     engine.timers.cancel(session_of(group_id, member_id))
     engine.timers.cancel(revocation_of(group_id, member_id))
 
 
 def end_timers(engine: EffectContext, group_id: str, member_id: str) -> None:
-    """End all timers of a member that is gone (`cancelTimers`)."""
+    """Cancel all timers of a removed member (`cancelTimers`)."""
     end_session(engine, group_id, member_id)
     engine.timers.cancel(rejoin_of(group_id, member_id))
     engine.timers.cancel(resync_of(group_id, member_id))

@@ -1,4 +1,4 @@
-"""What a heartbeat says of its member is taken over: a new member, a return, a changed subscription (the first step of a heartbeat)."""
+"""The first step of a heartbeat: update the member from the request. It may be new, return, or change its subscription."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["member_of_instance", "new_member", "new_member_id", "resolve_regexes
 
 
 def take_up(engine: EffectContext, event: ConsumerGroupEvent) -> None:
-    """Find the member or add it, and take over what the request says of it; note what changed for the steps that follow."""
+    """Find or add the member and update it from the request. The event records the changes for the next steps."""
     group = group_of(event)
     event.member_id = event.member_id or new_member_id(engine, event)
     request = event.heartbeat
@@ -37,7 +37,7 @@ def take_up(engine: EffectContext, event: ConsumerGroupEvent) -> None:
 
 
 def new_member_id(engine: EffectContext, event: Event) -> str:
-    """Return an id as the coordinator makes them: a UUID without the client's name before it."""
+    """Return an id as the coordinator makes it: a UUID without the client id as a prefix."""
     assert event.arrival is not None, "who is given an id has asked for something"
     return engine.choices.member_id("", event.arrival).lstrip("-")
 
@@ -51,7 +51,7 @@ def _existing(engine: EffectContext, event: ConsumerGroupEvent) -> ConsumerMembe
 
 
 def member_of_instance(engine: EffectContext, event: ConsumerGroupEvent, holder: ConsumerMember) -> ConsumerMember:
-    """Give the place that waits for the instance to the member that comes: with its share, at epoch 0 (CGS-18, CGS-21)."""
+    """Give the place that waits for the instance to the returning member, with its share, at epoch 0 (CGS-18, CGS-21)."""
     group = group_of(event)
     if holder.member_id == event.member_id:
         holder.epoch = holder.previous_epoch = 0
@@ -91,7 +91,7 @@ def _update_identity(engine: EffectContext, event: ConsumerGroupEvent, member: C
 
 
 def _update_subscription(engine: EffectContext, group: ConsumerGroup, event: ConsumerGroupEvent, member: ConsumerMember) -> None:
-    """Leave what is None as it was. Other names bump the group epoch, another assignor does since 4.4 (CGX-01, CGX-05, CGX-06)."""
+    """Keep fields that are None. Other names bump the group epoch; another assignor does since 4.4 (CGX-01, CGX-05, CGX-06)."""
     request = event.heartbeat
     names = member.names if request.subscribed_topic_names is None else frozenset(request.subscribed_topic_names)
     regex = member.regex if request.subscribed_topic_regex is None else request.subscribed_topic_regex
@@ -110,9 +110,9 @@ def _update_subscription(engine: EffectContext, group: ConsumerGroup, event: Con
 
 
 def resolve_regexes(engine: EffectContext, group: ConsumerGroup, now_ms: int) -> bool:
-    """Look which topics the group's regular expressions match, of those that its resolver may see; tell whether they are others than before.
+    """Match the group's regular expressions against the topics that its resolver may describe; return whether any result changed.
 
-    `TopicRegexResolver.filterTopicDescribeAuthorizedTopics`: what it may not see is left out without a word.
+    `TopicRegexResolver.filterTopicDescribeAuthorizedTopics`: other topics are left out without an error.
     """
     names: Iterable[str] = engine.topics.by_name
     if engine.may_describe is not None:
@@ -124,18 +124,19 @@ def resolve_regexes(engine: EffectContext, group: ConsumerGroup, now_ms: int) ->
 
 
 def _bumps_at_once(engine: EffectContext, group: ConsumerGroup, regex: str) -> bool:
-    """Tell whether the expression counts at once, as it is resolved already; of a new one the resolution will bump (CGX-21, CGX-23, CGX-24)."""
+    """Return whether the expression takes effect at once, as it is already resolved. For a new one the resolution bumps (CGX-21, CGX-23, CGX-24)."""
     return regex in group.topics_of_regex if regex else bool(engine.fields["regex_drop_bumps"])
 
 
 def _changes_the_assignor(engine: EffectContext, event: ConsumerGroupEvent, member: ConsumerMember, assignor: str | None) -> bool:
-    """Let the member vote anew where it names an assignor; tell whether the group has another one for that (4.4: `hasPreferredServerAssignorChanged`).
+    """Update the member's vote where the request names an assignor; return whether the group's assignor changed.
 
-    Kafka holds the votes in two kinds of maps, which may have assignors with one vote each in another order. Then every heartbeat for one of them bumps, as long as they are level.
+    4.4: `hasPreferredServerAssignorChanged`. Kafka keeps the votes in two kinds of maps, which may order assignors with equal votes differently.
+    Every heartbeat for one of them then bumps, while they are in a tie.
     """
     group, default, choices = group_of(event), consumer_settings(engine.settings).assignors[0], engine.choices
     if len(group.votes) < 2 and assignor in (None, member.assignor):
-        return False  # one assignor or none is named, and stays so
+        return False  # at most one assignor has votes, and that does not change
     counts = bool(engine.fields["assignor_change_bumps"])
     before = stored_assignor(group, default, choices) if counts else ""
     if assignor is not None and assignor != member.assignor:

@@ -1,7 +1,7 @@
-"""A group turns from one protocol into the other, its members and offsets with it (KIP-848's online migration).
+"""Converts a group from one protocol to the other, with its members (KIP-848's online migration).
 
 Kafka's `GroupMetadataManager.convertToConsumerGroup` and `convertToClassicGroup`, `ConsumerGroup.fromClassicGroup`, `ClassicGroup.fromConsumerGroup`.
-The offsets are the partition's, and stay where they are.
+The offsets belong to the partition, and stay there.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ __all__ = ["MIGRATIONS", "joins_again"]
 
 
 def _abort_parked(engine: EffectContext, event: Event) -> None:
-    """Whatever becomes of the heartbeat: Kafka answers what is parked before it looks whether the group can be converted (CGG-15)."""
+    """Kafka answers parked requests before it checks whether the group can be converted (CGG-15)."""
     members = event.existing_group.members
     for member in members:
         join, sync = members.park_join(member, None), members.park_sync(member, None)
@@ -62,7 +62,7 @@ def _upgrade(engine: EffectContext, event: ConsumerGroupEvent) -> None:
 
 
 def _consumer_group_of(classic: Group, topics: TopicsImage, now_ms: int) -> ConsumerGroup:
-    """Let the epochs begin with the generation, and each member be settled with what it was last assigned (CGG-11, CGG-12)."""
+    """Return the consumer group. Its epochs start at the generation, and each member is settled with its last assignment (CGG-11, CGG-12)."""
     group = ConsumerGroup(group_id=classic.group_id, since_ms=now_ms, generation=classic.generation, assignment_epoch=classic.generation)
     for member in classic.members:
         _add_classic(group, member, classic.protocol_name, topics)
@@ -88,7 +88,7 @@ def _add_classic(group: ConsumerGroup, member: Member, protocol_name: str | None
 
 
 def joins_again(engine: EffectContext, event: ConsumerGroupEvent) -> bool:
-    """Tell whether a group that a static member's return downgrades has to join again: not where its target still holds (CGG-64)."""
+    """Return whether the group must rejoin after a static member's return downgrades it: not where its target is still valid (CGG-64)."""
     if not engine.fields["old_target_joins_again"]:
         return event.bumps
     group = group_of(event)
@@ -96,7 +96,7 @@ def joins_again(engine: EffectContext, event: ConsumerGroupEvent) -> bool:
 
 
 def _downgrade(engine: EffectContext, event: Event) -> None:
-    """Begin with the group epoch as it is: the removal of who goes bumps nothing (CGG-56, CGG-57)."""
+    """Keep the group epoch as the generation: the removal of the leavers does not bump it (CGG-56, CGG-57)."""
     group = group_of(event)
     gone = {member.member_id for member in leavers_of(event)}
     _convert(engine, event, [member for member in group.members.values() if member.member_id not in gone], group.generation)
@@ -104,7 +104,7 @@ def _downgrade(engine: EffectContext, event: Event) -> None:
 
 
 def _downgrade_by_return(engine: EffectContext, event: ConsumerGroupEvent) -> None:
-    """Who returned stands last, as in Kafka."""
+    """Put the returned member last in joining order, as in Kafka."""
     group, returned, has_to_join = group_of(event), event.consumer, joins_again(engine, event)
     engine.timers.cancel(rejoin_of(event.group_id, event.member_id))
     others = [member for member in group.members.values() if member is not returned]
@@ -139,7 +139,7 @@ def _classic_member(member: ConsumerMember) -> Member:
 
 
 def _assign(engine: EffectContext, group: ConsumerGroup, classic: Group) -> None:
-    """Choose leader and protocol, and give everybody its share of the target (`ClassicGroup.fromConsumerGroup`)."""
+    """Choose the leader and the protocol, and give each member its share of the target (`ClassicGroup.fromConsumerGroup`)."""
     members = classic.members
     members.leader = members.elect(tuple(members.by_id))
     leading = leading_protocols(members.ballots)

@@ -1,4 +1,4 @@
-"""OffsetCommits of a member of a consumer group at its own epoch: nothing of the group changes, and what is committed is stored. Pure."""
+"""OffsetCommits of a consumer group's member at its own epoch: they store offsets and do not change the group. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["PLAIN_EPOCH_COMMITS"]
 
 
 def _is_plain(group: ConsumerGroup, message: OffsetCommitRequest, arrival: Arrival) -> bool:
-    """Tell whether a member commits that speaks the group's protocol, in a version that says epochs, at the epoch that it has."""
+    """Return whether a member of the group's own protocol commits at its current epoch, in a version that has epochs."""
     member = group.members.get(message.member_id)
     return member is not None and message.generation_id == member.epoch and member.classic is None and arrival.api_version >= EPOCH_COMMITS_SINCE
 

@@ -1,6 +1,6 @@
-"""The next step of a member towards its target: revoke, then acknowledge, then be given what is free (Kafka's `CurrentAssignmentBuilder`). Pure.
+"""A member's next step towards its target: revoke, acknowledge, then get the free partitions (Kafka's `CurrentAssignmentBuilder`). Pure.
 
-KIP-848: a partition goes to its new owner only after the old one gave it up, and a member's epoch moves on only with nothing left to revoke.
+KIP-848: a partition goes to its new owner only after the old one gave it up. A member's epoch advances only when it has nothing left to revoke.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ UNKNOWN = MemberProgress.UNKNOWN
 
 
 class Step(NamedTuple):
-    """Where a member is after the step."""
+    """The member's state after the step."""
 
     progress: MemberProgress
     epoch: int
@@ -31,12 +31,12 @@ class Step(NamedTuple):
 
 
 class Reconciler(NamedTuple):
-    """What a step depends on beside the member.
+    """The inputs of a step besides the member.
 
-    `owned` are the partitions that the member reports, by topic id; None where it reports nothing. `is_owned` tells whether a partition has an owner.
-    `subscribed` are the ids of the member's topics, None in releases that do not ask (before 4.2); `enforces` says that the subscription has just changed.
-    `keeps_epoch` and `frees_own` are what releases do differently: does the acknowledgement of an outdated order leave the epoch as it is (4.2), and may a
-    member be given what it has itself just given up (not in 4.1)?
+    `owned` are the partitions that the member reports, by topic id; None where it reports nothing. `is_owned` returns whether a partition has an
+    owner. `subscribed` are the ids of the member's topics, None in releases that ignore them (before 4.2); `enforces` says that the subscription has
+    just changed. Releases differ in two points. `keeps_epoch`: the acknowledgement of an outdated revocation keeps the epoch (since 4.2).
+    `frees_own`: a member can get a partition that it has just given up itself (not in 4.1).
     """
 
     target: Mapping[str, Collection[int]]
@@ -49,28 +49,28 @@ class Reconciler(NamedTuple):
     frees_own: bool = True
 
     def step(self, member: ConsumerMember) -> Step | None:
-        """Return the next step, None where the member stays as it is."""
+        """Return the next step, None where the member does not change."""
         if member.progress is STABLE:
             if member.epoch != self.target_epoch:
                 return self._next(member, member.epoch)
             return self._shrunk(member) if self.enforces else None
         if member.progress is UNRELEASED:
             return self._next(member, member.epoch)
-        if member.progress is UNKNOWN:  # it has given everything up: who has not is fenced before this (CGL-16)
+        if member.progress is UNKNOWN:  # it has given up everything: a member that has not is fenced earlier (CGL-16)
             return self._next(member, self.target_epoch)
         if self._owns_any(member.pending):
             return self._shrunk(member) if self.enforces else None
-        # Up to 4.1 the acknowledgement moves the member on by one, whatever epoch the next target has (CGR-17).
+        # Up to 4.1 the acknowledgement increments the member's epoch by one, regardless of the next target's epoch (CGR-17).
         return self._next(member, member.epoch if self.keeps_epoch else member.epoch + 1)
 
     def _owns_any(self, partitions: Assigned) -> bool:
-        """Tell whether the member still reports one of the partitions; who reports nothing may own them all (CGR-04)."""
+        """Return whether the member still reports one of the partitions. A member that reports nothing may own them all (CGR-04)."""
         if self.owned is None:
             return True
         return any(not self.owned.get(topic_id, frozenset()).isdisjoint(indexes) for topic_id, indexes in partitions.items())
 
     def _shrunk(self, member: ConsumerMember) -> Step | None:
-        """Take the topics away that the member has just dropped from its subscription, ahead of a target without them (CGR-23)."""
+        """Revoke the topics that the member has just unsubscribed from, before a target without them exists (CGR-23)."""
         if self.subscribed is None or member.assigned.keys() <= self.subscribed:
             return None
         assigned = {topic_id: indexes for topic_id, indexes in member.assigned.items() if topic_id in self.subscribed}
@@ -103,7 +103,7 @@ class Reconciler(NamedTuple):
         return Step(UNRELEASED if lacks_some else STABLE, self.target_epoch, assigned, {})
 
     def _target_of(self, topic_id: str) -> frozenset[int]:
-        """Return the member's share of a topic; of one that it does not subscribe to any more it is to have nothing (CGR-25)."""
+        """Return the member's share of a topic: nothing where it no longer subscribes to the topic (CGR-25)."""
         if self.subscribed is not None and topic_id not in self.subscribed:
             return frozenset()
         return frozenset(self.target.get(topic_id, ()))

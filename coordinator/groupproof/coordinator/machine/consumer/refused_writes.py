@@ -1,7 +1,7 @@
-"""A heartbeat whose records are not written: it is answered with an error, and the group is as it was before (CGL-15, CGA-26).
+"""A heartbeat whose records cannot be written: it gets an error answer, and the group keeps its previous state (CGL-15, CGA-26).
 
-Kafka's `CoordinatorRuntime` goes back to its last snapshot where the log refuses an operation's records, or the operation throws. Timers are none of the
-snapshot: those that the heartbeat armed or cancelled stay so, but for those of members that there never were.
+Kafka's `CoordinatorRuntime` reverts to its last snapshot where the log refuses an operation's records, or the operation throws. Timers are not in the
+snapshot: timers that the heartbeat armed or cancelled stay so, except timers of members that no longer exist.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ __all__ = ["apply_unless_refused"]
 
 
 def apply_unless_refused(engine: Engine, event: ConsumerGroupEvent) -> None:
-    """Apply a heartbeat's row; undo it where the log refuses records (`event.refusal`) and it would have written some, and where the assignor fails.
+    """Apply a heartbeat's row. Undo it where the log refuses its records (`event.refusal`), or where the assignor fails.
 
-    A classic group that it would convert is not looked after: its own rows say what becomes of it.
+    A classic group that the heartbeat would convert is not undone: its own rows handle a refusal.
     """
     group: Any = event.group
     if group is not None and not isinstance(group, ConsumerGroup):
@@ -48,7 +48,7 @@ def apply_unless_refused(engine: Engine, event: ConsumerGroupEvent) -> None:
 
 
 def _changing(group: ConsumerGroup, event: ConsumerGroupEvent) -> tuple[str, ...]:
-    """Return the members that a heartbeat may change: its own, and the one whose place it takes; none are named where a leave may convert the group."""
+    """Return the members that a heartbeat may change: its own and the one that it replaces. Empty where a leave may convert the group."""
     if event.member_epoch < 0:
         return ()
     holder = group.holder_of(event.instance_id)
@@ -56,7 +56,7 @@ def _changing(group: ConsumerGroup, event: ConsumerGroupEvent) -> tuple[str, ...
 
 
 def _is_as_written(engine: Engine, event: ConsumerGroupEvent, written: ConsumerGroup | None) -> bool:
-    """Tell whether the group is what its records say already; that it has looked at its topics is in no record."""
+    """Return whether the group still equals its records. No record contains `is_stale`."""
     after: Any = engine.groups.get(event.group_id)
     if after is None or written is None:
         return after is written
@@ -67,7 +67,7 @@ def _is_as_written(engine: Engine, event: ConsumerGroupEvent, written: ConsumerG
 
 
 def _undo(engine: Engine, event: ConsumerGroupEvent, group: ConsumerGroup | None, written: ConsumerGroup | None) -> None:
-    """Let the group be as it was `written`."""
+    """Restore the `written` state of the group."""
     group_id, stored = event.group_id, engine.partition(event.group_id).groups
     after: Any = engine.groups.pop(group_id, None)
     members = () if written is None else written.members

@@ -1,7 +1,8 @@
-"""Regular expressions of subscriptions as Kafka's broker takes them: RE2/J's syntax, RE2/J's words for what is wrong, matches of whole names (KIP-848). Pure.
+"""Regular expressions of subscriptions as in Kafka's broker: RE2/J's syntax, RE2/J's error messages, matches of whole names (KIP-848). Pure.
 
-RE2 itself does the work, in linear time and without look-around and back references. RE2/J, which Kafka uses, reads a few things otherwise; the expression is rewritten for RE2 so that
-the same expressions are refused, for the same reason. Kafka 4.0 has RE2/J 1.7, 4.1 to 4.4 have 1.8: named groups may be written `(?<name>…)` since then.
+RE2 does the matching, in linear time, without look-around and back references. Kafka's RE2/J reads a few constructs differently. The expression is
+rewritten for RE2 so that the same expressions are refused, for the same reason. Kafka 4.0 has RE2/J 1.7; 4.1 to 4.4 have 1.8, which also allows named
+groups as `(?<name>…)`.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ __all__ = ["invalid_message", "matching", "what_is_wrong"]
 _TOKEN: Final = re.compile(
     r"\\Q.*?(?:\\E|$)|\\."  # a quotation, an escape
     r"|\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]"  # a class
-    r"|\(\?P?<(?P<name>\w+)>|\(\?<"  # a named group, and what is none
+    r"|\(\?P?<(?P<name>\w+)>|\(\?<"  # a named group, and an invalid one
     r"|(?P<repetition>\*|\+|\?|\{\d+(?:,\d*)?\})|.",
     re.DOTALL,
 )
 _ESCAPED_LETTER: Final = re.compile(r"\\([^\x00-\x7f])|(\\.)", re.DOTALL)
 
-# What stands for an expression that RE2 takes and RE2/J refuses: RE2 refuses it too, at the same place, for the reason that is RE2/J's.
+# Replacements for expressions that RE2 accepts and RE2/J refuses. RE2 refuses the replacement at the same place, for RE2/J's reason.
 _NO_ESCAPE: Final = r"\8"
 _NO_GROUP: Final = "(?="
 _DUPLICATE: Final = "(?P<!>"
@@ -36,7 +37,7 @@ _REASONS: Final = {
     "invalid named capture group": "invalid named capture",
     "invalid perl operator": "invalid or unsupported Perl syntax",
     "invalid escape sequence": "invalid escape sequence",
-    "invalid UTF-8": "invalid escape sequence",  # of an escape that ends with the expression
+    "invalid UTF-8": "invalid escape sequence",  # for an escape at the end of the expression
     "invalid character class range": "invalid character class range",
     "bad repetition operator": "invalid nested repetition operator",
     "no argument for repetition operator": "missing argument to repetition operator",
@@ -46,18 +47,18 @@ _REASONS: Final = {
     "trailing \\": "trailing backslash at end of expression",
     "unexpected )": "regexp/syntax: internal error",
 }
-"""RE2's words for what is wrong, and RE2/J's (com.google.re2j.Parser). The first that fits counts."""
+"""RE2's error messages and RE2/J's (com.google.re2j.Parser). The first that matches counts."""
 
 _REPEATS_MAX: Final = 1_000
 _OPTIONS: Final = re2.Options()
 _OPTIONS.log_errors = False
-_OPTIONS.max_mem = 256 << 20  # RE2/J has no bound of memory
+_OPTIONS.max_mem = 256 << 20  # RE2/J has no memory limit
 
 
 def what_is_wrong(regex: str, *, has_named_groups: bool = True) -> str | None:
-    """Return RE2/J's description of what is wrong with an expression, None for one that it takes (CGH-22, CGH-23).
+    """Return RE2/J's error message for an expression, None where it is valid (CGH-22, CGH-23).
 
-    `has_named_groups` says whether the release takes `(?<name>…)`.
+    `has_named_groups` says whether the release accepts `(?<name>…)`.
     """
     found = _compiled(regex, has_named_groups=has_named_groups)
     return found if isinstance(found, str) else None
@@ -69,7 +70,7 @@ def invalid_message(regex: str, wrong: str) -> str:
 
 
 def matching(regex: str, names: Iterable[str]) -> frozenset[str]:
-    """Return the names that a valid expression matches from end to end (CGX-18)."""
+    """Return the names that a valid expression matches completely (CGX-18)."""
     found = _compiled(regex, has_named_groups=True)
     assert not isinstance(found, str), f"{regex!r} was refused when it came: {found}"
     return frozenset(name for name in names if found.fullmatch(name))
@@ -77,7 +78,7 @@ def matching(regex: str, names: Iterable[str]) -> frozenset[str]:
 
 @lru_cache(maxsize=1024)
 def _compiled(regex: str, *, has_named_groups: bool) -> Any:
-    """Return RE2's expression, or what is wrong with it in RE2/J's words."""
+    """Return RE2's compiled expression, or RE2/J's error message."""
     try:
         return re2.compile(_for_re2(regex, has_named_groups=has_named_groups), _OPTIONS)
     except re2.error as refusal:
@@ -86,7 +87,7 @@ def _compiled(regex: str, *, has_named_groups: bool) -> Any:
 
 
 def _repeated(repetition: str, *, after: str) -> str:
-    """Return a repetition of what is one already. RE2/J looks at the counts first, and takes a brace that opens no repetition for one here."""
+    """Return a repetition that follows another one. RE2/J checks the counts first, and treats a brace that opens no repetition as one here."""
     if _is_out_of_bounds(repetition):
         return f"(?:){repetition}"
     return _NESTED if after == "{" else repetition
@@ -103,7 +104,7 @@ def _is_out_of_bounds(repetition: str) -> bool:
 
 
 def _for_re2(regex: str, *, has_named_groups: bool) -> str:
-    """Return an expression for RE2 that means what the given one means to RE2/J."""
+    """Return the expression for RE2 that has the same meaning as `regex` in RE2/J."""
     names: set[str] = set()
     parts: list[str] = []
     last = ""

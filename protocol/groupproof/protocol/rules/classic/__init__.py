@@ -1,1 +1,1 @@
-"""The classic group protocol: its table, its member's reactions, and what each release does otherwise. Pure."""
+"""The classic group protocol: its table, its member's reactions, and the differences of each release. Pure."""

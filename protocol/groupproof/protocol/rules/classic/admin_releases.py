@@ -1,4 +1,4 @@
-"""What older releases did otherwise with admin requests, transactional commits and retention: deltas as in `releases.py`, of other inputs.
+"""The differences of older releases for admin requests, transactional commits and retention: deltas as in `releases.py`, for other events.
 
 Read in the Scala coordinator (`GroupCoordinator`, `GroupMetadata`) at the tags 1.1.0, 2.4.1, 2.8.2 and 3.9.0, and in `KafkaApis`.
 """

@@ -1,7 +1,6 @@
-"""Describing, listing and deleting groups: a part of the table of `group_table.py`, as Apache Kafka 4.1 has it.
+"""Describing, listing and deleting groups: a part of the table in `group_table.py`, as in Apache Kafka 4.1.
 
-The catalogue says little of these APIs, so that a row cites the sentence which its answer would break, and its note names where the rule
-was read.
+The catalogue says little about these APIs. A row therefore cites the sentence that its answer would break, and its note names the source of the rule.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What a client is answered when the log refuses a record, by the request that wanted it written.
+"""The client's error code where the log refuses a record, by the request that writes it.
 
-Sources: `GroupMetadataManager.storeGroup` and `maybeConvertOffsetCommitError` of the coordinator in Scala, `CoordinatorOperationExceptionHelper`
-and `appendGroupMetadataErrorToResponseError` of the one in Java (4.0). An error that is not named here is answered as it is. What a
-transaction's coordinator says against a TxnOffsetCommit (KIP-890) is answered likewise.
+Sources: `GroupMetadataManager.storeGroup` and `maybeConvertOffsetCommitError` of the Scala coordinator, `CoordinatorOperationExceptionHelper` and
+`appendGroupMetadataErrorToResponseError` of the Java one (4.0). Other errors go to the client unchanged. The same mapping applies to the transaction
+coordinator's error for a TxnOffsetCommit (KIP-890).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The states of a classic group, by short names for the tables, and in words. Pure."""
+"""The states of a classic group: short names for the tables, and a sentence for each. Pure."""
 
 from __future__ import annotations
 

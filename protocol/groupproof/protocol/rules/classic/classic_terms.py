@@ -1,7 +1,7 @@
-"""The words of the classic dialect: what can come, which condition is asked, what is said, what is done.
+"""The words of the classic dialect: events, guards, answers and effects.
 
-A row of the table names its guard, its answer and its effects by these members; `groupproof.coordinator` gives each of them exactly one
-implementation, and a test proves that the two sides match one to one. The values are the sentences that documents print.
+A row of the table names its guard, its answer and its effects by these members. `groupproof.coordinator` gives each exactly one implementation, and a
+test proves that the two sides match one to one. The values are the sentences that documents print.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ __all__ = ["NO_GROUP", "REQUESTS", "ClassicEvent", "Effect", "Form", "Guard", "R
 
 
 class ClassicEvent(EventKind):
-    """An input of a group: a request of a member, a timer that went off, or the consequence of another input."""
+    """An event of a group: a member's request, an expired timer, or the consequence of another event."""
 
     JOIN_GROUP = "JoinGroup"
     SYNC_GROUP = "SyncGroup"
@@ -26,18 +26,18 @@ class ClassicEvent(EventKind):
     TXN_OFFSET_COMMIT = "TxnOffsetCommit"
     OFFSET_DELETE = "OffsetDelete"
     DESCRIBE_GROUPS = "DescribeGroups"  # one group of the request's list
-    DELETE_GROUPS = "DeleteGroups"  # likewise
+    DELETE_GROUPS = "DeleteGroups"  # one group of the request's list
     LIST_GROUPS = "ListGroups"
-    SESSION_END = "SessionEnd"  # the timer of a member, of a newcomer's first join, or of a pending id
+    SESSION_END = "SessionEnd"  # the session timer of a member, of a newcomer's first join, or of a pending id
     INITIAL_DELAY_END = "InitialDelayEnd"
     JOIN_DEADLINE = "JoinDeadline"
     SYNC_DEADLINE = "SyncDeadline"
     RETENTION = "Retention"  # the periodic check, before Cleanup
     CLEANUP = "Cleanup"
-    TXN_MARKER = "TxnMarker"  # a transaction that committed offsets of the group ended
+    TXN_MARKER = "TxnMarker"  # the end of a transaction that committed offsets of the group
     LEFT = "Left"  # a LeaveGroup removed at least one entry
-    JOIN_CHECK = "JoinCheck"  # a member joined or left: is the join phase over?
-    ABSENCE_CHECK = "AbsenceCheck"  # a session ended: is the join phase over?
+    JOIN_CHECK = "JoinCheck"  # after a member joined or left: is the join phase over?
+    ABSENCE_CHECK = "AbsenceCheck"  # after a session ended: is the join phase over?
     APPENDED = "Appended"  # the leader's assignment is stored
     APPEND_FAILED = "AppendFailed"
     LOADED = "Loaded"
@@ -51,10 +51,10 @@ REQUESTS: Final = (
 
 
 class Guard(GuardName):
-    """A condition on the input and its group; a pure function in `groupproof.coordinator.machine.guards`."""
+    """A condition on the event and its group: a pure function in `groupproof.coordinator.machine.guards`."""
 
     ALWAYS = "otherwise"
-    # before the group is looked at
+    # before the group is looked up
     NOT_ACTIVE = "the coordinator is starting or shut down"
     GROUP_ID_EMPTY = "the group id is empty"
     SESSION_TIMEOUT_OUT_OF_BOUNDS = "the session timeout is outside group.min.session.timeout.ms to group.max.session.timeout.ms"
@@ -63,7 +63,7 @@ class Guard(GuardName):
     NOT_LOADED_HERE = "this broker does not lead the group's offsets partition, or has not loaded it yet"
     LOADING_OLD = "the group's offsets partition is being loaded, and the request is of v0 or v1"
     UNVERIFIED = "the transaction's coordinator does not confirm the transaction"
-    # who asks
+    # the requester
     HAS_MEMBER_ID = "the member id is not empty"
     NO_MEMBER_ID = "the member id is empty"
     STRANGER = "the member id is not in the group"
@@ -122,7 +122,7 @@ class Guard(GuardName):
 
 
 class Form(AnswerName):
-    """An answer that is more than an error code; a function in `groupproof.coordinator.machine.answers`."""
+    """An answer with more than an error code: a function in `groupproof.coordinator.machine.answers`."""
 
     CURRENT_GENERATION = "0 with the current generation; the leader gets the member list"
     OLD_LEADER = "0 with the current generation, the leader from before the replacement and no member list"
@@ -151,7 +151,7 @@ class Form(AnswerName):
 
 
 class Effect(EffectName):
-    """A change of the group; a function in `groupproof.coordinator.machine.effects`."""
+    """A change of the group: a function in `groupproof.coordinator.machine.effects`."""
 
     CREATE_GROUP = "create the group: Empty, generation 0"
     REJECT = "forget the member id; answer without one"

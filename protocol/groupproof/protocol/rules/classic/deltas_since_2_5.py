@@ -1,4 +1,4 @@
-"""What the releases from 2.5 on changed: the coordinator in Java, timeouts, instances and the sync deadline; read at the release tags."""
+"""The changes of the releases since 2.5: the Java coordinator, timeouts, instances and the sync deadline. Read at the release tags."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _loading(answer: ErrorCode, requirement: str = "FIND-10", note: str = "") ->
     return Row("loading", Guard.LOADING, answer, requirement, note=note)
 
 
-# `validateGroupStatus` of the coordinator in Scala, from 2.0 on (JOIN-55); the offset APIs allow the empty group id.
+# `validateGroupStatus` of the Scala coordinator, from 2.0 on (JOIN-55). The offset APIs allow the empty group id.
 SCALA_ORDER: Final[Mapping[EventKind, Cell]] = {
     ClassicEvent.JOIN_GROUP: (GROUP_ID, NOT_ACTIVE, _loading(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS), LED_ELSEWHERE, SESSION_BOUNDS),
     ClassicEvent.SYNC_GROUP: (
@@ -80,7 +80,7 @@ _EMPTY_COMMITS = Delta(
     ),
 )  # fmt: skip
 
-# Before 3.0, where the members of live groups only are looked for.
+# Before 3.0, where only live groups check the member.
 _ANY_EMPTY_COMMITS = (
     Change(kind=ClassicEvent.OFFSET_COMMIT, states=(EMPTY,), name="no-membership", rows=(
         Row("no-membership", Guard.GENERATION_NEGATIVE, Form.COMMITTED, "TR-029", effects=(Effect.STORE_OFFSETS,)),

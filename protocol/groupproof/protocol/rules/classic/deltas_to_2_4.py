@@ -1,4 +1,4 @@
-"""What the releases up to 2.4 changed: static and pending members, the newcomers' timer, the order of checks; read at the release tags."""
+"""The changes of the releases up to 2.4: static and pending members, the newcomers' timer, the order of checks. Read at the release tags."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The classic group as the newest release keeps it (Apache Kafka 4.1, the coordinator in Java): every input, every state, every answer.
+"""The classic group in the newest release (Apache Kafka 4.1, the Java coordinator): an answer for every event in every state.
 
-A cell is an ordered list of rows; the first whose guard holds is the rule. A cell ends in an unconditional row, or stands in
-`UNREACHABLE` with the reason. `releases.py` says what older brokers did otherwise. Where a broker was measured and the catalogue says
-otherwise, the row follows the broker and its note says so.
+A cell is an ordered list of rows. The first row whose guard holds is the rule. A cell ends in an unconditional row, or is in `UNREACHABLE` with the
+reason. `releases.py` has the rules of older brokers. Where a measured broker contradicts the catalogue, the row follows the broker, and its note says
+so.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ READ: Final = "read in GroupMetadataManager 4.1"
 
 _UNNAMED = (Effect.BLANK_MEMBER_ID,)
 
-# Checked before the group is looked at; when none holds, the group's state decides.
+# Checked before the group is looked up. When none holds, the group's state decides.
 BEFORE_GROUP: Final[Mapping[EventKind, Cell]] = {
     ClassicEvent.JOIN_GROUP: (NOT_ACTIVE, GROUP_ID, SESSION_BOUNDS, LOADING_BLANK, LED_ELSEWHERE_BLANK),
     ClassicEvent.SYNC_GROUP: (
@@ -66,7 +66,7 @@ BEFORE_GROUP: Final[Mapping[EventKind, Cell]] = {
 
 
 def _identity(stranger: str) -> tuple[Row, ...]:
-    """Return Kafka's `validateMember`; `stranger` is the requirement of its last check."""
+    """Return Kafka's `validateMember`. `stranger` is the requirement of its last check."""
     return (
         Row("unknown-instance", Guard.INSTANCE_UNKNOWN, UNKNOWN_MEMBER, "STATIC-11", note="3.0: on every API, not on JoinGroup alone"),
         Row("fenced", Guard.FENCED, FENCED, "STATIC-10"),
@@ -75,7 +75,7 @@ def _identity(stranger: str) -> tuple[Row, ...]:
 
 
 def _membership(requirement: str) -> tuple[Row, ...]:
-    """Return the checks of who asks, and of the generation."""
+    """Return the checks of the member and of the generation."""
     return (*_identity(requirement), Row("other-generation", Guard.OTHER_GENERATION, ILLEGAL_GENERATION, requirement))
 
 
@@ -103,7 +103,7 @@ def _id_needed(requirement: str, *effects: Effect) -> Row:
 
 
 def _newcomers(requirement: str, id_needed: str, effects: tuple[Effect, ...], after: tuple[Effect, ...], pending: str = "") -> tuple[Row, ...]:
-    """Return the rows that admit a member: a new static one, a dynamic one, one whose id was pending; they begin a rebalance or enlarge it."""
+    """Return the rows that admit a member: a new static one, a dynamic one, one with a pending id. They begin a rebalance or extend one."""
     then = None if effects == () else PREPARING
     doing = (*_ADMIT, *effects)
     return (

@@ -1,7 +1,7 @@
-"""What the coordinator in Java did otherwise while it was an option of brokers whose default was the one in Scala: deltas as in `releases.py`.
+"""The differences of the Java coordinator while the Scala one was the brokers' default: deltas as in `releases.py`.
 
-Read in `GroupCoordinatorService`, `GroupMetadataManager` and `OffsetMetadataManager` of 3.7.2, against 3.8. What the tables do not hold: 3.7 expires
-a stored offset also while a transaction holds a newer one of its partition.
+Read in `GroupCoordinatorService`, `GroupMetadataManager` and `OffsetMetadataManager` of 3.7.2, against 3.8. One difference is not in the tables: 3.7
+expires a stored offset even while a transaction has a newer one for its partition.
 """
 
 from __future__ import annotations

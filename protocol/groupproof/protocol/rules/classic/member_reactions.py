@@ -1,11 +1,11 @@
-"""The member's side of the classic protocol as one table: what a client does with each answer, by API, code and phase.
+"""The member's side of the classic protocol as one table: a client's reaction to each answer, by API, code and phase.
 
-The table plays the newest Java client (trunk, `AbstractCoordinator` and `ConsumerCoordinator`; catalogue section D and D.7 name what
-differs in 1.1). It is total: a code that no row names falls on the API's `other` row. The reference member obeys it, and legal variants
-and planted bugs are written as deviations from it.
+The table follows the newest Java client (trunk, `AbstractCoordinator` and `ConsumerCoordinator`; the catalogue's sections D and D.7 list the
+differences of 1.1). It is total: the API's `other` row covers every other code. The reference member follows it; legal variants and planted bugs are
+deviations from it.
 
-How to read a row: effects happen in the order written. `REJOIN` alone means at once after a JoinGroup or SyncGroup, and at the next poll
-after a Heartbeat or OffsetCommit (CLIENT-60, CLIENT-75); with `BACK_OFF` it waits for `retry.backoff.ms`.
+Effects are applied in the order written. `REJOIN` alone means at once after a JoinGroup or SyncGroup, and at the next poll after a Heartbeat or
+OffsetCommit (CLIENT-60, CLIENT-75). With `BACK_OFF` it waits for `retry.backoff.ms`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["MEMBER_APIS", "REACTIONS", "UNREACHABLE", "Answer", "Effect", "Lapse
 
 
 class Lapse(Enum):
-    """How a request can end without an answer. Either way the connection is given up (Kafka's client treats a timeout as a disconnect)."""
+    """The ways in which a request ends without an answer. Both close the connection (Kafka's client treats a timeout as a disconnect)."""
 
     DISCONNECTED = "disconnected"
     TIMED_OUT = "timed out"
@@ -33,11 +33,11 @@ Answer = int | Lapse
 
 
 class Phase(Enum):
-    """Where the member stands when the answer comes, measured against what it sent.
+    """The member's situation when the answer comes, compared with its request.
 
-    `CURRENT`: the request's member id and generation are still the member's and no rebalance of its own is under way.
-    `JOINING`: the same, with a JoinGroup unanswered. `SYNCING`: the same, with a SyncGroup unanswered.
-    `STALE`: the member has moved on (another generation, a reset, a leave, a newer attempt).
+    `CURRENT`: the request's member id and generation are still the member's, and it is not rebalancing. `JOINING`: the same, with a JoinGroup
+    unanswered. `SYNCING`: the same, with a SyncGroup unanswered. `STALE`: the member has changed (another generation, a reset, a leave, a newer
+    attempt).
     """
 
     CURRENT = "current"
@@ -45,11 +45,11 @@ class Phase(Enum):
     SYNCING = "syncing"
     STALE = "stale"
 
-    __hash__ = object.__hash__  # as quick as it is looked up; each is there once
+    __hash__ = object.__hash__  # by identity, which is fast: each member is unique
 
 
 class Effect(Enum):
-    """What a member does with an answer."""
+    """A member's reaction to an answer."""
 
     ACCEPT = "take what the answer says"
     TAKE_ID = "keep the member id that the answer hands out"
@@ -78,7 +78,7 @@ HALT, RAISE, IGNORE = Effect.HALT, Effect.RAISE, Effect.IGNORE
 
 @dataclass(frozen=True, slots=True)
 class Reaction:
-    """One cell: the effects in order, and the requirements that ask for them."""
+    """One cell: the effects in order, and the requirements behind them."""
 
     effects: tuple[Effect, ...]
     requirements: tuple[str, ...]
@@ -97,13 +97,13 @@ class Reactions:
     phase_others: Mapping[Phase, Reaction] = field(default_factory=dict)
 
     def of(self, answer: Answer, phase: Phase) -> Reaction:
-        """Return the cell; a phase's own rows come first, then its own `other`, then the API's."""
+        """Return the cell: from the phase's own rows, else its `other`, else the API's rows."""
         own = self.phases.get(phase, {}).get(answer) or self.phase_others.get(phase)
         return own or self.rows.get(answer, self.other)
 
 
 def _row(*effects: Effect, by: str) -> Reaction:
-    """Return a reaction; `by` lists requirement ids, of which `CLIENT-` may be left out."""
+    """Return a reaction. `by` lists requirement ids, without the prefix `CLIENT-`."""
     return Reaction(effects, tuple(part if "-" in part else f"CLIENT-{part}" for part in by.split()))
 
 
@@ -182,7 +182,7 @@ _HEARTBEAT: Final = Reactions(
     },
     other=_row(REPORT, BACK_OFF, by="50 41"),
     phases={
-        # The JoinGroup in flight brings a generation of its own; what the old one is told does not matter any more.
+        # The JoinGroup in flight brings a new generation; answers for the old one no longer matter.
         Phase.JOINING: {
             22: _row(IGNORE, by="46"), 25: _row(IGNORE, by="46"), 27: _row(RENEW_SESSION, by="46 65"),
         },
@@ -258,12 +258,12 @@ UNREACHABLE: Final[Mapping[tuple[Api, Phase], str]] = {
     **{(api, phase): _BY_ITSELF for api in (Api.FIND_COORDINATOR, Api.JOIN_GROUP, Api.SYNC_GROUP) for phase in (Phase.JOINING, Phase.SYNCING)},
     **{(Api.LEAVE_GROUP, phase): _FORGOTTEN for phase in Phase if phase is not Phase.STALE},
 }
-"""Where a member cannot stand when such an answer comes, whatever its policy; the machine asserts it."""
+"""Phases in which a member, with any policy, cannot be when such an answer comes. The machine asserts this."""
 
 assert {code for reactions in REACTIONS.values() for code in reactions.rows if isinstance(code, int)} <= set(ErrorCode)
 
 
 @lru_cache(maxsize=1_024)
 def reaction(api: Api, answer: Answer, phase: Phase) -> Reaction:
-    """Return what the reference member does with `answer`; total over every code. Raises `KeyError` for an API no member answers to."""
+    """Return the reference member's reaction to `answer`, for every code. Raises `KeyError` for an API without reactions."""
     return REACTIONS[api].of(answer, phase)

@@ -1,7 +1,7 @@
-"""What else happens to committed offsets: deletion, commits within a transaction and its end, retention. A part of the table of `group_table.py`.
+"""Committed offsets: deletion, commits in a transaction and its end, retention. A part of the table in `group_table.py`.
 
-Read in Apache Kafka 4.1's `OffsetMetadataManager` and `ClassicGroup`. A transactional commit is pending until the marker of its
-transaction comes (KIP-98); while it is, OffsetFetch that requires stable offsets is answered 88 for the partition (KIP-447).
+Read in Apache Kafka 4.1's `OffsetMetadataManager` and `ClassicGroup`. A transactional commit is pending until its transaction's marker comes
+(KIP-98). Until then, an OffsetFetch that requires stable offsets gets 88 for the partition (KIP-447).
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ _MARKER: Final[Mapping[State, tuple[Row, ...]]] = {
     DEAD: (Row("dead", Guard.ALWAYS, None, "TR-146"),),
 }
 
-# Retention, asked before each Cleanup --------------------------------------------------------------------------------------------
+# Retention, checked before each Cleanup ------------------------------------------------------------------------------------------
 
 _KEPT = Row("in-use", Guard.ALWAYS, None, "COMMIT-26")
 _RETENTION: Final[Mapping[State, tuple[Row, ...]]] = {

@@ -1,8 +1,8 @@
-"""Which release each profile stands for, and what older releases did otherwise: cumulative deltas from the newest backward.
+"""The release of each profile, and the rules of older releases: cumulative deltas from the newest backward.
 
-The table of release R is the newest table with every delta applied whose `since` is newer than R, newest first; so a delta is written
-against the table of its own `since`. Read in the coordinators' sources at the release tags; the cells are those of "Error tables per API
-and state" in the catalogue's sources.
+The table of release R is the newest table, with every delta applied whose `since` is newer than R, newest first. So a delta is written against the
+table of its own `since`. Read in the coordinators' sources at the release tags. The cells are those of "Error tables per API and state" in the
+catalogue's sources.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from groupproof.protocol.wire.admin_messages import OPERATIONS_NOT_ASKED
 
 __all__ = ["DELTAS", "NEWEST_FIELDS", "OPTIONAL", "RELEASES", "Change", "Delta", "line_of"]
 
-# Every profile and the release whose table it has, oldest first: mostly the last of its line.
+# Every profile and its release, oldest first: mostly the last of its line.
 RELEASES: Final[Mapping[str, Release]] = {
     "kafka-1.1": (1, 1, 0), "kafka-2.0": (2, 0, 1), "kafka-2.1": (2, 1, 1), "kafka-2.2": (2, 2, 2), "kafka-2.3": (2, 3, 1), "kafka-2.4": (2, 4, 1),
     "kafka-2.5": (2, 5, 1), "kafka-2.6": (2, 6, 3), "kafka-2.7": (2, 7, 2), "kafka-2.8": (2, 8, 2), "kafka-3.0": (3, 0, 2), "kafka-3.2": (3, 2, 3),
@@ -26,17 +26,17 @@ RELEASES: Final[Mapping[str, Release]] = {
     "kafka-4.0": (4, 0, 2), "kafka-4.1": (4, 1, 0), "kafka-4.2": (4, 2, 2), "kafka-4.3": (4, 3, 1), "kafka-4.4": (4, 4, 0),
 }  # fmt: skip
 
-# Profiles of a coordinator that a setting of the broker chooses, each with that of its release's default. Up to 3.9 the default is the one in Scala;
-# `group.coordinator.new.enable` brings the one in Java, for classic groups too.
+# Profiles of a coordinator that is not the default, each with the profile of its release's default. Up to 3.9 the default is the Scala coordinator;
+# `group.coordinator.new.enable` selects the Java one, for classic groups too.
 OPTIONAL: Final[Mapping[str, str]] = {"kafka-3.7-new": "kafka-3.7", "kafka-3.9-new": "kafka-3.9"}
 
-# Fields of answers that differ by release; `group_operations` is a bit for each operation on groups (KIP-430), all of them without an authorizer,
-# `group_operations_unasked` what is told where nobody asks for them. Whether the broker refuses offsets of a known topic's partitions that do not exist
-# is `commits_check_partitions`; `deletions_repeat_topics` that OffsetDelete tells a topic again for each of its partitions. To a
-# leader whose JoinGroup is older than `join_lists_instances_since` no list with an instance can be written: the broker breaks off in the middle of answering.
-# `unverified_error` is what the log says to a transaction's records where it wants the transaction verified, and the broker has nobody asked.
-# `expiry_spares_pending`: an offset outlives its retention while a transaction that is open holds another for its partition (OffsetMetadataManager;
-# GroupMetadata.removeExpiredOffsets waits for plain commits under way only).
+# Fields of answers that differ by release. `group_operations` has a bit for each operation on groups (KIP-430), all of them without an authorizer;
+# `group_operations_unasked` is the value where the request does not ask. `commits_check_partitions`: the broker refuses offsets of missing partitions
+# of an existing topic. `deletions_repeat_topics`: OffsetDelete repeats a topic for each of its partitions. `join_lists_instances_since`: in an older
+# JoinGroup version, a leader's member list with an instance cannot be written, and the broker fails while it answers. `unverified_error`: the log's
+# error for a transaction's records that need verification, where the broker does not request it. `expiry_spares_pending`: an offset outlives its
+# retention while an open transaction has another for its partition (OffsetMetadataManager; GroupMetadata.removeExpiredOffsets waits only for plain
+# commits under way).
 NEWEST_FIELDS: Final[Mapping[str, int]] = {
     "join_error_generation": -1, "group_operations": 0b1101_0100_1000, "group_operations_unasked": OPERATIONS_NOT_ASKED,
     "commits_check_partitions": 1, "deletions_repeat_topics": 0, "join_lists_instances_since": 0, "unverified_error": 0,
@@ -45,7 +45,7 @@ NEWEST_FIELDS: Final[Mapping[str, int]] = {
 
 
 def line_of(profile: str) -> CoordinatorKind:
-    """Return which coordinator a profile is of."""
+    """Return the coordinator of a profile."""
     return CoordinatorKind.JAVA if profile in OPTIONAL or RELEASES[profile] >= (4, 0) else CoordinatorKind.SCALA
 
 

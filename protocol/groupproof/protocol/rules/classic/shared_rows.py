@@ -1,4 +1,4 @@
-"""Rows that more than one table of the classic dialect has: the newest release's, and the order of releases before it."""
+"""Rows that several tables of the classic dialect share: the newest release's tables and the check orders of older releases."""
 
 from __future__ import annotations
 

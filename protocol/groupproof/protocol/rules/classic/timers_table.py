@@ -1,4 +1,4 @@
-"""The classic group's timers, and the inputs that follow from other inputs: the second half of the table of `group_table.py`."""
+"""The classic group's timers, and the events that follow from other events: the second half of the table in `group_table.py`."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _INITIAL_DELAY_END: Final[Mapping[State, tuple[Row, ...]]] = {
         Row("extended", Guard.NEWCOMER_AND_TIME_LEFT, None, "TR-051", effects=(Effect.EXTEND_INITIAL_DELAY,),
             note=f"{_MEASURED}: at any generation (IDJ-07, IDJ-08 are the 1.1 rule)"),
         _BREAKS,
-        # What was parked may be gone: a heartbeat of KIP-848's protocol has it answered 27 before it fails to convert the group (CGG-15).
+        # The parked requests may be gone: a KIP-848 heartbeat has them answered 27 before it fails to convert the group (CGG-15).
         Row("only-absent-static", Guard.ONLY_ABSENT_STATIC, None, "TR-050", effects=(*_EVICT, Effect.REARM_JOIN_DEADLINE)),
         Row("ends-empty", Guard.NOBODY_JOINED, None, "TR-053", effects=_COMPLETE_EMPTY, then=EMPTY, after=(Effect.STORE_GROUP,)),
         Row("ends", Guard.ALWAYS, None, "TR-052", effects=_COMPLETE, then=COMPLETING, after=_ANSWER),
@@ -102,7 +102,7 @@ _CLEANUP: Final[Mapping[State, tuple[Row, ...]]] = {
     DEAD: (Row("dead", Guard.ALWAYS, None, "TR-146"),),
 }
 
-# Consequences of other inputs ------------------------------------------------------------------------------------------------------
+# Consequences of other events ------------------------------------------------------------------------------------------------------
 
 _MISSING = Row("joins-missing", Guard.JOINS_MISSING, None, "DJOIN-51")
 _NONE_LEFT = Row("none-left", Guard.NO_MEMBERS, None, "TR-047", effects=_COMPLETE_EMPTY, then=EMPTY, after=(Effect.STORE_GROUP,))
@@ -111,7 +111,7 @@ _ALL_JOINED = Row("all-joined", Guard.ALWAYS, None, "TR-046", effects=_COMPLETE,
 _JOIN_CHECK: Final[Mapping[State, tuple[Row, ...]]] = {
     PREPARING: (Row("initial-delay", Guard.INITIAL_DELAY_RUNS, None, "IDJ-02"), _MISSING, _BREAKS, _NONE_LEFT, _ALL_JOINED),
 }
-_ABSENCE_CHECK: Final[Mapping[State, tuple[Row, ...]]] = {  # 4.1.0 was measured to end even the initial delay here
+_ABSENCE_CHECK: Final[Mapping[State, tuple[Row, ...]]] = {  # measured on 4.1.0: this ends even the initial delay
     PREPARING: (_MISSING, _BREAKS, _NONE_LEFT, _ALL_JOINED),
 }
 
@@ -175,7 +175,7 @@ CONSEQUENCES: Final[Cells] = {
 _TIMER_ENDS = "the timer ends with the state it belongs to"
 _CHECKED_IN_PREPARING = "only rows that are in PreparingRebalance, or move to it, ask for the check"
 
-# Cells that cannot come up, each with the reason; to meet one is a fault of the machine, never of a peer.
+# Unreachable cells, each with the reason. Reaching one is a bug of the machine, never of a peer.
 UNREACHABLE_TIMERS: Final[Mapping[Place, str]] = {
     **{(kind, NO_GROUP): "timers and consequences need a group" for kind in (*TIMERS, *CONSEQUENCES)},
     **{

@@ -1,7 +1,7 @@
-"""What the requests of the classic dialect meet in a consumer group: those of members, those for offsets, and those of admins.
+"""The rules for classic requests in a consumer group: requests of members, for offsets, and of admins.
 
-A consumer group may have classic members (KIP-848's online migration). Kafka serves them in `classicGroupJoinToConsumerGroup` and its neighbours: a
-JoinGroup does what a heartbeat at epoch 0 does, a SyncGroup gives what the coordinator assigned, a Heartbeat says when to join again.
+A consumer group may have classic members (KIP-848's online migration). Kafka serves them in `classicGroupJoinToConsumerGroup` etc.: a JoinGroup acts
+like a heartbeat at epoch 0, a SyncGroup returns the coordinator's assignment, a Heartbeat's answer asks the member to rejoin.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ CLASSIC_JOIN: Final[Cell] = (
         effects=(ConsumerEffect.TAKE_UP_CLASSIC, ConsumerEffect.BUMP, ConsumerEffect.ASSIGN, ConsumerEffect.RECONCILE, ConsumerEffect.AWAIT_SYNC,
                  ConsumerEffect.ORDER_RESOLUTION, ConsumerEffect.ANSWER_JOIN, ConsumerEffect.STORE, ConsumerEffect.CHECK_STATE)),
 )  # fmt: skip
-"""What a JoinGroup that passed the checks does: the steps of a heartbeat, with timers of its own (`classicGroupJoinToConsumerGroup`)."""
+"""The effects of a JoinGroup that passed the checks: the steps of a heartbeat, with its own timers (`classicGroupJoinToConsumerGroup`)."""
 
 _MEMBER: Final = (
     Row("instance-unknown", ConsumerGuard.HOLDER_UNKNOWN, UNKNOWN_MEMBER, "CGG-34"),
@@ -62,7 +62,7 @@ _MEMBER: Final = (
     Row("no-classic-member", ConsumerGuard.NO_CLASSIC_MEMBER, UNKNOWN_MEMBER, "CGG-34"),
     Row("other-epoch", ConsumerGuard.OTHER_EPOCH, ErrorCode.ILLEGAL_GENERATION, "CGG-35"),
 )
-"""`validateConsumerGroupMember`, and what Heartbeat and SyncGroup check behind it."""
+"""`validateConsumerGroupMember`, and the further checks of Heartbeat and SyncGroup."""
 
 _SYNC: Final[Mapping[State, Cell]] = {
     EMPTY: (Row("no-classic-member", Guard.ALWAYS, UNKNOWN_MEMBER, "CGG-33"),),

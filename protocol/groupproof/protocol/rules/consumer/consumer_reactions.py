@@ -1,10 +1,10 @@
-"""The member's side of the `consumer` protocol as one table: what a client does with each answer, by API, code and phase.
+"""The member's side of the `consumer` protocol as one table: a client's reaction to each answer, by API, code and phase.
 
-The table plays the newest Java client (`AbstractHeartbeatRequestManager.onErrorResponse`, `CommitRequestManager`). It is total, and read as the classic member's
-(`rules/classic/member_reactions.py`) is: effects happen in the order written, a code that no row names falls on the API's `other` row.
+The table follows the newest Java client (`AbstractHeartbeatRequestManager.onErrorResponse`, `CommitRequestManager`). It is total, and read like the
+classic member's (`rules/classic/member_reactions.py`): effects are applied in the order written, and the API's `other` row covers every other code.
 
-`LOSE` with `REJOIN` is Kafka's "fenced": the lost-callback runs, and the member joins at epoch 0 with the same member id. `SAY_ALL` makes the next heartbeat a full
-one. `JOINING` is the phase of a member whose join is not answered yet.
+`LOSE` with `REJOIN` is Kafka's "fenced": the lost-callback runs, and the member joins at epoch 0 with the same member id. `SAY_ALL` makes the next
+heartbeat a full one. `JOINING` is the phase of a member whose join is not answered yet.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ _HEARTBEAT: Final = Reactions(
         Lapse.TIMED_OUT: _row(REDISCOVER, BACK_OFF, SAY_ALL, by="CGT-24 CGC-19"),
     },
     other=_row(RAISE, by="CGT-30 CGT-31"),
-    # Who is refused when it joins pauses: the coordinator may hold its last membership until the session is over.
+    # A member whose join is refused backs off: the coordinator may keep its last membership until the session ends.
     phases={
         Phase.JOINING: {25: _row(LOSE, REJOIN, BACK_OFF, by="CGT-19 CGT-25"), 110: _row(LOSE, REJOIN, BACK_OFF, by="CGT-18 CGT-25")},
     },
-    # Who has left, or has joined anew, is not concerned any more.
+    # The answer does not concern a member that has left or joined anew.
     phase_others={Phase.STALE: _row(IGNORE, by="CGT-33 CGV-12")},
 )
 
@@ -67,7 +67,7 @@ _OFFSET_COMMIT: Final = Reactions(
         15: _row(REDISCOVER, BACK_OFF, RETRY, by="CGP-08"),
         16: _row(REDISCOVER, BACK_OFF, RETRY, by="CGP-08"),
         25: _row(FAIL, by="CGP-07"),
-        # Only the member's own commit, before a revocation or the end, is tried again: an application's may be outdated itself.
+        # Only the member's own commit, before a revocation or the close, is retried: an application's may itself be outdated.
         113: _row(BACK_OFF, RETRY_OWN, by="CGP-05 CGP-06 CGP-04"),
         Lapse.DISCONNECTED: _row(REDISCOVER, BACK_OFF, RETRY, by="CGP-08"),
         Lapse.TIMED_OUT: _row(REDISCOVER, BACK_OFF, RETRY, by="CGP-08"),
@@ -103,5 +103,5 @@ assert {code for reactions in CONSUMER_REACTIONS.values() for code in reactions.
 
 @lru_cache(maxsize=1_024)
 def consumer_reaction(api: Api, answer: Answer, phase: Phase) -> Reaction:
-    """Return what the reference member does with `answer`; total over every code. Raises `KeyError` for an API no member answers to."""
+    """Return the reference member's reaction to `answer`, for every code. Raises `KeyError` for an API without reactions."""
     return CONSUMER_REACTIONS[api].of(answer, phase)

@@ -1,4 +1,4 @@
-"""What older releases did otherwise with a consumer group, newest first; measured on 4.0.2, 4.1.1, 4.2.2, 4.3.1 and 4.4.0."""
+"""The differences of older releases for consumer groups, newest first; measured on 4.0.2, 4.1.1, 4.2.2, 4.3.1 and 4.4.0."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ from groupproof.protocol.vocabulary import ErrorCode
 
 __all__ = ["CONSUMER_DELTAS", "NEWEST_CONSUMER_FIELDS"]
 
-# 0 or 1 but for `first_group_epoch`. `assignment_waits`: a target is computed no sooner than the assignment interval after the last one;
-# `empty_group_waits`: even of a group that became Empty since. `assignor_change_bumps`: another assignor of one member counts at once.
-# `regex_drop_bumps`: an empty regular expression does, too. `revokes_dropped_topics`: a topic that a member drops is taken away ahead of the next target.
-# `outdated_order_keeps_epoch`: the acknowledgement of an order that the newest target goes beyond does not move the member on. `own_pending_is_free`:
-# a member may be given what it has just given up. `old_instance_leads`: the instance id that a member had before leads to it still.
-# `join_drops_regex`: a JoinGroup ends the member's subscription by regular expression. `old_target_joins_again`: a group that is downgraded by a static
-# member's return joins again where its target is older than its epoch, otherwise where the subscription changed.
-# `describes_pending`: ConsumerGroupDescribe shows what is to be revoked as assigned. `configs_are_raised`: a stored group config below the broker's minimum is raised to it.
+# Each is 0 or 1, except `first_group_epoch`. `assignment_waits`: the next target is computed no sooner than the assignment interval after the last
+# one; `empty_group_waits`: this applies even after the group was Empty. `assignor_change_bumps`: a member's new assignor counts at once;
+# `regex_drop_bumps`: so does an empty regular expression. `revokes_dropped_topics`: a topic that a member unsubscribes from is revoked before the
+# next target. `outdated_order_keeps_epoch`: the acknowledgement of a revocation that is older than the newest target keeps the member's epoch.
+# `own_pending_is_free`: a member can get a partition that it has just given up. `old_instance_leads`: a member's previous instance id still maps to
+# it. `join_drops_regex`: a JoinGroup ends the member's subscription by regular expression. `old_target_joins_again`: a group that a static member's
+# return downgrades rejoins where its target is older than its epoch; otherwise it does where the subscription changed. `describes_pending`:
+# ConsumerGroupDescribe lists partitions to be revoked as assigned. `configs_are_raised`: a stored group config below the broker's minimum is raised
+# to it.
 NEWEST_CONSUMER_FIELDS: Final[Mapping[str, int]] = {
     "first_group_epoch": 1, "assignment_waits": 1, "empty_group_waits": 0, "assignor_change_bumps": 1, "regex_drop_bumps": 1, "revokes_dropped_topics": 1,
     "outdated_order_keeps_epoch": 1, "own_pending_is_free": 1, "old_instance_leads": 0, "describes_pending": 1, "configs_are_raised": 1,
@@ -35,7 +36,7 @@ _CLASSIC_STALE = Row("classic-epoch-older", ConsumerGuard.CLASSIC_EPOCH_OLDER, E
 _ILLEGAL = Row("epoch-older", ConsumerGuard.EPOCH_OLDER, ErrorCode.ILLEGAL_GENERATION, "CGO-43")
 
 _UNREADABLE = Row("unreadable", ConsumerGuard.SUBSCRIPTION_UNREADABLE, ErrorCode.UNKNOWN_SERVER_ERROR, "CGG-30", effects=(Effect.BLANK_MEMBER_ID,))
-"""An IllegalStateException in `deserializeSubscription`, in 4.2.1 and 4.3.1 too. The mend is in 4.2.2 and 4.4."""
+"""An IllegalStateException in `deserializeSubscription`, also in 4.2.1 and 4.3.1. It is fixed in 4.2.2 and 4.4."""
 
 _BREAKS_OFF: Final = "a NullPointerException in `ClassicGroup.fromConsumerGroup`: the target has no entry of who joined without a topic, or by an expression that is not looked up yet"
 _GOES_ON: Final = (ConsumerEffect.TRY_AGAIN,)
@@ -55,7 +56,7 @@ _DOWNGRADES_BROKE_OFF: Final = (
         for kind in (ClassicEvent.SESSION_END, ConsumerEvent.REVOCATION_DEADLINE, ConsumerEvent.REJOIN_DEADLINE, ConsumerEvent.RESYNC_DEADLINE)
     ),
 )
-"""Up to 4.2 a downgrade breaks off where a member is in no target yet; a timer that brings it about is tried again every half second (`CoordinatorRuntime`)."""
+"""Up to 4.2 a downgrade fails where a member is in no target yet. A timer that causes it is retried every half second (`CoordinatorRuntime`)."""
 
 CONSUMER_DELTAS: Final[tuple[Delta, ...]] = (
     Delta(

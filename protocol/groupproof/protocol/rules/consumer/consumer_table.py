@@ -1,8 +1,4 @@
-"""The consumer group as the newest release keeps it (Apache Kafka 4.4): its heartbeat, its description, its timers and its states.
-
-The order of the rows is Kafka's order of checks, as measured. `consumer_releases.py` says what older brokers did otherwise, `classic_requests.py`
-what classic requests meet in such a group.
-"""
+"""The consumer group in the newest release (Apache Kafka 4.4): its heartbeat, its description, its timers and its states."""
 
 from __future__ import annotations
 
@@ -43,7 +39,7 @@ _SHAPE: Final = (
     Row("epoch-too-low", ConsumerGuard.EPOCH_TOO_LOW, INVALID, "CGH-16"),
     Row("assignor-unknown", ConsumerGuard.ASSIGNOR_UNKNOWN, ErrorCode.UNSUPPORTED_ASSIGNOR, "CGH-17", note="of a leave, too (CGH-21)"),
 )
-"""What the request itself may have wrong (throwIfConsumerGroupHeartbeatRequestIsInvalid)."""
+"""The errors in the form of the request (throwIfConsumerGroupHeartbeatRequestIsInvalid)."""
 
 BEFORE_GROUP: Final[Mapping[EventKind, Cell]] = {
     ConsumerEvent.HEARTBEAT: (
@@ -63,7 +59,9 @@ BEFORE_GROUP: Final[Mapping[EventKind, Cell]] = {
 }
 
 SHAPE_LAST: Final = (_OFF, _NOT_ACTIVE, _LED_ELSEWHERE, _LOADING, *_SHAPE)
-"""The order of 4.0, where GroupMetadataManager looks at a heartbeat's shape; since 4.1 GroupCoordinatorService does, before it looks for the group's partition."""
+"""The order of 4.0, where GroupMetadataManager checks a heartbeat's form. Since 4.1 GroupCoordinatorService does, before it looks up the partition.
+
+"""
 
 # ConsumerGroupHeartbeat ----------------------------------------------------------------------------------------------------------
 
@@ -71,7 +69,7 @@ _STEPS: Final = (
     ConsumerEffect.TAKE_UP, ConsumerEffect.BUMP, ConsumerEffect.ASSIGN, ConsumerEffect.RECONCILE, ConsumerEffect.REFRESH_SESSION, ConsumerEffect.ORDER_RESOLUTION,
     ConsumerEffect.STORE, ConsumerEffect.CHECK_STATE,
 )  # fmt: skip
-"""What a heartbeat does: the member is taken up, the group epoch may be bumped, the target computed, and the member led towards it (KIP-848)."""
+"""The steps of a heartbeat: update the member, bump the group epoch if needed, compute the target, and reconcile the member (KIP-848)."""
 
 _BAD_REGEX = Row("regex-invalid", ConsumerGuard.REGEX_INVALID, ErrorCode.INVALID_REGULAR_EXPRESSION, "CGH-22")
 _UNKNOWN_STATE = Row(
@@ -140,18 +138,18 @@ _UPGRADE: Final = (
     replace(_BAD_REGEX, effects=_ABORTS),
     Row("upgrades", Guard.ALWAYS, None, "CGG-01", effects=(ConsumerEffect.UPGRADE,)),
 )  # fmt: skip
-"""What a heartbeat meets in a classic group with members, in the order of `getOrMaybeCreateConsumerGroup` and `convertToConsumerGroup`."""
+"""The rules for a heartbeat in a classic group with members, in the order of `getOrMaybeCreateConsumerGroup` and `convertToConsumerGroup`."""
 
 _OWN_ID_FENCED = Row("own-id-fenced", ConsumerGuard.OWN_ID_JOINS, FENCED_EPOCH, "CGG-51", effects=_ABORTS)
 OWN_ID_WAS_FENCED: Final = Change(kind=ConsumerEvent.HEARTBEAT, states=_CLASSIC_LIVE, name="regex-invalid", rows=(_OWN_ID_FENCED,), keeps=True)
-"""Up to 4.1 a classic member cannot switch by a join with its own member id."""
+"""Up to 4.1 a classic member cannot upgrade by a join with its own member id."""
 
 _OUTLIVES: Final = "a downgrade leaves it running, and so does who takes a static member's place (`convertToClassicGroup`, `replaceMember`)"
 _WITHOUT_MEMBER: Final = {
     ConsumerEvent.REJOIN_DEADLINE: (Row("outlives", Guard.ALWAYS, None, "CGG-40", note=_OUTLIVES),),
     ConsumerEvent.RESYNC_DEADLINE: (Row("outlives", Guard.ALWAYS, None, "CGG-41", note=_OUTLIVES),),
 }
-"""A classic member's times to join again and to sync, where there is no consumer group that could have the member."""
+"""A classic member's rejoin and resync deadlines, where no consumer group has the member."""
 _CLASSIC_STATES: Final = (GroupState.EMPTY, *_CLASSIC_LIVE)
 
 IN_CLASSIC_GROUPS: Final[Cells] = {
@@ -175,7 +173,7 @@ IN_CLASSIC_GROUPS: Final[Cells] = {
     },
     **{kind: dict.fromkeys(_CLASSIC_STATES, cell) for kind, cell in _WITHOUT_MEMBER.items()},
 }  # fmt: skip
-"""What the requests of the dialect meet in a classic group, and two timers of members that it has from a consumer group."""
+"""The rules for the dialect's requests in a classic group, and for two timers that remain from members of a consumer group."""
 
 # Timers and consequences ---------------------------------------------------------------------------------------------------------
 
@@ -193,7 +191,7 @@ _RESOLUTION = (Row("resolved", Guard.ALWAYS, None, "CGX-20", effects=(ConsumerEf
 
 
 def _check(state: ConsumerState) -> Cell:
-    """Return the rows that find the state out which a group in `state` is in now."""
+    """Return the rows that find the current state of a group in `state`."""
     rows = (
         ("no-members", ConsumerGuard.HAS_NO_MEMBERS, EMPTY, "CGD-07"),
         ("target-awaited", ConsumerGuard.GROUP_EPOCH_AHEAD, ASSIGNING, "CGD-04"),

@@ -1,6 +1,6 @@
-"""The words of the `consumer` dialect (KIP-848): what can come, which condition is asked, what is said, what is done.
+"""The words of the `consumer` dialect (KIP-848): events, guards, answers and effects.
 
-As in `classic_terms`; the functions behind them are in `groupproof.coordinator.machine.consumer`.
+They are used as in `classic_terms`. Their functions are in `groupproof.coordinator.machine.consumer`.
 """
 
 from __future__ import annotations
@@ -36,23 +36,23 @@ STATE_SAYS: Final[Mapping[State, str]] = {
 
 
 class ConsumerEvent(EventKind):
-    """What can come to a consumer group, beside the classic requests and what comes to every group."""
+    """The events of a consumer group, beside the classic requests and the events of every group."""
 
     HEARTBEAT = Api.CONSUMER_GROUP_HEARTBEAT.title
     DESCRIBE = Api.CONSUMER_GROUP_DESCRIBE.title  # one group of the request's list
-    REVOCATION_DEADLINE = "RevocationDeadline"  # the rebalance timeout of a member that is to revoke
-    REGEX_RESOLUTION = "RegexResolution"  # the group's regular expressions are matched with the topics there are
-    STATE_CHECK = "StateCheck"  # something changed: which state is the group in?
-    CLASSIC_JOIN = "ClassicJoin"  # a JoinGroup that passed the checks: its member is taken up like one that sends heartbeats
-    REJOIN_DEADLINE = "RejoinDeadline"  # the rebalance timeout of a classic member that is to join again
-    RESYNC_DEADLINE = "ResyncDeadline"  # the rebalance timeout of a classic member that has joined and is to sync
-    DOWNGRADED = "Downgraded"  # a classic group was made of a consumer group, and its members have to join again
+    REVOCATION_DEADLINE = "RevocationDeadline"  # the rebalance timeout of a member that has to revoke
+    REGEX_RESOLUTION = "RegexResolution"  # the group's regular expressions are matched with the existing topics
+    STATE_CHECK = "StateCheck"  # after a change: which state is the group in?
+    CLASSIC_JOIN = "ClassicJoin"  # a JoinGroup that passed the checks: its member is updated as by a heartbeat
+    REJOIN_DEADLINE = "RejoinDeadline"  # the rebalance timeout of a classic member that has to rejoin
+    RESYNC_DEADLINE = "ResyncDeadline"  # the rebalance timeout of a classic member that has joined and has to sync
+    DOWNGRADED = "Downgraded"  # a consumer group became a classic one, and its members have to rejoin
 
 
 class ConsumerGuard(GuardName):
     """A condition on the event and its group."""
 
-    # the shape of a heartbeat
+    # the form of a heartbeat
     MEMBER_ID_MISSING = "the member id is empty: from v1 always, in v0 with an epoch that is no join"
     INSTANCE_ID_EMPTY = "the instance id is empty"
     RACK_ID_EMPTY = "the rack id is empty"
@@ -65,7 +65,7 @@ class ConsumerGuard(GuardName):
     PROTOCOL_OFF = "`consumer` is not in group.coordinator.rebalance.protocols"
     REGEX_INVALID = "the regular expression is new and none of RE2"
     REGEX_INVALID_OR_NAMES = "the regular expression is new and none of RE2, or names a group as Perl does"
-    # who asks
+    # the requester
     LEAVES = "the epoch is -1 or -2"
     IS_ESTABLISHED = "the epoch is above 0"
     LEAVING_STRANGER = "it leaves, dynamic, and the member id is not in the group"
@@ -133,7 +133,7 @@ class ConsumerGuard(GuardName):
 
 
 class ConsumerAnswer(AnswerName):
-    """An answer that is more than an error code."""
+    """An answer with more than an error code."""
 
     HEARTBEAT = "0 with the member's epoch, and its assignment where it asked for all or where it changed"
     LEFT = "0 with the epoch -1, or -2 for a static member that will be back"

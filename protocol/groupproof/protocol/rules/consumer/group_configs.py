@@ -1,4 +1,4 @@
-"""The settings of the `consumer` dialect, of the broker and of one group, with their bounds (KIP-848, KIP-1263; CGD-29 to CGD-40)."""
+"""The settings of the `consumer` dialect, for the broker and for one group, with their bounds (KIP-848, KIP-1263; CGD-29 to CGD-40)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ REGEX_REFRESH_INTERVAL: Final = "group.consumer.regex.refresh.interval.ms"
 PROTOCOLS: Final = "group.coordinator.rebalance.protocols"
 
 REGEX_REFRESH_LEAST_MS: Final = 10_000
-"""No sooner than this after the last time a group's regular expressions are resolved again (`REGEX_BATCH_REFRESH_MIN_INTERVAL_MS`, CGX-28)."""
+"""The least time between two resolutions of a group's regular expressions, in ms (`REGEX_BATCH_REFRESH_MIN_INTERVAL_MS`, CGX-28)."""
 
 BROKER_SETTINGS: Final[Mapping[str, int | str]] = {
     SESSION_TIMEOUT: 45_000,
@@ -43,7 +43,7 @@ BROKER_SETTINGS: Final[Mapping[str, int | str]] = {
 
 
 class ConfigResource(IntEnum):
-    """Kafka's `ConfigResource.Type`, as far as it is served."""
+    """The served types of Kafka's `ConfigResource.Type`."""
 
     BROKER = 4
     GROUP = 32
@@ -60,8 +60,10 @@ class ConfigOperation(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupConfig:
-    """A setting that one group may have for itself: the broker's own that it stands in for, and those of its bounds. `field` names a release's
-    field that must not be 0 for the setting to be there."""
+    """A setting for one group: the broker setting that it overrides, and those of its bounds.
+
+    `field` names the release's field that must not be 0 for the setting to exist.
+    """
 
     name: str
     broker: str
@@ -86,4 +88,4 @@ GROUP_CONFIGS: Final[Mapping[str, GroupConfig]] = {
         ),
     )
 }  # fmt: skip
-"""By their names in IncrementalAlterConfigs."""
+"""The group settings by their names in IncrementalAlterConfigs."""

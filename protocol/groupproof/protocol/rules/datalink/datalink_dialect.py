@@ -1,9 +1,9 @@
-"""The dialect of DataLink's Manager, a relative of Kafka's coordinators: what it does otherwise than Kafka 0.10.1, which it was written after.
+"""The dialect of DataLink's Manager, a relative of Kafka's coordinators, as differences from Kafka 0.10.1, its model.
 
-Read in `GroupCoordinator`, `GroupMetadata` and `SessionHandler` of ucarGroup/DataLink at dd8d26a, and in the design that the catalogue calls
-seed 001. The table of the dialect is that of classic groups in the oldest release of Kafka with the delta here: no initial delay, nothing stored, no offsets,
-an operator who can force a rebalance. The profile `datalink` knows no Dead group (MGR-32, DISC-19); `datalink-dead` is the same with the Dead state that
-the code has answers for and never enters, and that the design plans (PLAN-04).
+Read in `GroupCoordinator`, `GroupMetadata` and `SessionHandler` of ucarGroup/DataLink at dd8d26a, and in the design that the catalogue calls seed
+001. Its table is the classic one of Kafka's oldest release with the delta here: no initial delay, no storage, no offsets, and an operator who can
+force a rebalance. The profile `datalink` has no Dead group (MGR-32, DISC-19). `datalink-dead` adds the Dead state, which the code answers for but
+never enters, and which the design plans (PLAN-04).
 """
 
 from __future__ import annotations
@@ -26,30 +26,30 @@ __all__ = ["BASE", "DATALINK", "DEFAULTS", "VERSIONS", "ManagerEffect", "Manager
 
 
 class ManagerKind(EventKind):
-    """What comes to a group of workers, and to no group of Kafka's."""
+    """Events of a group of workers that no group of Kafka's has."""
 
     FORCED = "Forced"  # an operator asks for a rebalance
 
 
 class ManagerEffect(EffectName):
-    """What only the Manager does."""
+    """Effects that only the Manager has."""
 
     KEEP_ASSIGNMENT = "take the leader's assignment, which is stored nowhere, then Appended"
 
 
 BASE: Final[Release] = (0, 10, 1)
-"""The release of Kafka that DataLink was written after (TIMER-27)."""
+"""The Kafka release that is DataLink's model (TIMER-27)."""
 
 _READ: Final = "Read in the sources of ucarGroup/DataLink at dd8d26a, which was written after Kafka 0.10.1.0; not compared with a running Manager."
 ALIVE: Final = (EMPTY, PREPARING, COMPLETING, STABLE)
 
-# Oldest and newest (TIMER-27); those that SessionHandler has a case for. ApiVersions it has none for: it is served here so that tools can ask.
+# Oldest and newest version (TIMER-27) of the APIs that SessionHandler has a case for. It has none for ApiVersions, which is served here for tools.
 VERSIONS: Final[Mapping[Api, Range]] = {
     Api.METADATA: (0, 2), Api.FIND_COORDINATOR: (0, 0), Api.JOIN_GROUP: (0, 1), Api.HEARTBEAT: (0, 0), Api.LEAVE_GROUP: (0, 0),
     Api.SYNC_GROUP: (0, 0), Api.API_VERSIONS: (0, 0),
 }  # fmt: skip
 
-# TIMER-31. One partition of a topic that is not there: of two Managers one coordinates every group, whatever its id.
+# TIMER-31. One partition of a topic that does not exist: of two Managers one coordinates every group, for any group id.
 DEFAULTS: Final[Mapping[str, int]] = {
     **NEWEST_DEFAULTS, "group.initial.rebalance.delay.ms": 0, "group.max.session.timeout.ms": 300_000, "offsets.topic.num.partitions": 1,
 }  # fmt: skip
@@ -60,7 +60,7 @@ _KINDS: Final[tuple[EventKind, ...]] = (
     *_REQUESTS, ClassicEvent.LEAVE_ENTRY, ClassicEvent.SESSION_END, ClassicEvent.JOIN_DEADLINE, ClassicEvent.RETENTION, ClassicEvent.CLEANUP, ClassicEvent.LEFT, ClassicEvent.JOIN_CHECK, ClassicEvent.ABSENCE_CHECK, ClassicEvent.APPENDED,
     ClassicEvent.UNLOADED, ManagerKind.FORCED,
 )  # fmt: skip
-"""The Manager has no request for offsets, no initial delay (IDJ-15), no bound on the wait for a SyncGroup (DISC-14), and stores nothing (MGR-33, MGR-34)."""
+"""The Manager has no offset requests, no initial delay (IDJ-15), no limit for a SyncGroup's wait (DISC-14), and no storage (MGR-33, MGR-34)."""
 
 
 def _forced(state: State, row: Row) -> Change:
@@ -103,7 +103,7 @@ _SWITCHED = Row(
     note="clearGroupMetaInfo: the map is emptied, nobody is answered, and no state is entered",
 )  # fmt: skip
 
-# What holds in `datalink` alone; its deltas come after those of both.
+# The rules of `datalink` alone. Its deltas come after the common ones.
 _WITHOUT_DEAD = Delta(
     since=(0, 10, 2),
     change="nothing ever enters Dead: of a switch of the Managers the groups are only cleared",

@@ -1,1 +1,1 @@
-"""What Kafka Connect, Kafka Streams and Faust put into the group protocol: their own bytes for subscriptions and assignments."""
+"""The data of Kafka Connect, Kafka Streams and Faust in the group protocol: their own bytes in subscriptions and assignments."""

@@ -1,10 +1,11 @@
-"""Kafka Connect's blobs inside JoinGroup and SyncGroup: a worker's state and its assignment, versions 0 to 2. Pure.
+"""Kafka Connect's blobs in JoinGroup and SyncGroup: a worker's state and its assignment, versions 0 to 2. Pure.
 
-Kafka's `ConnectProtocol` (version 0, protocol `default`, eager) and `IncrementalCooperativeConnectProtocol` (KIP-415: version 1, `compatible`; KIP-507:
-version 2, `sessioned`, with the same fields). A reader takes the fields it knows of a newer version and ignores what follows them; fields of version 1 that are
-missing at the end have their defaults (`TOLERATE_MISSING_FIELDS_WITH_DEFAULTS`).
+Kafka's `ConnectProtocol` (version 0, protocol `default`, eager) and `IncrementalCooperativeConnectProtocol` (KIP-415: version 1, `compatible`;
+KIP-507: version 2, `sessioned`, with the same fields). A reader reads the fields that it knows of a newer version and ignores the rest. Missing
+fields at the end of version 1 have their defaults (`TOLERATE_MISSING_FIELDS_WITH_DEFAULTS`).
 
-A connector is a job beside its tasks. It has the task number -1 (`ConnectProtocol.CONNECTOR_TASK`), so that connectors and tasks are partitions of a topic here.
+A connector is a job beside its tasks. It has the task number -1 (`ConnectProtocol.CONNECTOR_TASK`), so connectors and tasks are modelled as
+partitions of a topic.
 """
 
 from __future__ import annotations
@@ -26,25 +27,25 @@ PROTOCOL_TYPE: Final = "connect"
 """The protocol type of a group of workers."""
 
 CONNECT_PROTOCOLS: Final = ("default", "compatible", "sessioned")
-"""The protocols' names by the version of their blobs."""
+"""The protocols' names, by the version of their blobs."""
 
 CONNECTOR: Final = -1
 """The task number that stands for the connector itself."""
 
 CONFIG_MISMATCH: Final = 1
-"""The error of an assignment by a leader that knows less of the configuration than another worker."""
+"""The error of an assignment whose leader has read less of the configuration than another worker."""
 
 
 class ConnectError(BlobError):
-    """A blob that is no worker's state or no assignment; `str()` says what was met."""
+    """A blob that is not a worker's state or an assignment. `str()` gives the reason."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectAssignment:
-    """What the leader gives a worker, of which error, and as seen by which leader at which offset of the configuration.
+    """The leader's assignment for a worker, with the error, the leader's identity, and its offset in the configuration.
 
-    In version 0 `assigned` is all that the worker shall run. From version 1 on it is what comes to it; `revoked` is what it shall give up, and with a delay
-    it shall join again after so many ms.
+    In version 0 `assigned` are all jobs of the worker. From version 1 on they are the new ones, and `revoked` are those to give up. With a `delay_ms`
+    the worker rejoins after that time.
     """
 
     error: int = 0
@@ -59,7 +60,7 @@ class ConnectAssignment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerState:
-    """What a worker says of itself: where its REST server is, how far it has read the configuration, and from version 1 on what it runs."""
+    """A worker's report of itself: the URL of its REST server, its offset in the configuration, and from version 1 on its current assignment."""
 
     url: str = ""
     offset: int = -1
@@ -79,7 +80,7 @@ def encode_worker_state(state: WorkerState) -> bytes:
 
 
 def decode_worker_state(blob: bytes) -> WorkerState:
-    """Read a blob of any version from 0 on; raise `ConnectError` when it ends within a field or has a version below 0."""
+    """Read a blob of any version from 0 on; raise `ConnectError` where it ends within a field or its version is below 0."""
     reading = BlobReader(blob, "worker state", ConnectError)
     version = _version(reading)
     url, offset = reading.text("url"), reading.int64("config offset")
@@ -89,7 +90,7 @@ def decode_worker_state(blob: bytes) -> WorkerState:
 
 
 def encode_connect_assignment(assignment: ConnectAssignment) -> bytes:
-    """Return the blob in `assignment.version`; version 0 leaves out what is revoked and the delay."""
+    """Return the blob in `assignment.version`. Version 0 has no revoked jobs and no delay."""
     out = _INT16.pack(assignment.version) + _INT16.pack(assignment.error) + _text(assignment.leader) + _text(assignment.leader_url)
     out += _INT64.pack(assignment.offset) + _jobs(assignment.assigned)
     return out if assignment.version == 0 else out + _jobs(assignment.revoked) + _INT32.pack(assignment.delay_ms)
@@ -133,7 +134,7 @@ def _read_jobs(reading: BlobReader, name: str, *, is_nullable: bool = False) -> 
 
 
 def _jobs(jobs: Iterable[TopicPartition]) -> bytes:
-    """Encode connectors and tasks by connector, in the order of their first job."""
+    """Encode connectors and tasks by connector, in the order of the connectors' first jobs."""
     by_connector: dict[str, list[int]] = {}
     for connector, task in jobs:
         by_connector.setdefault(connector, []).append(task)

@@ -1,7 +1,7 @@
-"""Faust's user data inside the consumer protocol's blobs, of the assignor `faust`: one JSON object, in an assignment compressed by zlib. Pure.
+"""Faust's user data in the consumer protocol's blobs, for the assignor `faust`: one JSON object, zlib-compressed in an assignment. Pure.
 
-Faust's `ClientMetadata`: the partitions that the member works on (`actives`) and keeps a copy of (`standbys`), its URL, and, in an assignment, which URL has which
-partitions of changelogs and of other topics, and the number that each topic's co-partitioned group has.
+Faust's `ClientMetadata`: the partitions that the member works on (`actives`) and replicates (`standbys`), and its URL. An assignment also has the
+partitions of changelogs and of other topics by URL, and the number of each topic's co-partitioned group.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ ASSIGNOR: Final = "faust"
 """The assignor's name in JoinGroup."""
 
 METADATA_VERSION: Final = 4
-"""The version that Faust's blobs say (`PartitionAssignor.version`), with the fields of version 0."""
+"""The version in Faust's blobs (`PartitionAssignor.version`), with the fields of version 0."""
 
 _BYTES_MAX: Final = 2**20
 
 
 class FaustError(BlobError):
-    """User data that is no ClientMetadata; `str()` says what was found."""
+    """User data that is not a ClientMetadata. `str()` gives the reason."""
 
 
 _Partitions = dict[str, list[int]]
@@ -48,7 +48,7 @@ class _Metadata(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FaustMetadata:
-    """What a worker says of itself, and what its leader says to it. `owners` are the partitions by the URL of who works on them."""
+    """A worker's report of itself, or its leader's assignment. `owners` are the partitions by the URL of the worker that works on them."""
 
     url: str
     actives: frozenset[TopicPartition] = frozenset()
@@ -90,7 +90,7 @@ def decode_faust_subscription(user_data: bytes) -> FaustMetadata:
 
 
 def decode_faust_assignment(user_data: bytes) -> FaustMetadata:
-    """Read the user data of an assignment; raise `FaustError`. What is longer than any group's is refused before it is unpacked."""
+    """Read the user data of an assignment; raise `FaustError`, also for data that decompresses to more than any group needs."""
     reader = zlib.decompressobj()
     try:
         plain = reader.decompress(user_data, _BYTES_MAX)

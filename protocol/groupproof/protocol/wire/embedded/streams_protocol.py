@@ -1,10 +1,10 @@
-"""Kafka Streams' user data inside the consumer protocol's blobs, of the assignor `stream`: SubscriptionInfo and AssignmentInfo, versions 1 to 11. Pure.
+"""Kafka Streams' user data in the consumer protocol's blobs, for the assignor `stream`: SubscriptionInfo and AssignmentInfo, versions 1 to 11. Pure.
 
-What a member says (process, end point, tasks and how far they are) is the user data of its subscription, what the leader gives it (active and standby tasks,
-where everybody's partitions are, when to probe again: KIP-441) the user data of its assignment. The newest version that the sender knows stands beside the
-version that it used (from 3 on), so that a rolling upgrade can find a common one (KIP-268).
+A subscription's user data is the member's report (process, end point, tasks and their progress). An assignment's is the leader's decision (active and
+standby tasks, the partitions of all hosts, the next probing rebalance: KIP-441). From version 3 on, the used version is followed by the newest one
+that the sender supports, so that a rolling upgrade finds a common one (KIP-268).
 
-Bytes of a version that is not known are no error: a reader takes the two versions, as Kafka's own does. Versions 1 and 2 know no version probing.
+An unknown version is not an error: a reader reads the two version numbers, as Kafka's does. Versions 1 and 2 have no version probing.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ ASSIGNOR: Final = "stream"
 """The assignor's name in JoinGroup."""
 
 STREAMS_VERSION_MAX: Final = 11
-"""The newest version of both whose fields are known here (Kafka 3.2; that of 4.3 is the same)."""
+"""The newest version of both whose fields are implemented (Kafka 3.2; 4.3 has the same)."""
 
 PROBEABLE_SINCE: Final = 3
-"""The first version by which members of several releases find a common one (KIP-268)."""
+"""The first version with which members of different releases find a common one (KIP-268)."""
 
-# Kafka's AssignorError: in an assignment what came of it, in a subscription what the member asks of all.
+# Kafka's AssignorError: in an assignment its result, in a subscription the member's request to all.
 NO_ERROR: Final = 0
 INCOMPLETE_SOURCE_TOPICS: Final = 1
 VERSION_PROBING: Final = 2
@@ -42,25 +42,25 @@ ASSIGNMENT_ERROR: Final = 3
 SHUTDOWN_REQUESTED: Final = 4
 
 LATEST_OFFSET: Final = -2
-"""The offset sum of an active task that runs: its lag is none."""
+"""The offset sum of a running active task, which has no lag."""
 
 UNKNOWN_SUM: Final = -3
-"""The offset sum of a standby task in versions that say only that it is there."""
+"""The offset sum of a standby task in versions without sums."""
 
 NO_REBALANCE_MS: Final = 2**63 - 1
-"""The time of the next probing rebalance where there is to be none."""
+"""The time of the next probing rebalance where none is planned."""
 
 _END_POINT_SINCE, _ERROR_SINCE, _DICTIONARY_SINCE, _STANDBYS_SINCE, _SUMS_SINCE = 2, 4, 5, 6, 7
 _UNIQUE_SINCE, _CODE_SINCE, _NAMED_SINCE, _TAGS_SINCE = 8, 9, 10, 11
 
 
 class StreamsError(BlobError):
-    """User data that is no SubscriptionInfo or AssignmentInfo; `str()` says what was met."""
+    """User data that is not a SubscriptionInfo or AssignmentInfo. `str()` gives the reason."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Task:
-    """A task: its subtopology and partition, of a named topology where there is one."""
+    """A task: its subtopology and partition, and the name of its topology, if any."""
 
     subtopology: int
     partition: int
@@ -71,12 +71,15 @@ class Task:
 
 
 HostPartitions = tuple[tuple[str, int, tuple[TopicPartition, ...]], ...]
-"""Hosts, their ports, and the partitions that can be asked for there."""
+"""Hosts, their ports, and the partitions that can be queried there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubscriptionInfo:
-    """What a member says of its process, whose id is a UUID in 32 hex digits. `offset_sums` are its tasks with how far they are; `LATEST_OFFSET` for those that are active."""
+    """A member's report of its process, whose id is a UUID in 32 hex digits.
+
+    `offset_sums` are its tasks with their progress; `LATEST_OFFSET` marks active tasks.
+    """
 
     version: int
     latest: int = -1
@@ -98,7 +101,7 @@ class SubscriptionInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssignmentInfo:
-    """What the leader gives a member. `active` are its tasks in the order of the partitions that it is assigned."""
+    """The leader's assignment for a member. `active` are its tasks, in the order of its assigned partitions."""
 
     version: int
     commonly: int = -1
@@ -115,7 +118,7 @@ class AssignmentInfo:
 
 
 def encode_subscription_info(info: SubscriptionInfo) -> bytes:
-    """Return the user data in `info.version`; fields that this version lacks are left out."""
+    """Return the user data in `info.version`, without the fields that this version lacks."""
     version, out = info.version, bytearray(_INT32.pack(info.version))
     out += _INT32.pack(info.latest) if version >= PROBEABLE_SINCE else b""
     out += bytes.fromhex(info.process)
@@ -131,7 +134,7 @@ def encode_subscription_info(info: SubscriptionInfo) -> bytes:
 
 
 def decode_subscription_info(user_data: bytes) -> SubscriptionInfo:
-    """Read user data of any version from 1 on; of a later one than `STREAMS_VERSION_MAX` the versions alone. Raise `StreamsError`."""
+    """Read user data of any version from 1 on; above `STREAMS_VERSION_MAX` only the version numbers. Raise `StreamsError`."""
     reading = BlobReader(user_data, "subscription info", StreamsError)
     version = _version(reading)
     latest = reading.int32("latest version") if version >= PROBEABLE_SINCE else -1
@@ -154,7 +157,7 @@ def decode_subscription_info(user_data: bytes) -> SubscriptionInfo:
 
 
 def encode_assignment_info(info: AssignmentInfo) -> bytes:
-    """Return the user data in `info.version`; fields that this version lacks are left out."""
+    """Return the user data in `info.version`, without the fields that this version lacks."""
     version, out = info.version, bytearray(_INT32.pack(info.version))
     task = _named_task if version >= _NAMED_SINCE else _task
     out += _INT32.pack(info.commonly) if version >= PROBEABLE_SINCE else b""
@@ -169,7 +172,7 @@ def encode_assignment_info(info: AssignmentInfo) -> bytes:
 
 
 def decode_assignment_info(user_data: bytes) -> AssignmentInfo:
-    """Read user data of any version from 1 on; of a later one than `STREAMS_VERSION_MAX` the versions alone. Raise `StreamsError`."""
+    """Read user data of any version from 1 on; above `STREAMS_VERSION_MAX` only the version numbers. Raise `StreamsError`."""
     reading = BlobReader(user_data, "assignment info", StreamsError)
     version = _version(reading)
     commonly = reading.int32("commonly supported version") if version >= PROBEABLE_SINCE else -1
