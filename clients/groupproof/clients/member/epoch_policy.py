@@ -27,7 +27,7 @@ class EpochPolicy:
     timeout: Literal["max.poll.interval", "none", "tiny"] = "max.poll.interval"
     rack: Literal["join", "always", "never"] = "join"
     assignor: Literal["join", "always", "never"] = "join"
-    owned: Literal["changed", "always", "never", "target"] = "changed"  # target: its whole assignment, whatever it owns already
+    owned: Literal["changed", "always", "never", "target"] = "changed"  # target: its whole assignment, even if it does not own all of it yet
     fields_confirmed: Literal["answered", "sent"] = "answered"  # sent: a field is not sent again, even if its heartbeat was refused or lost
     full: Literal["errors", "always"] = "errors"
 
@@ -38,9 +38,7 @@ class EpochPolicy:
     acknowledges: Literal["at-once", "with-interval", "never"] = "at-once"
     acknowledges_empty: bool = True  # the first assignment, if it is empty
     resubscribes: Literal["with-interval", "at-once"] = "with-interval"
-    unsubscribed: Literal["when-told", "calls-back-first", "given-up-first"] = (
-        "when-told"  # what becomes of partitions that are subscribed to no more
-    )
+    unsubscribed: Literal["when-told", "calls-back-first", "given-up-first"] = "when-told"  # when unsubscribed partitions are released
     after_lookup: Literal["at-once", "with-interval"] = "at-once"
     beats_in_flight: int = 1
     beats_after_failure: bool = False

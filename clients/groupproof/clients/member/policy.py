@@ -146,7 +146,7 @@ class Policy:
     commits_when_unstable: bool = False
     commits_while_joining: Literal["refused", "held"] = "refused"  # held: until the member has synced; a join also waits for a commit in flight
     commit_shift: int = 0
-    commits_each_batch: bool = False  # auto-commit at each poll, whatever its interval
+    commits_each_batch: bool = False  # auto-commit at each poll, regardless of its interval
     commit_wavers: bool = False
     commits_outlive_membership: bool = False
     commit_reported: Literal["answered", "sent"] = "answered"
@@ -179,7 +179,7 @@ class Policy:
 
     # False reports of the shim
     tells_assigned: Literal["assigned", "more"] = "assigned"  # more: includes a partition of a topic that nobody owns
-    tells_records: Literal["delivered", "of-everybody"] = "delivered"  # of-everybody: also the next partition, whoever owns it
+    tells_records: Literal["delivered", "of-everybody"] = "delivered"  # of-everybody: also the next partition, of any owner
     tells_offsets_committed: bool = True  # False: commit reports leave out the offsets
     tells_records_from: int = 0  # records before this offset are not reported
 

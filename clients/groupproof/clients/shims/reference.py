@@ -64,7 +64,7 @@ async def run_shim(
 
 
 def _policy_named(variant: str) -> Policy:
-    from groupproof.clients.planted.member_variants import variant_named  # hundreds of them, for whoever names one
+    from groupproof.clients.planted.member_variants import variant_named  # imported here because it defines hundreds of variants
 
     return variant_named(variant).policy
 

@@ -162,7 +162,7 @@ def java_release() -> str:
 
 def _pom(artifacts: Sequence[str], *, with_dependencies: bool) -> str:
     """Return a project that depends on the artifacts. Without `with_dependencies` their own dependencies are excluded."""
-    from xml.sax.saxutils import escape  # which loads an HTTP client, for whatever language a client is in
+    from xml.sax.saxutils import escape  # imported here because it loads an HTTP client
 
     everything = "" if with_dependencies else "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>"
     dependencies = "".join(

@@ -13,7 +13,7 @@ from typing import Any
 from groupproof_shim import AsyncMember, Partition, Subscribe, Unimplemented, cannot_run_here, serve
 
 try:
-    from faust import App, __version__  # not `faust` alone, which would import the rest as the first member subscribes
+    from faust import App, __version__  # not `faust` alone, which would import the rest when the first member subscribes
 except ImportError as missing:
     cannot_run_here(f"faust-streaming cannot be imported here: {missing}")
 
