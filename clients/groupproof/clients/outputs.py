@@ -1,6 +1,6 @@
-"""The outputs of a member, for the code that drives it. Plain data: the member itself touches no connection, clock or callback.
+"""The outputs of a member, which the driver performs. They are plain data: the member itself uses no connection, clock or callback.
 
-`Send`, which is most of it, is a named tuple: a frozen dataclass takes twice as long to be made.
+`Send`, the most frequent output, is a named tuple: a frozen dataclass takes twice as long to create.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """A broker as FindCoordinator names it."""
+    """A broker as FindCoordinator describes it."""
 
     node_id: int
     host: str
@@ -29,7 +29,7 @@ class Node:
 
 
 class Send(NamedTuple):
-    """Send `message` to `to` (None: any broker); `lane` names the connection to that node. Feed back `response` or `disconnected`."""
+    """Send `message` to the broker `to` (None: any broker). `lane` names the connection to it. Feed back `response` or `disconnected`."""
 
     request_id: int
     message: GroupRequest
@@ -39,7 +39,7 @@ class Send(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drop:
-    """Close the group's connections to `to` (None: the one that lookups use); what is in flight there is forgotten already."""
+    """Close the group's connections to `to` (None: the connection for lookups). The member has already forgotten its requests in flight there."""
 
     to: Node | None
 
@@ -54,7 +54,7 @@ class CallbackKind(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Callback:
-    """Run the application's callback, then call `callback_done`, or `callback_failed`; there is never more than one at a time."""
+    """Run the application's callback, then call `callback_done` or `callback_failed`. At most one callback runs at a time."""
 
     kind: CallbackKind
     partitions: frozenset[TopicPartition]
@@ -64,7 +64,7 @@ class Callback:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitResult:
-    """A commit ended; `error` is Kafka's name of the code or lapse, None for success. `mode` is sync, async or auto."""
+    """A commit ended. `error` is the name of Kafka's error code or of the lapse, None for success. `mode` is sync, async or auto."""
 
     token: Hashable
     mode: str
@@ -74,7 +74,7 @@ class CommitResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OffsetFetchResult:
-    """An OffsetFetch ended; an offset of -1 means that none is committed (CLIENT-79)."""
+    """An OffsetFetch ended. Offset -1 means that no offset is committed (CLIENT-79)."""
 
     token: Hashable
     offsets: Mapping[TopicPartition, int] = field(default_factory=dict)
@@ -83,14 +83,14 @@ class OffsetFetchResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NeedMetadata:
-    """Feed back `metadata` that covers `topics`; the leader's SyncGroup waits for it."""
+    """Feed back `metadata` that covers `topics`. The leader's SyncGroup waits for it."""
 
     topics: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fail:
-    """Tell the application. After a fatal one the member takes part in nothing more; `close` still works."""
+    """Report an error to the application. After a fatal error the member only accepts `close`."""
 
     error: str
     message: str
@@ -99,7 +99,7 @@ class Fail:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CloseResult:
-    """The goodbye is over: after `closed` the member is done for, else it may subscribe again."""
+    """The clean close ended. If `closed`, the member is finished; otherwise it may subscribe again."""
 
     closed: bool
 
@@ -108,7 +108,7 @@ Output = Send | Drop | Callback | CommitResult | OffsetFetchResult | NeedMetadat
 
 
 def is_more_than_sent(outputs: list[Output]) -> bool:
-    """Tell whether there is something among the outputs after which the parts of a member may go on: a request that was sent moves none of them."""
+    """Return whether an output other than `Send` is present. Only such an output can let the parts of a member continue."""
     for output in outputs:  # noqa: SIM110  # the hottest loop of a member: `any` costs more than it looks at
         if type(output) is not Send:
             return True

@@ -1,1 +1,1 @@
-"""From subscriptions to an assignment: range, roundrobin, sticky and cooperative-sticky. Pure."""
+"""The assignors range, roundrobin, sticky and cooperative-sticky: from subscriptions to an assignment. Pure."""

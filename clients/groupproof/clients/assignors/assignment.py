@@ -1,4 +1,4 @@
-"""What an assignor sees and says: the members of a generation, the cluster, and who gets which partition. Pure data."""
+"""An assignor's input and result: the members of a generation, the cluster, and each member's partitions. Pure data."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Assignment", "Assignor", "Cluster", "GroupMember"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupMember:
-    """One member as the leader sees it in the JoinGroup answer; `owned` and `generation` (-1: none) are its own claims."""
+    """One member in the JoinGroup answer to the leader. It claims `owned` and `generation` (-1: none) itself."""
 
     member_id: str
     topics: tuple[str, ...]
@@ -24,7 +24,7 @@ class GroupMember:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cluster:
-    """How many partitions each topic has (0: it does not exist), the racks of each partition's replicas where they are known, and the names of topics by their ids."""
+    """The topics: partition counts (0: the topic does not exist), racks of each partition's replicas where known, and names by topic id."""
 
     partitions: Mapping[str, int] = field(default_factory=dict)
     replica_racks: Mapping[str, Sequence[frozenset[str]]] = field(default_factory=dict)

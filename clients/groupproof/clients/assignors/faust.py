@@ -1,6 +1,6 @@
-"""Faust's assignor: topics of as many partitions, read by the same workers, are dealt together, and stay where they are as far as the balance allows.
+"""Faust's assignor: topics with equal partition counts and subscribers are assigned together, and move as little as the balance allows.
 
-faust-streaming's `PartitionAssignor` and `CopartitionedAssignor`, for applications without tables: there are no changelogs, and standbys move nothing.
+faust-streaming's `PartitionAssignor` and `CopartitionedAssignor`, for applications without tables: no changelogs and no promoted standbys.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ __all__ = ["copartitioned_groups", "faust_assign"]
 
 
 def faust_assign(members: Sequence[GroupMember], cluster: Cluster) -> Assignment:
-    """Return the assignment; what a member claims in `owned` it keeps, up to its share."""
+    """Return the assignment. A member keeps the partitions in its `owned`, up to its share."""
     ordered = sorted(members, key=lambda member: member.member_id)
     assignment: Assignment = {member.member_id: [] for member in ordered}
     for topics in copartitioned_groups(ordered, cluster):
@@ -25,7 +25,7 @@ def faust_assign(members: Sequence[GroupMember], cluster: Cluster) -> Assignment
 
 
 def copartitioned_groups(members: Sequence[GroupMember], cluster: Cluster) -> list[tuple[str, ...]]:
-    """Return the topics that are dealt together: as many partitions, and the same readers. The fewest partitions come first."""
+    """Return the topics that are assigned together: equal partition counts and subscribers. The fewest partitions come first."""
     groups: dict[tuple[int, tuple[str, ...]], list[str]] = {}
     for topic in sorted({topic for member in members for topic in member.topics}):
         readers = tuple(sorted(member.member_id for member in members if topic in member.topics))
@@ -35,7 +35,7 @@ def copartitioned_groups(members: Sequence[GroupMember], cluster: Cluster) -> li
 
 
 def _deal(readers: Sequence[GroupMember], topics: Sequence[str], count: int) -> Mapping[str, set[int]]:
-    """Deal the numbers of one group of topics: `CopartitionedAssignor.get_assignment`, without replicas."""
+    """Assign the partition numbers of one group of topics: `CopartitionedAssignor.get_assignment`, without replicas."""
     least, most = count // len(readers), -(-count // len(readers))
     kept = _kept(readers, topics, count, least if count >= len(readers) else most)
     circle = cycle(sorted(kept.values(), key=len))
@@ -46,7 +46,7 @@ def _deal(readers: Sequence[GroupMember], topics: Sequence[str], count: int) -> 
 
 
 def _kept(readers: Sequence[GroupMember], topics: Sequence[str], count: int, room: int) -> dict[str, set[int]]:
-    """Return what each reader keeps of what it claims: the greatest numbers that it has room for, and of two that claim a number the later one."""
+    """Return the numbers that each reader keeps of its claims: the highest ones within its room. A later reader wins a number that two claim."""
     kept: dict[str, set[int]] = {}
     for reader in readers:
         claims = sorted({number for topic, number in reader.owned if topic in topics and number < count})

@@ -1,4 +1,4 @@
-"""Racks of members and replicas, for assignors that place partitions near their readers (KIP-881)."""
+"""Racks of members and replicas, for assignors that assign partitions near their readers (KIP-881)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Racks"]
 
 
 class Racks:
-    """Racks matter if a member's rack has replicas, and not every partition has them in all racks."""
+    """Racks matter if a member's rack has replicas and not every partition has replicas in all racks."""
 
     def __init__(self, members: Sequence[GroupMember], cluster: Cluster, *, always: bool = False) -> None:
         topics = {topic for member in members for topic in member.topics}
@@ -25,16 +25,16 @@ class Racks:
         self.matter = is_wanted and (always or any(racks != present for racks in self._of_partition.values()))
 
     def match(self, member: str, partition: TopicPartition) -> bool:
-        """Tell whether the partition has a replica in the member's rack; true where racks do not matter."""
+        """Return whether the partition has a replica in the member's rack. True if racks do not matter."""
         rack = self._of_member.get(member)
         return not self.matter or rack is None or rack in self._of_partition[partition]
 
     def may_keep(self, member: str, partition: TopicPartition) -> bool:
-        """Tell whether an owner may keep the partition: in its rack, or in nobody's, so that no other would be nearer."""
+        """Return whether an owner may keep the partition: it is in its rack, or in no subscriber's rack."""
         return self.match(member, partition) or self._readers(partition) == 0
 
     def rarest_first(self, partitions: list[TopicPartition]) -> list[TopicPartition]:
-        """Return the partitions that the fewest members have in their rack first."""
+        """Return the partitions ordered by how many members share a rack with them, fewest first."""
         if not self.matter:
             return partitions
         return sorted(partitions, key=self._readers)

@@ -1,7 +1,7 @@
-"""The leader's assignors by name, pure functions from subscriptions and the cluster to an assignment; here range and roundrobin.
+"""The leader's assignors by name: pure functions from subscriptions and the cluster to an assignment. Range and roundrobin are here.
 
-Requirements ASSIGN-05 to ASSIGN-10; Kafka's RangeAssignor (co-partitioning and racks since 3.5, KIP-881) and RoundRobinAssignor. Members with a group.instance.id come first,
-by that id, then the others by member id (2.4+, KAFKA-8225), so that a static restart moves nothing.
+Requirements ASSIGN-05 to ASSIGN-10; Kafka's RangeAssignor (co-partitioning and racks since 3.5, KIP-881) and RoundRobinAssignor. Members with a
+group.instance.id come first, in its order, then the others by member id (2.4+, KAFKA-8225). So the restart of a static member moves nothing.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def in_order(members: Sequence[GroupMember]) -> list[GroupMember]:
 
 
 def roundrobin_assign(members: Sequence[GroupMember], cluster: Cluster) -> Assignment:
-    """Deal all partitions, by topic name and number, to the members in one circle; a member that does not subscribe is passed over."""
+    """Assign all partitions in turn, ordered by topic name and number. Members that do not subscribe to a topic are skipped."""
     ordered = in_order(members)
     assignment: Assignment = {member.member_id: [] for member in members}
     turn = 0
@@ -37,10 +37,10 @@ def roundrobin_assign(members: Sequence[GroupMember], cluster: Cluster) -> Assig
 
 
 def range_assign(members: Sequence[GroupMember], cluster: Cluster) -> Assignment:
-    """Cut each topic's partitions into one range for each of its subscribers, the first ones longer by one.
+    """Assign one range of each topic to each subscriber; the first ranges may be longer by one.
 
-    Where racks are known and differ from partition to partition, partitions go first to members of a rack that has a replica; equal
-    subscribers with equally long topics then get the same numbers of each (co-partitioning), which comes before racks.
+    If racks are known and differ among partitions, partitions go first to members in a rack with a replica. Subscribers of several topics of
+    equal size get the same numbers of each (co-partitioning). Co-partitioning has priority over racks.
     """
     ordered = in_order(members)
     shares = [
@@ -61,12 +61,12 @@ def range_assign(members: Sequence[GroupMember], cluster: Cluster) -> Assignment
 
 
 class _Share:
-    """What is left of one topic, and how much more each subscriber may have of it."""
+    """The unassigned partitions of one topic, and the room of each subscriber."""
 
     def __init__(self, topic: str, cluster: Cluster, members: list[GroupMember]) -> None:
         count = cluster.partitions[topic]
         self.topic, self.members = topic, members
-        self.numbers = dict.fromkeys(range(count))  # in their order; what is given away is no more in it
+        self.numbers = dict.fromkeys(range(count))  # in order; assigned numbers are removed
         self.count = count
         self._racks = [cluster.racks_of(topic, number) for number in range(count)]
         self._quota, self._longer = divmod(count, len(members))
@@ -78,7 +78,7 @@ class _Share:
 
     @property
     def needs_racks(self) -> bool:
-        """Racks matter if a member's rack has replicas, and not every partition has them in all racks."""
+        """Racks matter if a member's rack has replicas and not every partition has replicas in all racks."""
         wanted = {member.rack for member in self.members if member.rack is not None}
         present = frozenset().union(*self._racks)
         return bool(wanted & present) and any(racks != present for racks in self._racks)
@@ -109,7 +109,7 @@ def _by_rack(shares: list[_Share], assignment: Assignment) -> None:
 
 
 def _co_partitions(shares: list[_Share], assignment: Assignment) -> None:
-    """Give number n of all the topics to the first member that has room in each and matches the racks of each."""
+    """Assign number n of all topics to the first member that has room and matching racks for each topic."""
     for number in range(shares[0].count):
         for member in shares[0].members:
             if all(share.matches(member, number) and share.room(member) for share in shares):

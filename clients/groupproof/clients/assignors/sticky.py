@@ -1,7 +1,7 @@
-"""The assignors sticky and cooperative-sticky: balance first, then move as little as can be (ASSIGN-06, KIP-54, KIP-429).
+"""The assignors sticky and cooperative-sticky: first balance, then move as few partitions as possible (ASSIGN-06, KIP-54, KIP-429).
 
-Kafka's AbstractStickyAssignor knows two cases, and so does this: members that all subscribe to the same topics (here), and others
-(`sticky_general.py`). What a member claims to own counts only in the highest generation that claims it; two equal claims cancel out.
+Like Kafka's AbstractStickyAssignor, it has two cases: all members subscribe to the same topics (here), or not
+(`sticky_general.py`). A claim to a partition counts only in its highest generation. Two equal claims cancel out.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ __all__ = ["claims", "cooperative_sticky_assign", "in_hash_order", "sticky_assig
 
 
 def sticky_assign(members: Sequence[GroupMember], cluster: Cluster) -> Assignment:
-    """Return the assignment at once in force; its members are sorted by id."""
+    """Return the assignment, which takes effect at once. Members are sorted by id."""
     return _assigned(members, cluster)
 
 
 def cooperative_sticky_assign(members: Sequence[GroupMember], cluster: Cluster) -> Assignment:
-    """As sticky, but a partition that changes its owner is given to nobody yet: its old owner must give it back first (KIP-429)."""
+    """Return the sticky assignment without the partitions that change owner. Their old owner must revoke them first (KIP-429)."""
     assignment = _assigned(members, cluster)
     owners = {partition: member.member_id for member in members for partition in _valid(member, cluster)}
     owners |= {partition: member for member, owned in claims(members, cluster).items() for partition in owned}
@@ -32,7 +32,7 @@ def cooperative_sticky_assign(members: Sequence[GroupMember], cluster: Cluster) 
 
 
 def claims(members: Sequence[GroupMember], cluster: Cluster) -> dict[str, list[TopicPartition]]:
-    """Return what each member owns for sure: claims on what is gone, outdone by a higher generation, or made twice, are dropped."""
+    """Return the valid claims of each member. Claims to missing partitions, of an older generation, or made twice are dropped."""
     generations = {member.member_id: member.generation for member in members}
     claimants: dict[TopicPartition, list[str]] = {}
     for member in members:
@@ -48,13 +48,13 @@ def claims(members: Sequence[GroupMember], cluster: Cluster) -> dict[str, list[T
 
 
 def _valid(member: GroupMember, cluster: Cluster) -> list[TopicPartition]:
-    """Return the claims on partitions that exist."""
+    """Return the claims to existing partitions."""
     return [(topic, number) for topic, number in dict.fromkeys(member.owned) if number < cluster.partitions.get(topic, 0)]
 
 
 def _assigned(listed: Sequence[GroupMember], cluster: Cluster) -> Assignment:
     members = sorted(listed, key=lambda group_member: group_member.member_id)
-    topics = {frozenset(member.topics) for member in members}  # those too that do not exist: Kafka compares what was subscribed to
+    topics = {frozenset(member.topics) for member in members}  # missing topics count too: Kafka compares the subscriptions
     racks = Racks(members, cluster)
     owned = claims(listed, cluster)
     if len(topics) == 1:
@@ -64,29 +64,29 @@ def _assigned(listed: Sequence[GroupMember], cluster: Cluster) -> Assignment:
 
 
 def in_hash_order(names: Sequence[str]) -> list[str]:
-    """Return names in the order in which Java's HashMap goes through them that they were put in one by one: by its buckets, which double when three in four are full."""
+    """Return the names in the order of a Java HashMap after inserting them one by one. Its buckets double at a load of three quarters."""
     return hash_order(names, java_hash)
 
 
 def _by_number(partition: TopicPartition) -> tuple[int, str]:
-    """Order what a member keeps by partition, then topic: it keeps the first of each topic rather than all of one (AbstractStickyAssignor.assignOwnedPartitions)."""
+    """Order kept partitions by number, then topic. So a member keeps the first of each topic (AbstractStickyAssignor.assignOwnedPartitions)."""
     return partition[1], partition[0]
 
 
 class _Even:
-    """All members subscribe to the same topics: each gets the quota, and the remainder goes one by one to the first that have room."""
+    """The case of equal subscriptions: each member gets the quota. The remainder goes one by one to the first members with room."""
 
     def __init__(self, members: list[GroupMember], topics: list[str], cluster: Cluster, racks: Racks) -> None:
         self._partitions = [(topic, number) for topic in topics for number in range(cluster.partitions[topic])]
         self._racks = racks
         self._assignment: Assignment = {member.member_id: [] for member in members}
         self._quota, self._longer = divmod(len(self._partitions), len(members))
-        self._below: list[str] = []  # with less than the quota
-        self._at: list[str] = []  # with the quota, and perhaps one more
+        self._below: list[str] = []  # members below the quota
+        self._at: list[str] = []  # members at the quota; they may get one more
 
     def assign(self, owned: Mapping[str, list[TopicPartition]]) -> Assignment:
         wanted = set(self._partitions)
-        # Any order will do: the first with more than the quota keeps one more. Kafka's is that of its hash map.
+        # Any order is correct: the first member above the quota keeps one more. Kafka uses the order of its hash map.
         for member in in_hash_order(list(owned)):
             kept = [candidate for candidate in owned[member] if candidate in wanted and self._racks.may_keep(member, candidate)]
             self._keep(member, sorted(kept, key=_by_number))
@@ -98,7 +98,7 @@ class _Even:
         return self._assignment
 
     def _keep(self, member: str, owned: list[TopicPartition]) -> None:
-        """Let a member keep the first of what it has up to the quota; the first with more may keep one more."""
+        """Let a member keep its first partitions, up to the quota. The first members above the quota may keep one more."""
         if len(owned) < self._quota:
             self._assignment[member] = owned
             self._below.append(member)
@@ -110,7 +110,7 @@ class _Even:
             self._at.append(member)
 
     def _deal_by_rack(self, left: list[TopicPartition]) -> list[TopicPartition]:
-        """Deal what some member with room can have in its own rack; return the rest."""
+        """Assign partitions to members with room in a matching rack. Return the rest."""
         if not self._racks.matter:
             return left
         rest: list[TopicPartition] = []
@@ -130,7 +130,7 @@ class _Even:
         return rest
 
     def _deal(self, left: list[TopicPartition]) -> None:
-        """Deal in turns to members below the quota, then one each to those at it."""
+        """Assign in turn to members below the quota, then one more each to those at the quota."""
         turns: list[str] = []
         for partition in left:
             turns = turns or list(self._below or self._open())

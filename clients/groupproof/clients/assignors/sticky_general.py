@@ -1,7 +1,7 @@
-"""The sticky assignment of members with different subscriptions: give to the poorest, then move until nothing gets better.
+"""The sticky assignment for members with different subscriptions: assign to the member with the fewest, then move while it helps.
 
-Kafka's GeneralAssignmentBuilder in a smaller form. Topics with the fewest subscribers are dealt with first, since they leave the least
-choice; a partition moves only from a member that has at least two more than another subscriber.
+Kafka's GeneralAssignmentBuilder in a smaller form. Topics with the fewest subscribers come first, because they leave the least
+choice. A partition moves only from a member that has at least two more than another subscriber.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from groupproof.protocol.vocabulary import TopicPartition
 __all__ = ["balance"]
 
 _ROUNDS_MAX: Final = 1_000
-"""A bound on the rounds of moving; each round lowers the spread, so that it is never reached."""
+"""A bound on the rounds of moving. Each round lowers the imbalance, so it is never reached."""
 
 
 def balance(members: Sequence[GroupMember], cluster: Cluster, racks: Racks, owned: Mapping[str, list[TopicPartition]]) -> Assignment:
-    """Return each member's partitions: what it keeps of `owned`, then what it got."""
+    """Return each member's partitions: first those it keeps of `owned`, then the new ones."""
     return _Balance(members, cluster, racks, owned).assign()
 
 
@@ -49,7 +49,7 @@ class _Balance:
         return self._assignment
 
     def _give_to_poorest(self, left: list[TopicPartition]) -> None:
-        """Give within the rack where that is possible, and the rest to whoever has the least."""
+        """Assign within racks where possible, and the rest to the member with the fewest partitions."""
         for partition in self._racks.rarest_first(left) if self._racks.matter else []:
             self._give(partition, [reader for reader in self._readers[partition[0]] if self._racks.match(reader, partition)])
         for partition in left:
@@ -66,7 +66,7 @@ class _Balance:
         return len(self._assignment[member]), member
 
     def _move(self, partitions: list[TopicPartition]) -> None:
-        """Move partitions from the rich to the poor until a round changes nothing."""
+        """Move partitions from members with more to members with fewer, until a round changes nothing."""
         for _ in range(_ROUNDS_MAX):
             moved = [partition for partition in partitions if self._owner.get(partition) is not None and self._moves(partition)]
             if not moved:
@@ -92,13 +92,13 @@ class _Balance:
 
 
 class _Movements:
-    """What has moved from whom to whom, so that no partition goes one way while another of its topic goes the other (AbstractStickyAssignor.PartitionMovements)."""
+    """The moves so far. No partition moves one way while another of its topic moves the other (AbstractStickyAssignor.PartitionMovements)."""
 
     def __init__(self) -> None:
         self._of: dict[TopicPartition, tuple[str, str]] = {}
 
     def instead_of(self, partition: TopicPartition, owner: str, to: str) -> TopicPartition:
-        """Return what to move: a partition of the topic that came the other way goes back first."""
+        """Return the partition to move: one of the topic that moved the other way goes back first."""
         first, _ = self._of.get(partition, (owner, to))
         return next((key for key, pair in self._of.items() if key[0] == partition[0] and pair == (to, first)), partition)
 

@@ -1,1 +1,1 @@
-"""The reference consumer: drives a member over connections, and reads what it owns (trio)."""
+"""The reference consumer: runs a member over connections and reads its partitions (trio)."""

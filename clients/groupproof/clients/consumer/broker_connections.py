@@ -1,4 +1,4 @@
-"""The brokers as a client knows them: addresses, and one connection for each lane to each of them (trio)."""
+"""A client's brokers: their addresses, and one connection for each lane to each broker (trio)."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from groupproof.protocol.wire.error_responses import error_of
 __all__ = ["ANY", "FETCH", "Brokers"]
 
 ANY: Final = "any"
-"""The lane of requests that every broker answers: lookups and metadata."""
+"""The lane of requests that every broker can answer: lookups and metadata."""
 
 FETCH: Final = "fetch"
-"""The lane of requests about records."""
+"""The lane of Fetch and ListOffsets requests."""
 
 _TIMED: Final = (ANY, FETCH)
 _REFUSED: Final = frozenset(
@@ -30,9 +30,9 @@ _Key = tuple[str, int, str]
 
 
 class Brokers:
-    """Opens connections when they are needed. `lost(node, lane, reason)` tells of each that ended, node None for the lane `any`.
+    """Opens connections when they are needed. It calls `lost(node, lane, reason)` for each that ended; node is None for the lane `any`.
 
-    With `hangs_up` one is closed when the coordinator has refused something over it.
+    With `hangs_up` it closes a connection after the coordinator refused a request.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class Brokers:
         self._turn = 0
 
     def learn(self, nodes: Mapping[int, tuple[str, int]]) -> None:
-        """Take the addresses that Metadata tells."""
+        """Store the brokers' addresses from Metadata."""
         self._nodes = dict(nodes)
 
     def node(self, node_id: int) -> Node | None:
@@ -75,7 +75,7 @@ class Brokers:
         connection.send(api, body, self._parting(key, connection, api, answered) if self._hangs_up and api in _REFUSED else answered)
 
     def _parting(self, key: _Key, connection: Connection, api: Api, answered: Answered) -> Answered:
-        """Return what takes the answer, and closes the connection over a refusal once it is taken."""
+        """Return an `answered` that also closes the connection if the answer is an error."""
 
         def parts(body: dict[str, Any] | None) -> None:
             answered(body)
@@ -85,7 +85,7 @@ class Brokers:
         return parts
 
     def drop(self, to: Node | None, lanes: frozenset[str]) -> None:
-        """Close the connections of these lanes to `to` (None: to whatever broker they go)."""
+        """Close the connections of these lanes to `to` (None: to any broker)."""
         for host, port, lane in list(self._open):
             if (to is None or (host, port) == (to.host, to.port)) and (self._shares or lane in lanes):
                 self._forget((host, port, lane)).close()
@@ -95,7 +95,7 @@ class Brokers:
             self._forget(key).close()
 
     def _any_address(self) -> tuple[str, int]:
-        """Stay with one broker as long as it serves; the next one is asked after a failure."""
+        """Return the address of a connected broker, or after a failure the next one in turn."""
         nodes = list(self._nodes.values()) or self._addresses
         connected = [(host, port) for host, port, lane in self._open if lane == ("" if self._shares else ANY)]
         return next((partition for partition in connected if partition in nodes or partition in self._addresses), nodes[self._turn % len(nodes)])
@@ -109,7 +109,7 @@ class Brokers:
                 self._turn += 1
                 self._lost(to, lane, reason)
             elif isinstance(reason, NoCommonVersion):
-                self._lost(to, lane, reason)  # whoever got no answer may have dropped the connection by now, and would try again for ever
+                self._lost(to, lane, reason)  # The caller may have dropped the connection by now, and would retry forever.
 
         timeout_s = self._timeout_s if lane in _TIMED and not self._shares else math.inf
         connection = Connection(

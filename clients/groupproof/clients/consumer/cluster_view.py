@@ -1,4 +1,4 @@
-"""What Metadata says: brokers, partition leaders and the number of each topic's partitions. Pure."""
+"""The content of Metadata: brokers, partition leaders, and partition counts of topics. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["ClusterView"]
 
 
 class _Contents(NamedTuple):
-    """What an answer says; shared by all views that learn it, and never changed."""
+    """The content of one answer. All views of it share this object, and nobody changes it."""
 
     nodes: Mapping[int, tuple[str, int]]
     leaders: Mapping[TopicPartition, int]
@@ -21,11 +21,11 @@ class _Contents(NamedTuple):
 
 
 _NEWEST: Final[list[tuple[Mapping[str, Any], _Contents]]] = []
-"""The answer that was learnt last, with what it says: a thousand members in one process are given the very same object (`connection.py`)."""
+"""The last answer with its content. A thousand members in one process get the same answer object (`connection.py`)."""
 
 
 class ClusterView:
-    """The newest answer; empty before the first."""
+    """The newest Metadata answer, empty before the first."""
 
     def __init__(self) -> None:
         self.nodes: Mapping[int, tuple[str, int]] = {}
@@ -34,13 +34,13 @@ class ClusterView:
         self.is_complete = False
 
     def learn(self, body: Mapping[str, Any]) -> None:
-        """Take a Metadata answer; a topic in error has no partition."""
+        """Store a Metadata answer. A topic with an error has no partitions."""
         if not _NEWEST or _NEWEST[0][0] is not body:
             _NEWEST[:] = [(body, _contents(body))]
         self.nodes, self.leaders, self.cluster, self.is_complete = _NEWEST[0][1]
 
     def by_leader(self, partitions: Iterable[TopicPartition]) -> dict[int, list[TopicPartition]]:
-        """Return the partitions by their leader's node id; those without a leader are left out."""
+        """Return the partitions by their leader's node id. Partitions without a leader are left out."""
         found: dict[int, list[TopicPartition]] = {}
         for partition in sorted(partitions):
             if partition in self.leaders:

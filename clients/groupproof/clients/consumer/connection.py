@@ -1,4 +1,4 @@
-"""One connection of a client to one broker: opens itself, agrees on versions, and matches answers to requests by their order (trio)."""
+"""One connection of a client to one broker: opens itself, negotiates versions, and matches answers to requests by their order (trio)."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ __all__ = ["REQUESTS_MAX", "Answered", "Connect", "Connection", "Exchange", "NoC
 
 Connect = Callable[[str, int], Awaitable[trio.abc.Stream]]
 Answered = Callable[[dict[str, Any] | None], None]
-"""Takes the answer's body, or None when the connection ended without it."""
+"""Takes the body of the answer, or None if the connection ended first."""
 
 
 class Exchange(NamedTuple):
-    """A request as it leaves, `answer` None, or with the answer that came; `connection` is the client's own number of the connection."""
+    """A request when it is sent (`answer` is None), or with its answer. `connection` is the client's number of the connection."""
 
     connection: int
     api: Api
@@ -35,15 +35,15 @@ class Exchange(NamedTuple):
 Observer = Callable[[Exchange], None]
 
 REQUESTS_MAX: Final = 1_000
-"""So many requests may wait to be written; one more ends the connection."""
+"""The maximum of requests that wait to be written. One more ends the connection."""
 
 _CONNECT_S: Final = 10.0
-# Versions from which bodies name topics by id, which this client does not use.
+# From these versions on, bodies name topics by id. This client does not use them.
 _BY_NAME: Final = {Api.FETCH: 12, Api.OFFSET_COMMIT: 9, Api.OFFSET_FETCH: 9}
 
 
 class NoCommonVersion(Exception):
-    """The broker speaks no version of an API that this client speaks; `str()` names both ranges."""
+    """The broker and this client have no common version of an API. `str()` names both ranges."""
 
 
 _ENDS: Final = (
@@ -59,11 +59,11 @@ class _Request:
 
 
 class Connection:
-    """Requests go out in the order of `send`; `closed` is called once, after every unanswered request got None.
+    """Sends requests in the order of `send`. It calls `closed` once, after each unanswered request got None.
 
-    Its argument is the reason: `NoCommonVersion` where trying again is in vain, else a `ConnectionError`. A request without an answer for
-    `timeout_s` ends the connection; infinite for group requests, whose member keeps their time itself.
-    `observer` gets each request and answer, ApiVersions apart.
+    The argument of `closed` is the reason: `NoCommonVersion` if a retry is pointless, otherwise a `ConnectionError`. A request without an answer for
+    `timeout_s` ends the connection. It is infinite for group requests, because the member times them itself.
+    `observer` gets each request and answer, except ApiVersions.
     """
 
     def __init__(
@@ -92,26 +92,26 @@ class Connection:
         self._reason: Exception = ConnectionError("closed")
 
     def send(self, api: Api, body: Mapping[str, Any], answered: Answered) -> None:
-        """Queue a request; `answered` is called later, never from within this call."""
+        """Queue a request. `answered` is called later, never during this call."""
         try:
             self._outgoing.send_nowait(_Request(api, body, answered))
         except trio.WouldBlock:
             self.close(f"{REQUESTS_MAX} requests wait to be written")
 
     def close(self, reason: str = "closed") -> None:
-        """End it, for this reason unless it is ending for another one."""
+        """End the connection for this reason, unless it is already ending."""
         if not self._scope.cancel_called:
             self._reason = ConnectionError(reason)
         self._scope.cancel()
 
     async def run(self) -> None:
-        """Live until the peer, an error or `close` ends it; never raises for what a peer does."""
+        """Run until the peer, an error or `close` ends the connection. Never raise because of a peer."""
         with self._scope:
             await self._ending(self._live)
         self._end()
 
     async def _ending(self, live: Callable[..., Awaitable[None]], *args: Any) -> None:
-        """Run a part of the connection; the end of any part, whatever its reason, ends the whole."""
+        """Run a part of the connection. The end of any part ends the connection."""
         try:
             await live(*args)
         except _ENDS as error:
@@ -146,7 +146,7 @@ class Connection:
                     nursery.start_soon(self._ending, self._watch)
 
     async def _agree(self, stream: trio.abc.Stream, framer: Framer) -> None:
-        """Ask for the broker's versions, as v0 if it refuses the newest (KIP-511)."""
+        """Request the broker's versions, with v0 if the broker refuses the newest (KIP-511)."""
         for version in dict.fromkeys((min(self._newest.get(Api.API_VERSIONS, 3), 3), 0)):
             self._correlation += 1
             body = {"client_software_name": "groupproof", "client_software_version": "0"}
@@ -219,7 +219,10 @@ _SHARED: Final = frozenset({Api.API_VERSIONS, Api.METADATA})
 
 @lru_cache(maxsize=32)
 def _shared(api: Api, version: int, answer: bytes) -> dict[str, Any]:
-    """Read an answer behind its correlation id. All members in one process get the same, which nobody changes; a thousand partitions take longer to read than to join."""
+    """Decode an answer without its correlation id.
+
+    All members in one process share the result, and nobody changes it. Decoding a thousand partitions takes longer than joining.
+    """
     return read_response(api, version, bytes(_CORRELATION_BYTES) + answer)[1]
 
 

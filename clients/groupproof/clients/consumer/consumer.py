@@ -1,7 +1,7 @@
-"""The reference consumer: drives one member over streams, and reads what it owns (trio; virtual time works as well as real time).
+"""The reference consumer: runs one member over streams and reads its partitions (trio; real or virtual time).
 
-The member decides; this moves bytes, time, positions and callbacks. Three things run in the background, whether the application polls or
-not: the member's timers, the connections, and metadata. Callbacks run one at a time in a task of their own; `poll` waits for them.
+The member decides. The consumer moves bytes, time, positions and callbacks. Timers, connections and metadata run in the background,
+independent of the application's polls. Callbacks run one at a time in their own task; `poll` waits for them.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _GROUP_LANES: Final = frozenset({"group", "joins", "goodbye"})
 
 
 class ConsumerError(Exception):
-    """What an application's call raises; `error` is Kafka's name of the code."""
+    """The error of an application's call. `error` is Kafka's name of the error code."""
 
     def __init__(self, error: str, message: str = "") -> None:
         super().__init__(message or error)
@@ -53,12 +53,15 @@ class ConsumerError(Exception):
 
 
 def now_ms() -> int:
-    """Return trio's clock in whole milliseconds, never ahead of it by more than a microsecond."""
+    """Return trio's clock in whole milliseconds, at most a microsecond ahead of it."""
     return math.floor(trio.current_time() * 1000 + 1e-3)
 
 
 class Consumer:
-    """One consumer. `run` it in a nursery; `listener` is called with each callback, `told` with commits and errors as they end, `observer` with each request and answer."""
+    """One consumer. Start `run` in a nursery.
+
+    `listener` gets each callback, `report` each finished commit and each non-fatal error, `observer` each request and answer.
+    """
 
     def __init__(
         self,
@@ -95,7 +98,7 @@ class Consumer:
     # The application's calls
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Live until `close`, or until cancelled."""
+        """Run until `close`, or until cancelled."""
         async with trio.open_nursery() as nursery:
             self._brokers = Brokers(
                 self._connect,
@@ -117,13 +120,13 @@ class Consumer:
             nursery.cancel_scope.cancel()
 
     async def poll(self, timeout_ms: int) -> list[Delivery]:
-        """Take part in the group, and return records as soon as there are some; [] after `timeout_ms`, or when interrupted.
+        """Take part in the group and return records as soon as there are any. Return [] after `timeout_ms` or an interrupt.
 
-        Raises `ConsumerError` once, when the member failed for good, and once what the listener raised.
+        Raise `ConsumerError` once after a fatal failure of the member. Raise an error of the listener once.
         """
         deadline_ms = now_ms() + timeout_ms
         interrupted = self._interruption = trio.Event()
-        # The checkpoint is here, at the start: no callback may begin between the moment when records are taken and the return to the caller.
+        # The checkpoint is here: no callback may begin between taking the records and returning to the caller.
         await trio.lowlevel.checkpoint()
         while True:
             if self.member.calling is None:
@@ -140,17 +143,17 @@ class Consumer:
             await self._wait_for_change(deadline_ms)
 
     def interrupt(self) -> None:
-        """Make a running `poll` return."""
+        """End a running `poll`."""
         self._interruption.set()
         self._wake()
 
     @property
     def positions(self) -> Mapping[TopicPartition, int]:
-        """The offsets that the application reads next."""
+        """The next offsets that the application reads."""
         return self._reading.fetching.positions
 
     async def commit(self, offsets: Mapping[TopicPartition, int] | None = None) -> CommitResult:
-        """Commit and wait for the end, which may be an error; None: the current positions."""
+        """Commit and wait for the result, which may be an error. None commits the current positions."""
         done = trio.Event()
         ended: list[CommitResult] = []
 
@@ -163,15 +166,15 @@ class Consumer:
         return ended[0]
 
     def commit_async(self, offsets: Mapping[TopicPartition, int] | None = None) -> Mapping[TopicPartition, int]:
-        """Commit without waiting; `told` gets the end. Return the offsets."""
+        """Commit without waiting; `report` gets the result. Return the offsets."""
         return self._commit(offsets, lambda _committed: None, is_sync=False)
 
     def own_positions(self) -> dict[TopicPartition, int]:
-        """Return where the application stands in what it owns."""
+        """Return the application's positions in the owned partitions."""
         return self._reading.own_positions()
 
     async def committed(self, partitions: frozenset[TopicPartition]) -> Mapping[TopicPartition, int]:
-        """Return committed offsets, -1 where there is none; raise `ConsumerError`."""
+        """Return committed offsets, -1 where there is none. Raise `ConsumerError`."""
         done = trio.Event()
         ended: list[OffsetFetchResult] = []
 
@@ -186,7 +189,7 @@ class Consumer:
         return ended[0].offsets
 
     async def await_positions(self, wanted: frozenset[TopicPartition], timeout_ms: int) -> None:
-        """Wait until the application knows where it stands in `wanted`, at most `timeout_ms`; no record is delivered meanwhile."""
+        """Wait until the positions of `wanted` are known, at most `timeout_ms`. No record is delivered meanwhile."""
         deadline_ms = now_ms() + timeout_ms
         while not wanted <= self.positions.keys() and now_ms() < deadline_ms:
             self._reading.pursue()
@@ -198,19 +201,19 @@ class Consumer:
         self._metadata_due.set()
 
     async def unsubscribe(self, *, leave: bool | None = None) -> None:
-        """Give everything back and leave the group. Raises what the listener raised meanwhile."""
+        """Release all partitions and leave the group. Raise the listener's error, if any."""
         left = self._left = trio.Event()
         self.perform(self.member.unsubscribe(now_ms(), leave=leave))
         await left.wait()
         self._raise_callback_error()
 
     async def close(self, *, leave: bool | None = None) -> None:
-        """Close in order; `run` then ends. Raises what the listener raised meanwhile."""
+        """Close cleanly; `run` then ends. Raise the listener's error, if any."""
         self.perform(self.member.close(now_ms(), leave=leave))
         await self._gone.wait()
         self._raise_callback_error()
 
-    # What runs in the background
+    # Background tasks
 
     async def _run_timers(self) -> None:
         while True:
@@ -230,7 +233,7 @@ class Consumer:
                 self._reading.gives_away()
             try:
                 await self._listener(callback)
-            except Exception as error:  # the application's own, which it gets back from its next call
+            except Exception as error:  # the application's error; its next call raises it
                 self._callback_error = error
                 self.perform(self.member.callback_failed(now_ms()))
             else:
@@ -246,7 +249,7 @@ class Consumer:
             await trio.sleep(self._settings.retry_backoff_ms / 1000 if not is_known else 0)
 
     async def _refresh_metadata(self) -> bool:
-        """Ask once; return whether every topic that is wanted was found."""
+        """Request metadata once. Return whether every wanted topic was found."""
         topics = sorted(self.member.metadata_topics)
         by_id = sorted(self.member.metadata_topic_ids)
         wanted = (*({"name": topic} for topic in topics), *({"name": None, "topic_id": topic_id} for topic_id in by_id))
@@ -271,7 +274,7 @@ class Consumer:
     # The member's outputs
 
     def perform(self, outputs: list[Output]) -> None:
-        """Do what the member asks for, and let everything that waits look again."""
+        """Perform the member's outputs and wake all waiting tasks."""
         for output in outputs:
             self._perform_one(output)
         self._wake()
@@ -315,7 +318,7 @@ class Consumer:
         self._running.send(to, lane, api, body, answered)
 
     def send_to_node(self, node_id: int, api: Api, body: Mapping[str, Any], answered: Callable[[dict[str, Any] | None], None]) -> bool:
-        """Send to a broker that Metadata told of; return whether it did."""
+        """Send to a broker from Metadata. Return whether the broker is known."""
         node = self._running.node(node_id)
         if node is not None:
             self._send(node, FETCH, api, body, answered)
@@ -364,7 +367,7 @@ class Consumer:
         self._changed = trio.Event()
 
     async def _wait_for_change(self, deadline_ms: int) -> None:
-        """Wait for anything to happen; while a callback runs, no deadline of the poll counts."""
+        """Wait for any change. While a callback runs, the poll's deadline does not count."""
         changed, next_ms = self._changed, self.member.next_poll_ms()
         is_calling = self.member.calling is not None
         until_ms = deadline_ms if next_ms is None else min(deadline_ms, next_ms)

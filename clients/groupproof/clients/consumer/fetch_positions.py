@@ -1,6 +1,6 @@
-"""Positions, and records on their way to the application: which offsets to fetch, which records to deliver. Pure.
+"""Positions and buffered records: which offsets to fetch and which records to deliver. Pure.
 
-Kafka's `SubscriptionState` and `Fetcher`, as far as offsets go: record values are not looked at.
+Kafka's `SubscriptionState` and `Fetcher`, for offsets only: record values are not decoded.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _OFFSET_OUT_OF_RANGE: Final = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delivery:
-    """Records of one partition that the application got: offsets `first` to `last`."""
+    """Records of one partition that the application received: offsets `first` to `last`."""
 
     partition: TopicPartition
     first: int
@@ -33,7 +33,7 @@ class Delivery:
 
 
 class Fetching:
-    """`positions` are the offsets the application reads next; what is buffered behind them is lost with the partition."""
+    """Positions and the buffer. `positions` are the next offsets that the application reads. Buffered records are lost with their partition."""
 
     def __init__(self) -> None:
         self.positions: dict[TopicPartition, int] = {}
@@ -42,7 +42,7 @@ class Fetching:
         self._in_flight: dict[int, dict[TopicPartition, int]] = {}
 
     def assign(self, partitions: Iterable[TopicPartition]) -> None:
-        """Forget where partitions stood: they were assigned anew."""
+        """Forget the positions of newly assigned partitions."""
         for partition in partitions:
             self.forget(partition)
 
@@ -52,7 +52,7 @@ class Fetching:
         self._buffered = deque(delivery for delivery in self._buffered if delivery.partition != partition)
 
     def stand(self, partition: TopicPartition, offset: int) -> None:
-        """Set the position of a partition that has none; a later answer does not move it."""
+        """Set the position of a partition without one. A later answer does not move it."""
         if partition not in self.positions:
             self.positions[partition] = self._ends[partition] = offset
 
@@ -62,7 +62,7 @@ class Fetching:
     def requests(
         self, owned: Iterable[TopicPartition], leaders: Mapping[TopicPartition, int], max_wait_ms: int
     ) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Yield a Fetch body for each leader that none is in flight to; nothing while records wait to be delivered."""
+        """Yield a Fetch body for each leader without a Fetch in flight. Yield nothing while the buffer has records."""
         if self._buffered:
             return
         by_node: dict[int, list[TopicPartition]] = {}
@@ -83,12 +83,12 @@ class Fetching:
         return {"max_wait_ms": max_wait_ms, "min_bytes": 1, "max_bytes": 50 * _PARTITION_BYTES_MAX, "session_epoch": -1, "topics": topics}
 
     def answered(self, node: int, body: Mapping[str, Any] | None) -> bool:
-        """Buffer what a Fetch brought; return whether the metadata or a position needs a fresh look."""
+        """Buffer the records of a Fetch. Return whether metadata or a position must be looked up again."""
         asked = self._in_flight.pop(node, {})
         if body is None or body["error_code"]:
             return True
         pairs = (((topic["topic"], entry["partition_index"]), entry) for topic in body["responses"] for entry in topic["partitions"])
-        # An answer to a question asked before the partition was assigned anew counts no more.
+        # An answer from before a new assignment of the partition no longer counts.
         results = [self._take(partition, entry) for partition, entry in pairs if asked.get(partition) == self._ends.get(partition)]
         return not all(results)
 
@@ -109,7 +109,7 @@ class Fetching:
         return True
 
     def deliver(self, owned: frozenset[TopicPartition], records_max: int) -> list[Delivery]:
-        """Hand over at most `records_max` records of `owned`, and move the positions behind them."""
+        """Return at most `records_max` records of `owned`, and advance the positions past them."""
         delivered: list[Delivery] = []
         left = records_max
         while self._buffered and left > 0:
@@ -126,7 +126,7 @@ class Fetching:
 
 
 def grouped(asked: Iterable[tuple[TopicPartition, Any]]) -> list[tuple[str, list[Any]]]:
-    """Return the values by topic, in the order given."""
+    """Return the values by topic, in their order."""
     topics: dict[str, list[Any]] = {}
     for (topic, _), value in asked:
         topics.setdefault(topic, []).append(value)

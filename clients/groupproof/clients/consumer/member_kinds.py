@@ -1,4 +1,4 @@
-"""Which member a consumer drives, by its settings, and how that member's messages become bodies."""
+"""The kind of member for a consumer's settings, and the conversion of its messages to bodies."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ AnyMember = Member | EpochMember
 
 
 def member_of(settings: MemberSettings, *, policy: Policy, draw: Callable[[], float]) -> AnyMember:
-    """Return a member that speaks the protocol that the settings name."""
+    """Return a member for the protocol in the settings."""
     kind = EpochMember if settings.by_epochs else Member
     return kind(settings, policy=policy, draw=draw)
 
 
 def plain_body(message: Any) -> dict[str, Any]:
-    """Return a request as a body; a heartbeat needs no dialect that is registered."""
+    """Return a request as a body. ConsumerGroupHeartbeat needs no registered dialect."""
     if isinstance(message, ConsumerGroupHeartbeatRequest):
         return asdict(message)
     return body_of(message)
 
 
 def answer_of(api: Api, body: Mapping[str, Any]) -> Any:
-    """Return an answer as a message."""
+    """Return an answer body as a message."""
     return _heartbeat_answer(body) if api is Api.CONSUMER_GROUP_HEARTBEAT else response_of(api, body)
 
 

@@ -1,4 +1,4 @@
-"""From an assignment to records: committed offsets, resets, and fetches from each partition's leader."""
+"""Reads records after an assignment: committed offsets, resets, and fetches from each partition's leader."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Body = dict[str, Any]
 
 
 class ReaderHost(Protocol):
-    """What the reading side asks of the consumer it is part of."""
+    """The services of the consumer that its record reader uses."""
 
     def now_ms(self) -> int: ...
 
@@ -39,7 +39,7 @@ class ReaderHost(Protocol):
 
 
 class RecordReader:
-    """Looks after the positions of what the member owns, and keeps one Fetch in flight to each leader while the application polls."""
+    """Tracks the positions of owned partitions. While the application polls, it keeps one Fetch in flight to each leader."""
 
     def __init__(self, member: AnyMember, view: ClusterView, host: ReaderHost) -> None:
         self.fetching = Fetching()
@@ -50,16 +50,16 @@ class RecordReader:
         self._gave_away: frozenset[TopicPartition] = frozenset()
 
     def own_positions(self) -> dict[TopicPartition, int]:
-        """Return where the application stands in what it owns."""
+        """Return the application's positions in the owned partitions."""
         mine = self._member.owned
         return {partition: at for partition, at in self.fetching.positions.items() if partition in mine or self._policy.commits_unowned}
 
     def gives_away(self) -> None:
-        """Remember what is owned before a callback takes it: only planted bugs read on."""
+        """Remember the owned partitions before a callback removes them. Only planted bugs read them afterwards."""
         self._gave_away = self._member.owned
 
     def pursue(self) -> None:
-        """Ask for what is missing: positions first, then records."""
+        """Request what is missing: first positions, then records."""
         if self._host.now_ms() < self._not_before_ms:
             return
         self._pursue_positions()
@@ -72,17 +72,17 @@ class RecordReader:
         return self.fetching.deliver(self._readable() | deliverable, self._settings.max_poll_records)
 
     def _reach(self) -> frozenset[TopicPartition]:
-        """Return what is read: what is owned, unless a bug is planted."""
+        """Return the partitions that are read: the owned ones, unless a bug is planted."""
         if self._policy.reads == "assigned" or not self._member.is_settled:
             return self._member.owned
         return frozenset(partition for partition in self._view.leaders if partition[0] in self._settings.topics)
 
     def _fetchable(self) -> frozenset[TopicPartition]:
-        """Return what is asked for: what is read, but for what is being given up."""
+        """Return the partitions to fetch: those that are read, without those that are being revoked."""
         return self._readable() | (self._reach() - (self._member.owned - self._member.readable))
 
     def _readable(self) -> frozenset[TopicPartition]:
-        """Return what may be delivered: nothing but what is owned, unless a bug is planted."""
+        """Return the partitions whose records may be delivered: the owned ones, unless a bug is planted."""
         owned = self._member.readable
         if self._policy.delivers_revoked or (self._policy.delivers_while_joining and not self._member.is_settled):
             return owned | self._gave_away
@@ -91,7 +91,7 @@ class RecordReader:
     # Positions
 
     def _pursue_positions(self) -> None:
-        """Look up the committed offsets of what was assigned, and nothing else (FETCH-06)."""
+        """Look up the committed offsets of assigned partitions only (FETCH-06)."""
         wanted = self.fetching.unpositioned(self._reach()) - self._looking_up
         if not wanted or not self._member.is_settled:
             return
@@ -109,9 +109,9 @@ class RecordReader:
                 self._fail(fetched.error, "the committed offsets did not come in time")
                 return
             self._looking_up.clear()
-            if fetched.error == _OVERDUE:  # the coordinator could not be reached for so long: it is asked again, as each poll of Java's does
+            if fetched.error == _OVERDUE:  # the coordinator was unreachable; retry, as each poll of the Java client does
                 return
-            if self._settings.by_epochs:  # reported, and asked again: a position is never made up (CGP-10)
+            if self._settings.by_epochs:  # report and retry: a position is never invented (CGP-10)
                 self._host.report(Fail(error=fetched.error, message=f"OffsetFetch was answered {fetched.error}", fatal=False))
                 self._try_later()
                 return
@@ -124,7 +124,7 @@ class RecordReader:
         self._reset(frozenset(partition for partition, offset in fetched.offsets.items() if offset < 0))
 
     def _reset(self, partitions: frozenset[TopicPartition]) -> None:
-        """Apply auto.offset.reset where nothing is committed (CLIENT-79)."""
+        """Apply auto.offset.reset to partitions without a committed offset (CLIENT-79)."""
         if partitions and self._settings.auto_offset_reset == "none":
             self._fail("NO_OFFSET_FOR_PARTITION", f"nothing is committed for {sorted(partitions)[0]}")
             return

@@ -1,1 +1,1 @@
-"""The reference member as a pure machine: answers, time and calls in; requests and callbacks out."""
+"""The reference member as a pure machine. It takes answers, time and calls, and returns requests and callbacks."""

@@ -1,4 +1,4 @@
-"""The error code that decides what an answer means, wherever its API puts it."""
+"""The error code that decides the meaning of an answer, wherever its API puts it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ONE_CODE: Final = frozenset({HeartbeatResponse, JoinGroupResponse, SyncGroupRes
 
 
 def error_of(message: GroupResponse | ConsumerGroupHeartbeatResponse) -> int:
-    """Return the code that decides: of several, the first that is not 0."""
+    """Return the deciding error code: the first that is not 0, or 0."""
     answer: Any = message
     if type(answer) in _ONE_CODE:
         code: int = answer.error_code

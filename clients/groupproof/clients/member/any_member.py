@@ -1,4 +1,4 @@
-"""What every member of a group is, whichever protocol it speaks: a pure machine whose parts find the coordinator, commit, fetch and close."""
+"""The base of every member, for any group protocol: a pure machine whose parts find the coordinator, commit, fetch offsets and close."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _ELSEWHERE: Final = (15, 16)
 
 
 class AnyMember(ABC):
-    """One member. Every input returns the outputs it caused; inputs never raise for what a peer sent."""
+    """One member. Each input returns the outputs it caused. An input never raises because of a peer's message."""
 
     def __init__(self, core: Core, finder: Finder, offset_requests: OffsetRequests, clean_close: CleanClose) -> None:
         self._core, self._finder, self._offset_requests, self._clean_close = core, finder, offset_requests, clean_close
@@ -36,17 +36,17 @@ class AnyMember(ABC):
 
     @abstractmethod
     def _react(self, pending: RequestInFlight, answer: Answer, response: GroupResponse | None, now_ms: int) -> None:
-        """Do what the table says of an answer, or of its absence."""
+        """Apply the table's reaction to an answer or to a missing answer."""
 
     @abstractmethod
     def _outcome(self, now_ms: int) -> list[Output]:
-        """Let the parts go on after an input, and return what is to be done."""
+        """Let the parts continue after an input. Return the outputs to perform."""
 
     @abstractmethod
     def callback_done(self, now_ms: int) -> list[Output]:
-        """Go on: the application's callback returned."""
+        """Continue after the application's callback returned."""
 
-    # What the member is
+    # The member's properties
 
     @property
     def settings(self) -> MemberSettings:
@@ -66,12 +66,12 @@ class AnyMember(ABC):
 
     @property
     def owned(self) -> frozenset[TopicPartition]:
-        """The partitions that the application holds, by the callbacks it was given."""
+        """The partitions that the application holds, according to the callbacks that ran."""
         return self._core.owned
 
     @property
     def calling(self) -> Callback | None:
-        """The callback that runs now; the application polls nothing meanwhile."""
+        """The running callback. The application does not poll until it returns."""
         return self._core.calling
 
     @property
@@ -81,7 +81,7 @@ class AnyMember(ABC):
     # Inputs
 
     def tick(self, now_ms: int) -> list[Output]:
-        """Give up what is overdue, and do what the timers ask for."""
+        """Time out overdue requests and run the timers that are due."""
         requests = self._core.requests
         if requests.any_in_flight:
             for pending in requests.overdue(now_ms):
@@ -89,7 +89,7 @@ class AnyMember(ABC):
         return self._outcome(now_ms)
 
     def response(self, request_id: int, message: GroupResponse, now_ms: int) -> list[Output]:
-        """Take an answer; one to a request that is no longer in flight is ignored."""
+        """Handle an answer. Ignore it if its request is no longer in flight."""
         pending = self._core.requests.take(request_id)
         if pending is not None:
             answer = error_of(message)
@@ -99,50 +99,53 @@ class AnyMember(ABC):
         return self._outcome(now_ms)
 
     def unanswered(self, request_id: int, now_ms: int) -> list[Output]:
-        """Take it that a request's connection is gone, or could not be made, before the answer came."""
+        """Handle a request whose connection was lost, or could not be opened, before the answer came."""
         pending = self._core.requests.take(request_id)
         if pending is not None:
             self._react(pending, Lapse.DISCONNECTED, None, now_ms)
         return self._outcome(now_ms)
 
     def disconnected(self, to: Node, now_ms: int) -> list[Output]:
-        """Take it that a connection to `to` is gone, after its requests got `unanswered` (CLIENT-05)."""
+        """Handle the loss of a connection to `to`. Its requests got `unanswered` before (CLIENT-05)."""
         if to == self._core.coordinator:
             self._core.forget_coordinator()
         return self._outcome(now_ms)
 
     def commit(self, token: Hashable, offsets: Mapping[TopicPartition, int], now_ms: int, *, is_sync: bool) -> list[Output]:
-        """Commit for the application; ends in `Committed` with this token."""
+        """Commit for the application. The commit ends in a `CommitResult` with this token."""
         policy = self._core.policy
         shifted = {partition: offset + policy.commit_shift for partition, offset in offsets.items()} if policy.commit_shift else offsets
         self._offset_requests.commit(token, shifted, now_ms, mode="sync" if is_sync else "async")
         return self._outcome(now_ms)
 
     def callback_failed(self, now_ms: int) -> list[Output]:
-        """Go on: the application's callback raised an error, which is the driver's to raise. A classic member goes on as after one that returned (Kafka's `ConsumerCoordinator`)."""
+        """Continue after the application's callback raised an error. The driver raises that error.
+
+        A classic member continues as after a callback that returned (Kafka's `ConsumerCoordinator`).
+        """
         return self.callback_done(now_ms)
 
     def fail(self, error: str, message: str, now_ms: int) -> list[Output]:
-        """End the member's part for a reason of the driver's own: what the application's poll would raise."""
+        """End the membership for an error that the driver found. The application's poll would raise it."""
         self._core.fail(error, message)
         return self._outcome(now_ms)
 
     def fetch_offsets(self, token: Hashable, partitions: frozenset[TopicPartition], now_ms: int) -> list[Output]:
-        """Ask for committed offsets; ends in `Fetched` with this token."""
+        """Request committed offsets. The fetch ends in an `OffsetFetchResult` with this token."""
         self._offset_requests.fetch(token, partitions, now_ms)
         return self._outcome(now_ms)
 
     def unsubscribe(self, now_ms: int, *, leave: bool | None = None) -> list[Output]:
-        """Give everything back and leave; ends in `Closed(closed=False)`. `leave` forces it either way (KIP-1092)."""
+        """Release all partitions and leave. This ends in `CloseResult(closed=False)`. `leave` forces leaving or staying (KIP-1092)."""
         self._clean_close.begin(now_ms, closes=False, forced=leave)
         return self._outcome(now_ms)
 
     def close(self, now_ms: int, *, leave: bool | None = None) -> list[Output]:
-        """Close for good; ends in `Closed(closed=True)`."""
+        """Close permanently. This ends in `CloseResult(closed=True)`."""
         self._clean_close.begin(now_ms, closes=True, forced=leave)
         return self._outcome(now_ms)
 
-    # Within
+    # Internals
 
     def _tell_failure(self) -> None:
         core = self._core

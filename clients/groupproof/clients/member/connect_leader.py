@@ -1,7 +1,7 @@
-"""The leader of a group of workers: who runs which connectors and tasks (Kafka: EagerAssignor, IncrementalCooperativeAssignor, KIP-415).
+"""The leader of a group of Connect workers: it assigns connectors and tasks (Kafka: EagerAssignor, IncrementalCooperativeAssignor, KIP-415).
 
-From version 1 on it moves as little as it can. It takes from a worker in one generation and gives to another in the next, and what a lost worker ran
-waits for it: until `scheduled.rebalance.max.delay.ms` have passed it is given to nobody.
+From version 1 on it moves as few as possible. It revokes in one generation and assigns to another worker in the next. The jobs of a lost worker
+stay unassigned until `scheduled.rebalance.max.delay.ms` have passed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def jobs_of(connectors: Iterable[str], tasks_max: int) -> Jobs:
 
 @dataclass(slots=True, kw_only=True)
 class _Plan:
-    """What one generation changes: who runs what when it begins, and what is revoked from and assigned to whom."""
+    """The changes of one generation: the jobs of each member at its start, and the jobs to revoke and to assign."""
 
     running: dict[str, set[TopicPartition]]
     revoked: dict[str, set[TopicPartition]] = field(default_factory=dict)
@@ -38,7 +38,7 @@ class _Plan:
         self.running[member] -= set(jobs)
 
     def assign(self, jobs: Iterable[TopicPartition]) -> None:
-        """Give each job to the member with the fewest."""
+        """Assign each job to the member with the fewest jobs."""
         for job in sorted(jobs):
             member = min(sorted(self.running), key=lambda name: len(self.running[name]))
             self.running[member].add(job)
@@ -46,7 +46,7 @@ class _Plan:
 
 
 class ConnectLeader:
-    """What a leader remembers from one generation to the next."""
+    """The leader's state from one generation to the next."""
 
     def __init__(self, policy: Policy, max_delay_ms: int) -> None:
         self._policy = policy
@@ -58,7 +58,7 @@ class ConnectLeader:
     def assign(
         self, leader: str, members: Mapping[str, WorkerState], configured: Jobs, *, offset: int, version: int, now_ms: int
     ) -> dict[str, ConnectAssignment]:
-        """Return the assignment of each member; of a leader whose configuration ends before another's, an error for all."""
+        """Return the assignment of each member. If the leader's configuration is behind another's, it is an error for all."""
         newest = max(state.offset for state in members.values())
         named = "" if self._policy.connect == "names-no-leader" else leader
         blank = ConnectAssignment(leader=named, leader_url=members[leader].url, offset=max(newest, offset), version=version)
@@ -94,12 +94,12 @@ class ConnectLeader:
         return made, delay_ms
 
     def _delay_ms(self, lost: Jobs, members: frozenset[str], now_ms: int) -> int:
-        """Return how long what was lost waits on; 0 where nothing does (any more)."""
+        """Return the remaining delay of lost jobs in ms, or 0 if none wait."""
         if not lost or self._max_delay_ms == 0 or self._policy.connect == "reassigns-at-once":
             self._scheduled_ms = None
             return 0
         if self._scheduled_ms is None and members >= self._members:
-            return 0  # nobody left: an assignment did not arrive, and what it held is as good as new
+            return 0  # no member left: an assignment was not delivered, and its jobs count as new
         if self._scheduled_ms is None or self._policy.connect == "restarts-the-delay":
             self._scheduled_ms = now_ms + self._max_delay_ms
         left_ms = max(0, self._scheduled_ms - now_ms)
@@ -108,14 +108,14 @@ class ConnectLeader:
         return left_ms
 
     def _balance(self, made: _Plan, configured: Jobs) -> None:
-        """Take from each member what it has beyond its share."""
+        """Revoke from each member the jobs beyond its share."""
         share = -(-len(configured) // len(made.running))
         for name, jobs in made.running.items():
             if beyond := sorted(jobs)[share:]:
                 made.revoke(name, beyond)
 
     def _deviate(self, made: _Plan) -> None:
-        """Do what a planted bug does."""
+        """Apply the planted bug of the policy."""
         if self._policy.connect == "gives-at-once":
             made.assign(job for jobs in made.revoked.values() for job in jobs)
         if self._policy.connect == "shuffles-when-one-returns" and self._scheduled_ms is not None and len(made.running) > 1:

@@ -1,4 +1,4 @@
-"""What a member needs to be a worker of Kafka Connect: Kafka's worker settings, and how far it has read the configuration."""
+"""The settings of a Kafka Connect worker: Kafka's own settings, and how far the worker has read the configuration."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ __all__ = ["WorkerSettings"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerSettings:
-    """The connectors are the member's topics, each with `tasks_max` tasks. `config_end` bounds how far the configuration can be read (None: as far as
-    others have). Raises `ValueError`."""
+    """Settings of one worker. The connectors are the member's topics, each with `tasks_max` tasks.
+
+    `config_end` is the last configuration offset that it can read (None: no limit). Raise `ValueError` for an unknown protocol or a negative number.
+    """
 
     url: str
     protocol: str = "sessioned"
@@ -29,5 +31,5 @@ class WorkerSettings:
 
     @property
     def version(self) -> int:
-        """The newest version of its blobs."""
+        """The newest version of its metadata and assignments."""
         return 0 if self.protocol == "eager" else CONNECT_PROTOCOLS.index(self.protocol)

@@ -1,6 +1,6 @@
-"""A worker of Kafka Connect: what it says of itself in JoinGroup, and what it does with its assignment (Kafka: WorkerCoordinator, DistributedHerder).
+"""A worker of Kafka Connect: its metadata in JoinGroup, and its handling of assignments (Kafka: WorkerCoordinator, DistributedHerder).
 
-It runs nothing. What it would run is in its metadata, so that the wire tells it.
+It runs no connector. Its metadata lists the connectors and tasks that it would run, so the frames show them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _VERSION_MAX: Final = len(CONNECT_PROTOCOLS) - 1
 
 
 class ConnectWorker:
-    """One worker. `is_cut_off` once it cannot read the configuration as far as its leader: it has no place in the group until it can."""
+    """One worker. `is_cut_off` while it cannot read the configuration as far as its leader. Until it can, it has no place in the group."""
 
     protocol_type: Final = PROTOCOL_TYPE
     assigned: Final = frozenset[TopicPartition]()
@@ -47,14 +47,14 @@ class ConnectWorker:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The protocols that it offers, the one it likes best first."""
+        """The offered protocols, the preferred one first."""
         offered = tuple(reversed(CONNECT_PROTOCOLS[: self._settings.version + 1]))
         if self._core.policy.connect == "offers-one-protocol":
             return offered[:1]
         return tuple(reversed(CONNECT_PROTOCOLS)) if self._core.policy.connect == "offers-every-protocol" else offered
 
     def protocols(self) -> tuple[JoinProtocol, ...]:
-        """Return what JoinGroup offers. A change of the connectors is a change of the configuration."""
+        """Return the protocols for JoinGroup. A change of the connectors raises the configuration offset."""
         if self._connectors != self._core.topics:
             self._connectors = self._core.topics
             self._offset += self._core.policy.connect != "keeps-its-offset"
@@ -62,12 +62,12 @@ class ConnectWorker:
         return tuple(JoinProtocol(name=name, metadata=encode_worker_state(self._state(CONNECT_PROTOCOLS.index(name)))) for name in self.names)
 
     def joined(self, response: JoinGroupResponse) -> None:
-        """Take the members, as their leader; raise `ConnectError`."""
+        """Store the members, if this worker is the leader. Raise `ConnectError`."""
         is_leader = response.leader == response.member_id
         self._members = {member.member_id: decode_worker_state(member.metadata) for member in response.members} if is_leader else {}
 
     def assignments(self, now_ms: int) -> list[tuple[str, bytes]]:
-        """Return each member's assignment for the leader's SyncGroup, nothing for a follower's."""
+        """Return each member's assignment for the leader's SyncGroup, or nothing for a follower's."""
         core = self._core
         if not self._members:
             return []
@@ -77,7 +77,7 @@ class ConnectWorker:
         return [(name, encode_connect_assignment(assignment)) for name, assignment in sorted(made.items())]
 
     def accept(self, blob: bytes, now_ms: int) -> str | None:
-        """Take an assignment, and return why the worker joins again at once, if it does; raise `ConnectError`."""
+        """Apply an assignment. Return the reason to join again at once, or None. Raise `ConnectError`."""
         policy = self._core.policy
         came = decode_connect_assignment(blob)
         if came.version > _VERSION_MAX and policy.connect == "later-versions-unread":
@@ -93,7 +93,7 @@ class ConnectWorker:
         return "connectors or tasks were revoked" if is_followed_up else None
 
     def due(self, now_ms: int) -> bool:
-        """Tell whether the delay of the last assignment has passed."""
+        """Return whether the delay of the last assignment has passed."""
         return self._rejoin_ms is not None and now_ms >= self._rejoin_ms
 
     def next_ms(self) -> int | None:
@@ -119,7 +119,7 @@ class ConnectWorker:
         return (set(self._held.assigned) - set(came.revoked)) | set(came.assigned)
 
     def _catch_up(self, offset: int) -> None:
-        """Read the configuration as far as the leader has; a worker that cannot is cut off."""
+        """Read the configuration up to the leader's offset. A worker that cannot is cut off."""
         if offset <= self._offset or self._core.policy.connect == "never-reads-on":
             return
         end = self._settings.config_end

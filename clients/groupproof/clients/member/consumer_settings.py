@@ -1,4 +1,4 @@
-"""What an application asks of a member: Kafka's consumer settings in snake case, milliseconds throughout."""
+"""An application's settings for a member: Kafka's consumer settings in snake case. All times are in milliseconds."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ JOIN_TIMEOUT_SLACK_MS = 5_000  # Kafka's JOIN_GROUP_TIMEOUT_LAPSE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberSettings:
-    """The settings of one member; defaults are Kafka's, but for `close_timeout_ms` (Kafka: 30 s), which bounds a clean close.
+    """The settings of one member. Defaults are Kafka's, except `close_timeout_ms` (Kafka: 30 s), which bounds a clean close.
 
-    Raises `ValueError` when the heartbeat interval is not below the session timeout (CLIENT-42), or when a number is negative.
+    Raise `ValueError` if the heartbeat interval is not below the session timeout (CLIENT-42), a number is negative, the assignors are
+    empty, or `auto_offset_reset` is unknown.
     """
 
     group: str
@@ -39,8 +40,8 @@ class MemberSettings:
     max_poll_records: int = 500
     rack: str | None = None
     by_epochs: bool = False  # speaks KIP-848's protocol, not the classic one
-    topic_regex: str | None = None  # RE2/J, instead of topics; with `by_epochs` alone
-    remote_assignor: str | None = None  # the broker's; with `by_epochs` alone
+    topic_regex: str | None = None  # RE2/J, instead of topics; only with `by_epochs`
+    remote_assignor: str | None = None  # the broker's assignor; only with `by_epochs`
     worker: WorkerSettings | None = None  # a worker of Kafka Connect, whose connectors are `topics`
     thread: ThreadSettings | None = None  # a thread of Kafka Streams
 
@@ -64,5 +65,5 @@ class MemberSettings:
 
     @property
     def join_timeout_ms(self) -> int:
-        """A parked JoinGroup is waited for longer than the rebalance timeout (CLIENT-22)."""
+        """The timeout of a JoinGroup is longer than the rebalance timeout (CLIENT-22)."""
         return max(self.rebalance_timeout_ms + JOIN_TIMEOUT_SLACK_MS, self.request_timeout_ms)

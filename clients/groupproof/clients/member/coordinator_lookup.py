@@ -1,4 +1,4 @@
-"""Finding the coordinator, and finding it again: one lookup at a time, with a growing pause between fruitless ones (CLIENT-01 to CLIENT-06)."""
+"""Finding the coordinator: one lookup at a time, with a growing pause after each failure (CLIENT-01 to CLIENT-06)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Finder"]
 
 
 class Finder:
-    """Looks the coordinator up whenever it is unknown. A coordinator that never answered well does not end the growing of the pause."""
+    """Looks the coordinator up whenever it is unknown. The pause keeps growing until a coordinator answers successfully."""
 
     def __init__(self, core: Core) -> None:
         self._core = core
@@ -28,15 +28,15 @@ class Finder:
 
     @property
     def is_proven(self) -> bool:
-        """Tell whether the coordinator has answered as one since it was found."""
+        """Return whether the coordinator has answered as a coordinator since it was found."""
         return not self._is_unproven and not self._failures
 
     def seek(self, now_ms: int) -> None:
-        """Send FindCoordinator if the coordinator is unknown, none is in flight and the pause is over."""
+        """Send FindCoordinator if the coordinator is unknown, no lookup is in flight and the pause is over."""
         core = self._core
         if core.coordinator is not None or self.is_looking:
             return
-        if self._is_unproven:  # found, and lost again before it said anything good
+        if self._is_unproven:  # found, then lost before its first good answer
             self._is_unproven = False
             self._failed(now_ms)
         if now_ms < self._not_before_ms:
@@ -44,7 +44,7 @@ class Finder:
         core.lookups = frozenset([core.send(self._request, now_ms) for _ in range(core.policy.lookups_at_once)])
 
     def next_ms(self) -> int | None:
-        """Return when `seek` will send, if it waits for nothing but time."""
+        """Return when `seek` sends next, or None if it waits for more than time."""
         if self._core.coordinator is not None or self.is_looking:
             return None
         return self._not_before_ms
@@ -60,7 +60,7 @@ class Finder:
             core.session_ms = now_ms + core.session_timeout_ms
             self._is_unproven = True
             return
-        if Effect.IGNORE in reaction:  # and wait on, for an answer that has come
+        if Effect.IGNORE in reaction:  # keep waiting for the answer
             return
         core.lookups -= {pending.request_id}
         if answer is Lapse.TIMED_OUT:
@@ -69,16 +69,16 @@ class Finder:
             self._failed(now_ms)
 
     def proven(self) -> None:
-        """Note that the coordinator answered as one: the next lookup need not wait."""
+        """Record that the coordinator answered as a coordinator. The next lookup needs no pause."""
         self._failures = 0
         self._is_unproven = False
 
     def look_again(self) -> None:
-        """Forget the coordinator without dropping its connection, as some clients do before each JoinGroup."""
+        """Forget the coordinator but keep its connection. Some clients do this before each JoinGroup."""
         self._core.coordinator = None
         self._is_unproven = False
 
     def _failed(self, now_ms: int) -> None:
-        """Wait for Kafka's exponential backoff, without its jitter, so that a schedule is the same from run to run."""
+        """Pause for Kafka's exponential backoff, without jitter, so that a schedule is the same in each run."""
         self._failures += 1
         self._not_before_ms = now_ms + self._core.backoff_ms(self._failures)

@@ -1,4 +1,4 @@
-"""What a program brings into the classic group in the place of a consumer's assignors: the same questions of Kafka Connect, Kafka Streams and Faust."""
+"""The interface that replaces a consumer's assignors: Kafka Connect, Kafka Streams and Faust embed their own protocol in the classic group."""
 
 from __future__ import annotations
 
@@ -17,44 +17,44 @@ __all__ = ["EmbeddedProtocol", "embedded_protocol"]
 
 
 class EmbeddedProtocol(Protocol):
-    """What `Joining` asks where it would ask a consumer's own parts."""
+    """The methods that `Joining` calls in place of a consumer's own parts."""
 
     @property
     def protocol_type(self) -> str: ...
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The protocols that it offers, the one it likes best first."""
+        """The offered protocols, the preferred one first."""
 
     @property
     def assigned(self) -> frozenset[TopicPartition]:
-        """The partitions that its newest assignment has it read."""
+        """The partitions to read according to the newest assignment."""
 
     @property
     def is_cut_off(self) -> bool:
-        """Tell whether it has no place in the group."""
+        """Return whether the member has no place in the group."""
 
     def protocols(self) -> tuple[JoinProtocol, ...]:
-        """Return what JoinGroup offers."""
+        """Return the protocols for JoinGroup."""
 
     def joined(self, response: JoinGroupResponse) -> None:
-        """Take the members, as their leader; raise `BlobError`."""
+        """Store the members, if this member is the leader. Raise `BlobError`."""
 
     def assignments(self, now_ms: int) -> list[tuple[str, bytes]]:
-        """Return each member's assignment for the leader's SyncGroup, nothing for a follower's."""
+        """Return each member's assignment for the leader's SyncGroup, or nothing for a follower's."""
 
     def accept(self, blob: bytes, now_ms: int) -> str | None:
-        """Take an assignment, and return why the member joins again at once, if it does; raise `BlobError`."""
+        """Apply an assignment. Return the reason to join again at once, or None. Raise `BlobError`."""
 
     def due(self, now_ms: int) -> bool:
-        """Tell whether a time that its assignment named has come."""
+        """Return whether the scheduled time of the next rebalance has come."""
 
     def next_ms(self) -> int | None:
-        """Return that time."""
+        """Return the scheduled time of the next rebalance in ms, or None."""
 
 
 def embedded_protocol(core: Core, hand_over: HandOver, leading: TopicWatch) -> EmbeddedProtocol | None:
-    """Return what the member's settings bring, nothing of a consumer's."""
+    """Return the embedded protocol that the settings ask for, or None for a plain consumer."""
     settings = core.settings
     if settings.worker is not None:
         return ConnectWorker(core, settings.worker)

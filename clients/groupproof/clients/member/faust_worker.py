@@ -1,4 +1,4 @@
-"""A worker of Faust: a consumer whose assignor brings user data of its own (faust-streaming: PartitionAssignor). It has no tables, and so no standbys."""
+"""A worker of Faust: a consumer whose assignor adds its own user data (faust-streaming: PartitionAssignor). It has no tables and so no standbys."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["FaustWorker"]
 
 
 class _TopicWatch(Protocol):
-    """Who watches, as any leader does, the topics that it has assigned."""
+    """Watches the topics that a leader has assigned."""
 
     def joined(self, response: JoinGroupResponse) -> None: ...
 
@@ -35,7 +35,7 @@ class _TopicWatch(Protocol):
 
 
 class FaustWorker:
-    """One worker. `assigned` are the partitions that its newest assignment gives it."""
+    """One worker. `assigned` are the partitions of its newest assignment."""
 
     protocol_type: Final = "consumer"
     names: Final = (ASSIGNOR,)
@@ -48,12 +48,12 @@ class FaustWorker:
         self.assigned: frozenset[TopicPartition] = frozenset()
 
     def protocols(self) -> tuple[JoinProtocol, ...]:
-        """Return what JoinGroup offers: the worker's URL, and what it was assigned last."""
+        """Return the protocols for JoinGroup: the user data has the worker's URL and its last assignment."""
         metadata = FaustMetadata(url=f"http://{self._core.member_id or 'new'}.invalid:6066", actives=self.assigned)
         return (JoinProtocol(name=ASSIGNOR, metadata=self._hand_over.subscription(ASSIGNOR, encode_faust_subscription(metadata))),)
 
     def joined(self, response: JoinGroupResponse) -> None:
-        """Take the members, as their leader; raise `BlobError`."""
+        """Store the members, if this worker is the leader. Raise `BlobError`."""
         self._leading.joined(response)
         is_leader = response.leader == response.member_id
         read = [_read(member) for member in response.members] if is_leader else []
@@ -61,7 +61,7 @@ class FaustWorker:
         self._urls = {member.member_id: metadata.url for member, metadata in read}
 
     def assignments(self, now_ms: int) -> list[tuple[str, bytes]]:
-        """Return each member's assignment for the leader's SyncGroup, nothing for a follower's."""
+        """Return each member's assignment for the leader's SyncGroup, or nothing for a follower's."""
         del now_ms
         if not self._members:
             return []
@@ -83,7 +83,7 @@ class FaustWorker:
         )
 
     def accept(self, blob: bytes, now_ms: int) -> str | None:
-        """Take an assignment; raise `BlobError`. Faust never joins again because of one."""
+        """Apply an assignment. Faust never joins again because of one. Raise `BlobError`."""
         del now_ms
         read = decode_assignment(blob)
         if blob:  # an empty blob is an empty assignment
@@ -92,7 +92,7 @@ class FaustWorker:
         return None
 
     def due(self, now_ms: int) -> bool:
-        """Tell that no assignment names a time."""
+        """Return False: no assignment schedules a rebalance."""
         del now_ms
         return False
 
@@ -101,7 +101,7 @@ class FaustWorker:
 
 
 def _read(member: JoinMember) -> tuple[GroupMember, FaustMetadata]:
-    """Read what a member says of itself: Faust reads what it owned from the user data alone."""
+    """Decode a member's metadata. Faust reads the owned partitions only from the user data."""
     wanted = decode_subscription(member.metadata)
     metadata = decode_faust_subscription(wanted.user_data or b"")
     owned = tuple(sorted(metadata.actives))

@@ -1,4 +1,4 @@
-"""The leader's part: remember who is in the generation, compute the assignment, and notice when the topics outgrow it (CLIENT-12, CLIENT-74)."""
+"""The leader's part: store the members of the generation, compute the assignment, and detect topics that changed since (CLIENT-12, CLIENT-74)."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from groupproof.protocol.wire.subscription import Subscription, SubscriptionErro
 __all__ = ["Leading"]
 
 _VERSION_MAX: Final = 3
-"""The newest version of the subscription that there is (KIP-881)."""
+"""The newest existing version of the subscription (KIP-881)."""
 
 
 class Leading:
-    """Empty for a follower."""
+    """The leader's data and decisions. Empty for a follower."""
 
     def __init__(self, core: Core) -> None:
         self._core = core
@@ -33,11 +33,11 @@ class Leading:
 
     @property
     def topics(self) -> frozenset[str]:
-        """The topics whose metadata this member must watch beside its own: those of the group, for its leader."""
+        """The topics that this member must watch beside its own: the topics of the group if it is the leader."""
         return self._topics
 
     def joined(self, response: JoinGroupResponse) -> None:
-        """Take the generation's roles and, as its leader, its members; raise `SubscriptionError`."""
+        """Store the member's role and, for the leader, the members. Raise `SubscriptionError` if a subscription cannot be read."""
         self._is_leader = response.leader == response.member_id
         self._skips = response.skip_assignment
         self._counts = None
@@ -45,13 +45,13 @@ class Leading:
         self._topics = frozenset(topic for member in self._members for topic in member.topics)
 
     def missing_topics(self) -> frozenset[str]:
-        """Return the group's topics that the metadata lacks; the leader assigns only with all of them."""
+        """Return the group's topics without metadata. The leader assigns only when none is missing."""
         return self._topics.difference(self._core.cluster.partitions)
 
     def assignments(self) -> list[tuple[str, bytes]]:
-        """Return each member's assignment for the leader's SyncGroup, nothing for a follower's.
+        """Return each member's assignment for the leader's SyncGroup, or nothing for a follower's.
 
-        A leader told to skip the assignment (JoinGroup v9, a static leader's restart) sends none, but watches the topics all the same.
+        A leader that must skip the assignment (JoinGroup v9, a static leader's restart) sends none, but still watches the topics.
         """
         core = self._core
         self.watch()
@@ -66,21 +66,21 @@ class Leading:
         return [(member, encode_assignment(Blob(partitions=tuple(sorted(owned)), is_truncated=early))) for member, owned in assignment]
 
     def watch(self) -> None:
-        """Take note, as the leader, of the partitions that are assigned now."""
+        """Record, as the leader, the partition counts at the assignment."""
         if self._is_leader:
             self._counts = self._snapshot()
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """How many partitions the leader takes its group's topics to have been assigned with; none of a follower."""
+        """The partition count of each topic when the leader assigned it. Empty for a follower."""
         return self._counts or {}
 
     def has_outgrown(self) -> bool:
-        """Tell whether partition counts of the group's topics changed since the leader assigned them."""
+        """Return whether partition counts of the group's topics changed since the leader assigned them."""
         return self._counts is not None and self._core.policy.rejoins_on_growth and self._snapshot() != self._counts
 
     def _read(self, member: JoinMember) -> GroupMember:
-        """Read a member's subscription, all but what a planted bug cannot."""
+        """Decode a member's subscription. A planted bug can make some subscriptions unreadable."""
         wanted = decode_subscription(member.metadata)
         unread = {"none": False, "newer": wanted.version > 0, "later": wanted.version > _VERSION_MAX, "user-data": bool(wanted.user_data)}
         if unread[self._core.policy.subscriptions_unread]:
@@ -91,7 +91,7 @@ class Leading:
         return {topic: self._core.cluster.partitions.get(topic, 0) for topic in self._topics}
 
     def _deviant(self, assignment: Assignment) -> list[tuple[str, list[TopicPartition]]]:
-        """Return the assignment as it is sent, which is the one computed unless a bug is planted."""
+        """Return the assignment to send: the computed one, unless a bug is planted."""
         kind = self._core.policy.leader_assigns
         previous, self._previous = self._previous, assignment
         everyone = sorted(assignment.items())

@@ -1,6 +1,6 @@
-"""The member's timers: heartbeats, its own view of the session, and the poll deadline (CLIENT-40 to CLIENT-57).
+"""The member's timers: heartbeats, its own session timeout, and the poll deadline (CLIENT-40 to CLIENT-57).
 
-Kafka runs them on a thread of their own; here they are whatever drives `tick`, independent of the application's polls.
+Kafka runs them on a separate thread. Here `tick` runs them, independent of the application's polls.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _SYNCED: Final = (MemberState.STABLE,)
 
 
 class Heartbeats:
-    """Decides at each tick, in Kafka's order: session over, poll deadline over, heartbeat due (CLIENT-54).
+    """Checks at each tick, in Kafka's order: session over, poll deadline over, heartbeat due (CLIENT-54).
 
-    The next heartbeat goes out at `due_ms`, if none is `in_flight`; without jitter `steady_ms` lie between two.
+    The next heartbeat is sent at `due_ms`, if none is `in_flight`. Without jitter the interval between two is `steady_ms`.
     """
 
     def __init__(self, core: Core) -> None:
@@ -37,14 +37,14 @@ class Heartbeats:
         self.steady_ms = max(1, round(core.settings.heartbeat_interval_ms * core.policy.heartbeat_factor))
 
     def polled(self, now_ms: int) -> None:
-        """Note the application's poll (CLIENT-61)."""
+        """Record the application's poll (CLIENT-61)."""
         factor = self._core.policy.poll_deadline_factor
         if factor is not None:
             self.poll_ends_ms = now_ms + round(self._core.settings.max_poll_interval_ms * factor)
         self._core.is_unpolled = False
 
     def reset(self, now_ms: int) -> None:
-        """Count session and interval from now: the member joined, or its assignment came."""
+        """Restart session and heartbeat interval, because the member joined or its assignment came."""
         self.in_flight = None
         self._core.session_ms = now_ms + self._core.session_timeout_ms
         self.due_ms = now_ms + self._interval_ms()
@@ -53,7 +53,7 @@ class Heartbeats:
         self.due_ms = now_ms
 
     def step(self, now_ms: int) -> None:
-        """Do what is due; a member without a generation, or whose coordinator is unknown, has nothing due."""
+        """Run the timers that are due. Nothing is due without a generation or without a coordinator."""
         if self._between and self._is_between():
             for _ in range(self._between):
                 self._beat(now_ms)
@@ -88,14 +88,14 @@ class Heartbeats:
             self.due_ms = now_ms + self._core.backoff_ms()
 
     def is_beating(self) -> bool:
-        """Tell whether the timers run: of a member with a generation, whose coordinator is known."""
+        """Return whether the timers run: the member has a generation and knows its coordinator."""
         core = self._core
         if core.state not in self._states or core.generation == NO_GENERATION or core.is_halted or not core.is_subscribed or core.failure is not None:
             return False
         return core.coordinator is not None or not core.policy.looks_up
 
     def _is_between(self) -> bool:
-        """Tell whether the member has just given its generation up, and not its id: its last Heartbeat still named both."""
+        """Return whether the member just gave up its generation but kept its id. Its last Heartbeat named both."""
         core, last = self._core, self._request
         if last is None or last.generation_id == NO_GENERATION or core.generation != NO_GENERATION:
             return False
@@ -110,7 +110,7 @@ class Heartbeats:
         return kind not in ("never", "polled") and not (kind == "owning" and not core.owned)
 
     def beat_from_poll(self, now_ms: int) -> None:
-        """Send what is due from the application's poll: only for a client that has no heartbeat task of its own."""
+        """Send a due Heartbeat from the application's poll, for a client without a heartbeat task."""
         is_due = now_ms >= self.due_ms and self.in_flight is None
         if self._core.policy.heartbeats == "polled" and is_due and self.is_beating():
             self._beat(now_ms)
@@ -120,7 +120,7 @@ class Heartbeats:
         self.due_ms = now_ms + self._interval_ms()
 
     def heartbeat(self) -> HeartbeatRequest:
-        """Return the request as it is now, which is the last one's as long as nothing changed."""
+        """Return the current request. It is the previous object if nothing changed."""
         core, last = self._core, self._request
         generation = core.first_generation if core.policy.heartbeat_generation == "first" else core.generation
         member_id, instance_id = core.member_id, core.instance_id
@@ -135,12 +135,12 @@ class Heartbeats:
         return max(1, round(self.steady_ms * (1 + jitter * (2 * self._core.draw() - 1)))) if jitter else self.steady_ms
 
     def _end_session(self, now_ms: int) -> None:
-        """No answer for a session timeout: give the coordinator up, but not the membership (CLIENT-51)."""
+        """Forget the coordinator after a session timeout without an answer, but keep the membership (CLIENT-51)."""
         self._core.session_ms = None
         self._core.forget_coordinator()
 
     def _end_poll(self, now_ms: int) -> None:
-        """Leave: the application has not polled for max.poll.interval.ms; its next poll joins again (CLIENT-52)."""
+        """Leave because the application has not polled for max.poll.interval.ms. Its next poll joins again (CLIENT-52)."""
         core = self._core
         core.is_unpolled = True
         if core.policy.poll_end_leaves:

@@ -1,8 +1,8 @@
 """The reference member: one consumer of the classic protocol as a pure machine.
 
-Time comes in as `now_ms`, answers as messages, chance as `draw`; what is to be done comes out as `Output`s. The driver performs them in
-order, feeds back what happens, calls `tick` when `next_deadline_ms` is reached, and `poll` when the application polls. What an answer
-means is looked up in `rules/classic/member_reactions.py`, as `Policy` bends it.
+Its inputs are time (`now_ms`), answers (messages) and randomness (`draw`). Its results are `Output`s. The driver performs the outputs in
+order and feeds back what happens. It calls `tick` when `next_deadline_ms` is reached, and `poll` when the application polls. The member looks up
+its reaction to an answer in `rules/classic/member_reactions.py`. `Policy` may change that reaction.
 
     member = Member(MemberSettings(group="g", topics=("t",)))
     for output in member.poll(now_ms=0):
@@ -45,11 +45,11 @@ class Member(AnyMember):
         self.resting = self._resting = RestingBeats(core, self._finder, self._heartbeats, offset_requests)
         self._joining = Joining(core, offset_requests, self._finder, self._heartbeats)
 
-    # What the member is
+    # The member's properties
 
     @property
     def protocol(self) -> str | None:
-        """The assignor of the generation, None before the first."""
+        """The assignor of the generation, or None before the first generation."""
         return self._core.protocol
 
     @property
@@ -62,17 +62,17 @@ class Member(AnyMember):
 
     @property
     def readable(self) -> frozenset[TopicPartition]:
-        """The partitions to read, which are all that are owned."""
+        """The partitions to read. A classic member reads every partition it owns."""
         return self._core.owned
 
     @property
     def is_settled(self) -> bool:
-        """Tell whether the member is STABLE and its assignment in force."""
+        """Return whether the member is STABLE and its assignment is in force."""
         return self._core.state is MemberState.STABLE and self._joining.is_idle and self.calling is None
 
     @property
     def is_closing(self) -> bool:
-        """Tell whether the member gives its assignment up and leaves."""
+        """Return whether the member is closing or unsubscribing."""
         return self._clean_close.is_under_way
 
     @property
@@ -82,18 +82,18 @@ class Member(AnyMember):
 
     @property
     def metadata_topic_ids(self) -> frozenset[str]:
-        """The ids of topics that the driver must find the names of: the classic protocol has none."""
+        """The topic ids whose names the driver must find. The classic protocol has no topic ids."""
         return frozenset()
 
     @property
     def assigned_counts(self) -> Mapping[str, int]:
-        """How many partitions this leader takes its group's topics to have been assigned with; none of a follower."""
+        """The partition count of each topic when this leader assigned it. Empty for a follower."""
         return self._joining.leading.counts
 
     # Inputs
 
     def poll(self, now_ms: int, positions: Mapping[TopicPartition, int]) -> list[Output]:
-        """Do what the application's poll does; `positions` are the offsets it would read next, for the commits that the member does by itself."""
+        """Do the work of the application's poll. `positions` are the next offsets to read, for the commits that the member makes itself."""
         core = self._core
         core.positions = positions
         self._heartbeats.polled(now_ms)
@@ -106,18 +106,18 @@ class Member(AnyMember):
         return self._outcome(now_ms)
 
     def metadata(self, cluster: Cluster, now_ms: int) -> list[Output]:
-        """Take the newest view of the topics in `metadata_topics`; one that does not exist has 0 partitions."""
+        """Store the newest view of the topics in `metadata_topics`. A topic that does not exist has 0 partitions."""
         self._core.cluster = cluster
         self._joining.metadata_changed(now_ms)
         return self._outcome(now_ms)
 
     def callback_done(self, now_ms: int) -> list[Output]:
-        """Go on: the application's callback returned."""
+        """Continue after the application's callback returned."""
         self._core.called()
         return self._outcome(now_ms)
 
     def resubscribe(self, topics: tuple[str, ...], now_ms: int) -> list[Output]:
-        """Change the subscription, or take part again after `unsubscribe`: the next poll joins (CLIENT-74), of a member that is leaving when it has left."""
+        """Change the subscription, or subscribe again after `unsubscribe`. The next poll joins (CLIENT-74). A leaving member leaves first."""
         core = self._core
         core.topics = topics
         if not core.is_subscribed:
@@ -139,13 +139,13 @@ class Member(AnyMember):
         return earliest(due_ms, self._joining.next_ms()) if self._joins_in_background else due_ms
 
     def next_poll_ms(self) -> int | None:
-        """Return when a `poll` has something to do that `tick` must leave to it, or None."""
+        """Return when `poll` has something to do that `tick` cannot do, or None."""
         return earliest(self._joining.next_ms(), self._offset_requests.next_poll_ms() if self._core.is_taking_part else None)
 
-    # Within
+    # Internals
 
     def _react(self, pending: RequestInFlight, answer: Answer, response: GroupResponse | None, now_ms: int) -> None:
-        """Do what the table says, the shared effects first, then the part that sent the request."""
+        """Apply the table's reaction: first the shared effects, then those of the part that sent the request."""
         core, api = self._core, pending.message.api
         phase = core.phase(pending)
         assert (api, phase) not in UNREACHABLE, f"{api.title} was answered to a member that is {phase.value}: {UNREACHABLE[api, phase]}"
@@ -170,7 +170,7 @@ class Member(AnyMember):
             self._offset_requests.settled(pending, answer, response, reaction, now_ms)
 
     def _outcome(self, now_ms: int) -> list[Output]:
-        """Let the parts go on after an input, and return what is to be done; a second time where one part has done more than to send."""
+        """Let the parts continue after an input. Run them a second time if a part did more than send. Return the outputs."""
         core = self._core
         self._resting.message = None
         self._step(now_ms)
@@ -199,12 +199,12 @@ class Member(AnyMember):
             self._finder.seek(now_ms)
 
     def _abandon_if_subscribed(self) -> None:
-        """Begin a membership anew, for a subscription after `unsubscribe`."""
+        """Begin a new membership when the application subscribes after `unsubscribe`."""
         if self._core.is_subscribed:
             self._joining.abandon()
 
     def _needs_coordinator(self) -> bool:
-        """Tell whether a coordinator is to be looked for, and nobody was asked yet."""
+        """Return whether the member needs a coordinator and has no lookup in flight."""
         core, policy = self._core, self._core.policy
         if core.lookups or not policy.looks_up:
             return False

@@ -1,4 +1,4 @@
-"""Leaving the group: one LeaveGroup that is never sent again, and the clean close at close and unsubscribe (LEAVE-55, CLIENT-71 to CLIENT-73)."""
+"""Leaving the group: one LeaveGroup that is never repeated, and the clean close at close and unsubscribe (LEAVE-55, CLIENT-71 to CLIENT-73)."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ __all__ = ["CleanClose", "leave_group"]
 
 
 def leave_group(core: Core, now_ms: int, reason: str, *, forced: bool | None = None, timeout_ms: int | None = None) -> tuple[int, ...]:
-    """Send LeaveGroup if it is due, and reset in any case; return the requests sent.
+    """Send LeaveGroup if it is due, and reset in any case. Return the ids of the requests sent.
 
-    `forced` leaves (True) or stays (False) whatever the kind of member; None: dynamic members leave, static ones stay (STATIC-15). A
-    member that has only the id of a 79 leaves too, so that the pending id goes.
+    `forced` makes any kind of member leave (True) or stay (False). None: dynamic members leave, static ones stay (STATIC-15). A
+    member that has only the id from error 79 leaves too, which removes the pending id.
     """
     policy = core.policy
     is_joining = core.state in (MemberState.PREPARING_REBALANCE, MemberState.COMPLETING_REBALANCE)
     leaves = forced if forced is not None else core.settings.instance_id is None or policy.leaves_when_static
     sent: list[int] = []
     if leaves and core.has_coordinator and core.member_id and (policy.leaves_while_joining or not is_joining):
-        # A parked JoinGroup would hold the LeaveGroup back until the join completes: it goes by a connection of its own.
+        # A parked JoinGroup would hold back the LeaveGroup until the join completes, so it uses a connection of its own.
         lane = "goodbye" if policy.leaves_on_own_connection or core.state is MemberState.PREPARING_REBALANCE else "group"
         members = (LeaveMember(member_id=core.member_id if policy.leaves_by_id else "", group_instance_id=core.instance_id, reason=reason),)
         request = LeaveGroupRequest(group_id=core.settings.group, members=members)
@@ -43,7 +43,7 @@ class _Stage(Enum):
 
 
 class CleanClose:
-    """Auto-commit, give the partitions back through the listener, leave, and say `Closed`; every stage is bounded by `close_timeout_ms`."""
+    """Auto-commit, revoke the partitions through the listener, leave, and output `CloseResult`. `close_timeout_ms` bounds every stage."""
 
     def __init__(self, core: Core, requests: OffsetRequests) -> None:
         self._core, self._offset_requests = core, requests
@@ -59,7 +59,7 @@ class CleanClose:
         return self.stage is not None
 
     def begin(self, now_ms: int, *, closes: bool, forced: bool | None) -> None:
-        """Begin to close (or to unsubscribe); a second call while one is under way only makes it a close."""
+        """Begin to close or unsubscribe. A second call during an unsubscribe only turns it into a close."""
         core = self._core
         self._closes, self._subscribes_then = self._closes or closes, False
         if self.stage is not None:
@@ -87,7 +87,7 @@ class CleanClose:
             self._core.is_subscribed = self._subscribes_then and not self._closes
 
     def subscribe(self) -> None:
-        """Take part again: now, or when the member has left, for Java's `unsubscribe` returns then and no subscription is made before."""
+        """Subscribe again: now, or after the member has left. Java's `unsubscribe` returns only then, so no subscription comes earlier."""
         if self.stage is None:
             self._core.is_subscribed = True
         else:
@@ -97,7 +97,7 @@ class CleanClose:
         return self._deadline_ms if self.stage is _Stage.LEAVING else None
 
     def _hand_over(self) -> None:
-        """Call revoked while the member still holds its generation, else lost (Kafka: onLeavePrepare)."""
+        """Call revoked while the member still has its generation, otherwise lost (Kafka: onLeavePrepare)."""
         core = self._core
         self.calls_back()
         is_lost = core.is_lost or core.generation == NO_GENERATION or not core.member_id
@@ -108,7 +108,7 @@ class CleanClose:
         core = self._core
         left_ms = self.awaits_leave(now_ms)
         forced = self._forced
-        if forced is None and core.settings.thread is not None:  # KAFKA-8399: a thread that is started again soon finds its tasks where they were
+        if forced is None and core.settings.thread is not None:  # KAFKA-8399: a thread that restarts soon keeps its tasks
             forced = core.policy.streams == ("leaves-on-close" if core.settings.instance_id is None else "leaves-when-static")
         self._leaves = leave_group(core, now_ms, "the consumer is being closed", forced=forced, timeout_ms=left_ms)
         core.owned = frozenset()
@@ -118,7 +118,7 @@ class CleanClose:
         self.stage = _Stage.CALLING
 
     def awaits_leave(self, now_ms: int) -> int:
-        """Wait for the answer of the leave from now on; return for how long."""
+        """Wait for the leave's answer from now on. Return the remaining time in ms."""
         self.stage = _Stage.LEAVING
         return max(1, self._deadline_ms - now_ms)
 

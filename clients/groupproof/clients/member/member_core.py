@@ -1,6 +1,6 @@
-"""What the parts of a member share: who it is, what it owns, what it waits for, and the elementary effects of the table.
+"""The state that the parts of a member share: its identity, partitions and requests, and the shared effects of the reaction table.
 
-Kafka's `AbstractCoordinator` holds the same in its fields. No part changes another's state but through here.
+Kafka's `AbstractCoordinator` has the same fields. A part changes the state of another part only through this module.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _JOINING_APIS: Final = (Api.JOIN_GROUP, Api.SYNC_GROUP)
 
 
 def answer_named(answer: Answer) -> str:
-    """Return Kafka's name of an error code; a lapse reads DISCONNECTED or REQUEST_TIMED_OUT."""
+    """Return Kafka's name of an error code. A lapse has the name DISCONNECTED or REQUEST_TIMED_OUT."""
     if isinstance(answer, Lapse):
         return "DISCONNECTED" if answer is Lapse.DISCONNECTED else "REQUEST_TIMED_OUT"
     return error_named(answer)
 
 
 class Core:
-    """The shared state of one member. `out` collects what the driver has to do; `stranded` what was in flight to a forgotten coordinator."""
+    """The shared state of one member. `out` holds the outputs for the driver, `stranded` the requests in flight to a forgotten coordinator."""
 
     def __init__(self, settings: MemberSettings, policy: Policy, draw: Callable[[], float]) -> None:
         self.settings, self.policy, self.draw = settings, policy, draw
@@ -40,7 +40,7 @@ class Core:
         self.requests = Requests()
         self.out: list[Output] = []
         self.stranded: deque[RequestInFlight] = deque()
-        # who the member is
+        # The member's identity
         self.member_id = ""
         self.generation = NO_GENERATION
         self.previous_generation = NO_GENERATION
@@ -49,20 +49,20 @@ class Core:
         self.protocol: str | None = None
         self.state = MemberState.UNJOINED
         self.coordinator: Node | None = None
-        # what it wants and has
+        # Its subscription and its partitions
         self.topics = settings.topics
         self.owned: frozenset[TopicPartition] = frozenset()
         self.positions: Mapping[TopicPartition, int] = {}
         self.cluster = Cluster()
-        # where it stands
+        # Its progress
         self.is_subscribed = True
         self.is_halted = False
-        self.is_prompt = True  # the assignment came while the poll that asked for it was still running
-        self.is_unpolled = False  # left for want of polls; only a poll makes it join again
+        self.is_prompt = True  # the assignment came during the poll that asked for it
+        self.is_unpolled = False  # the member left because of missing polls; only a poll lets it join again
         self.is_lost = False
         self.was_reset_while_joining = False
         self.rejoin_reason: str | None = ""
-        self.is_rejoin_asked = False  # an answer asked for it, and the member has no reason of its own
+        self.is_rejoin_asked = False  # an answer requested the rejoin, and the member has no reason of its own
         self.failure: Fail | None = None
         self.attempt: int | None = None  # the JoinGroup or SyncGroup whose answer counts
         self.lookups: frozenset[int] = frozenset()
@@ -81,12 +81,12 @@ class Core:
 
     @property
     def has_complained(self) -> bool:
-        """Tell whether the last answer was an error that was reported, and would be no second time."""
+        """Return whether the last answer was a reported error. The same error is not reported twice."""
         return self._reported != 0
 
     @property
     def is_managed(self) -> bool:
-        """Tell whether commits are a member's, to be refused while it is not STABLE."""
+        """Return whether commits belong to a member, so that they are refused while it is not STABLE."""
         return self.is_subscribed
 
     @property
@@ -100,7 +100,7 @@ class Core:
     # Requests
 
     def send(self, message: GroupRequest, now_ms: int, *, lane: str = "group", timeout_ms: int | None = None, tag: Hashable = None) -> int:
-        """Send to the coordinator, or to any broker when it is unknown or asked for; return the request's id."""
+        """Send to the coordinator, or to any broker if the coordinator is unknown. Return the request's id."""
         api, policy = message.api, self.policy
         to = self.coordinator
         if api is Api.FIND_COORDINATOR:
@@ -117,7 +117,7 @@ class Core:
         return request_id
 
     def phase(self, pending: RequestInFlight) -> Phase:
-        """Return where the member stands, measured against what it sent."""
+        """Return the phase of the member, relative to the request that it sent."""
         api = pending.message.api
         if api in _JOINING_APIS:
             return Phase.CURRENT if pending.request_id == self.attempt else Phase.STALE
@@ -129,16 +129,16 @@ class Core:
             return Phase.CURRENT
         return Phase.JOINING if self.state is MemberState.PREPARING_REBALANCE else Phase.SYNCING
 
-    # Elementary moves
+    # Elementary changes
 
     def request_rejoin(self, reason: str, *, is_asked: bool = False) -> None:
-        """Set the rejoin flag and nothing else (CLIENT-65); the first reason stays, for JoinGroup v8 to tell."""
+        """Set the rejoin flag only (CLIENT-65). The first reason stays, because JoinGroup v8 reports it."""
         self.is_rejoin_asked = is_asked and (self.rejoin_reason is None or self.is_rejoin_asked)
         if self.rejoin_reason is None:
             self.rejoin_reason = reason
 
     def drop_generation(self) -> None:
-        """Forget the generation; a JoinGroup in flight goes on, since it brings a new one (CLIENT-64, 2.5+)."""
+        """Forget the generation. A JoinGroup in flight continues, because it brings a new generation (CLIENT-64, 2.5+)."""
         if self.state is MemberState.PREPARING_REBALANCE:
             self.was_reset_while_joining = True
         else:
@@ -147,14 +147,14 @@ class Core:
         self.generation = NO_GENERATION
 
     def reset(self, reason: str) -> None:
-        """Forget generation and member id for good, whatever is in flight (CLIENT-64, after a leave)."""
+        """Forget generation and member id permanently, whatever is in flight (CLIENT-64, after a leave)."""
         self.state, self.attempt = MemberState.UNJOINED, None
         self.generation, self.member_id = NO_GENERATION, ""
         self.is_lost = True
         self.request_rejoin(reason)
 
     def forget_coordinator(self) -> None:
-        """Mark the coordinator unknown and give up what is in flight to it (Kafka: markCoordinatorUnknown, disconnectAsync)."""
+        """Mark the coordinator unknown and drop the requests in flight to it (Kafka: markCoordinatorUnknown, disconnectAsync)."""
         if self.coordinator is None:
             return
         gone, self.coordinator = self.coordinator, None
@@ -162,7 +162,7 @@ class Core:
         self.stranded.extend(self.requests.take_where(lambda pending: pending.to == gone))
 
     def fail(self, error: str, message: str) -> None:
-        """End the member's part; the application is told at its next poll (CLIENT-61). The first failure stays."""
+        """End the membership. The application gets the error at its next poll (CLIENT-61). The first failure stays."""
         if self.failure is None:
             self.failure = Fail(error=error, message=message, fatal=True)
 
@@ -172,7 +172,7 @@ class Core:
         return self.calling is not None
 
     def call(self, kind: CallbackKind, partitions: frozenset[TopicPartition]) -> None:
-        """Queue a callback; ownership changes when it starts (assigned) or ends (revoked, lost)."""
+        """Queue a callback. Ownership changes when the callback starts (assigned) or ends (revoked, lost)."""
         self._calls.append((kind, partitions))
         self._call_next()
 
@@ -186,7 +186,7 @@ class Core:
         self._call_next()
 
     def call_failed(self) -> None:
-        """End the running callback, which raised an error; the application holds what it held, and no other callback comes behind."""
+        """End the running callback after it raised an error. The application keeps its partitions, and no queued callback runs."""
         self.calling = None
         self._calls.clear()
 
@@ -202,7 +202,7 @@ class Core:
     # The effects of the table that every API shares
 
     def apply(self, effect: Effect, pending: RequestInFlight, answer: Answer, response: object, now_ms: int) -> None:
-        """Do one effect; ACCEPT, BACK_OFF, RETRY, FAIL and IGNORE are the business of the part that sent the request."""
+        """Apply one effect. The part that sent the request handles ACCEPT, BACK_OFF, RETRY, FAIL and IGNORE."""
         if effect is Effect.RENEW_SESSION:
             self._reported = 0
             self.session_ms = now_ms + self.settings.session_timeout_ms
@@ -232,7 +232,7 @@ class Core:
             self.out.append(Fail(error=error, message=why, fatal=False))
 
     def backoff_ms(self, failures: int = 1) -> int:
-        """Return the pause after so many failures in a row: retry.backoff.ms, doubled each time up to retry.backoff.max.ms."""
+        """Return the pause in ms after `failures` failures in a row: retry.backoff.ms, doubled each time up to retry.backoff.max.ms."""
         settings = self.settings
         pause = min(settings.retry_backoff_ms << min(failures - 1, 16), settings.retry_backoff_max_ms)
         return max(1, round(pause * self.policy.retry_factor))

@@ -1,6 +1,6 @@
-"""Commits and offset fetches: requests that are tried again until they end well, end badly, or run out of time.
+"""Commits and offset fetches: requests that are retried until they succeed, fail, or time out.
 
-Kafka's ConsumerCoordinator: sync commits and fetches survive 14, 15, 16, 7 and a lost connection; async commits are sent once (CLIENT-66 to
+Kafka's ConsumerCoordinator: sync commits and fetches retry after 14, 15, 16, 7 and a lost connection. Async commits are sent once (CLIENT-66 to
 CLIENT-70, CLIENT-79).
 """
 
@@ -29,7 +29,7 @@ from groupproof.protocol.wire.messages import (
 __all__ = ["ERRANDS_MAX", "OffsetRequest", "OffsetRequests"]
 
 ERRANDS_MAX: Final = 2_000
-"""So many commits and fetches may be under way at once; one more ends with an error."""
+"""The maximum of commits and fetches under way. One more ends with an error."""
 
 _MANAGED: Final = ("sync", "async", "auto", "rebalance", "close")
 _UNTOLD: Final = ("rebalance", "close")
@@ -37,7 +37,7 @@ _UNTOLD: Final = ("rebalance", "close")
 
 @dataclass(slots=True, kw_only=True)
 class OffsetRequest:
-    """A commit or fetch until it ends."""
+    """A commit or an offset fetch, until it ends."""
 
     token: Hashable
     mode: str  # sync, async, auto, rebalance, close; fetch
@@ -57,7 +57,7 @@ class OffsetRequest:
 
 
 class OffsetRequests:
-    """The commits and fetches under way, in the order they were asked for."""
+    """The commits and fetches under way, in the order of the calls."""
 
     def __init__(self, core: Core) -> None:
         self._core = core
@@ -78,7 +78,7 @@ class OffsetRequests:
         return any(request.request_id is not None and request.mode in _MANAGED for request in self.under_way)
 
     def own_positions(self) -> dict[TopicPartition, int]:
-        """Return the positions of the partitions owned, or of all the consumer ever had for a client that commits what it gave away."""
+        """Return the positions of the owned partitions. A client that also commits released partitions gets every known position."""
         core = self._core
         shift = core.policy.commit_shift
         if core.policy.commit_wavers:
@@ -87,9 +87,9 @@ class OffsetRequests:
         return {partition: offset + shift for partition, offset in core.positions.items() if partition in core.owned or core.policy.commits_unowned}
 
     def commit(self, token: Hashable, offsets: Mapping[TopicPartition, int], now_ms: int, *, mode: str, timeout_ms: int | None = None) -> None:
-        """Commit `offsets`; ends in `Committed` (modes rebalance and close are the member's own and end in silence), for none at once.
+        """Commit `offsets`. The commit ends in a `CommitResult`; modes rebalance and close are internal and have no result.
 
-        No offsets are no request (ConsumerCoordinator.commitOffsetsSync: `if (offsets.isEmpty())`).
+        Empty `offsets` succeed at once without a request (ConsumerCoordinator.commitOffsetsSync: `if (offsets.isEmpty())`).
         """
         if offsets:
             self._add(token, offsets, now_ms, mode, timeout_ms)
@@ -97,7 +97,7 @@ class OffsetRequests:
             self._tell(OffsetRequest(token=token, mode=mode, offsets={}, deadline_ms=now_ms), None)
 
     def fetch(self, token: Hashable, partitions: frozenset[TopicPartition], now_ms: int) -> None:
-        """Ask for committed offsets; ends in `Fetched`."""
+        """Request committed offsets. The fetch ends in an `OffsetFetchResult`."""
         self._add(token, dict.fromkeys(partitions, NO_GENERATION), now_ms, "fetch", None)
 
     def _add(self, token: Hashable, offsets: Mapping[TopicPartition, int], now_ms: int, mode: str, timeout_ms: int | None) -> None:
@@ -109,7 +109,7 @@ class OffsetRequests:
         self.under_way.append(request)
 
     def auto_commit(self, now_ms: int) -> None:
-        """Commit the positions if auto.commit.interval.ms is over and nothing of the kind is under way; called from polls only."""
+        """Commit the positions if auto.commit.interval.ms has passed and no auto-commit is under way. Only polls call this."""
         core = self._core
         if not core.settings.auto_commit or core.state is not MemberState.STABLE:
             return
@@ -128,13 +128,13 @@ class OffsetRequests:
         return 0 if self._core.policy.commits_each_batch else self._core.settings.auto_commit_interval_ms
 
     def step(self, now_ms: int) -> None:
-        """Send what can be sent, and end what is out of time."""
+        """Send the requests that can be sent, and end those that timed out."""
         for request in tuple(self.under_way):
             if request.request_id is None:
                 self._try(request, now_ms)
 
     def next_ms(self) -> int | None:
-        """Return when `step` has something to do but for answers and the coordinator."""
+        """Return when `step` has something to do, apart from answers and a new coordinator."""
         if not self.under_way:
             return None
         has_coordinator = self._core.has_coordinator
@@ -142,13 +142,13 @@ class OffsetRequests:
         return min((request.not_before_ms if has_coordinator else request.deadline_ms for request in waiting), default=None)
 
     def next_poll_ms(self) -> int | None:
-        """Return when a poll would auto-commit."""
+        """Return when a poll makes the next auto-commit."""
         is_waiting = self._core.settings.auto_commit and not self.is_committing("auto") and not self._core.policy.commits_each_batch
         return self._auto_ms if is_waiting and self._core.state is MemberState.STABLE else None
 
     def settled(self, pending: RequestInFlight, answer: Answer, response: object, reaction: Reaction, now_ms: int) -> None:
         request = self.request_in_flight(pending.request_id)
-        if request is None or Effect.IGNORE in reaction:  # ignored: and waits on, for an answer that has come
+        if request is None or Effect.IGNORE in reaction:  # ignored: keep waiting for the answer
             return
         request.request_id = None
         if Effect.ACCEPT in reaction:
@@ -161,7 +161,7 @@ class OffsetRequests:
             self._auto_failed(request, now_ms)
 
     def request_in_flight(self, request_id: int) -> OffsetRequest | None:
-        """Return what the request in flight was sent for."""
+        """Return the commit or fetch that this request in flight belongs to."""
         return next((request for request in self.under_way if request.request_id == request_id), None)
 
     def _try(self, errand: OffsetRequest, now_ms: int) -> None:
@@ -190,7 +190,7 @@ class OffsetRequests:
         return is_joining and core.policy.commits_while_joining == "held" and request.mode in _MANAGED
 
     def _refusal(self) -> str | None:
-        """Return why a commit must not be sent: a member that is not STABLE fails it locally (CLIENT-70)."""
+        """Return why a commit must not be sent. It fails locally if the member is not STABLE (CLIENT-70)."""
         core = self._core
         if core.policy.commits_when_unstable or core.state is MemberState.STABLE or not core.is_managed:
             return None
@@ -216,7 +216,7 @@ class OffsetRequests:
         )
 
     def _committer(self) -> tuple[int, str, str | None]:
-        """Return who commits: generation, member id and instance id."""
+        """Return the generation, member id and instance id of the commit."""
         core, kind = self._core, self._core.policy.commit_generation
         if kind == "current":
             return core.generation, core.member_id, core.instance_id if core.member_id else None
@@ -229,11 +229,11 @@ class OffsetRequests:
         return OffsetFetchRequest(groups=(FetchGroup(group_id=self._core.settings.group, topics=topics),))
 
     def _pause_ms(self, request: OffsetRequest) -> int:
-        """Return how long a request that failed waits before it is sent again."""
+        """Return the pause in ms before a failed request is sent again."""
         return self._core.backoff_ms()
 
     def _auto_failed(self, request: OffsetRequest, now_ms: int) -> None:
-        """Try a failed auto-commit again after the backoff, not after its interval."""
+        """Retry a failed auto-commit after the backoff, not after its interval."""
         if request.mode == "auto":
             self._auto_ms = now_ms + self._core.backoff_ms()
 

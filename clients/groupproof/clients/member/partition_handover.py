@@ -1,7 +1,7 @@
-"""Handing partitions over: what a member gives up before it joins, claims in its subscription, and takes after it synced.
+"""Handing partitions over: what a member revokes before it joins, lists in its subscription, and accepts after it synced.
 
-Eager: everything is revoked before JoinGroup (CLIENT-62). Cooperative (KIP-429): only what went is revoked, after SyncGroup, and a member
-that revoked something joins again so that it can be given to its next owner.
+Eager: everything is revoked before JoinGroup (CLIENT-62). Cooperative (KIP-429): only removed partitions are revoked, after SyncGroup. The member
+then joins again, so that the leader can assign the revoked partitions to their next owner.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from groupproof.protocol.wire.subscription import Subscription, encode_subscript
 __all__ = ["HandOver"]
 
 _ENCODED_MAX: Final = 4_096
-"""So many subscriptions are kept as they are sent: members say the same again and again."""
+"""The size of the cache of encoded subscriptions. Members often send the same subscription again."""
 
 
 class HandOver:
-    """Decides which callbacks a rebalance needs; the core runs them and keeps what is owned."""
+    """Decides which callbacks a rebalance needs. The core runs them and stores the owned partitions."""
 
     def __init__(self, core: Core) -> None:
         self._core = core
@@ -31,7 +31,7 @@ class HandOver:
 
     @property
     def _is_cooperative(self) -> bool:
-        """Tell by what rules this member hands over: a list with an eager assignor in it makes it eager (ConsumerCoordinator, KIP-429)."""
+        """Return whether this member revokes cooperatively. One eager assignor in the list makes it eager (ConsumerCoordinator, KIP-429)."""
         core, listed = self._core, [name in COOPERATIVE for name in self._core.settings.assignors]
         where = core.policy.cooperative_where
         if where == "agreed":
@@ -39,7 +39,7 @@ class HandOver:
         return any(listed) if where == "any-listed" else all(listed)
 
     def subscription(self, assignor: str, user_data: bytes | None = None) -> bytes:
-        """Return the metadata of one protocol in JoinGroup: topics, what is owned, the generation it was got in, the rack."""
+        """Return the metadata of one protocol in JoinGroup: topics, owned partitions, their generation, and the rack."""
         core = self._core
         topics = tuple(reversed(core.topics)) if core.policy.topics_reversed else core.topics
         if user_data is None:
@@ -50,7 +50,7 @@ class HandOver:
         return _encoded(*words, policy.subscription_version, "owned partitions" if policy.ends_subscription_early else "") + policy.subscription_tail
 
     def lose(self) -> bool:
-        """Call lost for what the member owned in a generation it was dropped from; return whether a callback runs."""
+        """Run the lost callback for partitions of a generation that dropped the member. Return whether a callback runs."""
         core = self._core
         if not core.is_lost:
             return False
@@ -62,7 +62,7 @@ class HandOver:
         return True
 
     def before_join(self) -> None:
-        """Give up before JoinGroup: eager everything, cooperative what is no longer subscribed."""
+        """Revoke before JoinGroup: eager members everything, cooperative members what is no longer subscribed."""
         core = self._core
         self._owned_before = core.owned
         if self._was_lost:
@@ -79,7 +79,7 @@ class HandOver:
             core.owned = frozenset()
 
     def after_sync(self, assigned: frozenset[TopicPartition]) -> None:
-        """Take the new assignment: first what went is revoked, then what came is assigned."""
+        """Apply the new assignment: first revoke the removed partitions, then assign the added ones."""
         core = self._core
         self._was_lost = False
         went = core.owned - assigned

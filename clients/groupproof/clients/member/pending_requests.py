@@ -1,4 +1,4 @@
-"""A member's requests in flight: what was sent, under which member id, to which broker, and until when the member waits for the answer."""
+"""A member's requests in flight, each with its member id, broker and answer deadline."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["RequestInFlight", "Requests", "earliest"]
 
 @dataclass(slots=True, eq=False)
 class RequestInFlight:
-    """One request without its answer; `member_id`, `generation` and `membership` are the member's when it was sent."""
+    """One request without an answer. `member_id`, `generation` and `membership` are the member's values at the time of sending."""
 
     request_id: int
     message: GroupRequest
@@ -23,11 +23,11 @@ class RequestInFlight:
     generation: int
     deadline_ms: int
     tag: Hashable = None
-    membership: int = 0  # which of its memberships, of a member of the `consumer` protocol
+    membership: int = 0  # the number of the membership, for a member of the `consumer` protocol
 
 
 class Requests:
-    """The requests `in_flight`, by id; ids are never used again."""
+    """The requests `in_flight` by id. Ids are never reused."""
 
     def __init__(self) -> None:
         self.in_flight: dict[int, RequestInFlight] = {}
@@ -41,7 +41,7 @@ class Requests:
         self.in_flight[pending.request_id] = pending
 
     def add_again(self, request: RequestInFlight) -> int:
-        """Add a request that has its answer anew, by an id of its own; return that."""
+        """Send an answered request object again under a new id. Return that id."""
         request_id = request.request_id = self._last_id = self._last_id + 1
         self.in_flight[request_id] = request
         return request_id
@@ -51,25 +51,25 @@ class Requests:
         return bool(self.in_flight)
 
     def take(self, request_id: int) -> RequestInFlight | None:
-        """Return and forget the request; None for one that is not in flight (any more)."""
+        """Remove and return the request, or return None if it is not in flight."""
         return self.in_flight.pop(request_id, None)
 
     def is_pending(self, request_id: int) -> bool:
         return request_id in self.in_flight
 
     def any_to(self, to: Node) -> bool:
-        """Tell whether a request to this broker is in flight."""
+        """Return whether a request to this broker is in flight."""
         return any(pending.to == to for pending in self.in_flight.values())
 
     def take_where(self, holds: Callable[[RequestInFlight], bool]) -> list[RequestInFlight]:
-        """Return and forget all requests for which `holds`, in the order of sending."""
+        """Remove and return all requests for which `holds` is true, in the order of sending."""
         removed = [pending for pending in self.in_flight.values() if holds(pending)]
         for pending in removed:
             del self.in_flight[pending.request_id]
         return removed
 
     def overdue(self, now_ms: int) -> list[RequestInFlight]:
-        """Return and forget the requests whose deadline is reached."""
+        """Remove and return the requests whose deadline has passed."""
         if not self.in_flight:
             return []
         return self.take_where(lambda pending: pending.deadline_ms <= now_ms)
@@ -83,7 +83,7 @@ class Requests:
 
 
 def earliest(*times_ms: int | None) -> int | None:
-    """Return the first of the times that are not None, None where all are."""
+    """Return the earliest time that is not None, or None if all are None."""
     first_ms = None
     for each_ms in times_ms:
         if each_ms is not None and (first_ms is None or each_ms < first_ms):

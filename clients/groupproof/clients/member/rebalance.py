@@ -1,7 +1,7 @@
-"""Join, sync and hand-over: the rebalance as the member lives it (CLIENT-10 to CLIENT-36, CLIENT-60 to CLIENT-65, KIP-394, KIP-429).
+"""Join, sync and hand-over: the steps of a rebalance on the member's side (CLIENT-10 to CLIENT-36, CLIENT-60 to CLIENT-65, KIP-394, KIP-429).
 
-`step` is what a poll may do: prepare (auto-commit, revoke), send JoinGroup, and put a new assignment in force. What follows from an
-answer alone (the SyncGroup after the JoinGroup's) happens at once, polled or not.
+`step` does the work of a poll: prepare (auto-commit, revoke), send JoinGroup, and put a new assignment in force. Reactions to an
+answer (such as the SyncGroup after the JoinGroup) do not wait for a poll.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["Joining"]
 
 REASON_CHARS_MAX: Final = 255
 PROMPT_MS: Final = 100
-"""An assignment that takes no longer than this comes within the poll that asked for it, for those who can take it nowhere else."""
+"""The longest wait for a SyncGroup response that still counts as within the poll that sent it. Policy `heartbeats="prompt"` depends on it."""
 _MISMATCH: Final = ErrorCode.INCONSISTENT_GROUP_PROTOCOL.name
 
 
@@ -50,7 +50,7 @@ _AWAITS_AN_ANSWER: Final = (_Stage.JOINING, _Stage.LEADING, _Stage.SYNCING)
 
 
 class Joining:
-    """Walks one member through its rebalances."""
+    """Leads one member through its rebalances."""
 
     def __init__(self, core: Core, requests: OffsetRequests, finder: Finder, heartbeats: Heartbeats) -> None:
         self._core, self._offset_requests, self._finder, self._heartbeats = core, requests, finder, heartbeats
@@ -71,7 +71,7 @@ class Joining:
 
     @property
     def is_idle(self) -> bool:
-        """Tell whether the assignment is in force and nothing of a rebalance is under way."""
+        """Return whether the assignment is in force and no rebalance is under way."""
         return self._stage is _Stage.IDLE
 
     @property
@@ -79,7 +79,7 @@ class Joining:
         return self._stage in (_Stage.JOINING, _Stage.LEADING, _Stage.SYNCING, _Stage.AGAIN)
 
     def step(self, now_ms: int) -> None:
-        """Go as far as a poll can."""
+        """Do everything that a poll can do now."""
         core = self._core
         if core.is_calling() or core.is_unpolled or not core.is_taking_part or self._only_waits():
             return
@@ -103,7 +103,7 @@ class Joining:
             self._sync(now_ms)
 
     def _only_waits(self) -> bool:
-        """Tell whether a poll finds nothing to do, as nearly always: there is no reason to join, a coordinator is to be found, or an answer is to come."""
+        """Return whether a poll has nothing to do, the usual case: no reason to join, no coordinator yet, or an answer outstanding."""
         core, stage = self._core, self._stage
         if core.is_lost or self._embedded is not None:
             return False
@@ -114,7 +114,7 @@ class Joining:
         return stage in _AWAITS_AN_ANSWER and core.state is not MemberState.UNJOINED
 
     def next_ms(self) -> int | None:
-        """Return when `step` has something to do, if it waits for nothing but time."""
+        """Return when `step` has something to do, or None if it waits for more than time."""
         if self._embedded is not None and self._stage is _Stage.IDLE and self._core.is_taking_part:
             return self._embedded.next_ms()
         is_waiting = self._stage in (_Stage.READY, _Stage.AGAIN) and not self._core.is_calling() and self._core.has_coordinator
@@ -124,7 +124,7 @@ class Joining:
         return self._core.policy.commits_while_joining == "held" and self._offset_requests.has_commit_in_flight
 
     def metadata_changed(self, now_ms: int) -> None:
-        """Look at the cluster as it is now: a leader that waited for it assigns, one that finds its topics changed joins again (CLIENT-74)."""
+        """Send a JoinGroup or a leader's SyncGroup that waited for metadata. If its topics changed, a leader joins again in `step` (CLIENT-74)."""
         if self._core.policy.rejoins_on_any_metadata:
             self._core.request_rejoin("metadata was refreshed")
         if self._stage is _Stage.REFRESHING:
@@ -134,7 +134,7 @@ class Joining:
             self._sync(now_ms)
 
     def abandon(self) -> None:
-        """Start from nothing, since the member left: an answer that still comes is no longer its own (CLIENT-20)."""
+        """Start over after the member left. A late answer to an old request no longer counts (CLIENT-20)."""
         self._stage = _Stage.IDLE
         self._joined_topics = None
         self._not_before_ms = 0
@@ -207,16 +207,16 @@ class Joining:
         return {topic: self._core.cluster.partitions[topic] for topic in self._core.topics if topic in self._core.cluster.partitions}
 
     def _is_outdated(self) -> bool:
-        """Tell whether the subscription has changed since the last JoinGroup: its topics, or the partitions known of them."""
+        """Return whether the topics, or their known partition counts, changed since the last JoinGroup."""
         now = self._counts()
         return self._joined_topics != self._core.topics or any(now.get(topic) != count for topic, count in self._joined_counts.items())
 
     # Answers
 
     def settled(self, pending: RequestInFlight, answer: Answer, response: object, reaction: Reaction, phase: Phase, now_ms: int) -> None:
-        """Go on after an answer to this member's JoinGroup or SyncGroup; the table's shared effects are done already."""
+        """Continue after an answer to JoinGroup or SyncGroup. The table's shared effects were applied before."""
         is_current = phase is Phase.CURRENT
-        if is_current and Effect.IGNORE in reaction:  # and wait on, for an answer that has come
+        if is_current and Effect.IGNORE in reaction:  # keep waiting for the answer
             return
         if is_current:
             self._core.attempt = None
@@ -230,7 +230,7 @@ class Joining:
             self._failed(answer, reaction, now_ms)
 
     def _failed(self, answer: Answer, reaction: Reaction, now_ms: int) -> None:
-        """Be ready to join again: at once, unless told to back off or refused too often in a row."""
+        """Prepare to join again: at once, or after a backoff if the table asks for one or too many attempts failed in a row."""
         core = self._core
         if self._stage is _Stage.JOINING and self._can_ask_again() and Effect.BACK_OFF in reaction and core.policy.failed_rejoin == "heartbeats":
             core.state, core.rejoin_reason = MemberState.STABLE, None
@@ -251,7 +251,7 @@ class Joining:
             self._not_before_ms = now_ms + core.backoff_ms()
 
     def heartbeat_accepted(self) -> None:
-        """Take the assignment up again that was given back for a rebalance which is over, as a new coordinator says."""
+        """Cancel a requested rejoin where the policy allows it. Put a revoked assignment in force again if no rebalance is under way."""
         core = self._core
         if core.policy.newest_heartbeat_decides and core.is_rejoin_asked and self._stage is _Stage.IDLE:
             core.rejoin_reason, core.is_rejoin_asked = None, False
@@ -261,12 +261,12 @@ class Joining:
                 self._stage = _Stage.ADOPTED
 
     def _can_ask_again(self) -> bool:
-        """Tell whether a Heartbeat's answer can name all reasons to join: the member has an assignment of its subscription, and no reason of its own."""
+        """Return whether a Heartbeat's answer alone decides about a join: the member has an assignment for its topics and no reason of its own."""
         core = self._core
         return core.generation != NO_GENERATION and core.is_rejoin_asked and self._topics_in_force == core.topics
 
     def _adopt(self, response: JoinGroupResponse, now_ms: int) -> None:
-        """Take generation, id and protocol, then sync at once (CLIENT-11)."""
+        """Store generation, member id and protocol, then sync at once (CLIENT-11)."""
         core = self._core
         names = core.settings.assignors if self._embedded is None else self._embedded.names
         if (response.protocol_type or self._protocol_type) != self._protocol_type or response.protocol_name not in names:
@@ -296,7 +296,7 @@ class Joining:
         return "consumer" if self._embedded is None else self._embedded.protocol_type
 
     def _cannot_lead(self, error: BlobError, now_ms: int) -> None:
-        """Fail for what cannot be read; a leader with the bug that reads less than there is tries for ever, as released ones do."""
+        """Fail because a subscription cannot be read. A leader with the planted bug retries forever, as some released clients do."""
         core = self._core
         if core.policy.subscriptions_unread == "none":
             core.fail(_MISMATCH, f"a member's subscription cannot be read: {error}")
@@ -340,7 +340,7 @@ class Joining:
         return core.previous_generation if core.policy.sync_generation == "previous" else core.generation
 
     def _accept(self, response: SyncGroupResponse, now_ms: int) -> None:
-        """Become STABLE; the assignment is in force with the next `step` (CLIENT-30, CLIENT-81)."""
+        """Become STABLE. The next `step` puts the assignment in force (CLIENT-30, CLIENT-81)."""
         core = self._core
         if response.protocol_name not in (None, core.protocol):
             core.fail(_MISMATCH, f"SyncGroup was answered with protocol {response.protocol_name}, JoinGroup with {core.protocol}")
@@ -386,7 +386,7 @@ class Joining:
     # After SyncGroup
 
     def _put_in_force(self) -> None:
-        """Hand over by the listener, or join again if the subscription changed meanwhile (Kafka: onJoinComplete)."""
+        """Run the listener's callbacks, or join again if the assignment has topics that are no longer subscribed (Kafka: onJoinComplete)."""
         self._stage = _Stage.IDLE
         if any(topic not in self._core.topics for topic, _ in self._assigned):
             self._core.request_rejoin("the assignment holds topics that are no longer subscribed")
@@ -394,7 +394,7 @@ class Joining:
         self._hand_over.after_sync(self._assigned)
 
     def _resume_if_reset(self) -> None:
-        """Start over if a reset came while a SyncGroup was in flight or its assignment not yet in force."""
+        """Prepare to join again if the member was reset during a join or sync, or before its assignment was in force."""
         core = self._core
         if core.state is MemberState.UNJOINED and self._stage in (_Stage.JOINING, _Stage.LEADING, _Stage.SYNCING, _Stage.AGAIN, _Stage.ADOPTED):
             self._stage = _Stage.READY

@@ -1,6 +1,6 @@
-"""A heartbeat of a member at rest, without the steps in which a member looks for more to do: there is nothing. Pure.
+"""A fast path for the heartbeats of a member at rest, which skips the steps that look for other work. Pure.
 
-The member has nothing in flight and nothing under way, so that the heartbeat and its answer change nothing but when its timers are due. Whatever else comes in ends that.
+The member has no request in flight and no work under way. A heartbeat and its answer then change only its timers. Any other input ends the rest.
 """
 
 from __future__ import annotations
@@ -21,11 +21,14 @@ if TYPE_CHECKING:
 __all__ = ["LANE", "Resting", "RestingBeats"]
 
 LANE: Final = "group"
-"""The connection that heartbeats go by."""
+"""The connection for heartbeats."""
 
 
 class Resting:
-    """`message` is the heartbeat of a member while it rests, to the broker `node_id`; None while nobody knows whether it does. A variant never rests."""
+    """The fast path of one member. `message` is its heartbeat to the broker `node_id`, or None if it is unknown whether the member rests.
+
+    Only the reference rests; a variant never does.
+    """
 
     def __init__(self, core: Core) -> None:
         self._core = core
@@ -37,7 +40,7 @@ class Resting:
         self.node_id = 0
 
     def _rest(self, message: HeartbeatRequest | ConsumerGroupHeartbeatRequest) -> None:
-        """Take it that the member rests, and sends `message` to its coordinator until something ends that."""
+        """Record that the member rests and sends `message` to its coordinator."""
         core = self._core
         assert core.coordinator is not None, "who rests knows it"
         self.message, self.node_id = message, core.coordinator.node_id
@@ -57,7 +60,7 @@ class RestingBeats(Resting):
         self._least_ms = min(self._steady_ms, self._timeout_ms)
 
     def until_ms(self, now_ms: int) -> int:
-        """Return when the member's timers are due again, if it does nothing at `now_ms` but to send `message`; 0 where it may do more."""
+        """Return when the member's timers are due next if it only sends `message` at `now_ms`, or 0 if it may have more to do."""
         beats = self._heartbeats
         if now_ms < beats.due_ms or beats.in_flight is not None:
             return 0
@@ -69,7 +72,7 @@ class RestingBeats(Resting):
         return until_ms if until_ms > now_ms and (self.message is not None or self._comes_to_rest()) else 0
 
     def beat(self, now_ms: int) -> int:
-        """Take it that `message` is sent; return the id of the request."""
+        """Record that `message` is sent. Return the request's id."""
         beats, request = self._heartbeats, self._request
         assert request is not None
         request.deadline_ms = now_ms + self._timeout_ms
@@ -78,7 +81,7 @@ class RestingBeats(Resting):
         return request_id
 
     def answered(self, request_id: int, answer: object, now_ms: int) -> bool:
-        """Take the answer to `message`, which there is but one of; return False, with nothing done, where the member may do more than to take note of it."""
+        """Record the successful answer to `message`. Return False without a change if the member may have more to do."""
         beats = self._heartbeats
         poll_ms = beats.poll_ends_ms
         if self.message is None or request_id != beats.in_flight or now_ms >= beats.due_ms or (poll_ms is not None and now_ms >= poll_ms):

@@ -1,7 +1,7 @@
-"""The leader of a group of Kafka Streams: which member runs which tasks (Kafka: StreamsPartitionAssignor.assign, KIP-429, KIP-441).
+"""The leader of a group of Kafka Streams: it assigns tasks to members (Kafka: StreamsPartitionAssignor.assign, KIP-429, KIP-441).
 
-A member is a thread; those of one process share its state. Tasks stay where they are as far as the balance allows. A task that moves is given to nobody until its owner has
-given it back: who is to have it is told to come again at once.
+A member is a thread. Threads of one process share its state. Tasks stay with their owner as far as the balance allows. A task that moves stays
+unassigned until its owner has revoked it. Its next owner gets an assignment that schedules a rebalance at once.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ from groupproof.protocol.wire.embedded.streams_protocol import (
 __all__ = ["AT_ONCE_MS", "Dealer", "StreamsClient", "task_of"]
 
 AT_ONCE_MS = 0
-"""The time of the next rebalance where it is due at once."""
+"""The time of the next rebalance if it is due at once."""
 
 Deal = tuple[tuple[TopicPartition, ...], AssignmentInfo]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamsClient:
-    """A member as the leader sees it: what its user data says, and which partitions it owns."""
+    """A member in the leader's view: its user data and its owned partitions."""
 
     info: SubscriptionInfo
     owned: frozenset[TopicPartition]
 
 
 def task_of(partition: TopicPartition, topics: Sequence[str]) -> Task:
-    """Return the task of a partition: each topic is a subtopology, numbered as the topics are listed."""
+    """Return the task of a partition. Each topic is a subtopology, numbered in the order of `topics`."""
     return Task(topics.index(partition[0]), partition[1])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dealer:
-    """Deals the tasks of one generation. `latest` is the newest version that the leader knows."""
+    """Assigns the tasks of one generation. `latest` is the newest version that the leader knows."""
 
     policy: Policy
     topics: Sequence[str]
@@ -52,7 +52,7 @@ class Dealer:
     standbys: int
 
     def deal(self, members: Mapping[str, StreamsClient], counts: Mapping[str, int]) -> dict[str, Deal]:
-        """Return what each member is given: its partitions, and the user data beside them."""
+        """Return the partitions and the user data for each member."""
         if (error := self._error(members, counts)) != NO_ERROR:
             failed = AssignmentInfo(version=self.latest, commonly=self.latest, error=error)
             return {name: ((), failed) for name in members}
@@ -70,7 +70,7 @@ class Dealer:
         return INCOMPLETE_SOURCE_TOPICS if is_missing and self.policy.streams != "assigns-without-topics" else NO_ERROR
 
     def _versions(self, members: Mapping[str, StreamsClient]) -> tuple[int, int]:
-        """Return the lowest version that was used, and the lowest of the newest that are known (KIP-268)."""
+        """Return the lowest version in use, and the lowest of the newest versions that the members know (KIP-268)."""
         if self.policy.streams == "assigns-in-its-own-version":
             return self.latest, self.latest
         used = min(self.latest, *(client.info.version for client in members.values()))
@@ -78,7 +78,7 @@ class Dealer:
         return used, used if self.policy.streams == "forgets-the-common-version" else min(self.latest, *versions)
 
     def _owners(self, partitions: Sequence[TopicPartition], members: Mapping[str, StreamsClient]) -> dict[TopicPartition, str]:
-        """Give every partition to a member: to its owner while that has no more than its share, the rest to who has fewest."""
+        """Assign each partition: to its owner up to the owner's share, otherwise to the member with the fewest."""
         share = -(-len(partitions) // len(members))
         owners: dict[TopicPartition, str] = {}
         for name in sorted(members):
@@ -91,7 +91,7 @@ class Dealer:
         return owners
 
     def _standby_tasks(self, owners: Mapping[TopicPartition, str], members: Mapping[str, StreamsClient]) -> dict[str, set[TopicPartition]]:
-        """Give each task to other members than its owner as a standby."""
+        """Assign each task as a standby to members other than its owner."""
         kept: dict[str, set[TopicPartition]] = {name: set() for name in members}
         if self.policy.streams == "gives-no-standbys":
             return kept
@@ -101,7 +101,7 @@ class Dealer:
         return kept
 
     def _others(self, owner: str, members: Mapping[str, StreamsClient], kept: Mapping[str, set[TopicPartition]]) -> list[str]:
-        """Return who may have a standby of a task of `owner`, the best first."""
+        """Return the members that may have a standby of a task of `owner`, the best first."""
         if self.policy.streams == "standbys-at-the-owner":
             return sorted(members, key=lambda name: (name != owner, name))
         process = members[owner].info.process

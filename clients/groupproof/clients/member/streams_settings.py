@@ -1,4 +1,4 @@
-"""What a member needs to be a thread of Kafka Streams: Kafka's settings of an application, and the versions that its release knows."""
+"""The settings of a Kafka Streams thread: Kafka's application settings, and the versions that its release knows."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ __all__ = ["ThreadSettings"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThreadSettings:
-    """Each topic of the member is a subtopology. `latest` is the newest version of the user data that its release knows, which may be one that is yet to
-    come, `first` the version that it begins with (0: the newest); `error` is what it says of itself from the start (KIP-671). At the record of the offset
-    `fails_at` its application fails, and asks that all of it end. Raises `ValueError`."""
+    """Settings of one thread. Each topic of the member is a subtopology.
+
+    `latest` is the newest version of the user data that its release knows; it may be a future one. `first` is the version that it starts with
+    (0: the newest). `error` is the error code in its user data from the start (KIP-671). At the record with offset `fails_at` the application
+    fails and requests the shutdown of all members. Raise `ValueError` for impossible versions or a negative number of standbys.
+    """
 
     process: str
     is_stateful: bool = False

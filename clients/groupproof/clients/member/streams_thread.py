@@ -1,6 +1,6 @@
-"""A thread of Kafka Streams: what it says of its tasks in JoinGroup, and what it does with its assignment (Kafka: StreamsPartitionAssignor, StreamThread).
+"""A thread of Kafka Streams: its user data in JoinGroup, and its handling of assignments (Kafka: StreamsPartitionAssignor, StreamThread).
 
-It is a consumer whose assignor brings user data of its own. It processes nothing: a task is the partition that it reads.
+It is a consumer whose assignor adds user data. It processes nothing: a task is the partition that it reads.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _SOON_MS: Final = 500
 
 
 class TopicWatch(Protocol):
-    """Who watches, as any leader does, the topics that it has assigned, and has the member join again when they grow."""
+    """Watches the topics that a leader has assigned, and lets the member join again when they grow."""
 
     def joined(self, response: JoinGroupResponse) -> None: ...
 
@@ -45,7 +45,7 @@ class TopicWatch(Protocol):
 
 
 class StreamsThread:
-    """One thread. `assigned` are the partitions that its newest assignment gives it."""
+    """One thread. `assigned` are the partitions of its newest assignment."""
 
     protocol_type: Final = "consumer"
     names: Final = (ASSIGNOR,)
@@ -62,20 +62,20 @@ class StreamsThread:
         self.assigned: frozenset[TopicPartition] = frozenset()
 
     def protocols(self) -> tuple[JoinProtocol, ...]:
-        """Return what JoinGroup offers: one assignor, whose user data differs in each."""
+        """Return the protocols for JoinGroup: one assignor, with different user data in each JoinGroup."""
         self._rejoin_ms = None
         if self._core.policy.streams != "repeats-its-user-data":
             self._unique = (self._unique + 1) % _UNIQUE_MAX  # so that the broker rebalances (KAFKA-10455)
         return (JoinProtocol(name=ASSIGNOR, metadata=self._hand_over.subscription(ASSIGNOR, encode_subscription_info(self._info()))),)
 
     def joined(self, response: JoinGroupResponse) -> None:
-        """Take the members, as their leader; raise `BlobError`."""
+        """Store the members, if this thread is the leader. Raise `BlobError`."""
         self._leading.joined(response)
         is_leader = response.leader == response.member_id
         self._members = {member.member_id: _client(member.metadata) for member in response.members} if is_leader else {}
 
     def assignments(self, now_ms: int) -> list[tuple[str, bytes]]:
-        """Return each member's assignment for the leader's SyncGroup, nothing for a follower's."""
+        """Return each member's assignment for the leader's SyncGroup, or nothing for a follower's."""
         del now_ms
         if not self._members:
             return []
@@ -88,7 +88,7 @@ class StreamsThread:
         ]
 
     def accept(self, blob: bytes, now_ms: int) -> str | None:
-        """Take an assignment, and return why the thread joins again at once, if it does; raise `BlobError`."""
+        """Apply an assignment. Return the reason to join again at once, or None. Raise `BlobError`."""
         policy = self._core.policy
         read = decode_assignment(blob)
         info = decode_assignment_info(read.user_data or b"")
@@ -106,7 +106,7 @@ class StreamsThread:
         return None
 
     def due(self, now_ms: int) -> bool:
-        """Tell whether the time of the next rebalance has come, or the application has failed just now."""
+        """Return whether the scheduled rebalance is due, or the application has just failed."""
         return self._fails() or (self._rejoin_ms is not None and now_ms >= self._rejoin_ms)
 
     def next_ms(self) -> int | None:
@@ -129,7 +129,7 @@ class StreamsThread:
         )
 
     def _fails(self) -> bool:
-        """Have the application fail at its record, if it has come to it: ask that all of it end, as `SHUTDOWN_APPLICATION` does (KIP-671)."""
+        """Let the application fail once it has read past `fails_at`. It requests a shutdown of all, as `SHUTDOWN_APPLICATION` does (KIP-671)."""
         at = self._settings.fails_at
         if at is None or self._error != NO_ERROR or not any(offset > at for offset in self._core.positions.values()):
             return False
@@ -149,14 +149,14 @@ class StreamsThread:
         return tuple((task, LATEST_OFFSET) for task in active) + tuple((task, 0) for task in standby)
 
     def _takes_version(self, info: AssignmentInfo) -> bool:
-        """Take up another version where the assignment says so: tell whether it is one (StreamsPartitionAssignor.maybeUpdateSubscriptionVersion)."""
+        """Switch to another version if the assignment says so. Return whether it does (StreamsPartitionAssignor.maybeUpdateSubscriptionVersion)."""
         is_another = info.version >= PROBEABLE_SINCE and (info.commonly > self._used or info.version < self._used)
         if is_another and not (self._core.policy.streams == "never-upgrades" and info.commonly > self._used):
             self._used = info.commonly
         return is_another
 
     def _end(self, error: int) -> None:
-        """End, as an application does that cannot go on: without a word to the group, whose session takes care of the rest."""
+        """Fail like an application that cannot continue. It sends no leave; the session timeout removes it from the group."""
         if self._core.policy.streams != "goes-on-after-errors" and not (
             self._core.policy.streams == "ignores-shutdown" and error == SHUTDOWN_REQUESTED
         ):

@@ -1,1 +1,1 @@
-"""Named deviations: what released clients may do, and bugs planted to prove that a case finds them."""
+"""Named deviations: legal variants of released clients, and bugs planted to prove that a case finds them."""

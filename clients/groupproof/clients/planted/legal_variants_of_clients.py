@@ -1,4 +1,4 @@
-"""Clients that differ from the newest Java client and keep the protocol all the same: no case may fail one of them."""
+"""Clients that differ from the newest Java client and still follow the protocol. No case may fail on them."""
 
 from __future__ import annotations
 

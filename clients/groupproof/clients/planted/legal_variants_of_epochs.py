@@ -1,4 +1,4 @@
-"""Members of the `consumer` protocol (KIP-848) that differ from the newest Java client and keep the protocol all the same."""
+"""Members of the `consumer` protocol (KIP-848) that differ from the newest Java client and still follow the protocol."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ways of Go's clients, each alone and as a client has them together: franz-go 1.22.2, sarama 1.61.1, kafka-go 0.4.51. All legal."""
+"""The deviations of Go's clients, each alone and combined as in each client: franz-go 1.22.2, sarama 1.61.1, kafka-go 0.4.51. All legal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NO_DEADLINE: Final = frozenset({"poll-deadline"})
 _REJOINS_AS_IT_IS: Final = (Effect.DROP_GENERATION, Effect.LOSE, Effect.REJOIN)
 _DROPS_ID: Final = (Effect.DROP_GENERATION, Effect.DROP_ID, Effect.LOSE, Effect.REJOIN)
 
-# What no client has a row for: kept as a list, since an override of every answer would hold for 27 too.
+# Codes that no client handles specially. A list, because an override of every answer would include 27.
 _NOBODYS: Final = (30, UNHEARD_OF, 12, 23, 24, 26, 28, 81)
 _UNAVAILABLE: Final = (14, 15, 16)
 _ONCE_MORE: Final = (

@@ -1,4 +1,4 @@
-"""Legal variants with timings of their own: settings that an application cannot change, other backoffs and pauses, a process that starts slowly."""
+"""Legal variants with their own timings: settings that an application cannot change, other backoffs and pauses, a process that starts slowly."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _REJOINS_AS_IT_IS: Final = (Effect.DROP_GENERATION, Effect.LOSE, Effect.REJOIN)
 
 
 def _own(name: str, says: str, text: str, *, lacks: frozenset[str] = frozenset(), policy: dict[str, Any] | None = None, **settings: Any) -> Variant:
-    shared = {"assignors": settings["assignors"]} if "assignors" in settings else {}  # what others in its group must offer too
+    shared = {"assignors": settings["assignors"]} if "assignors" in settings else {}  # assignors that the other members of its group must offer too
     return Variant(name=name, says=says, policy=Policy(own_settings=settings, lacks=lacks, **(policy or {})), source=text, settings=shared)
 
 

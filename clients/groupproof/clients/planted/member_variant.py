@@ -1,4 +1,4 @@
-"""What a variant is: a name, a policy, and why it is legal or what it breaks; and the error of a name that none has."""
+"""A variant of the member: a name, a policy, and why it is legal or what it breaks. Also the error for an unknown name."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ __all__ = ["UnknownVariant", "Variant", "way"]
 
 
 class UnknownVariant(Exception):
-    """There is no variant of this name; `str()` gives the nearest ones."""
+    """No variant has this name. `str()` suggests the nearest ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variant:
     """One deviation from the reference.
 
-    `breaks` are requirement ids, empty for a legal variant; `says` is a sentence about it, `source` the released clients that do so.
-    `settings` are fields of `subscribe` without which the deviation cannot show (an instance id, an assignor).
+    `breaks` are requirement ids, empty for a legal variant. `says` is a sentence about it. `source` names released clients that do so.
+    `settings` are fields of `subscribe` that the deviation needs to show (an instance id, an assignor).
     """
 
     name: str
@@ -35,5 +35,5 @@ class Variant:
 
 
 def way(name: str, says: str, source: str, *, settings: dict[str, Any] | None = None, **policy: Any) -> Variant:
-    """Return a legal variant by the choices of its policy; `source` are the released clients that go this way."""
+    """Return a legal variant with these policy choices. `source` names the released clients that have them."""
     return Variant(name=name, says=says, policy=Policy(**policy), source=source, settings=settings or {})

@@ -1,8 +1,8 @@
-"""Named deviations from the reference member: what released clients may do differently, and bugs planted to prove that the kit finds them.
+"""Named deviations from the reference member: legal variants of released clients, and bugs planted to prove that the kit finds them.
 
-`LEGAL` variants are clients that no case may fail. `MISBEHAVIOURS` each break a requirement; a case must catch each of them. `WORKERS` are those of a worker
-of Kafka Connect, which the cases for workers catch, `THREADS` those of a thread of Kafka Streams. `EPOCH_BUGS` and `LEGAL_EPOCHS` are
-those of a member of the `consumer` protocol.
+`LEGAL` variants are clients that no case may fail. Each of `MISBEHAVIOURS` breaks a requirement, and a case must catch it. `WORKERS` are bugs
+of a Kafka Connect worker, which the cases for workers catch. `THREADS` are bugs of a Kafka Streams thread. `EPOCH_BUGS` and `LEGAL_EPOCHS`
+are deviations of a member of the `consumer` protocol.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ VARIANTS: Final[dict[str, Variant]] = {variant.name: variant for variant in (*LE
 
 
 def variant_named(name: str) -> Variant:
-    """Raise `UnknownVariant`."""
+    """Return the variant with this name. Raise `UnknownVariant` if there is none."""
     try:
         return VARIANTS[name]
     except KeyError:

@@ -1,4 +1,4 @@
-"""Planted bugs that are wrong choices: a field of the policy set to what no client may do."""
+"""Planted bugs that are wrong choices: each sets a field of the policy to a value that no client may use."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ CHOICES: Final = (
          "CLIENT-79", overrides=(Override(api=Api.OFFSET_FETCH, effects=(Effect.ACCEPT,)),), tells_records_from=10, text="aiokafka 0.13"),
     _bug("dies-on-empty-assignment", "Takes an assignment without partitions for a fatal error.", "CLIENT-81", empty_assignment="refused"),
     _bug("rejoins-on-empty-assignment", "Joins again for as long as it gets no partition.", "CLIENT-81", empty_assignment="rejoined"),
-    # Handing over
+    # Hand-over
     _bug("never-revokes", "Lets go of its partitions without telling the application.", "CLIENT-62", revokes="never"),
     _bug("revokes-twice", "Calls the application's revoked twice in one rebalance.", "CLIENT-62", revokes="twice"),
     _bug("revokes-after-join", "Keeps its partitions, and reads on, until the new assignment comes.", "CLIENT-62 CLIENT-63", revokes="after-join"),

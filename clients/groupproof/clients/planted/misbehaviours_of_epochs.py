@@ -1,4 +1,4 @@
-"""Planted bugs of a member of the `consumer` protocol (KIP-848): a row of its table replaced, or a choice that no client may make."""
+"""Planted bugs of a member of the `consumer` protocol (KIP-848): a replaced row of its table, or a forbidden choice."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _reaction(name: str, says: str, breaks: str, api: Api, *answers: int | Lapse
 
 
 EPOCH_BUGS: Final = (
-    # What a heartbeat carries
+    # Fields of a heartbeat
     _bug("joins-without-timeout", "Sends no rebalance timeout when it joins.", "CGC-07", timeout="none"),
     _bug("joins-with-a-tiny-timeout", "Sends a rebalance timeout of a millisecond.", "CGC-08", timeout="tiny"),
     _bug("joins-with-null-partitions", "Sends null for the owned partitions when it joins.", "CGC-07", join_owned="null"),
@@ -51,7 +51,7 @@ EPOCH_BUGS: Final = (
     _bug("leaves-without-instance-id", "Sends its instance id in the join alone.", "CGV-06 CGC-02", settings=_STATIC, instance_id="join-alone"),
     _bug("says-once", "Never says again what a refused heartbeat said.", "CGC-18",
          Override(api=BEAT, answers=(14, 15, 16), effects=(REDISCOVER,), phases=_ALIVE), fields_confirmed="sent"),
-    # When it is sent
+    # Time of sending
     _bug("keeps-the-first-interval", "Never takes a changed interval over.", "CGC-25", interval="first"),
     _bug("interval-of-its-own", "Heartbeats at an interval of its own.", "CGC-24", interval="own"),
     _bug("heartbeats-in-a-storm", "Sends twenty heartbeats where one is due.", "CGC-24", interval_factor=0.05),

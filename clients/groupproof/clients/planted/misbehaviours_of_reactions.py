@@ -1,4 +1,4 @@
-"""Planted bugs that are wrong reactions: a row of the member's table replaced by another."""
+"""Planted bugs that are wrong reactions: each replaces a row of the member's table."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ REACTIONS: Final = (
     _bug("no-rediscovery-on-fetch-16", "Asks a broker that is not the coordinator for offsets, again and again.", "CLIENT-79 CLIENT-04",
          _override(FETCH, 15, 16, do=(BACK_OFF, RETRY))),
     _bug("dies-on-fetch-14", "Takes COORDINATOR_LOAD_IN_PROGRESS of an OffsetFetch for a fatal error.", "CLIENT-79", _override(FETCH, 14, do=(FAIL,))),
-    # Answers that nobody expects
+    # Unexpected answers
     _bug("falls-silent-on-odd-heartbeat-answers", "Sends nothing more, and tells nobody, when a heartbeat is answered as no broker would.", "CLIENT-50 CLIENT-40",
          _override(HEARTBEAT, 14, 23, 24, 26, 30, 79, 81, -1, UNHEARD_OF, do=(HALT,))),
     _bug("drops-id-on-odd-join-answers", "Throws its member id away when JoinGroup is answered as no broker would.", "CLIENT-10 CLIENT-21",
@@ -164,7 +164,7 @@ REACTIONS: Final = (
     _bug("retries-lookup-30", "Looks up for ever what it is not authorised for.", "CLIENT-06", _override(FIND, 30, do=(BACK_OFF, RETRY))),
     _bug("falls-silent-on-lookup-errors", "Waits for ever, and tells nobody, after a lookup error that no second try would cure.", "CLIENT-06",
          _override(FIND, 24, 30, -1, UNHEARD_OF, do=(IGNORE,))),
-    # Answers that never come
+    # Missing answers
     _bug("waits-for-ever-for-lookup", "Does not notice that its lookup was lost.", "CLIENT-06 CLIENT-05", _override(FIND, *Lapse, do=(IGNORE,))),
     _bug("waits-for-ever-for-join", "Does not notice that its JoinGroup was lost with its connection.", "CLIENT-05 CLIENT-10",
          _override(JOIN, *Lapse, do=(REDISCOVER, IGNORE))),

@@ -1,4 +1,4 @@
-"""Bugs of a thread of Kafka Streams, as its policy's choices; `tests/power/caught_of_embedded.toml` says which case catches which."""
+"""Planted bugs of a Kafka Streams thread, as choices of its policy. `tests/power/caught_of_embedded.toml` lists the cases that catch them."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _TRIES_AGAIN: Final = Override(api=Api.OFFSET_COMMIT, answers=_REFUSED, effects=
 
 # fmt: off
 THREADS: Final = (
-    # What it says of itself
+    # Its user data
     _bug("begins-with-an-older-version", "Uses the version before its newest in its first JoinGroup.", "STREAMS-01"),
     _bug("changes-its-process", "Names another process in each JoinGroup.", "STREAMS-02"),
     _bug("repeats-its-user-data", "Sends the same user data in each JoinGroup.", "STREAMS-03"),
     _bug("forgets-its-tasks", "Names none of its tasks when it joins again.", "STREAMS-04"),
     _bug("forgets-its-standbys", "Names its active tasks alone when it joins again.", "STREAMS-04"),
-    # What it does with an assignment
+    # Its reaction to an assignment
     _bug("keeps-its-version", "Joins again in the version of before when the group agreed on an older one.", "STREAMS-06"),
     _bug("forgets-what-it-knows", "Says the version that it uses for the newest that it knows.", "STREAMS-06"),
     _bug("stays-quiet-after-probing", "Takes an older version up, and does not join again.", "STREAMS-06 STREAMS-07"),
@@ -45,7 +45,7 @@ THREADS: Final = (
     _bug("leaves-on-close", "Leaves the group when it is closed.", "STREAMS-18"),
     _bug("leaves-when-static", "Leaves the group when it is closed though it is a static member.", "STATIC-15 STATIC-16"),
     _bug("commits-on-as-a-stranger", "Repeats a commit that was refused for its generation or its id.", "STREAMS-19", Policy(overrides=(_TRIES_AGAIN,))),
-    # What it deals out
+    # Its assignments as leader
     _bug("assigns-in-its-own-version", "As leader, writes assignments in its own newest version, whatever members used.", "STREAMS-05"),
     _bug("forgets-the-common-version", "As leader, names the version that was used for the newest that all know.", "STREAMS-05"),
     _bug("drops-a-task", "As leader, gives the last task to nobody.", "STREAMS-08"),

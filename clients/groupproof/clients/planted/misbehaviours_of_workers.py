@@ -1,4 +1,4 @@
-"""Bugs of a worker of Kafka Connect, as its policy's choices; `tests/power/caught_of_embedded.toml` says which case catches which."""
+"""Planted bugs of a Kafka Connect worker, as choices of its policy. `tests/power/caught_of_embedded.toml` lists the cases that catch them."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ def _bug(connect: Any, says: str, breaks: str, text: str = "") -> Variant:
 
 # fmt: off
 WORKERS: Final = (
-    # What it says of itself
+    # Its metadata
     _bug("offers-one-protocol", "Offers only the protocol that it likes best.", "CONNECT-01"),
     _bug("offers-every-protocol", "Offers every protocol, whatever its connect.protocol says.", "CONNECT-01"),
     _bug("says-one-version", "Writes the metadata of every protocol in one version.", "CONNECT-02"),
     _bug("forgets-its-jobs", "Names nothing that it runs when it joins again.", "CONNECT-03"),
     _bug("keeps-its-offset", "Reads that a connector was added, and says the offset from before.", "CONNECT-15"),
-    # What it does with an assignment
+    # Its reaction to an assignment
     _bug("never-follows-up", "Does not join again when something was revoked.", "CONNECT-07"),
     _bug("keeps-what-was-revoked", "Goes on running what was revoked.", "CONNECT-07 CONNECT-03"),
     _bug("forgets-the-delay", "Does not join again when the scheduled rebalance delay has passed.", "CONNECT-09"),
@@ -32,7 +32,7 @@ WORKERS: Final = (
     _bug("comes-back-behind", "Leaves when it cannot read the configuration as far as its leader, and joins again at once.", "CONNECT-13"),
     _bug("never-reads-on", "Never reads the configuration further than at its start.", "CONNECT-14"),
     _bug("later-versions-unread", "Takes an assignment of a later version for an empty one.", "CONNECT-16"),
-    # What it hands out
+    # Its assignments as leader
     _bug("assigns-in-its-own-version", "As leader, writes assignments in its own newest version, whatever was agreed.", "CONNECT-04"),
     _bug("names-no-leader", "As leader, leaves its id out of its assignments.", "CONNECT-04"),
     _bug("assigns-twice", "As leader, gives what it assigns to every worker.", "CONNECT-05"),

@@ -1,1 +1,1 @@
-"""The registered clients: which there are, how each is installed and run."""
+"""The registered clients: their list, their installation and their start."""

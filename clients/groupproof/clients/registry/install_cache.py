@@ -1,4 +1,7 @@
-"""The cache of installed clients: one folder for each entry. An entry is built once, completely or not at all, even if several processes ask for it at the same time."""
+"""The cache of installed clients, with one folder for each entry.
+
+An entry is built once, completely or not at all, even if several processes request it at the same time.
+"""
 
 from __future__ import annotations
 
@@ -15,23 +18,23 @@ import platformdirs
 __all__ = ["ProvisionError", "Say", "default_cache", "entry"]
 
 Say = Callable[[str], None]
-"""Takes one line of progress."""
+"""Prints one line of progress."""
 
 
 class ProvisionError(Exception):
-    """The environment lacks something (exit 4): the message says what, and how to get it."""
+    """The environment lacks something (exit 4). The message says what, and how to get it."""
 
 
 def default_cache() -> Path:
-    """Return the folder that holds clients: `$GROUPPROOF_CACHE`, else the user's cache folder of this platform."""
+    """Return the folder of installed clients: `$GROUPPROOF_CACHE`, otherwise the user's cache folder on this platform."""
     named = os.environ.get("GROUPPROOF_CACHE")
     return Path(named).absolute() if named else platformdirs.user_cache_path("groupproof")
 
 
 def entry(cache: Path, key: str, build: Callable[[Path], None], say: Say) -> Path:
-    """Return the folder `cache/key`; when it is not there, `build` fills a temporary folder that then takes its name.
+    """Return the folder `cache/key`. If it is missing, `build` fills a temporary folder, which is then renamed.
 
-    A build that fails leaves nothing behind. Another process that builds the same entry is waited for. Raise `ProvisionError` when the
+    A failed build leaves nothing behind. If another process builds the same entry, wait for it. Raise `ProvisionError` if the
     cache cannot be written.
     """
     folder = cache / key

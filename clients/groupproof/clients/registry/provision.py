@@ -1,6 +1,6 @@
-"""From a registered client to a command line: install the release into the cache, build its shim, say how to run it.
+"""Turns a registered client into a command line: installs the release into the cache, builds its shim, and returns how to run it.
 
-What is in the cache already costs milliseconds and no network. Errors are of two kinds: the environment's (`ProvisionError`: no Java,
+A cached client takes milliseconds and no network. There are two kinds of errors: the environment's (`ProvisionError`: no Java,
 no network) and wrong usage (`UnknownClient`, `WrongPairing`).
 """
 
@@ -25,9 +25,9 @@ __all__ = ["Launch", "ProvisionError", "level0_arguments", "provision"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
-    """How to start a client's shim. `env` is added to the kit's own environment; `level` and `multi` are the contract's.
+    """How to start a client's shim. `env` is added to the kit's own environment. `level` and `multi` are the contract's.
 
-    One process carries up to `members_max` members. At level 0 `arguments` are what `level0_arguments` needs to complete the command line for one member.
+    One process runs up to `members_max` members. At level 0, `level0_arguments` uses `arguments` to complete the command line of one member.
     """
 
     argv: tuple[str, ...]
@@ -40,9 +40,9 @@ class Launch:
 
 
 def provision(client: RegisteredClient, cache: Path, say: Say) -> Launch:
-    """Install what `client` needs under `cache` unless it is there, and return how to start it.
+    """Install what `client` needs under `cache`, unless it is there. Return how to start it.
 
-    `say` gets a line before each thing that takes time. Raise `ProvisionError` (environment), `WrongPairing` (another Python or JDK is
+    `say` gets a line before each slow step. Raise `ProvisionError` (environment), `WrongPairing` (another Python or JDK is
     needed) or `UnknownClient` (the package registry has no such release).
     """
     if client.shim is None:
@@ -57,7 +57,7 @@ def provision(client: RegisteredClient, cache: Path, say: Say) -> Launch:
 
 
 def level0_arguments(arguments: Iterable[Argument], fields: Mapping[str, Any]) -> list[str]:
-    """Return the arguments that carry the fields of `subscribe` to a level-0 program; fields that are None or False are left out."""
+    """Return the arguments that pass the fields of `subscribe` to a level-0 program. Fields that are None or False are left out."""
     made: list[str] = []
     for argument in arguments:
         value = fields.get(argument.field)

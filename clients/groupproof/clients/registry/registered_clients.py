@@ -1,6 +1,6 @@
-"""The registered clients: which there are, in which releases, and what each needs, as data in `registered/*.toml`.
+"""The registered clients, their releases and their needs, as data in `registered/*.toml`.
 
-Nothing is installed here; `provision.py` does that. A client that is not registered needs no entry: any program that speaks the shim
+`provision.py` installs them; this module installs nothing. An unregistered client needs no entry: any program that speaks the shim
 contract can be certified by its command line.
 """
 
@@ -27,22 +27,22 @@ __all__ = [
 _HERE = Path(__file__).parent
 
 EXPECTATIONS: Final = _HERE / "expectations"
-"""The files of known failures, one for each client; some of these clients are not registered."""
+"""The files of known failures, one for each client. Some of these clients are not registered."""
 INSTALLED = "installed"
-"""As a default release: that of this project itself, whatever it is."""
+"""A default release that stands for the release of this project."""
 
 
 class UnknownClient(Exception):
-    """Wrong usage (exit 3): no such client or release; the message offers the nearest right names."""
+    """Wrong usage (exit 3): there is no such client or release. The message suggests the nearest names."""
 
 
 class WrongPairing(Exception):
-    """Wrong usage (exit 3): the client and its release exist, but not for this Python or this broker."""
+    """Wrong usage (exit 3): the client and its release exist, but do not work with this Python or this broker."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Argument:
-    """An option of a level-0 program, from the field of `subscribe` that fills it."""
+    """An option of a level-0 program. The `field` of `subscribe` provides its value."""
 
     field: str
     option: str
@@ -52,15 +52,14 @@ class Argument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Environment:
-    """What some releases of a client need. The first entry whose `releases` hold is taken.
+    """The needs of some releases of a client. The first entry whose `releases` match applies.
 
-    `pins` are what the toolchain installs, as it writes them (pip requirements, Maven coordinates, Go modules, npm packages), each of one
-    version, with `{release}` for the release. `runtime` says which interpreter, JDK or compiler runs it, `brokers` which broker releases
-    it can speak to. `build_tags` choose among the files of a shim that Go compiles; `stands_for` is the module that it imports, where the
-    release was published under another name. `native` says that parts in C are built here, and `build_env` which variables (`NAME=value`)
-    that needs; `sources` names the packages of Python that have no wheels. With `dependencies` a release of Java brings what it asks for
-    itself, in the versions that it was published with. `alone` gives each member a process, though the shim can have several in one: a release
-    whose error ends its process would end the members of other cases with it.
+    `pins` are the packages to install, in the toolchain's notation (pip requirements, Maven coordinates, Go modules, npm packages). Each has
+    one version, with `{release}` for the release. `runtime` limits the interpreter, JDK or compiler, `brokers` the broker releases.
+    `build_tags` select files of a Go shim. `stands_for` is the module that the shim imports, if the release was published under another
+    name. If `native`, parts in C are built here, with the variables of `build_env` (`NAME=value`). `sources` names the Python packages
+    without wheels. With `dependencies`, a Java release brings its own dependencies in their published versions. With `alone`, each member
+    gets its own process, even if the shim can host several: an error of such a release ends its process, and with it the members of other cases.
     """
 
     releases: SpecifierSet
@@ -76,7 +75,7 @@ class Environment:
     alone: bool = False
 
     def build_variables(self) -> dict[str, str]:
-        """Return `build_env` by name."""
+        """Return `build_env` as a mapping."""
         return dict(pair.split("=", 1) for pair in self.build_env)
 
 
@@ -84,11 +83,11 @@ class Environment:
 class RegisteredClient:
     """A client in one release. `shim` is its program, relative to the folder `shims` (None: the project's own member).
 
-    `members_max` is how many members one process carries before they disturb each other's timing, measured at a heartbeat interval
-    of 300 ms on one core; 1 where a process has one member. `error_line` is the expression, with the groups `error` and `message`, of what a
-    program of level 0 writes to stderr where its client hands it an error and it goes on: its events have none for that. `kind` is the
-    capability that says which cases are for it: those of a protocol of its own (`connect`), or a consumer's where it is empty. A client whose
-    run `waits` more than it works can run beside another.
+    `members_max` is how many members one process can run before they disturb each other's timing, measured at a heartbeat interval
+    of 300 ms on one core; 1 if a process has one member. `error_line` is for a level-0 program, whose events cannot report an error after
+    which it continues. It is the regular expression of such a line on stderr, with the groups `error` and `message`. `kind` is the capability
+    that selects its cases: those of its own protocol (`connect`), or a consumer's if it is empty. If the client `waits` more than it
+    computes, another client can run beside it.
     """
 
     name: str
@@ -115,7 +114,7 @@ class RegisteredClient:
 
     @property
     def environment(self) -> Environment:
-        """Return what this release needs; raise `WrongPairing` when it is older than anything that can be run."""
+        """The needs of this release. Raise `WrongPairing` if it is older than every release that the kit can run."""
         for environment in self.environments:
             if environment.releases.contains(self.release, prereleases=True):
                 return environment
@@ -124,21 +123,21 @@ class RegisteredClient:
 
     @property
     def hosts_several(self) -> bool:
-        """Tell whether a process of this release has several members."""
+        """Return whether a process of this release hosts several members."""
         return self.multi and not self.environment.alone
 
     @property
     def is_listed(self) -> bool:
-        """Tell whether this kit knows the release; one that it doesn't may still be there, being newer."""
+        """Return whether this kit lists the release. A newer release may exist without being listed."""
         return self.release in self.releases
 
     @property
     def expectations(self) -> Path:
-        """Return the expectations file that ships for this client; all registered clients have one."""
+        """The expectations file for this client. Every registered client has one."""
         return EXPECTATIONS / f"{self.name}.toml"
 
     def pins(self) -> tuple[str, ...]:
-        """Return what is installed for this release."""
+        """Return the packages to install for this release."""
         return tuple(pin.format(release=self.release) for pin in self.environment.pins)
 
 
@@ -148,14 +147,14 @@ def names() -> tuple[str, ...]:
 
 
 def registered() -> tuple[RegisteredClient, ...]:
-    """Return every registered client in its default release, by name."""
+    """Return every registered client in its default release, sorted by name."""
     return tuple(_clients()[name] for name in names())
 
 
 def resolve(subject: str) -> RegisteredClient:
-    """Return the client named by `NAME` or `NAME@RELEASE`; raise `UnknownClient`.
+    """Return the client for `NAME` or `NAME@RELEASE`. Raise `UnknownClient`.
 
-    A release that is not listed is let through when its number is one: `provision` asks the package registry for it.
+    An unlisted release is accepted if it is a valid version number: `provision` asks the package registry for it.
     """
     name, at, release = subject.partition("@")
     client = _named(name)
@@ -167,7 +166,7 @@ def resolve(subject: str) -> RegisteredClient:
 
 
 def check_profile(client: RegisteredClient, profile: str) -> None:
-    """Raise `WrongPairing` when this release can't speak to a broker of `profile` (`kafka-4.1`; others are left to the wire)."""
+    """Raise `WrongPairing` if this release cannot speak to a broker of `profile` (`kafka-4.1`). Other kinds of profile are not checked."""
     kind, _, broker = profile.partition("-")
     brokers = client.environment.brokers
     if kind == "kafka" and broker and not brokers.contains(broker):
@@ -175,7 +174,7 @@ def check_profile(client: RegisteredClient, profile: str) -> None:
 
 
 def newest_fitting(client: RegisteredClient, profiles: Iterable[str]) -> str | None:
-    """Return the newest of the `profiles` of Kafka that this release can speak to; None where there is none."""
+    """Return the newest Kafka profile of `profiles` that this release can speak to, or None."""
     releases = [name.removeprefix("kafka-") for name in profiles if name.startswith("kafka-")]
     fitting = [release for release in releases if client.environment.brokers.contains(release)]
     return f"kafka-{max(fitting, key=Version)}" if fitting else None
@@ -202,7 +201,7 @@ def _in_release(client: RegisteredClient, release: str) -> RegisteredClient:
 
 
 def nearest_releases(client: RegisteredClient) -> tuple[str, ...]:
-    """Return the listed releases next to one that does not exist: the last before it and the first two after it."""
+    """Return up to four listed releases next to a missing one: the last two before it and the first two after it."""
     ordered = sorted(client.releases, key=Version)
     older = [release for release in ordered if Version(release) < Version(client.release)]
     newer = [release for release in ordered if Version(release) > Version(client.release)]

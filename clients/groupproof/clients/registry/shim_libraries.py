@@ -1,4 +1,4 @@
-"""What comes with the project for authors of shims: a library for each language, as a folder that the language's own package manager installs."""
+"""The libraries for authors of shims: for each language a folder that its package manager installs."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""DataLink's workers and ZooKeeper's consumers: relatives of the member, which an install can do without."""
+"""DataLink's workers and ZooKeeper's consumers: relatives of the member, which an installation may omit."""

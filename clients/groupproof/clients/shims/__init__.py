@@ -1,1 +1,1 @@
-"""Shims: the reference member's own, and beside it those of third parties, which run as scripts without this package."""
+"""Shims: the reference member's, and those of third-party clients, which run as scripts without this package."""

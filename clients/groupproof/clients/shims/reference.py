@@ -1,6 +1,6 @@
-"""The reference member behind the shim contract, level 1, with `multi`: one process, any number of members.
+"""The reference member as a shim: contract level 1 with `multi`, so one process runs any number of members.
 
-`run_shim` speaks it over any lines and any transport, virtual time included; `python -m groupproof.clients.shims.reference` over stdio and TCP.
+`run_shim` works on any lines and any transport, also in virtual time. `python -m groupproof.clients.shims.reference` uses stdio and TCP.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ CAPABILITIES: Final = (
 )  # fmt: skip
 _COMMANDS: Final = frozenset(
     {"resubscribe", "pause", "resume", "commit", "assignment", "position", "committed", "unsubscribe", "close"}
-)  # those of one member; `subscribe` and `exit` are the process's
+)  # the commands of one member; `subscribe` and `exit` belong to the process
 _EXIT: Final = '{"command":"exit"}'
 _LINES_MAX: Final = 10_000
 _log = logging.getLogger(__name__)
@@ -49,10 +49,10 @@ async def run_shim(
     seed: int,
     variant: str | None = None,
 ) -> None:
-    """Say hello, obey the commands in `lines` until they end or `exit` comes, and close what is open.
+    """Send hello, run the commands in `lines` until they end or `exit` comes, then close all members.
 
-    `variant` names the deviation that every member plays; the property `groupproof.variant` of a `subscribe` overrides it. Raises
-    `UnknownVariant`.
+    `variant` names the deviation of every member. The property `groupproof.variant` of a `subscribe` overrides it. Raise
+    `UnknownVariant` if there is no such variant.
     """
     policy = REFERENCE if variant is None else _policy_named(variant)
     async with trio.open_nursery() as nursery:
@@ -64,13 +64,13 @@ async def run_shim(
 
 
 def _policy_named(variant: str) -> Policy:
-    from groupproof.clients.planted.member_variants import variant_named  # hundreds of them, for whoever names one
+    from groupproof.clients.planted.member_variants import variant_named  # imported here because it defines hundreds of variants
 
     return variant_named(variant).policy
 
 
 class _LineWriter:
-    """Lines leave one after the other, in the order in which they were written."""
+    """Writes lines one after the other, in their order."""
 
     def __init__(self, emit: Callable[[str], Awaitable[None]], delay_s: float = 0.0) -> None:
         self._emit, self._delay_s = emit, delay_s
@@ -80,7 +80,7 @@ class _LineWriter:
         self._to_write.send_nowait((trio.current_time() + self._delay_s, json.dumps(body, separators=(",", ":"))))
 
     async def flush(self) -> None:
-        """Wait until every line so far has left; whose lines are late somewhere on their way does not wait for that."""
+        """Wait until every line so far is written. With a delay, return at once."""
         if self._delay_s:
             return
         flushed = trio.Event()
@@ -99,7 +99,7 @@ class _LineWriter:
 
 
 class _Process:
-    """The members of one process by name; the name is empty for a kit that does not use `multi`."""
+    """The members of one process by name. A kit that does not use `multi` uses the empty name."""
 
     def __init__(self, nursery: trio.Nursery, writer: _LineWriter, connect: Connect, seed: int, policy: Policy) -> None:
         self._nursery, self._voice, self._connect, self._seed, self._policy = nursery, writer, connect, seed, policy
@@ -124,7 +124,7 @@ class _Process:
             await self._ended.wait()
 
     def _obey(self, line: str) -> bool:
-        """Obey one line; return False when it was `exit`."""
+        """Run the command of one line. Return False if it was `exit`."""
         try:
             command = json.loads(line)
         except ValueError:
@@ -169,7 +169,7 @@ class _Process:
         self._answer(command, ok=True, ignored=list(subscribe.ignored))
 
     def _has(self, name: str) -> bool:
-        """Tell whether the name is taken; that of a member that has closed is free again."""
+        """Return whether the name belongs to an open member. The name of a closed member is free again."""
         return name in self._members and not self._members[name].is_closed
 
     async def _live(self, name: str, member: ShimMember) -> None:
@@ -199,7 +199,7 @@ async def _connect_tcp(host: str, port: int) -> trio.SocketStream:
 
 
 async def _stdio(seed: int, variant: str | None) -> None:
-    """Live until the end of stdin, `exit` or SIGTERM, all of which mean close."""
+    """Run until the end of stdin, `exit` or SIGTERM. Each of them closes the members."""
     stdout = trio.wrap_file(sys.stdout)
 
     async def emit(line: str) -> None:
@@ -208,7 +208,7 @@ async def _stdio(seed: int, variant: str | None) -> None:
 
     commands, to_obey = trio.open_memory_channel[str](0)
     async with trio.open_nursery() as nursery:
-        await nursery.start(_await_term, commands)  # before hello, after which anybody may send one
+        await nursery.start(_await_term, commands)  # before hello; after hello a SIGTERM may come at any time
         nursery.start_soon(_read_stdin, commands)
         await run_shim(aiter(to_obey), emit, _connect_tcp, seed=seed, variant=variant)
         nursery.cancel_scope.cancel()

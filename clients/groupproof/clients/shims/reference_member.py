@@ -1,7 +1,7 @@
-"""One member behind the shim contract: its poll loop, its commands and its events (trio).
+"""One member of the reference shim: its poll loop, its commands and its events (trio).
 
-Commands that touch the consumer run between polls, in order; `resume` and `assignment` run at once, and `pause` is answered once the
-running poll is over: after its answer nothing is consumed any more.
+Commands that use the consumer run between polls, in order. `resume` and `assignment` run at once. `pause` is answered when the
+running poll ends: after that answer no record is consumed.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ __all__ = ["COMMANDS_MAX", "ShimMember", "Tell"]
 
 Body = dict[str, Any]
 Tell = Callable[[Body], None]
-"""Takes an event or an answer of this member; lines leave in the order told."""
+"""Writes an event or an answer of this member. Lines keep their order."""
 
 COMMANDS_MAX: Final = 100
 _POSITION_MS_MAX: Final = 5_000
 
 
 class ShimMember:
-    """Exists from `subscribe` to `close`; `run` ends with the member."""
+    """One member, from `subscribe` to `close`. `run` ends with the member."""
 
     def __init__(
         self, subscribe: Subscribe, connect: Connect, tell: Tell, flush: Callable[[], Awaitable[None]], *, policy: Policy, seed: int
@@ -62,7 +62,7 @@ class ShimMember:
     # Commands
 
     def command(self, command: Body) -> None:
-        """Take a command; it is answered later, or now if it needs no turn between polls."""
+        """Accept a command. It is answered now if it needs no turn between polls, otherwise later."""
         name = command["command"]
         if name == "pause":
             self._is_paused = True
@@ -104,7 +104,7 @@ class ShimMember:
             nursery.cancel_scope.cancel()
 
     async def _turn(self) -> None:
-        """Poll once; a paused, failed or unsubscribed member waits for its next command."""
+        """Poll once. A paused, failed or unsubscribed member waits for its next command instead."""
         changed = self._changed
         if self._is_paused or not self._is_subscribed or self._is_failed:
             await changed.wait()
@@ -117,7 +117,7 @@ class ShimMember:
             return
         if deliveries:
             self._tell_records(deliveries)
-            await trio.sleep(self._subscribe.handler_delay_ms / 1000)  # the application works on them, and nothing interrupts it
+            await trio.sleep(self._subscribe.handler_delay_ms / 1000)  # the application processes them; nothing interrupts it
         if self._policy.poll_pause_ms:
             with trio.move_on_after(self._policy.poll_pause_ms / 1000):
                 await changed.wait()
@@ -167,7 +167,7 @@ class ShimMember:
         return {"offsets": _offsets(committed.offsets)}
 
     async def _position(self, command: Body) -> Body:
-        """Wait until the positions asked for are known, as Kafka's `position` does."""
+        """Wait until the requested positions are known, as Kafka's `position` does."""
         wanted = self._settings_of(command)
         await self._consumer.await_positions(wanted, _POSITION_MS_MAX)
         return {"offsets": _offsets({partition: self._consumer.positions.get(partition, -1) for partition in wanted})}
@@ -189,7 +189,7 @@ class ShimMember:
 
     async def _close(self, command: Body) -> Body:
         if self._policy.goodbye == "meant":
-            # Of `timeout_ms` it makes no use: it waits for no more than the answer to its leave.
+            # The value of `timeout_ms` is unused: close waits only for the answer to its leave.
             if command.get("timeout_ms") is None or not self._policy.epochs.short_close_is_cut:
                 await self._consumer.close(leave=command.get("leave"))
             self._is_closed = True
@@ -209,7 +209,7 @@ class ShimMember:
     # Events
 
     def _tell_records(self, deliveries: Iterable[Delivery]) -> None:
-        """Say what was consumed, as it was unless a bug is planted."""
+        """Report the consumed records, changed only by a planted bug."""
         first = self._policy.tells_records_from
         consumed = [replace(delivery, first=max(delivery.first, first)) for delivery in deliveries if delivery.last >= first]
         if self._policy.tells_records == "of-everybody":
@@ -218,7 +218,7 @@ class ShimMember:
             self._tell(_records(consumed))
 
     async def _on_callback(self, callback: Callback) -> None:
-        """Run the application's listener: say it, do what `on_revoked` asks for, say that it is done."""
+        """Run the application's listener: report the callback, perform `on_revoked`, report its end."""
         if self._policy.epochs.tells_revoked == "before-assigned":
             if callback.kind is not CallbackKind.ASSIGNED:
                 self._untold.append(callback)

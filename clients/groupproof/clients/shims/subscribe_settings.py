@@ -1,4 +1,4 @@
-"""The fields of the shim contract's `subscribe` as member settings; what is not honoured is listed as ignored."""
+"""Converts the fields of the shim contract's `subscribe` into member settings. Fields without effect are listed as ignored."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from groupproof.protocol.wire.embedded.streams_protocol import ASSIGNOR
 __all__ = ["NotImplementedHere", "Subscribe", "WrongField"]
 
 VARIANT_PROPERTY: Final = "groupproof.variant"
-# The client's own names, which are Kafka's.
+# The client's own names, which are Kafka's names.
 _PROPERTIES: Final = {
     "client.rack": ("rack", str),
     "default.api.timeout.ms": ("default_api_timeout_ms", int),
@@ -49,9 +49,9 @@ _THREAD_PROPERTIES: Final[Mapping[str, tuple[str, Callable[[Any], Any]]]] = {
     "kit.process": ("process", lambda text: _process(str(text))),
 }
 _WORKERS_OWN: Final = ("worker.sync.timeout.ms",)
-"""What the reference worker need not be told: it reads its configuration in no time."""
+"""Properties without effect: the reference worker reads its configuration in no time."""
 _CONSUMERS: Final = frozenset({"assignors", "auto_commit", "auto_offset_reset", "poll_timeout_ms"})
-"""What no worker of Kafka Connect can be told."""
+"""Fields that no worker of Kafka Connect accepts."""
 _PLAIN: Final = (
     "instance_id", "session_timeout_ms", "heartbeat_interval_ms", "max_poll_interval_ms", "auto_commit", "auto_commit_interval_ms",
     "auto_offset_reset", "metadata_max_age_ms", "request_timeout_ms", "default_api_timeout_ms",
@@ -66,20 +66,20 @@ _DIALECTS: Final = {
     "classic": frozenset({"pattern", "assignor"}),
     "consumer": frozenset({"assignors", "session_timeout_ms", "heartbeat_interval_ms"}),
 }
-"""The protocols that the member speaks, each with the fields that have no place in it (CGC-34)."""
+"""The protocols that the member speaks, each with the fields that it does not have (CGC-34)."""
 
 
 class WrongField(Exception):
-    """A field is missing or makes no sense; `str()` names it."""
+    """A field is missing or invalid. `str()` names it."""
 
 
 class NotImplementedHere(Exception):
-    """The member has no such feature; `str()` says which."""
+    """The member lacks a requested feature. `str()` names it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subscribe:
-    """What one `subscribe` asks for."""
+    """The content of one `subscribe`."""
 
     settings: MemberSettings
     bootstrap: tuple[tuple[str, int], ...]
@@ -92,7 +92,7 @@ class Subscribe:
 
     @classmethod
     def of(cls, asked: Mapping[str, Any], own: Mapping[str, Any] = MappingProxyType({})) -> Subscribe:
-        """Raise `WrongField` or `NotImplementedHere`. What is in `own` is as it is, whatever was asked, and is listed as ignored."""
+        """Parse `asked`. Values in `own` win over it and are listed as ignored. Raise `WrongField` or `NotImplementedHere`."""
         fields = {**asked, **own}
         dialect = fields.get("group_protocol") or fields.get("protocol") or "classic"
         if dialect not in _DIALECTS:
@@ -122,11 +122,11 @@ class Subscribe:
 
     @staticmethod
     def variant_in(fields: Mapping[str, Any]) -> str | None:
-        """Return the variant that the properties of a `subscribe` name."""
+        """Return the variant in the properties of a `subscribe`, or None."""
         return (fields.get("properties") or {}).get(VARIANT_PROPERTY)
 
     def check_against(self, policy: Policy) -> None:
-        """Raise `NotImplementedHere` for what the versions that `policy` speaks cannot say."""
+        """Raise `NotImplementedHere` if the settings need something that the policy's versions lack."""
         if self.settings.instance_id is not None and not policy.can_be_static:
             raise NotImplementedHere("static membership: this variant speaks no version that has it")
         if not policy.can_cooperate and any(name in COOPERATIVE for name in self.settings.assignors):
@@ -151,7 +151,7 @@ def _settings(fields: Mapping[str, Any], properties: Mapping[str, Any]) -> Membe
 
 
 def _worker(fields: Mapping[str, Any], properties: dict[str, Any]) -> WorkerSettings:
-    """Take what is a worker's out of the properties."""
+    """Return the settings of a worker, and remove them from the properties."""
     try:
         settings = {name: kind(properties.pop(own)) for own, (name, kind) in _WORKER_PROPERTIES.items() if own in properties}
         return WorkerSettings(url=f"http://{fields.get('client_id') or 'groupproof'}.invalid:8083/", **settings)
@@ -160,7 +160,7 @@ def _worker(fields: Mapping[str, Any], properties: dict[str, Any]) -> WorkerSett
 
 
 def _thread(fields: Mapping[str, Any], properties: dict[str, Any]) -> ThreadSettings | None:
-    """Take what is a thread's of Kafka Streams out of the properties, where the one assignor is that of Streams."""
+    """Return the settings of a Kafka Streams thread, and remove them from the properties. Return None if the assignor is not that of Streams."""
     if tuple(fields.get("assignors") or ()) != (ASSIGNOR,):
         return None
     try:
@@ -171,7 +171,7 @@ def _thread(fields: Mapping[str, Any], properties: dict[str, Any]) -> ThreadSett
 
 
 def _process(name: str) -> str:
-    """Return the id of the process that goes by a name."""
+    """Return the process id for a name."""
     return hashlib.md5(name.encode(), usedforsecurity=False).hexdigest()
 
 

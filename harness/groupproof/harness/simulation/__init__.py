@@ -1,1 +1,4 @@
-"""The reference members and coordinator on one heap of events: virtual years from one seed, with faults, and every invariant checked at each event."""
+"""Simulation of reference members and the reference coordinator on one event heap.
+
+A run covers virtual years from one seed, with faults. All invariants are checked at each event.
+"""

@@ -1,4 +1,4 @@
-"""How classic groups are simulated: the reference member in each process, and the invariants of a classic group."""
+"""The simulation of classic groups: the reference member in each process, and the invariants of a classic group."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ __all__ = ["CLASSIC_SIMULATION"]
 _ANSWERS_THE_REMOVED: Final = (2, 2)  # LEAVE-08
 _NEWCOMERS_HAVE_SESSIONS: Final = (2, 5)
 _RETURNS_LATE: Final = f"{ClassicEvent.JOIN_GROUP.value}/CompletingRebalance/instance-returns"  # KAFKA-9801
-_UNLOADS: Final = f"{ClassicEvent.UNLOADED.value}/PreparingRebalance/unloaded"  # the new coordinator of 3.7 forgets what is parked
-_IDS_SINCE: Final = 10  # from this version of OffsetCommit and OffsetFetch on, topics go by id, which the member does not use
+_UNLOADS: Final = f"{ClassicEvent.UNLOADED.value}/PreparingRebalance/unloaded"  # the new coordinator of 3.7 forgets parked requests
+_IDS_SINCE: Final = 10  # from this version on, OffsetCommit and OffsetFetch name topics by id, which the member does not use
 
 
 def _invariants(simulation: Simulation, heap: Heap) -> Invariants:

@@ -1,7 +1,7 @@
-"""A client process: one member at a time, the application that polls it, and what happens to processes: crashes, pauses, slow work.
+"""A client process: one member at a time, its polling application, and the faults of processes: crashes, pauses, slow work.
 
-It is driven as the trio consumer drives its member: whatever comes in, the application's poll goes on from there, unless it works or a callback
-runs. A process whose member failed for good is started again, as a supervisor would.
+It works like the trio consumer: after each input the application polls, unless it processes records or a callback runs. A process
+whose member failed permanently is started again, as by a supervisor.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ SUPERVISOR_MS: Final = 1_000
 METADATA_RETRY_MS: Final = 500
 _ASK_TOPICS: Final = AskTopics()
 RECORD_MS: Final = 100
-"""A record comes to a partition this often."""
+"""The time in ms from one record of a partition to the next."""
 
 
 class Process(SimulatedProcess):
-    """One classic client; `member` is that of the running program."""
+    """One classic client. `member` is the member of the running program."""
 
     def __init__(
         self, name: str, settings: MemberSettings, *, policy: Policy = REFERENCE, heap: Heap, network: Network, streams: Streams, brokers: int,
@@ -78,16 +78,16 @@ class Process(SimulatedProcess):
         self._read_ms = 0
         self._node = self._streams.named("first broker", self.name, self._life).randrange(self._brokers)
         self._poll_ms: int | None = None
-        self._asked = 0  # requests for topics, counted down: the member's own ids are above 0
+        self._asked = 0  # requests for topics, counted down; the member's own ids are above 0
         self._topics_due: int | None = None
         self._is_waiting_for_topics = False
-        self._topics_of_cluster: Topics | None = None  # what the member has heard of the topics last
+        self._topics_of_cluster: Topics | None = None  # the member's newest view of the topics
         self._cluster = Cluster()
 
     def _new_member(self, draw: Callable[[], float]) -> AnyClientMember:
         return Member(self.settings, policy=self._policy, draw=draw)
 
-    # What happens to it
+    # Faults
 
     def _run(self) -> None:
         if self.topics != self.settings.topics:
@@ -119,10 +119,10 @@ class Process(SimulatedProcess):
     def _resubscribe(self, topics: tuple[str, ...]) -> None:
         self._input(self.member.resubscribe(topics, self._heap.now_ms))
 
-    # What comes in
+    # Inputs
 
     def answered(self, connection: Connection, request_id: int, answer: Answer) -> None:
-        """Take an answer; a heartbeat that is answered well changes nothing, and the next one is looked for already."""
+        """Pass a response to the member. A successful Heartbeat needs no further work: its next tick is already scheduled."""
         if self.is_frozen:
             self._whenever_running(lambda: self.answered(connection, request_id, answer))
         elif isinstance(answer, Topics):
@@ -139,7 +139,7 @@ class Process(SimulatedProcess):
         self._input(outputs, polls=self._has_a_poll_to_do(outputs))
 
     def lost(self, connection: Connection, unanswered: list[int]) -> None:
-        """Take it that a connection ended."""
+        """Handle the end of a connection."""
         self._whenever_running(lambda: self._lose(connection, unanswered))
 
     def _lose(self, connection: Connection, unanswered: list[int]) -> None:
@@ -167,7 +167,7 @@ class Process(SimulatedProcess):
         now_ms = self._heap.now_ms
         resting, exchanges = self._resting, self._network.resting
         if exchanges is not None and (until_ms := resting.until_ms(now_ms)) and exchanges.send(self, resting, now_ms):
-            self._alarm_ms = until_ms  # which is most of what happens: the next heartbeat is due an interval later, answered or not
+            self._alarm_ms = until_ms  # the most frequent path: the next heartbeat is due an interval later, answered or not
             self._heap.put(until_ms, self._tick, (life, until_ms))
             return
         self._look_at_lapses(now_ms)
@@ -179,14 +179,14 @@ class Process(SimulatedProcess):
             self._input(outputs, polls=self._has_a_poll_to_do(outputs))
 
     def _look_at_lapses(self, now_ms: int) -> None:
-        """Look at what the member is about to give up; nobody looks at what a classic one does."""
+        """Settle the requests that the member is about to time out. A classic member has none to settle."""
 
     def _has_a_poll_to_do(self, outputs: list[Output]) -> bool:
-        """Tell whether the application's poll goes on behind what came in, of which this came; a classic one's does always."""
+        """Return whether the application polls after an input that caused `outputs`. A classic application always does."""
         return True
 
     def _beats_again_ms(self, output: Output) -> int | None:
-        """Return when the next heartbeat is due, if this sends one that tells nothing but that the member lives; None for all else."""
+        """Return when the next heartbeat is due if this output is a heartbeat without news, otherwise None."""
         if type(output) is Send and type(output.message) is HeartbeatRequest:
             return self._heap.now_ms + self.settings.heartbeat_interval_ms
         return None
@@ -198,7 +198,7 @@ class Process(SimulatedProcess):
             self._look_at_timers()
 
     def _look_at_timers(self, latest_ms: int | None = None) -> None:
-        """Come back when the member's next timer is due, at `latest_ms` at the latest."""
+        """Schedule a tick for the member's next timer, at `latest_ms` at the latest."""
         due_ms = self.member.next_deadline_ms()
         if due_ms is None or (latest_ms is not None and latest_ms < due_ms):
             due_ms = latest_ms
@@ -210,7 +210,7 @@ class Process(SimulatedProcess):
     # The application
 
     def _poll(self) -> bool:
-        """Let the application poll, if it can; return whether the timers were looked at."""
+        """Let the application poll, if it can. Return whether it polled and the timers were scheduled."""
         if not self.is_up or self.is_frozen or self.stalls or self.member.calling is not None:
             return False
         self._read()
@@ -224,7 +224,7 @@ class Process(SimulatedProcess):
         return True
 
     def _plan_poll(self) -> None:
-        """Poll again well before the poll interval ends, or when a poll has something to do."""
+        """Schedule the next poll: well before the poll interval ends, or when a poll has something to do."""
         now_ms, due_ms = self._heap.now_ms, self.member.next_poll_ms()
         next_ms = now_ms + self.settings.max_poll_interval_ms // 4
         if due_ms is not None and due_ms < next_ms:
@@ -239,7 +239,7 @@ class Process(SimulatedProcess):
             self._poll()
 
     def _read(self) -> None:
-        """Get the records that came since the last poll."""
+        """Take the records that came since the last poll."""
         records = (self._heap.now_ms - self._read_ms) // RECORD_MS
         if records:
             self._read_ms += records * RECORD_MS
@@ -250,7 +250,7 @@ class Process(SimulatedProcess):
         return self._positions
 
     def _look_up_positions(self) -> None:
-        """Ask for the committed offsets of what was assigned (FETCH-06)."""
+        """Fetch the committed offsets of newly assigned partitions (FETCH-06)."""
         if not self.member.is_settled:
             return
         owned = self.member.owned
@@ -261,7 +261,7 @@ class Process(SimulatedProcess):
             self._looking_up |= wanted
             self._perform(self.member.fetch_offsets("positions", frozenset(wanted), self._heap.now_ms))
 
-    # What the member asks for
+    # The member's outputs
 
     def _perform(self, outputs: list[Output]) -> None:
         for output in outputs:
@@ -295,7 +295,7 @@ class Process(SimulatedProcess):
             self._network.close(self, output.to.node_id, GROUP_LANES)
 
     def _call(self, callback: Callback) -> None:
-        """Let the application's callback run; a partition is taken as it begins, given up as it ends."""
+        """Run the application's callback. A partition is owned from the start of assigned to the end of revoked or lost."""
         if callback.kind is CallbackKind.ASSIGNED:
             self._ownership.called(self.name, callback)
             for partition in callback.partitions:
@@ -327,7 +327,7 @@ class Process(SimulatedProcess):
         self._ask_topics()
 
     def _fail(self, failure: Fail) -> None:
-        """Start the program again after a fatal error, as a supervisor does."""
+        """Restart the program after a fatal error, as a supervisor does."""
         if failure.fatal and self.is_up:
             self._record.restarts += 1
             self._end()
@@ -339,16 +339,16 @@ class Process(SimulatedProcess):
 
     def _gone(self, _: CloseResult) -> None:
         self._end()
-        if self.is_wanted:  # it was to come back before it had gone
+        if self.is_wanted:  # a restart was requested before it had gone
             self._heap.after(0, self._start_again)
 
     def _ignore(self, _: Output) -> None:
-        """Take no note of the end of a commit: the application commits again at the next interval."""
+        """Ignore the end of a commit: the application commits again at the next interval."""
 
     # Metadata
 
     def _ask_topics(self) -> None:
-        """Ask any broker which topics there are; whoever does not answer in time is asked no more."""
+        """Ask any broker for the topics. If it does not answer in time, ask the next broker."""
         self._asked -= 1
         self._is_waiting_for_topics = True
         self._network.send(self, self._any_node(), ANY, self._asked, _ASK_TOPICS)
@@ -368,7 +368,7 @@ class Process(SimulatedProcess):
         self._ask_topics()
 
     def _turn_away(self) -> None:
-        """Ask the next broker from now on."""
+        """Use the next broker from now on."""
         self._network.close(self, lanes=(ANY,))
         self._node = (self._node + 1) % self._brokers
 
@@ -394,4 +394,4 @@ _DOES: Final[Mapping[type[Output], Callable[[Process, Any], None]]] = {
     Fail: lambda process, output: process._fail(output),
     CloseResult: lambda process, output: process._gone(output),
 }
-"""What a client does of an output; a request is sent."""
+"""The client's action for each output. `_send` handles requests."""

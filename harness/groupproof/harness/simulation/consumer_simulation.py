@@ -1,4 +1,4 @@
-"""How groups of KIP-848's `consumer` dialect are simulated: reference members of it and of the classic one, the invariants of the group, and when it has settled."""
+"""The simulation of groups of KIP-848's `consumer` dialect: their members (also classic ones), their invariants, and when they have settled."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _ASSIGNORS: Final = (None, "uniform", "range")
 
 
 def _settled(simulation: Simulation) -> Simulation:
-    """Fill in the interval that the broker asks for, and how many members speak the classic protocol at first."""
+    """Return the simulation with the broker's heartbeat interval and the number of members that start with the classic protocol."""
     assert simulation.session_timeout_ms is not None
     interval_ms = simulation.heartbeat_interval_ms
     chance = Streams(simulation.seed).named("protocols")
@@ -86,7 +86,7 @@ def _processes(ground: SimulationGround) -> Mapping[str, EpochProcess]:
 
 
 def _settings_of(simulation: Simulation, name: str, number: int) -> MemberSettings:
-    """Return the settings of one member; the last ones speak the classic protocol at first."""
+    """Return the settings of one member. The last members start with the classic protocol."""
     assert simulation.classic_members is not None
     return replace(
         member_settings(simulation, name, number), by_epochs=number < simulation.members - simulation.classic_members,
@@ -95,9 +95,9 @@ def _settings_of(simulation: Simulation, name: str, number: int) -> MemberSettin
 
 
 class Convergence(Settlement):
-    """`EventuallyConverges` of KIP-848's public TLA+ model: the group is Stable, every process a member, every partition owned once.
+    """`EventuallyConverges` of KIP-848's public TLA+ model: the group is Stable, every process is a member, every partition has one owner.
 
-    What the group waits for in vain, since the leave of a member was not written, holds nobody up: the others have come as far as they can.
+    If the leave of a member was not written, the group waits for that member in vain. Then only the other members must have converged.
     """
 
     def __init__(self, simulation: Simulation, targets: FaultTargets, invariants: EpochGroupInvariants) -> None:
@@ -107,7 +107,7 @@ class Convergence(Settlement):
         return self._is_moving() or self._strangers() or self._unowned()
 
     def may_disturb(self, rule: str, at_ms: int, silent_until_ms: int) -> bool:
-        """Tell whether a rule may move the group: the session of one that was silent ends, and the group awaits a target without it."""
+        """Return whether a rule may move the group: the session of a silent member ends, and the group waits for a target without it."""
         return super().may_disturb(rule, at_ms, silent_until_ms) or (rule.startswith(_STATE_CHECK) and at_ms <= silent_until_ms)
 
     def _is_moving(self) -> tuple[str, str] | None:
@@ -120,7 +120,7 @@ class Convergence(Settlement):
         return ("CGI-13", f"{', '.join(absent[:3])} not settled at epoch {group.generation}") if absent else None
 
     def _awaits_ghosts(self) -> bool:
-        """Tell whether all but members that left unwritten are where the target is."""
+        """Return whether all members have reached the target, apart from ghosts: members whose leave was not written."""
         group, ghosts = self._invariants.group(), self._invariants.ghosts()
         if group is None or not ghosts:
             return False
@@ -128,7 +128,7 @@ class Convergence(Settlement):
         return group.assignment_epoch == group.generation and all(member.epoch == group.generation and not member.pending for member in others)
 
     def _is_said(self, group: ConsumerGroup) -> bool:
-        """Tell whether the coordinator knows what everybody subscribes to now: a change goes with the next heartbeat."""
+        """Return whether the coordinator knows every current subscription. A change is sent with the next heartbeat."""
         mine, ghosts = {process.member.member_id: frozenset(process.topics) for process in self._world.processes.values()}, self._invariants.ghosts()
         return all(mine.get(member.member_id) == member.names for member in group.members.values() if member.member_id not in ghosts)
 
@@ -150,7 +150,7 @@ class Convergence(Settlement):
         return None
 
     def _kept_by_ghosts(self) -> set[TopicPartition]:
-        """Return what members that left unwritten have, or are to have."""
+        """Return the partitions of members whose leave was not written, including those of their target."""
         group, names = self._invariants.group(), {topic_id_of(topic): topic for topic in self._world.brokers.topics}
         if group is None:
             return set()

@@ -1,4 +1,4 @@
-"""How groups of a dialect are simulated: the part that the dialect brings for the simulator."""
+"""A dialect's part of the simulator: how its groups are simulated."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["DialectSimulation", "SimulationGround"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulationGround:
-    """What the processes of a run stand on. `invariants` are those that the dialect made for this run."""
+    """The objects that the processes of a run need. `invariants` are those that the dialect made for this run."""
 
     simulation: Simulation
     heap: Heap
@@ -44,12 +44,12 @@ def _as_asked(simulation: Simulation) -> Mapping[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DialectSimulation(DialectPart):
-    """The members of a dialect, and its invariants, in virtual time.
+    """The members of a dialect and its invariants, in virtual time.
 
-    `versions` are the types of the requests that its members send, each with the newest version that they know (None: whatever the kit knows). `digest` says what of
-    an answer counts when two runs are compared. `invariants` makes the laws of a run, `processes` its members by name, `settlement` what tells whether the group has
-    settled when the faults are over. `settled` fills in what the dialect draws beside the settings that all have, `broker_settings` are those of its brokers, by their dotted names.
-    `heartbeat_interval_ms` is Kafka's own default.
+    `versions` are the request types of its members, each with the newest version that they know (None: every version of the kit). `digest` selects
+    the parts of an answer that count when two runs are compared. `invariants` makes the invariants of a run, `processes` its members by name,
+    `settlement` the check that the group has settled after the faults. `settled` fills in settings that only this dialect draws, `broker_settings`
+    are the settings of its brokers by dotted name. `heartbeat_interval_ms` is Kafka's default.
     """
 
     versions: Mapping[type[Any], int | None]

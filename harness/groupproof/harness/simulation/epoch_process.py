@@ -1,4 +1,4 @@
-"""A client process of the `consumer` dialect: its program speaks KIP-848's protocol, or the classic one until it is switched."""
+"""A client process of the `consumer` dialect. Its program speaks KIP-848's protocol, or the classic one until it is switched."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ _NAMES: Final = {topic_id_of(name): name for name in (TOPIC, OTHER_TOPIC)}
 
 
 _Sent = tuple[Any, int]
-"""A request that has no answer yet, and when it was sent."""
+"""A request without an answer, and the time when it was sent."""
 
 
 class EpochProcess(Process):
-    """One client; `invariants` are those of its member, None while it speaks the classic protocol. Its polls are late from `unpolled_ms` on."""
+    """One client. `invariants` are those of its member, None while it speaks the classic protocol. Its poll is overdue from `unpolled_ms` on."""
 
     def __init__(self, name: str, settings: MemberSettings, *, policy: Policy, ground: SimulationGround, version: int) -> None:
         self._version = version
@@ -71,7 +71,7 @@ class EpochProcess(Process):
         self._owners.views[self.name] = self.invariants
         return EpochMember(settings, policy=self._policy, draw=draw)
 
-    # What happens to it
+    # Faults
 
     def leave(self) -> None:
         if self.invariants is not None:
@@ -124,34 +124,34 @@ class EpochProcess(Process):
             if invariants.is_closing:
                 invariants.is_out_of_time = self._is_out_of_time()
             if message.member_epoch < 0:
-                self._sent.clear()  # what is still answered is of a membership that is over
+                self._sent.clear()  # later answers belong to the old membership
             invariants.sends(message, now_ms, _NAMES)
         elif type(message) is OffsetCommitRequest:
             invariants.commits(message)
         elif type(message) is OffsetFetchRequest:
             invariants.fetches(message.groups[0])
         else:
-            invariants.is_disturbed = True  # it looks for its coordinator
+            invariants.is_disturbed = True  # it looks up its coordinator
             return
         self._sent[request_id] = (message, now_ms)
 
     def _is_out_of_time(self) -> bool:
-        """Tell whether a member that closes has no time left to do it in order."""
+        """Return whether a closing member has no time left for a clean close."""
         return self.invariants is not None and self.invariants.is_closing and self._heap.now_ms >= self._closed_ms + self.settings.close_timeout_ms
 
     def _look_at_polls(self, invariants: EpochMemberInvariants) -> None:
-        """Take it that a member that was not polled for too long is none any more: it can't say so where it knows no coordinator (CGV-16)."""
+        """End the membership in the invariants if polls were overdue. Without a coordinator the member cannot send a leave (CGV-16)."""
         if self._heap.now_ms >= self.unpolled_ms and self.member.generation < 0 and invariants.epoch:
             invariants.loses_all()
             self._sent.clear()
 
     def _lapse(self, invariants: EpochMemberInvariants, until_ms: int) -> None:
-        """Take it that the member has given up what it asked at `until_ms` or before."""
+        """Settle requests that were sent at `until_ms` or before as unanswered."""
         for request_id in [request_id for request_id, (_, sent_ms) in self._sent.items() if sent_ms <= until_ms]:
             invariants.settled(self._sent.pop(request_id)[0], None, self._heap.now_ms, _NAMES)
 
     def _respond(self, request_id: int, answer: Any) -> None:
-        """Take an answer. One to a heartbeat that changes nothing leaves nothing to do: the next heartbeat is looked for already."""
+        """Handle an answer. A heartbeat's answer without changes needs no further work: the next tick is already scheduled."""
         now_ms, is_beaten = self._heap.now_ms, type(answer) is ConsumerGroupHeartbeatResponse
         sent, invariants = self._sent.pop(request_id, None), self.invariants
         if sent is not None and invariants is not None:
@@ -167,7 +167,7 @@ class EpochProcess(Process):
             self._look_at_timers()
 
     def _is_alarm_late(self) -> bool:
-        """Tell whether the next heartbeat is due before the timers are looked at next: its answer may ask for a shorter interval."""
+        """Return whether the next heartbeat is due before the scheduled tick, because its answer may have shortened the interval."""
         next_ms = self.member.next_beat_ms if isinstance(self.member, EpochMember) else None
         return self._alarm_ms is None or next_ms is None or next_ms < self._alarm_ms
 
@@ -218,7 +218,7 @@ class EpochProcess(Process):
         super()._called(callback)
 
     def _learn(self, topics: Topics) -> None:
-        """Learn of the topics that a Metadata request would name: those subscribed to, and those whose ids the member cannot tell."""
+        """Store the topics that a Metadata response would contain: the subscribed ones, and those whose ids the member cannot resolve."""
         if not isinstance(self.member, EpochMember) or self.invariants is None:
             super()._learn(topics)
             return

@@ -1,4 +1,4 @@
-"""What a run meets: which faults there are, some left out at random, and how often; all drawn from the seed."""
+"""Draws the faults of a run from its seed: the kinds, some left out at random, and their times."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 __all__ = ["drawn"]
 
 _PAUSES_MS: Final = (20_000, 80_000, 300_000)
-"""How long it takes on average from one fault of a kind to the next; drawn for each kind."""
+"""The average time between two faults of a kind. It is drawn for each kind."""
 
 
 def drawn(simulation: Simulation) -> Schedule:
-    """Return the schedule of a simulation whose settings are all told: in a swarm about half of all kinds of faults, else those that it names."""
+    """Return the schedule of a simulation with complete settings: in a swarm about half of all kinds of faults, otherwise the named ones."""
     streams = Streams(simulation.seed)
     kinds = _kinds(streams) if simulation.faults == SWARM else simulation.faults
     found = [fault for kind in kinds for fault in _of_kind(kind, simulation, streams)]
@@ -40,9 +40,9 @@ def _of_kind(kind: str, simulation: Simulation, streams: Streams) -> list[Schedu
 
 
 def _rolling(simulation: Simulation, chance: random.Random) -> list[ScheduledFault]:
-    """Draw both bounces of an upgrade: nobody takes range away before everyone was given the new assignor. Only who has range alone upgrades.
+    """Draw both bounces of an upgrade. No member drops range before every member has the new assignor. Only members with range alone upgrade.
 
-    Where a group is mixed of two protocols, it is the protocol that changes with each bounce.
+    In a group that mixes two protocols, each bounce switches the protocol instead.
     """
     switches = simulation.dialect is not None and simulation.classic_members is not None
     if not switches and (simulation.assignors != ("range",) or not policy_of(simulation).can_cooperate):

@@ -1,4 +1,4 @@
-"""A schedule: what happens to a run, and when, as data; drawn from the seed, written to a file, and shortened by leaving happenings out."""
+"""A schedule: the faults of a run and their times, as data. It is drawn from the seed, written to a file, and shortened by leaving out faults."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Schedule", "ScheduledFault"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScheduledFault:
-    """One fault: from `at_ms` on, for `for_ms` (0: at that instant alone); `who` it strikes are processes (m0) or brokers (node0)."""
+    """One fault: from `at_ms` on, for `for_ms` (0: only at that instant). `who` are the affected processes (m0) or brokers (node0)."""
 
     at_ms: int
     kind: str
@@ -25,7 +25,7 @@ class ScheduledFault:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> ScheduledFault:
-        """Raise `ValueError` for a value that is none."""
+        """Return the fault that `value` describes. Raise `ValueError` if it describes none."""
         if unknown := sorted(value.keys() - {"at_ms", "kind", "who", "for_ms", "how"}):
             raise ValueError(f"a happening has no {unknown[0]!r}")
         try:
@@ -39,7 +39,7 @@ class ScheduledFault:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schedule:
-    """Happenings in the order of their times."""
+    """Faults in the order of their times."""
 
     happenings: tuple[ScheduledFault, ...] = ()
 
@@ -47,7 +47,7 @@ class Schedule:
         return len(self.happenings)
 
     def without(self, indexes: Collection[int]) -> Schedule:
-        """Return the schedule without the happenings at these places."""
+        """Return the schedule without the faults at these indexes."""
         return Schedule(happenings=tuple(fault for index, fault in enumerate(self.happenings) if index not in indexes))
 
     def to_json(self) -> list[dict[str, Any]]:
@@ -55,7 +55,7 @@ class Schedule:
 
     @classmethod
     def from_json(cls, value: Any) -> Schedule:
-        """Raise `ValueError` for a value that is no list of happenings."""
+        """Return the schedule that `value` describes. Raise `ValueError` if it is no list of faults."""
         if not isinstance(value, list) or not all(isinstance(item, Mapping) for item in value):
             raise ValueError("a schedule is a list of happenings")
         return cls(happenings=tuple(sorted((ScheduledFault.from_json(item) for item in value), key=lambda fault: fault.at_ms)))

@@ -1,4 +1,4 @@
-"""Virtual time: a heap of what is to happen, and when; what is due at one instant happens in the order in which it was asked for."""
+"""Virtual time: a heap of scheduled calls. Calls for the same instant run in the order in which they were scheduled."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["Heap"]
 
 
 class Heap:
-    """`now_ms` is the time, in milliseconds from the start of the run; `events` counts what has happened."""
+    """The event heap. `now_ms` is the time in milliseconds since the start of the run, `events` the number of calls that ran."""
 
     def __init__(self) -> None:
         self.now_ms = 0
@@ -22,22 +22,22 @@ class Heap:
         return self._asked - len(self._heap)
 
     def at(self, at_ms: int, act: Callable[..., None], *arguments: Any) -> None:
-        """Let `act(*arguments)` happen at `at_ms`, which is now or later."""
+        """Schedule `act(*arguments)` at `at_ms`, which is now or later."""
         number = self._asked = self._asked + 1
         heappush(self._heap, (at_ms, number, act, arguments))
 
     def put(self, at_ms: int, act: Callable[..., None], arguments: tuple[Any, ...]) -> None:
-        """Let `act(*arguments)` happen at `at_ms`, as `at` does, for whom that takes too long."""
+        """Schedule `act(*arguments)` at `at_ms`: a faster form of `at`."""
         number = self._asked = self._asked + 1
         heappush(self._heap, (at_ms, number, act, arguments))
 
     def after(self, ms: int, act: Callable[..., None], *arguments: Any) -> None:
-        """Let `act(*arguments)` happen in `ms` milliseconds."""
+        """Schedule `act(*arguments)` in `ms` milliseconds."""
         number = self._asked = self._asked + 1
         heappush(self._heap, (self.now_ms + ms, number, act, arguments))
 
     def run(self, until_ms: int) -> None:
-        """Let everything happen that is due up to `until_ms`, that instant included."""
+        """Run every call that is due up to and including `until_ms`."""
         heap = self._heap
         while heap and heap[0][0] <= until_ms:
             self.now_ms, _, act, arguments = heappop(heap)

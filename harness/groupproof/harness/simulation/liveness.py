@@ -1,4 +1,4 @@
-"""After the faults: the group settles within a bound, and then nothing moves any more (INV-12, ASSIGN-09, HB-11)."""
+"""After the faults: the group settles within a bound and then does not change (INV-12, ASSIGN-09, HB-11)."""
 
 from __future__ import annotations
 
@@ -18,37 +18,37 @@ __all__ = ["Liveness", "Settlement", "settles_within_ms"]
 
 _SLACK_MS: Final = 120_000
 
-# An instance that came back owes the SyncGroup of its old id still, as in Kafka; before 2.1 who was evicted is so once more (KAFKA-7196).
+# A returned instance still owes the SyncGroup of its old id, as in Kafka. Before 2.1 an evicted member is evicted again (KAFKA-7196).
 _DISTURBS_LATER: Final = (f"{ClassicEvent.SYNC_DEADLINE.value}/", f"{ClassicEvent.SESSION_END.value}/Stable/evicted-before")
 
 
 def settles_within_ms(simulation: Simulation) -> int:
-    """Return how long a group may take from the healing on: ghosts expire, and up to two join phases and a wait for SyncGroup run to their end."""
+    """Return the bound in ms from the healing on: ghosts expire, and up to two join phases and a wait for SyncGroup take their full time."""
     assert simulation.session_timeout_ms is not None
     assert simulation.max_poll_interval_ms is not None
     return 4 * simulation.max_poll_interval_ms + 2 * simulation.session_timeout_ms + _SLACK_MS
 
 
 class Settlement(ABC):
-    """Tells what keeps a group from being settled, and which transitions may come later still."""
+    """Says why a group is not settled, and which later transitions are allowed."""
 
     @abstractmethod
     def unsettled(self) -> tuple[str, str] | None:
-        """Return the requirement that the group does not meet yet, and what is missing; None when nothing is."""
+        """Return the requirement that the group does not fulfil yet, and what is missing, or None if it is settled."""
 
     def may_disturb(self, rule: str, at_ms: int, silent_until_ms: int) -> bool:
-        """Tell whether a rule may move a group that was settled: at `at_ms`, where who was silent may be evicted until `silent_until_ms`."""
+        """Return whether a rule may move a settled group at `at_ms`. A silent member may be evicted until `silent_until_ms`."""
         return rule.startswith(f"{ClassicEvent.SESSION_END.value}/") and at_ms <= silent_until_ms
 
     def check(self, when: str) -> None:
-        """Raise `InvariantBroken` where the group is not settled."""
+        """Raise `InvariantBroken` if the group is not settled."""
         found = self.unsettled()
         if found is not None:
             raise InvariantBroken(found[0], f"{when}: {found[1]}")
 
 
 class Liveness(Settlement):
-    """A classic group is settled when it is Stable, every process a member, every partition owned once."""
+    """A classic group is settled when it is Stable, every process is a member, and every partition has one owner."""
 
     def __init__(self, simulation: Simulation, targets: FaultTargets, invariants: Invariants) -> None:
         self._world, self._invariants = targets, invariants
@@ -82,9 +82,9 @@ class Liveness(Settlement):
         return None
 
     def _was_overlooked(self, partition: TopicPartition, owners: Mapping[TopicPartition, int]) -> bool:
-        """Tell whether a partition came while the static leader was away.
+        """Return whether a partition was added while the static leader was away.
 
-        Java's takes what it finds when it is back for what it assigned (ConsumerCoordinator.onLeaderElected, skipAssignment: KIP-814).
+        Java's client treats the partitions that it finds on its return as assigned (ConsumerCoordinator.onLeaderElected, skipAssignment: KIP-814).
         """
         generation, (topic, number) = self._invariants.generations.current, partition
         is_new = all(number > assigned for name, assigned in generation.assigned if name == topic)

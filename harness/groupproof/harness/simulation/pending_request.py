@@ -1,4 +1,4 @@
-"""A request that a simulated broker has taken up and not yet answered, and one that comes again and again."""
+"""A request that a simulated broker processes and has not answered yet, and a repeated exchange."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["KeptExchange", "PendingRequest"]
 
 @dataclass(slots=True, eq=False)
 class PendingRequest:
-    """A request that a broker has taken up, and the connection that its answer goes to."""
+    """A request that a broker processes, and the connection for its answer."""
 
     node: int
     connection: Connection
@@ -25,9 +25,9 @@ class PendingRequest:
 
 @dataclass(slots=True, eq=False)
 class KeptExchange:
-    """A request of a `kind` that came over a connection, how it comes to a machine that answers it as before, that answer, and what the digest holds of both.
+    """A repeated exchange of a connection, for a machine that answers as before. `note` is its entry in the digest.
 
-    It `may_arm` a timer that is due earlier than those before it.
+    If it `may_arm`, it can set a timer that is due earlier than all others.
     """
 
     request: GroupRequest

@@ -1,4 +1,4 @@
-"""Named streams of chance, all from one seed: what one part of a run draws never changes what another draws."""
+"""Named random streams from one seed. The draws of one part of a run never change those of another part."""
 
 from __future__ import annotations
 
@@ -9,17 +9,20 @@ __all__ = ["Streams"]
 
 
 class Streams:
-    """The streams of one run. A name's stream is the same in every process, whatever PYTHONHASHSEED is."""
+    """The streams of one run. A name's stream is the same in every process, for any PYTHONHASHSEED."""
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
 
     def named(self, *name: str | int) -> random.Random:
-        """Return a new generator at the beginning of the stream of that name."""
+        """Return a new generator at the start of the stream with that name."""
         return random.Random(f"{self._seed}/{'/'.join(map(str, name))}")
 
     def drawing(self, *name: str | int) -> Callable[[], float]:
-        """Return what draws from the stream of that name: to seed a generator takes longer than most members of a run live, and few of them draw."""
+        """Return a function that draws from the stream with that name.
+
+        It seeds the generator at the first draw, because seeding is slow and few members draw.
+        """
         chance: random.Random | None = None
 
         def draw() -> float:

@@ -1,4 +1,4 @@
-"""What a run leaves: counts, the group's transitions, and a digest of everything that was done, by which two runs are compared."""
+"""The results of a run: counts, the group's transitions, and a digest of all events, which compares two runs."""
 
 from __future__ import annotations
 
@@ -31,10 +31,13 @@ if TYPE_CHECKING:
 __all__ = ["CLASSIC_DIGEST", "Digest", "Record"]
 
 _BATCH_MAX: Final = 2_000
-_MARSHAL: Final = 2  # the last format in which bytes depend on values alone, not on which of them are one object
+_MARSHAL: Final = 2  # the last format whose bytes depend only on values, not on object identity
 
 Digest = Mapping[type[Any], Callable[[Any, Any], object]]
-"""What the digest holds of a request and its answer, by the answer's type. Written out, for a whole message's own words take longer than to decide it."""
+"""The fields of a request and its answer in the digest, by the answer's type.
+
+They are listed because encoding a whole message takes longer than deciding it.
+"""
 
 CLASSIC_DIGEST: Final[Digest] = {
     HeartbeatResponse: lambda asked, answered: (asked.generation_id, int(answered.error_code)),
@@ -51,7 +54,7 @@ CLASSIC_DIGEST: Final[Digest] = {
 
 
 class Record:
-    """Collects in the order of events; `trace_hash` may be asked for once, at the end."""
+    """Collects results in the order of events. Read `trace_hash` only once, at the end."""
 
     def __init__(self, heap: Heap, observer: Observer | None = None, fields_of: Digest = CLASSIC_DIGEST) -> None:
         self.transitions: list[tuple[int, int, str, str, int, str]] = []
@@ -64,17 +67,17 @@ class Record:
         self._batch: list[tuple[object, ...]] = []
 
     def answered(self, pending: PendingRequest, answer: GroupResponse) -> None:
-        """Take an answer into the digest, with what tells it from others of its kind."""
+        """Add an answer to the digest, with its distinguishing fields."""
         self._note(pending.connection.owner.name, self._fields_of[type(answer)](pending.request, answer))
         if self.observer is not None:
             self.observer.answered(pending, answer)
 
     def note_of(self, name: str, request: GroupRequest, answer: GroupResponse) -> tuple[object, ...]:
-        """Return what the digest holds of a request and its answer."""
+        """Return the digest's fields of a request and its answer."""
         return name, self._fields_of[type(answer)](request, answer)
 
     def repeated(self, kind: type, note: tuple[object, ...]) -> None:
-        """Take a request of this kind and its answer into account, where nobody observes; `note` is what the digest holds of them."""
+        """Count a request of this kind and its answer, without an observer. `note` are their fields in the digest."""
         self.requests[kind] += 1
         batch = self._batch
         batch.append((self._heap.now_ms, note))
@@ -82,7 +85,7 @@ class Record:
             self._flush()
 
     def performed(self, node: int, outputs: Sequence[Output], pending: Mapping[Hashable, PendingRequest]) -> None:
-        """Tell the observer which rows were applied, to requests that are still in `taken` or to timers."""
+        """Report the applied rows to the observer: rows for timers, and rows for requests that are still in `pending`."""
         for output in outputs:
             if self.observer is not None and isinstance(output, AppliedRow):
                 request = pending.get(output.token)
@@ -104,13 +107,13 @@ class Record:
             self.observer.called(name, callback)
 
     def process(self, name: str, change: str) -> None:
-        """Take note of what happens to a program: it starts, ends, freezes, thaws."""
+        """Record a change of a program: it starts, ends, freezes or thaws."""
         self._note(name, change)
         if self.observer is not None:
             self.observer.process(name, change)
 
     def fault(self, index: int, fault: ScheduledFault, *, is_over: bool = False) -> None:
-        """Take note of a fault that strikes, or that is over."""
+        """Record the start of a fault, or its end."""
         self._note("healed" if is_over else "struck", index, fault.kind)
         if not is_over:
             self.injected[fault.kind] += 1

@@ -1,7 +1,7 @@
-"""The short way of a heartbeat at rest through the simulator: sent, arrived and answered as by the long way, with what cannot concern it left out.
+"""A fast path for heartbeats of resting members: they are sent, processed and answered as on the normal path, without steps that cannot apply.
 
-Each of its three events looks at what would make it more than that, and goes on by the long way where something does: the heap, what is drawn, the digest
-and the laws cannot tell which way it went.
+Each of its three events checks the conditions and falls back to the normal path if one fails. The heap, the random draws, the digest
+and the invariants are the same on both paths.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["RestingExchanges", "RestingMember"]
 
 
 class RestingMember(Protocol):
-    """A member that may rest: `message` is its heartbeat then, to the broker `node_id`."""
+    """A member that may rest. Its heartbeat is then `message`, to the broker `node_id`."""
 
     message: Any
     node_id: int
@@ -33,14 +33,14 @@ class RestingMember(Protocol):
 
 
 class RestingExchanges:
-    """Takes heartbeats through a network to brokers and back, where nobody observes."""
+    """Carries heartbeats through the network to brokers and back, if there is no observer."""
 
     def __init__(self, heap: Heap, network: Network, brokers: Brokers) -> None:
         self._heap, self._network, self._brokers = heap, network, brokers
         self._draw, self._latency_ms = network.draw, network.latency_ms
 
     def send(self, process: Process, resting: RestingMember, now_ms: int) -> bool:
-        """Send the heartbeat of a member at rest; return False, with nothing done, where it has to go the long way."""
+        """Send the heartbeat of a resting member. Return False without a change if it needs the normal path."""
         network = self._network
         connection = network.open[process.name].get((resting.node_id, LANE))
         if connection is None or connection.is_reset:

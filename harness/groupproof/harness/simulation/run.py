@@ -1,4 +1,4 @@
-"""A run: faults come and go, then all is healed, then the group has to settle and to stay so."""
+"""A run: first faults, then healing, then the group has to settle and to stay settled."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ _LOOK_MS: Final = 500
 
 
 def run(simulation: Simulation, *, plan: Schedule | None = None, recorder: MakeRecorder | None = None) -> Outcome:
-    """Run a simulation, by `plan` or by the schedule drawn from its seed; the same arguments give the same outcome, to the last event.
+    """Run a simulation with `plan`, or with the schedule drawn from its seed. The same arguments give the same outcome, event by event.
 
-    `recorder` makes what writes the trace, where one is wanted. Raises `UnknownProfile`, `UnknownSetting` and `UnknownVariant`.
+    `recorder` makes the writer of the trace, if one is wanted. Raise `UnknownProfile`, `UnknownSetting` or `UnknownVariant`.
     """
     return Run(simulation, plan, recorder).go()
 
 
 class Run:
-    """One run, made ready."""
+    """One run, prepared."""
 
     def __init__(
         self, simulation: Simulation, plan: Schedule | None = None, recorder: MakeRecorder | None = None, *, part: DialectSimulation | None = None
     ) -> None:  # fmt: skip
-        """`part` says how the dialect's members are simulated, where that is not as everywhere."""
+        """Prepare a run. `part` replaces the registered simulation of the dialect."""
         release = profile(simulation.profile)
         part = part or simulation_of(simulation.profile, simulation.dialect)
         self.simulation = simulation = part.settled(settled(simulation, release.release, part.heartbeat_interval_ms))
@@ -51,7 +51,7 @@ class Run:
         versions = spoken_versions(simulation.profile, part.versions, policy_of(simulation).versions)
         observer = None if recorder is None else Observer(recorder(lambda: self.heap.now_ms * 1_000_000), versions, timers=release.timers)
         self.record = Record(self.heap, observer, part.digest)
-        # What the dialect's own tests may ask of them is theirs to know.
+        # Any: only the tests of the dialect know its invariants.
         self.invariants: Any = part.invariants(simulation, self.heap)
         brokers = Brokers(simulation, self.heap, streams, self.invariants, self.record, versions, part.broker_settings(simulation))
         brokers.make_topics({TOPIC: _number(simulation.partitions), OTHER_TOPIC: 2})
@@ -87,7 +87,7 @@ class Run:
         )  # fmt: skip
 
     def start(self, names: Iterable[str]) -> None:
-        """Let these programs start, each at a moment of its own."""
+        """Start these programs, each at its own random time."""
         starts = Streams(self.simulation.seed).named("starts")
         for name in names:
             self.heap.at(starts.randint(0, self.simulation.starts_within_ms), self.world.processes[name].start)
@@ -120,9 +120,9 @@ class Run:
             self._heal(index)
 
     def _settle(self) -> None:
-        """Run until the group is settled, within the bound; then for a while in which nothing may move.
+        """Run until the group has settled, within the bound. Then run for a while in which nothing may change.
 
-        Who was silent until the healing may be evicted still: what it sends then can come later than its session ends.
+        A member that was silent until the healing may still be evicted: its next request can come after its session has ended.
         """
         session_ms = _number(self.simulation.session_timeout_ms)
         bound_ms, silent_until_ms = self.heap.now_ms + settles_within_ms(self.simulation), self.heap.now_ms + session_ms

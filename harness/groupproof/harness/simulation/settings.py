@@ -1,4 +1,4 @@
-"""What a simulation is asked for, and what comes of it: plain data, JSON both ways."""
+"""The input and the outcome of a simulation: plain data, with JSON in both directions."""
 
 from __future__ import annotations
 
@@ -20,26 +20,27 @@ __all__ = [
 
 GROUP: Final = "g"
 BOUNCES: Final = {1: (COOPERATIVE_STICKY, "range"), 2: (COOPERATIVE_STICKY,)}
-"""The assignors after each rolling bounce of an upgrade from range, the first with both (KIP-429)."""
+"""The assignors after each rolling bounce of an upgrade from range. The first bounce has both (KIP-429)."""
 TOPIC: Final = "t"
 OTHER_TOPIC: Final = "u"
 SWARM: Final = "swarm"
 STATIC_SINCE: Final = (2, 3)
 _METADATA_MS: Final = 60_000
-"""How old a client lets its metadata become: Kafka's five minutes would make everyone wait for a topic that grew."""
+"""The maximum age of a client's metadata. With Kafka's five minutes every run would wait for grown topics."""
 
 Faults = tuple[str, ...] | Literal["swarm"]
 Transitions = tuple[tuple[int, int, str, str, int, str], ...]
-"""At (ms), node, state before and after, generation, rule."""
+"""Time (ms), node, state before and after, generation, rule."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Simulation:
-    """One run of one group. Times are virtual milliseconds; the settings of members and brokers go by Kafka's names.
+    """One run of one group. Times are virtual milliseconds. Settings of members and brokers have Kafka's names.
 
-    Faults come within `duration_ms`; then everything is healed, and the group has to settle. Settings that are None are drawn from the seed under
-    `faults="swarm"`, and Kafka's own otherwise. `coordinator_settings` are broker settings by their dotted names; the variants are planted bugs or
-    legal deviations by name. `dialect` is what the members speak, None for the first dialect of the profile that can be simulated; `classic_members` of them begin with the classic one in a group of another. `latency_ms` is the longest way of a frame in one direction.
+    Faults occur within `duration_ms`. Then all are healed, and the group has to settle. Settings that are None are drawn from the seed with
+    `faults="swarm"`, otherwise they are Kafka's. `coordinator_settings` are broker settings by dotted name. The variants are names of planted bugs or
+    legal variants. `dialect` is the members' dialect (None: the profile's first dialect that can be simulated). In a group of another
+    dialect, `classic_members` of them start with the classic one. `latency_ms` is the longest time of a frame in one direction.
     """
 
     seed: int
@@ -64,12 +65,12 @@ class Simulation:
     classic_members: int | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Return the fields that were given, or drawn."""
+        """Return the settings that are not None."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Simulation:
-        """Raise `ValueError` for a field that there is not, or one that is missing."""
+        """Return the simulation that `value` describes. Raise `ValueError` if a field is unknown or the seed is missing."""
         columns = {column.name for column in fields(cls)}
         if unknown := sorted(value.keys() - columns):
             raise ValueError(f"a simulation has no {unknown[0]!r}; it has {', '.join(sorted(columns))}")
@@ -91,10 +92,10 @@ _MAX_POLLS_MS: Final = (10_000, 60_000, 300_000)
 
 
 def settled(simulation: Simulation, release: tuple[int, ...], interval_ms: int = 3_000) -> Simulation:
-    """Return the simulation with every setting told: those left open are drawn from its seed in a swarm, else Kafka's; `release` is its profile's, `interval_ms` how often members of
-    its dialect heartbeat in sessions that are long enough.
+    """Return the simulation with complete settings: in a swarm the open ones are drawn from its seed, otherwise they are Kafka's.
 
-    Nothing is drawn that the members' variant cannot do.
+    `release` is its profile's. `interval_ms` is the heartbeat interval of members of its dialect, if sessions are long enough.
+    Settings that the members' variant cannot have are not drawn.
     """
     chosen = _drawn(simulation) if simulation.faults == SWARM else dict(_KAFKAS)
     chosen |= {name: chosen_value for name in chosen if (chosen_value := getattr(simulation, name)) is not None}
@@ -107,12 +108,12 @@ def settled(simulation: Simulation, release: tuple[int, ...], interval_ms: int =
 
 
 def policy_of(simulation: Simulation) -> Policy:
-    """Return how the members behave; raise `UnknownVariant`."""
+    """Return the members' policy. Raise `UnknownVariant`."""
     return REFERENCE if simulation.member_variant is None else variant_named(simulation.member_variant).policy
 
 
 def member_settings(simulation: Simulation, name: str, number: int) -> MemberSettings:
-    """Return the settings of one member of a simulation whose settings are all told."""
+    """Return the settings of one member of a simulation with complete settings."""
     return MemberSettings(
         group=GROUP, topics=(TOPIC,), instance_id=f"{name}-instance" if number < _required(simulation.static_members) else None,
         assignors=simulation.assignors or (), session_timeout_ms=_required(simulation.session_timeout_ms),
@@ -132,7 +133,7 @@ def _drawn(simulation: Simulation) -> dict[str, Any]:
     static_members = chance.choice((0, 0, simulation.members // 2, simulation.members))
     return {
         "static_members": static_members if policy.can_be_static else 0,
-        # Without owned partitions in the subscription (KIP-429) the leader gives a partition away before its owner has revoked it.
+        # Without owned partitions in the subscription (KIP-429), the leader assigns a partition before its owner has revoked it.
         "assignors": chance.choice([names for names in _ASSIGNORS if policy.can_cooperate or COOPERATIVE_STICKY not in names]),
         "session_timeout_ms": chance.choice(_SESSIONS_MS),
         "heartbeat_interval_ms": 3_000,
@@ -142,7 +143,7 @@ def _drawn(simulation: Simulation) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Violation:
-    """An invariant that was broken: the requirement's id, when, and what was seen."""
+    """A broken invariant: the requirement's id, the time, and the observation."""
 
     requirement: str
     at_ms: int
@@ -150,7 +151,7 @@ class Violation:
 
 
 class InvariantBroken(Exception):
-    """An invariant was broken: the requirement's id, and what was seen. It ends the run."""
+    """An invariant was broken: the requirement's id and the observation. It ends the run."""
 
     def __init__(self, requirement: str, observed: str) -> None:
         super().__init__(f"{requirement}: {observed}")
@@ -159,10 +160,10 @@ class InvariantBroken(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What came of a run. It ends with its first violation, so that there is one at most.
+    """The outcome of a run. A run ends with its first violation, so there is at most one.
 
-    `trace_hash` is a digest of everything that was asked, answered and done, in its order. `converged_at_ms` is when the group had settled after
-    everything was healed, None where it never did. `injected` counts the faults that struck, by kind; `requests` the requests by API.
+    `trace_hash` is a digest of all requests, answers and actions, in order. `converged_at_ms` is when the group had settled after
+    the healing, None if it never did. `injected` counts the injected faults by kind, `requests` the requests by API.
     """
 
     simulation: Simulation
@@ -178,5 +179,5 @@ class Outcome:
 
     @property
     def generations(self) -> int:
-        """How many join phases were completed."""
+        """The number of completed join phases."""
         return sum(1 for _, _, before, after, *_ in self.transitions if before == "PreparingRebalance" and after in ("CompletingRebalance", "Empty"))

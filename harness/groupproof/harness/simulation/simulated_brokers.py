@@ -1,7 +1,7 @@
-"""The brokers: a pure coordinator machine on each, one of which coordinates the group; what they do when they move it, stop, crash and come back.
+"""The brokers: each runs a pure coordinator machine, and one of them coordinates the group. They can move the group, stop, crash and return.
 
-A broker takes up one request of a connection at a time: a parked one holds back what came after it. Whoever takes the group over knows what was
-stored, once it has loaded it (EMIG-01 to EMIG-05).
+A broker processes one request of a connection at a time: a parked request blocks later ones. The next coordinator knows the stored
+state, once it has loaded it (EMIG-01 to EMIG-05).
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _OWN_LAWS: Final = "INV-01"
 
 
 def spoken_versions(profile: str, newest: Mapping[type[Any], int | None], own: Mapping[Api, int] | None = None) -> Mapping[type[Any], int]:
-    """Return the version in which the members ask a broker of this release, by the type of the request; `newest` says what the kit's know (None: all).
+    """Return the request versions that members send to a broker of this release, by request type. `newest` are the kit's newest (None: no limit).
 
     `own` are the versions of members that know less.
     """
@@ -66,7 +66,7 @@ def spoken_versions(profile: str, newest: Mapping[type[Any], int | None], own: M
 
 @cache
 def _found(key: str, node: int | None) -> FindCoordinatorResponse:
-    """Return the answer to who looks for the coordinator of `key`; None: there is none."""
+    """Return the answer to a lookup of `key`. None: there is no coordinator."""
     if node is None:
         return FindCoordinatorResponse(coordinators=(Found(key=key, error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE),))
     return FindCoordinatorResponse(coordinators=(Found(key=key, node_id=node, host=f"node{node}", port=9092),))
@@ -74,7 +74,7 @@ def _found(key: str, node: int | None) -> FindCoordinatorResponse:
 
 @dataclass(slots=True, eq=False)
 class _Node:
-    """One broker. What comes while it `is_stopped` waits in `backlog`; `alarm_ms` is when its timers are looked at next."""
+    """One broker. While it `is_stopped`, inputs wait in `backlog`. `alarm_ms` is when its timers run next."""
 
     machine: Coordinator
     is_up: bool = True
@@ -84,7 +84,7 @@ class _Node:
 
 
 class Brokers:
-    """All brokers. `owner` is the node that coordinates the group, None while nobody does; `network` carries the answers."""
+    """All brokers. `owner` is the node that coordinates the group, or None. `network` carries the answers."""
 
     def __init__(
         self, simulation: Simulation, heap: Heap, streams: Streams, invariants: SimulatedInvariants, record: Record, versions: Mapping[type[Any], int],
@@ -95,12 +95,12 @@ class Brokers:
         self.partition = partition_of(GROUP, settings.offsets_topic_num_partitions)
         self.owner: int | None = self.partition % simulation.brokers
         self.topics: dict[str, int] = {}
-        self._listed = Topics(())  # the answer to who asks for them
-        self.denial = ErrorCode.NONE  # what an authorizer makes of every heartbeat that names topics
+        self._listed = Topics(())  # the answer to a request for topics
+        self.denial = ErrorCode.NONE  # an authorizer's answer to every heartbeat that names topics
         self.network: Network
         self._heap, self._invariants, self._record, self._variant = heap, invariants, record, variant
         self._versions = versions
-        self._log = StoredGroups()  # what `__consumer_offsets` held when a broker last let go of the group
+        self._log = StoredGroups()  # the content of `__consumer_offsets` when a broker last unloaded the group
         self._is_loaded = True
         self._takeovers = 0
         self._tokens = 0
@@ -121,7 +121,7 @@ class Brokers:
 
     @property
     def leading(self) -> Coordinator | None:
-        """Return the machine that coordinates the group, None while none does."""
+        """The machine that coordinates the group, or None."""
         return None if self.owner is None else self._nodes[self.owner].machine
 
     @property
@@ -129,7 +129,7 @@ class Brokers:
         return len(self._nodes)
 
     def make_topics(self, counts: Mapping[str, int]) -> None:
-        """Give topics so many partitions, those that were there before too."""
+        """Set the partition counts of topics, including existing ones."""
         self.topics.update(counts)
         self._listed = Topics(tuple(self.topics.items()), tuple((name, topic_id_of(name)) for name in self.topics))
         image = {name: TopicImage(topic_id_of(name), count) for name, count in self.topics.items()}
@@ -137,13 +137,13 @@ class Brokers:
             node.machine.change_topics(image)
 
     def configure_group(self, configs: Mapping[str, str]) -> bool:
-        """Give the group settings of its own, on every broker; return whether they are taken."""
+        """Set the group's own configuration on every broker. Return whether all accept it."""
         return not any([node.machine.configure_group(GROUP, configs) for node in self._nodes])
 
     # Requests
 
     def arrive(self, connection: Connection, request_id: int, request: Request, *, is_new: bool = True) -> None:
-        """Take a request; it waits for an older one of its connection, and comes here again when it has waited, `is_new` no more."""
+        """Process a request. It waits for older requests of its connection and then arrives again, with `is_new` False."""
         if is_new and self._record.observer is not None:
             self._record.observer.arrived(connection, request_id, request)
         node = self._nodes[connection.node]
@@ -155,7 +155,7 @@ class Brokers:
             self._take_up(connection, request_id, request)
 
     def repeat(self, connection: Connection, request: GroupRequest, member_id: str, now_ms: int) -> GroupResponse | None:
-        """Answer what changes nothing but that its member was heard of, for whom nobody observes; return None, with nothing done, where it may change more."""
+        """Answer a request that only renews its member's session, if there is no observer. Return None without a change if it may change more."""
         node, kept = self._nodes[connection.node], connection.kept
         heard_ms = None if node.is_stopped or self.denial else self._invariants.hearing(request)
         if heard_ms is None:
@@ -212,7 +212,7 @@ class Brokers:
         return token
 
     def _asked(self, machine: Coordinator, request: GroupRequest, arrival: Arrival) -> list[Output]:
-        """Return what the machine puts out, without the row where nobody observes and it knows a short way."""
+        """Return the machine's outputs. Without an observer, use a fast path that does not name the row, if the machine has one."""
         now_ms = self._heap.now_ms
         if self._record.observer is None:
             answer = machine.repeat(request, arrival, now_ms)
@@ -229,7 +229,7 @@ class Brokers:
         return _found(key, None if self.owner is None or not self._nodes[self.owner].is_up else self.owner)
 
     def _perform(self, node: int, outputs: Sequence[Output]) -> None:
-        """Deliver and record what a machine put out."""
+        """Deliver and record a machine's outputs."""
         if self._record.observer is not None:
             self._record.performed(node, outputs, self._pending)
         for output in outputs:
@@ -245,7 +245,7 @@ class Brokers:
                 self._invariants.moved(output)
 
     def _send_back(self, pending: PendingRequest, reply: Reply) -> None:
-        """Send an answer; the second to a request that was taken up twice goes nowhere."""
+        """Send an answer. The second answer to a repeated request is dropped."""
         connection = pending.connection
         if pending.request_id in connection.owed:
             connection.owed.discard(pending.request_id)
@@ -254,7 +254,7 @@ class Brokers:
             self._go_on(connection)
 
     def _go_on(self, connection: Connection) -> None:
-        """Take up what waits behind a request that was parked; a client that has closed the connection is read no further."""
+        """Process the requests behind a parked one. If the client has closed the connection, drop them."""
         connection.taken_up = None
         if connection.is_open and not connection.is_reset:
             asked, connection.inbox = connection.inbox, type(connection.inbox)()
@@ -291,10 +291,13 @@ class Brokers:
         self._invariants.settled(None)
         self._look_at_timers(number)
 
-    # What happens to brokers
+    # Faults of brokers
 
     def move(self, to: int, *, drops: bool, after_ms: int) -> bool:
-        """Give the group to `to`, which loads it for `after_ms`; with `drops` parked requests are never answered. Return whether it could be."""
+        """Move the group to broker `to`, which loads it for `after_ms`. With `drops`, parked requests are never answered.
+
+        Return whether it was possible.
+        """
         before = self.owner
         if before is None or not self._nodes[to].is_up or self._nodes[before].is_stopped:
             return False
@@ -303,13 +306,13 @@ class Brokers:
         return True
 
     def crash(self, number: int, *, failover_ms: int, load_ms: int) -> bool:
-        """End a broker at once: connections and parked requests are gone; another takes the group over. Return whether it was up."""
+        """Crash a broker: connections and parked requests are lost, and another broker takes over. Return whether it was up."""
         node = self._nodes[number]
         if not node.is_up:
             return False
         self.network.reset(node=number)
         if self.owner == number:
-            self._invariants.goes_on()  # it is late with nothing: what was due while it stood still ends with it
+            self._invariants.goes_on()  # it is not late: timers that were due while it was stopped end with it
         node.is_up, node.is_stopped, node.alarm_ms = False, False, None
         node.backlog.clear()
         if self.owner == number:
@@ -321,7 +324,7 @@ class Brokers:
         self._nodes[number].is_up = True
 
     def stop(self, number: int) -> bool:
-        """Let a broker do nothing for a while, as in a long collection of garbage; return whether it ran."""
+        """Stop a broker for a while, as in a long garbage collection. Return whether it ran."""
         node = self._nodes[number]
         was_running, node.is_stopped = node.is_up and not node.is_stopped, node.is_up
         if was_running and self.owner == number:
@@ -329,7 +332,7 @@ class Brokers:
         return was_running
 
     def go_on(self, number: int) -> None:
-        """Let a stopped broker go on, first with its timers, all of them late, then with the requests that came meanwhile."""
+        """Resume a stopped broker: first its late timers, then the requests that came meanwhile."""
         node = self._nodes[number]
         if not node.is_stopped:
             return
@@ -343,7 +346,7 @@ class Brokers:
         self._look_at_timers(number)
 
     def refuse_appends(self, number: int, error: ErrorCode) -> None:
-        """Let the log of a broker refuse records, or (NONE) take them again."""
+        """Let the log of a broker refuse records, or (NONE) accept them again."""
         self._nodes[number].machine.append_error = error
 
     def _unload(self, number: int, *, drops: bool) -> None:
@@ -365,7 +368,7 @@ class Brokers:
         if self.owner is None and ready:
             self._take_over(ready[0], load_ms)
         elif self.owner is None:
-            self._heap.after(1_000, self._fail_over, load_ms)  # until a broker is back
+            self._heap.after(1_000, self._fail_over, load_ms)  # until a broker is up
 
     def _take_over(self, number: int, load_ms: int) -> None:
         self.owner = number
@@ -374,7 +377,7 @@ class Brokers:
         self._heap.after(load_ms, self._load, number, self._takeovers)
 
     def _load(self, number: int, takeover: int) -> None:
-        """Finish the loading, unless the group was taken over again meanwhile."""
+        """Finish the loading, unless the group was moved again meanwhile."""
         node = self._nodes[number]
         if takeover != self._takeovers or self.owner != number:
             return

@@ -1,7 +1,7 @@
-"""The network: connections in order, paths that are slow or silent, resets; and, beyond what TCP does, requests that come twice or out of order.
+"""The network: ordered connections, slow or silent paths, resets. Beyond TCP, requests can also arrive twice or out of order.
 
-What is sent into a silent path waits there, as TCP repeats it, and goes on when the path is healed, though nobody may wait for it any more. A reset
-loses what is under way in both directions; what had arrived stays arrived.
+Frames on a silent path wait, as TCP repeats them, and continue after the healing, even if nobody waits for them any more. A reset
+loses the frames under way in both directions. Frames that had arrived stay arrived.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 __all__ = ["Answer", "AskTopics", "Connection", "Endpoint", "Network", "Path", "Request", "Topics"]
 
 CONNECT_MS: Final = 10_000
-"""How long a client waits for a connection to be made."""
+"""The time limit of a client for opening a connection."""
 
 
 @dataclass(frozen=True, slots=True)
 class AskTopics:
-    """What stands for Metadata: any broker answers it."""
+    """A substitute for Metadata, which any broker answers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Topics:
-    """How many partitions each topic has, and its id."""
+    """The partition count and the id of each topic."""
 
     partitions: tuple[tuple[str, int], ...]
     ids: tuple[tuple[str, str], ...] = ()
@@ -44,7 +44,7 @@ Answer = GroupResponse | Topics
 
 
 class Endpoint(Protocol):
-    """A client process, as the network needs it."""
+    """The network's view of a client process."""
 
     name: str
 
@@ -55,7 +55,7 @@ class Endpoint(Protocol):
 
 @dataclass(slots=True, eq=False)
 class Path:
-    """The way between one process and one broker; faults overlap, so that silence is counted, in each direction."""
+    """The path between one process and one broker. Faults can overlap, so silence is counted, in each direction."""
 
     slow_ms: int = 0
     silent_out: int = 0
@@ -68,7 +68,7 @@ class Path:
 
 @dataclass(slots=True, eq=False)
 class Connection:
-    """One TCP connection. `taken_up` is the token of the request that the broker works on, `inbox` what waits behind it."""
+    """One TCP connection. `taken_up` is the token of the request in process, `inbox` the requests behind it."""
 
     owner: Endpoint
     node: int
@@ -80,14 +80,14 @@ class Connection:
     out_ms: int = 0
     back_ms: int = 0
     taken_up: int | None = None
-    kept: KeptExchange | None = None  # what came over it last and changed nothing
+    kept: KeptExchange | None = None  # its last exchange without a change
     inbox: deque[tuple[int, Request]] = field(default_factory=deque)
     waiting: dict[int, None] = field(default_factory=dict)  # requests without an answer
-    owed: set[int] = field(default_factory=set)  # requests that the broker took up and has not answered
+    owed: set[int] = field(default_factory=set)  # requests in process without an answer
 
 
 class Network:
-    """Carries requests to brokers and answers back; `arrive` is the brokers' side, `is_up` tells whether one can be reached."""
+    """Carries requests to brokers and answers back. `arrive` is the brokers' input, `is_up` returns whether a broker can be reached."""
 
     def __init__(
         self, heap: Heap, chance: random.Random, latency_ms: int, arrive: Callable[[Connection, int, Request], None], is_up: Callable[[int], bool]
@@ -96,35 +96,35 @@ class Network:
         self.draw = chance.random
         self._arrive, self._is_up = arrive, is_up
         self._paths: dict[tuple[str, int], Path] = {}
-        self.resting: RestingExchanges | None = None  # the short way for what changes nothing
-        self.opened: Callable[[Connection], None] | None = None  # whoever wants to be told
-        self.closed: Callable[[Connection, str], None] | None = None  # and by what
+        self.resting: RestingExchanges | None = None  # the fast path for exchanges without a change
+        self.opened: Callable[[Connection], None] | None = None  # the observer of new connections
+        self.closed: Callable[[Connection, str], None] | None = None  # the observer of closed connections, with who closed them
         self.open: defaultdict[str, dict[tuple[int, str], Connection]] = defaultdict(dict)  # by client, then by broker and lane
 
     # The client's side
 
     def send(self, owner: Endpoint, node: int, lane: str, request_id: int, request: Request) -> None:
-        """Send a request over the owner's connection of this lane, which is opened where there is none."""
+        """Send a request over the owner's connection of this lane. Open one if there is none."""
         connection = self.open[owner.name].get((node, lane))
         if connection is None:
             connection = self.open[owner.name][node, lane] = self._opened(owner, node, lane)
         connection.waiting[request_id] = None
         if connection.is_reset:
-            return  # lost, as the client is about to learn
+            return  # lost; the client is about to be notified
         if connection.is_made:
             self._carry_out(connection, request_id, request)
         else:
-            connection.inbox.append((request_id, request))  # until it is made, the client's side keeps them
+            connection.inbox.append((request_id, request))  # the client's side keeps it until the connection is open
 
     def connected(self, owner: Endpoint, lane: str) -> int | None:
-        """Return the broker that the owner's connection of this lane goes to."""
+        """Return the broker of the owner's connection of this lane, or None."""
         for node, opened in self.open.get(owner.name, ()):
             if opened == lane:
                 return node
         return None
 
     def close(self, owner: Endpoint, node: int | None = None, lanes: Iterable[str] | None = None) -> None:
-        """Close the owner's connections of these lanes to a broker; None: all of them. What was sent still arrives."""
+        """Close the owner's connections of these lanes to a broker (None: all). Requests under way still arrive."""
         mine = self.open.get(owner.name, {})
         for key in [key for key in mine if node in (None, key[0]) and (lanes is None or key[1] in lanes)]:
             connection = mine.pop(key)
@@ -178,7 +178,7 @@ class Network:
     # The broker's side
 
     def answer(self, connection: Connection, request_id: int, answer: Answer) -> None:
-        """Send an answer back; one that nobody reads any more goes nowhere."""
+        """Send an answer back. Drop it if the client no longer reads."""
         path = connection.path
         if not connection.is_open or connection.is_reset:
             return
@@ -192,7 +192,7 @@ class Network:
         heap.put(at_ms, self.come_back, (connection, request_id, answer))
 
     def come_back(self, connection: Connection, request_id: int, answer: Answer) -> None:
-        """Give an answer to the client, if it waits for it still."""
+        """Deliver an answer to the client, if the client still waits for it."""
         if connection.is_open and request_id in connection.waiting:
             del connection.waiting[request_id]
             connection.owner.answered(connection, request_id, answer)
@@ -206,7 +206,7 @@ class Network:
         return found
 
     def reset(self, *, name: str | None = None, node: int | None = None) -> int:
-        """Reset the connections of a process, or of a broker, or of both together; return how many."""
+        """Reset the connections of a process, of a broker, or between both. Return their number."""
         clients = self.open.values() if name is None else [self.open.get(name, {})]
         found = [connection for mine in clients for key, connection in mine.items() if node in (None, key[0])]
         for connection in found:
@@ -214,7 +214,7 @@ class Network:
         return len(found)
 
     def cut(self, connection: Connection) -> None:
-        """Reset one connection: the broker drops what waits, and the client sees the end of the stream."""
+        """Reset one connection. The broker drops its waiting requests, and the client observes the end of the stream."""
         if not connection.is_reset:
             connection.is_reset = True
             connection.inbox.clear()
@@ -223,7 +223,7 @@ class Network:
             self._tell_lost(connection)
 
     def flow(self, path: Path) -> None:
-        """Let go what the path holds, as far as it is silent no more."""
+        """Release the frames that the path holds, in each direction that is no longer silent."""
         for held, is_silent in ((path.held_out, path.silent_out), (path.held_back, path.silent_back)):
             while held and not is_silent:
                 held.popleft()()

@@ -1,4 +1,4 @@
-"""What happens to a simulated program, whatever dialect its client speaks: it starts, ends, is frozen and goes on; what comes meanwhile waits."""
+"""The life of a simulated program of any dialect: it starts, ends, freezes and thaws. Inputs during a freeze wait."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ __all__ = ["SimulatedProcess"]
 
 
 class SimulatedProcess(ABC):
-    """One client program. `is_up` while it runs, `is_wanted` whether it is to run; faults call what they do to it.
+    """One client program. `is_up` while it runs, `is_wanted` if it should run. Faults call its methods.
 
-    A dialect's process says what a program is when it begins (`_begin`), what it does when it runs (`_run`), when it is to leave in order, and when an answer
-    or the end of a connection comes in. What it can't do (poll, subscribe to more, change its assignor) it need not say.
+    A dialect's process implements the start (`_begin`, `_run`), the clean close, and the inputs: an answer or the end of a connection.
+    Features that it lacks (polls, more topics, other assignors) keep their defaults.
     """
 
     def __init__(self, name: str, *, network: Network, record: Record) -> None:
         self.name = name
         self._network, self._record = network, record
         self.is_up = self.is_frozen = False
-        self.is_wanted = False  # whether it is to run, or to be started again
+        self.is_wanted = False  # whether it should run, or be restarted
         self.stalls = 0  # faults that keep the application from polling
         self.callback_ms = 0
         self._life = 0
@@ -33,26 +33,26 @@ class SimulatedProcess(ABC):
 
     @abstractmethod
     def _begin(self) -> None:
-        """Be as a program is that was just started."""
+        """Reset the state for a newly started program."""
 
     @abstractmethod
     def _run(self) -> None:
-        """Do what a program does that has just been started, or that goes on."""
+        """Run a newly started program."""
 
     @abstractmethod
     def leave(self) -> None:
-        """Let the application close its client in order; the program ends when that is done."""
+        """Let the application close its client cleanly. The program then ends."""
 
     @abstractmethod
     def answered(self, connection: Connection, request_id: int, answer: Answer) -> None:
-        """Take an answer."""
+        """Handle an answer."""
 
     @abstractmethod
     def lost(self, connection: Connection, unanswered: list[int]) -> None:
-        """Take it that a connection ended."""
+        """Handle the end of a connection."""
 
     def start(self) -> None:
-        """Start the program, unless it runs."""
+        """Start the program unless it runs."""
         self.is_wanted = True
         if self.is_up:
             return
@@ -63,7 +63,7 @@ class SimulatedProcess(ABC):
         self._run()
 
     def crash(self) -> None:
-        """End the program at once, with its connections."""
+        """End the program and its connections at once."""
         self.is_wanted = False
         self._end()
 
@@ -77,11 +77,11 @@ class SimulatedProcess(ABC):
         self._record.process(self.name, "ends")
 
     def _ended(self) -> None:
-        """Take note that the program has ended."""
+        """React to the end of the program."""
         return
 
     def freeze(self) -> bool:
-        """Stop the whole program, as SIGSTOP does; return whether it ran."""
+        """Freeze the whole program, as SIGSTOP does. Return whether it ran."""
         was_running = self.is_up and not self.is_frozen
         self.is_frozen = self.is_up
         if was_running:
@@ -89,7 +89,7 @@ class SimulatedProcess(ABC):
         return was_running
 
     def thaw(self) -> None:
-        """Let the program go on with what came meanwhile."""
+        """Resume the program with the inputs that came meanwhile."""
         if not self.is_frozen:
             return
         self.is_frozen = False
@@ -100,11 +100,11 @@ class SimulatedProcess(ABC):
         self._go_on()
 
     def _go_on(self) -> None:
-        """Do what a program does that was frozen or kept from polling."""
+        """Continue after a freeze or a stall."""
         return
 
     def stall(self) -> None:
-        """Keep the application from polling; the heartbeats of its client go on."""
+        """Stop the application's polls. The heartbeats of its client continue."""
         self.stalls += 1
 
     def go_on(self) -> None:
@@ -113,19 +113,19 @@ class SimulatedProcess(ABC):
         self._go_on()
 
     def upgrade(self, assignors: tuple[str, ...]) -> None:
-        """Let the application close its client in order; the program that is started next has these assignors, where clients have any."""
+        """Close the client cleanly. The next program has these assignors, if its client supports assignors."""
         self.leave()
 
     def switch(self) -> bool:
-        """Let the application close its client in order; the program that is started next speaks another protocol. Return False where there is none."""
+        """Close the client cleanly. The next program speaks another protocol. Return False if there is none."""
         return False
 
     def resubscribe(self, topics: tuple[str, ...]) -> bool:
-        """Let the application change its topics; return False where it has none to change."""
+        """Change the application's topics. Return False if it cannot change them."""
         return False
 
     def _whenever_running(self, act: Callable[[], None]) -> None:
-        """Do it now, or, of a frozen program, when it goes on; a program that ended meanwhile does nothing."""
+        """Run `act` now, or after the thaw if the program is frozen. Skip it if the program ended meanwhile."""
         if self.is_frozen:
             self._frozen.append(partial(self._in_life, self._life, act))
         else:

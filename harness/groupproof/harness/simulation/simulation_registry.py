@@ -1,4 +1,4 @@
-"""Which dialects can be simulated: a new dialect's part is registered here."""
+"""The dialects that can be simulated. Register a new dialect's part here."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ SIMULATIONS: Final = PartRegistry(DialectSimulation, CLASSIC_SIMULATION, CONSUME
 
 
 class Unsimulated(ValueError):
-    """Groups of a dialect can't be simulated, or a profile does not speak it; `str()` says which."""
+    """Groups of a dialect cannot be simulated, or a profile does not speak it. `str()` names both."""
 
 
 def simulation_of(profile_name: str, dialect: str | None) -> DialectSimulation:
-    """Return how members of a dialect are simulated on a profile; None: of the first of its dialects that can be, the classic one before others."""
+    """Return the simulation of a dialect on a profile. None: the profile's first dialect that can be simulated, the classic one first."""
     spoken = [part for part in SIMULATIONS.all() if part.dialect in profile(profile_name).dialects]
     found = next((part for part in spoken if dialect in (None, part.dialect.name)), None)
     if found is None:

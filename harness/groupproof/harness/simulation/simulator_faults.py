@@ -1,4 +1,4 @@
-"""The faults of the simulator: each has a name, a way to be drawn, to be injected and to be healed."""
+"""The faults of the simulator: each has a name, and functions to draw, inject and heal it."""
 
 from __future__ import annotations
 
@@ -30,28 +30,28 @@ DENIALS: Final = (ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.GROUP_AUTHORIZ
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FaultTargets:
-    """What faults strike: processes by name, each a `SimulatedProcess` of its dialect, the network, the brokers."""
+    """The targets of faults: processes by name, each a `SimulatedProcess` of its dialect, the network, and the brokers."""
 
     processes: Mapping[str, Any]
     network: Network
     brokers: Brokers
 
     def paths(self, who: Iterable[str]) -> list[Path]:
-        """Return the paths from each of these processes to every broker; or from every process, where it is brokers that are named."""
+        """Return the paths from each named process to every broker, and from every process to each named broker."""
         ends = [(name, node) for name in who if name in self.processes for node in range(self.brokers.count)]
         ends += [(name, int(node.removeprefix("node"))) for node in who if node not in self.processes for name in self.processes]
         return [self.network.path(name, node) for name, node in ends]
 
 
 Strike = Callable[[FaultTargets, ScheduledFault], bool]
-"""Injects or heals; tells whether there was anything to strike."""
+"""Injects or heals a fault. It returns whether there was a target."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """One kind: `who` it is drawn to strike (one process, some of them, a broker, nobody), how long it lasts, and what is drawn besides.
+    """One kind of fault: `who` is its target (one process, several processes, a broker, nobody), with its duration and drawn values.
 
-    `how` gives for each name the least and the greatest value. A fault without `heals` is done in an instant.
+    `how` gives the least and the greatest value for each name. A fault without `heal` takes no time.
     """
 
     name: str
@@ -61,7 +61,7 @@ class Fault:
     heal: Strike | None = None
     lasts_ms: tuple[int, int] = (0, 0)
     how: Mapping[str, tuple[int, int]]
-    dialect: str | None = None  # the only one whose groups it is drawn for
+    dialect: str | None = None  # the only dialect whose groups it is drawn for
 
     def drawn(self, chance: random.Random, simulation: Simulation, at_ms: int) -> ScheduledFault:
         names = [f"m{number}" for number in range(simulation.members)]
@@ -78,7 +78,7 @@ class Fault:
 
 
 def _duration(chance: random.Random, bounds: tuple[int, int], simulation: Simulation) -> int:
-    """Draw a time between the bounds, or, one time in three, about as long as one of the group's own timeouts."""
+    """Draw a duration within the bounds, or, one time in three, about as long as one of the group's timeouts."""
     if not bounds[1]:
         return 0
     if chance.randrange(3):
@@ -135,7 +135,7 @@ def _reset(targets: FaultTargets, fault: ScheduledFault) -> bool:
 
 
 def _on_each(act: Callable[[SimulatedProcess], object]) -> Strike:
-    """Return what does something to each process that is named; to those alone that it applies to."""
+    """Return a function that acts on each named process. It returns whether the act applied to any of them."""
 
     def strike(targets: FaultTargets, fault: ScheduledFault) -> bool:
         return any([act(targets.processes[name]) is not False for name in fault.who])

@@ -1,7 +1,7 @@
-"""The records that Kafka's coordinator would have stored for a consumer group of the simulator: what has changed between two looks at its machine. Pure.
+"""The records that Kafka's coordinator would store for a simulated consumer group: the changes between two views of its machine. Pure.
 
-Source: `GroupCoordinatorRecordHelpers` and `GroupMetadataManager.consumerGroupHeartbeat`. Of one operation the tombstones of members that went come first, then members, the group's epoch, the target,
-and what each member has.
+Source: `GroupCoordinatorRecordHelpers` and `GroupMetadataManager.consumerGroupHeartbeat`. The records of one operation come in this order:
+tombstones of removed members, members, the group epoch, the target, and the current assignment of each member.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _Rows = dict[str, dict[str, Any]]
 
 
 class StoredEpochs:
-    """What is stored of one group so far."""
+    """The stored state of one group."""
 
     def __init__(self, group: str) -> None:
         self._group = group
@@ -31,7 +31,7 @@ class StoredEpochs:
         self._current: _Rows = {}
 
     def follow(self, group: ConsumerGroup | None, at_ms: int) -> Iterator[Stored]:
-        """Yield the records that bring what is stored to what the group is; None is a group that is deleted."""
+        """Yield the records that update the stored state to the group. None: the group was deleted."""
         members = group.members if group is not None else {}
         for member_id in [member_id for member_id in self._members if member_id not in members]:
             for rows, name in ((self._current, _CURRENT), (self._targets, _TARGET), (self._members, _MEMBER)):

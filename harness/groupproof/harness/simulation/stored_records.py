@@ -1,7 +1,8 @@
-"""The records that Kafka's coordinator would have stored for a classic group of the simulator: bytes of a log, made of the trace of a run.
+"""The records that Kafka's coordinator would store for a simulated classic group: bytes of a log, from the trace of a run.
 
-A generation is stored when the leader's assignment is there, with the time at which the join phase ended; an empty group when its last member is gone; a static member that
-comes back without a rebalance in the generation that it has (`GroupMetadataManager.storeGroup`). Commits that were accepted are stored one by one.
+A generation is stored when the leader's assignment arrives, with the time at which the join phase ended. An empty group is stored when its last
+member leaves. A static member that returns without a rebalance is stored in the current generation (`GroupMetadataManager.storeGroup`).
+Accepted commits are stored one by one.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ Stored = tuple[int, bytes, bytes | None]
 
 
 def topic_of(trace: Trace, epochs: Mapping[int, Sequence[Stored]] | None = None) -> list[Observation]:
-    """Return what a reader of the topic would see of the run, through bytes and back; `epochs` as for `records_of`."""
+    """Return the observations of a reader of the topic, through bytes and back. `epochs` is as for `records_of`."""
     topic = OffsetsTopic(0)
     found: list[Observation] = []
     for offset, (at_ms, key, value) in enumerate(records_of(trace, epochs)):
@@ -35,7 +36,10 @@ def topic_of(trace: Trace, epochs: Mapping[int, Sequence[Stored]] | None = None)
 
 
 def records_of(trace: Trace, epochs: Mapping[int, Sequence[Stored]] | None = None) -> Iterator[Stored]:
-    """Yield the time, key and value of each record. Of a consumer group `epochs` are its own, by the `seq` of the observation that they come with: of it the trace shows commits alone."""
+    """Yield the time, key and value of each record.
+
+    For a consumer group `epochs` has its records, by the `seq` of the observation that caused them. Its trace contributes only commits.
+    """
     groups: dict[str, _Coordinated] = {}
     for obs in trace:
         if obs.group is not None and (epochs is None or obs.kind != "transition"):
@@ -46,7 +50,7 @@ def records_of(trace: Trace, epochs: Mapping[int, Sequence[Stored]] | None = Non
 
 @dataclass(slots=True)
 class _Coordinated:
-    """What the coordinator knows of one group."""
+    """The coordinator's knowledge of one group."""
 
     group: str
     state: str | None = None

@@ -1,4 +1,4 @@
-"""Writes a run in the one trace format (contract, "The trace"): frames as a broker sees them, transitions, timers, faults, and callbacks."""
+"""Writes a run in the trace format (contract, "The trace"): frames from the broker's view, transitions, timers, faults, and callbacks."""
 
 from __future__ import annotations
 
@@ -22,14 +22,13 @@ if TYPE_CHECKING:
 __all__ = ["MakeRecorder", "Observer"]
 
 MakeRecorder = Callable[[Callable[[], int]], Recorder]
-"""Makes a recorder that asks the given clock for the time, in nanoseconds."""
+"""Makes a recorder that reads the time, in nanoseconds, from the clock."""
 
 
 class Observer:
-    """Writes what happens to a recorder; nothing is decided by it. `versions` are those in which the brokers are asked, `timers` the event kinds that
-    are told as timers.
+    """Writes events to a recorder and decides nothing. `versions` are the request versions, `timers` the event kinds that are written as timers.
 
-    A program that is started again calls itself otherwise (`m3`, then `m3.2`), as its application's lines could not be told from the first one's.
+    A restarted program gets a new name (`m3`, then `m3.2`), because its application's lines would look like those of the first one.
     """
 
     def __init__(self, recorder: Recorder, versions: Mapping[type, int], *, timers: Collection[str]) -> None:
@@ -40,11 +39,11 @@ class Observer:
         self._newest: dict[Connection, tuple[int, dict[str, Any], dict[str, Any]]] = {}
 
     def opened(self, connection: Connection) -> None:
-        """Take note of whose connection it is: what was sent on it may arrive when that program has ended, and the next one has started."""
+        """Record the client of a connection. Its requests may arrive after that program has ended and the next one has started."""
         self._clients[connection] = self._client(connection.owner.name)
 
     def arrived(self, connection: Connection, request_id: int, request: Request) -> None:
-        """Tell of a request; of its connection's end too, where the client had closed it before anything arrived."""
+        """Write a request. If the client closed the connection before its first request arrived, also write the end of the connection."""
         if isinstance(request, AskTopics | FindCoordinatorRequest):
             return
         is_news = connection not in self._numbers
@@ -58,7 +57,7 @@ class Observer:
         self._recorder.record("processed", **frame, rule=applied.rule, body={"requirement": applied.requirement})
 
     def answered(self, pending: PendingRequest, answer: GroupResponse) -> None:
-        """Tell of an answer; one that no connection takes any more is none, nor is the second to a request that a fault repeats."""
+        """Write an answer. Skip it if its connection is gone, or if it is the second answer to a repeated request."""
         connection = pending.connection
         if not connection.is_open or connection.is_reset or pending.request_id not in connection.owed:
             return
@@ -66,7 +65,7 @@ class Observer:
         self._recorder.record("response", **frame | response_columns(pending.request.api, body_of(pending.request), body_of(answer)))
 
     def closed(self, connection: Connection, by: str) -> None:
-        """Tell of a connection that ended, closed by the `client` or cut by a fault."""
+        """Write the end of a connection, closed by the `client` or cut by a fault."""
         self._newest.pop(connection, None)
         if connection in self._numbers:
             body = {"name": "closed", "by": by, "reason": "the client closed it" if by == "client" else "it was reset"}
@@ -76,7 +75,7 @@ class Observer:
         self._recorder.record("transition", node=node, **move.columns())
 
     def timer(self, node: int, applied: AppliedRow) -> None:
-        """Tell of a timer that went off; what follows from it is told by itself."""
+        """Write a timer that fired. Its consequences are written separately."""
         if applied.rule.partition("/")[0] in self._timers:
             self._recorder.record("timer", node=node, **applied.timer_columns())
 
@@ -85,7 +84,7 @@ class Observer:
         self._recorder.record("event", who="shim", client=self._client(name), group=GROUP, partitions=tuple(sorted(callback.partitions)), body=body)
 
     def process(self, name: str, change: str) -> None:
-        """Tell what happens to a program: it starts, ends, freezes, thaws."""
+        """Write a change of a program: it starts, ends, freezes or thaws."""
         bodies = {"starts": {"name": "command", "command": "subscribe"}, "ends": {"name": "exit", "how": "ended"}}
         self._lives[name] += change == "starts"
         self._recorder.record("event", who="kit", client=self._client(name), group=GROUP, body=bodies.get(change, {"name": change}))
@@ -98,7 +97,7 @@ class Observer:
         )  # fmt: skip
 
     def _frame(self, connection: Connection, request_id: int, request: GroupRequest) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the columns that a request's every row has, the answer's too, and those that tell what was asked."""
+        """Return the columns of every row of a request and its answer, and the columns of the request alone."""
         newest = self._newest.get(connection)
         if newest is not None and newest[0] == request_id:
             return newest[1:]

@@ -1,4 +1,4 @@
-"""The heartbeats at rest of a simulated `consumer` member, with what its process and the laws of one member note of each as it leaves and as its answer comes."""
+"""Heartbeats of a resting simulated `consumer` member, with the checks of its process and its invariants at each request and answer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["WatchedBeats"]
 
 
 class WatchedBeats:
-    """Those of one program; `sent` are its requests that have no answer yet. `message` goes to the broker `node_id`."""
+    """The heartbeats of one program. `sent` are its unanswered requests. `message` goes to the broker `node_id`."""
 
     def __init__(
         self, process: EpochProcess, resting: RestingEpochBeats, invariants: EpochMemberInvariants, sent: dict[int, tuple[Any, int]], names: dict[str, str]
@@ -23,7 +23,7 @@ class WatchedBeats:
         self.node_id = 0
 
     def until_ms(self, now_ms: int) -> int:
-        """Return when the member's timers are due again, if it does nothing at `now_ms` but to send `message`, and the process has no more to note than that; 0 where it may have more."""
+        """Return when the member's timers are due next if it only sends `message` at `now_ms`, or 0 if member or process may have more to do."""
         if self._sent or now_ms >= self._process.unpolled_ms or self._invariants.is_closing:
             return 0
         resting = self._resting
@@ -32,7 +32,7 @@ class WatchedBeats:
         return until_ms
 
     def beat(self, now_ms: int) -> int:
-        """Take it that `message` is sent, and look at it; return the id of the request."""
+        """Record and check that `message` is sent. Return the request's id."""
         message = self.message
         request_id = self._resting.beat(now_ms)
         self._invariants.sends_again(message, now_ms, self._names)
@@ -40,7 +40,7 @@ class WatchedBeats:
         return request_id
 
     def answered(self, request_id: int, answer: Any, now_ms: int) -> bool:
-        """Take an answer to `message`, and look at it; return False, with nothing done, where the member may do more than to take note of it."""
+        """Record and check an answer to `message`. Return False without a change if the member may have more to do."""
         if not self._resting.answered(request_id, answer, now_ms):
             return False
         self._invariants.answered_again(self._sent.pop(request_id)[0], answer, now_ms, self._names)

@@ -1,6 +1,6 @@
-"""Leaving a consumer group: at close, at unsubscribe, and for want of polls (CGV-01 to CGV-24).
+"""Leaving a consumer group: at close, at unsubscribe, and because of missing polls (CGV-01 to CGV-24).
 
-The leave is a heartbeat with epoch -1, of a static member that will be back with -2 (KIP-848); it is sent once, whatever becomes of it.
+The leave is a heartbeat with epoch -1, or -2 for a static member that will return (KIP-848). It is sent once, whatever its result.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ __all__ = ["EpochClose", "leave_consumer_group"]
 def leave_consumer_group(
     core: EpochCore, heartbeats: EpochHeartbeats, now_ms: int, state: EpochState, *, forced: bool | None = None, timeout_ms: int | None = None
 ) -> tuple[int, ...]:
-    """Send the leave if it is due, and be no member any more in any case; return the requests sent.
+    """Send the leave if it is due, and end the membership in any case. Return the ids of the requests sent.
 
-    `forced` leaves for good (True), or stays as far as the protocol allows (False): a static member's place is kept, a dynamic one's is left to its session (KIP-1092).
+    `forced` leaves permanently (True) or stays as far as the protocol allows (False): a static member keeps its place, and a dynamic member sends no
+    leave, so its session times out (KIP-1092).
     """
     sent: list[int] = []
     if _is_due(core, forced=forced):
@@ -35,7 +36,7 @@ def leave_consumer_group(
 
 
 def _is_due(core: EpochCore, *, forced: bool | None) -> bool:
-    """Tell whether the coordinator may know the member, whose join need not be answered yet (CGV-13)."""
+    """Return whether a leave is due: the coordinator may know the member, even if its join is not answered yet (CGV-13)."""
     stays = forced is False and core.settings.instance_id is None and not core.choices.leaves_when_told_to_stay
     is_known = core.is_member or (core.epoch == JOIN_EPOCH and core.has_joined)
     return is_known and core.failure is None and core.has_coordinator and bool(core.member_id) and not stays
@@ -47,7 +48,7 @@ def _epoch(core: EpochCore, *, forced: bool | None) -> int:
 
 
 class EpochClose(CleanClose):
-    """Auto-commit, give the partitions back through the listener, leave, and say `Closed`; heartbeats go on until the leave."""
+    """Auto-commit, revoke the partitions through the listener, leave, and output `CloseResult`. Heartbeats continue until the leave."""
 
     def __init__(self, core: EpochCore, requests: OffsetRequests, heartbeats: EpochHeartbeats) -> None:
         super().__init__(core, requests)
@@ -84,7 +85,7 @@ class EpochClose(CleanClose):
         core.is_lost = False
 
     def _is_released(self, now_ms: int) -> bool:
-        """Tell whether the coordinator has heard that the member owns nothing any more; say it if it was not said yet."""
+        """Return whether the coordinator has confirmed that the member owns nothing. Send that first if necessary."""
         core = self._member
         if not core.is_member or core.coordinator is None or now_ms >= self._deadline_ms:
             return True

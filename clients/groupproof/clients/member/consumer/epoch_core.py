@@ -1,6 +1,6 @@
-"""What the parts of a `consumer` member share: its epoch, the target that the coordinator gave it, and which topic has which id.
+"""The state that the parts of a `consumer` member share: its epoch, its target assignment, and the ids of the topics.
 
-It is the classic member's core, with the member epoch in the place of the generation: 0 while it joins, -1 where it is no member.
+It extends the classic member's core. The member epoch replaces the generation: 0 while the member joins, -1 without a membership.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ STATIC_LEAVE_EPOCH: Final = -2
 _ID_BYTES: Final = 16
 
 TopicIdPartition = tuple[str, int]
-"""A partition by the id of its topic, as ConsumerGroupHeartbeat names it."""
+"""A partition with its topic's id, as in ConsumerGroupHeartbeat."""
 
 
 class EpochState(StrEnum):
-    """The states of a member, as Kafka's `MemberState` has them."""
+    """The states of a member, as in Kafka's `MemberState`."""
 
     UNSUBSCRIBED = "UNSUBSCRIBED"
     JOINING = "JOINING"
@@ -47,7 +47,7 @@ class EpochState(StrEnum):
 
 
 class EpochCore(Core):
-    """The shared state of one member. `target` is the newest assignment by topic id, None before the first; `target_number` counts them."""
+    """The shared state of one member. `target` is the newest assignment by topic id, None before the first; `target_number` counts the targets."""
 
     def __init__(self, settings: MemberSettings, policy: Policy, draw: Callable[[], float]) -> None:
         super().__init__(settings, policy, draw)
@@ -61,14 +61,14 @@ class EpochCore(Core):
         self.held: frozenset[TopicIdPartition] = frozenset()
         self.held_number = -1
         self.has_joined = False  # a heartbeat of this membership was sent
-        self.poll_ends_ms: int | None = None  # when the application has to have polled again
+        self.poll_ends_ms: int | None = None  # the deadline of the application's next poll
         if not self.is_named_by_broker:
             self.member_id = self.new_member_id()
 
     def _reaction(self, api: Api, answer: Answer, phase: Phase) -> Reaction:
         return self.policy.bend(consumer_reaction(api, answer, phase), api, answer, phase)
 
-    # Who the member is
+    # The member's identity
 
     @property
     def epoch(self) -> int:
@@ -76,7 +76,7 @@ class EpochCore(Core):
 
     @property
     def is_member(self) -> bool:
-        """Tell whether the coordinator has taken the member in, as far as the member knows."""
+        """Return whether the member is in the group, as far as it knows."""
         return self.generation > JOIN_EPOCH
 
     @property
@@ -85,11 +85,11 @@ class EpochCore(Core):
 
     @property
     def is_named_by_broker(self) -> bool:
-        """Tell whether the member id comes with the first answer, as in version 0 (KIP-1082 made it the client's)."""
+        """Return whether the broker chooses the member id, as in version 0 (since KIP-1082 the client chooses it)."""
         return self.choices.member_id == "empty" or self.policy.versions.get(Api.CONSUMER_GROUP_HEARTBEAT, 1) == 0
 
     def new_member_id(self) -> str:
-        """Return a UUID as Kafka writes it; none begins with a dash (`Uuid.randomUuid`)."""
+        """Return a UUID in Kafka's notation. The first dash becomes an A, because no id begins with a dash (`Uuid.randomUuid`)."""
         draw = self.draw
         drawn = bytes([int(draw() * 256) for _ in range(_ID_BYTES)])
         return base64.urlsafe_b64encode(drawn).decode().rstrip("=").replace("-", "A", 1)
@@ -111,7 +111,7 @@ class EpochCore(Core):
         self.state = MemberState.STABLE
 
     def end_membership(self, state: EpochState) -> None:
-        """Be no member any more; what is still in flight is of one that is gone."""
+        """End the membership. Answers to its requests in flight no longer count."""
         self.epoch_state = state
         self.state, self.generation = MemberState.UNJOINED, NO_GENERATION
         self.memberships += 1
@@ -119,7 +119,7 @@ class EpochCore(Core):
         self.target, self.held, self.held_number = None, frozenset(), -1
 
     def begin_membership(self) -> None:
-        """Join at epoch 0, with the same member id as long as the process lives (CGC-06)."""
+        """Join at epoch 0. The member id stays the same as long as the process lives (CGC-06)."""
         self.epoch_state = EpochState.JOINING
         kept = self.choices.join_epoch == "kept" and self.previous_generation > JOIN_EPOCH
         self.generation = self.previous_generation if kept else JOIN_EPOCH
@@ -130,7 +130,7 @@ class EpochCore(Core):
     # Topics
 
     def learn(self, cluster: Cluster) -> None:
-        """Take the newest view of the topics; the name of an id is never forgotten, for partitions outlive metadata."""
+        """Store the newest view of the topics. The names of ids are kept forever, because partitions can outlive metadata."""
         if cluster is self.cluster:
             return
         self.cluster = cluster
@@ -139,7 +139,7 @@ class EpochCore(Core):
 
     @property
     def unresolved(self) -> frozenset[str]:
-        """The topic ids of the target that no metadata has named yet (CGT-17)."""
+        """The topic ids of the target without a name in any metadata yet (CGT-17)."""
         names = self.names
         return frozenset([topic_id for topic_id, _ in self.target or () if topic_id not in names])
 
@@ -151,6 +151,6 @@ class EpochCore(Core):
         self.out.append(NeedMetadata(topics=frozenset(self.topics)))
 
     def apply(self, effect: Effect, pending: RequestInFlight, answer: Answer, response: object, now_ms: int) -> None:
-        """Do what is the same in both protocols; the rest is the business of the part that sent the request."""
+        """Apply the effects that both protocols share. The part that sent the request handles the rest."""
         if effect in (Effect.REDISCOVER, Effect.HALT, Effect.RAISE, Effect.REPORT):
             super().apply(effect, pending, answer, response, now_ms)

@@ -1,6 +1,6 @@
-"""The heartbeats of a `consumer` member: what each carries, when it is sent, and what its answer means (KIP-848; CGC-01 to CGC-33).
+"""The heartbeats of a `consumer` member: their fields, their times, and the reactions to their answers (KIP-848; CGC-01 to CGC-33).
 
-A heartbeat carries what the coordinator has not been told: all at first and after errors, later what changed. Kafka's `ConsumerHeartbeatRequestManager`.
+A heartbeat carries every field at first and after errors, later only changed fields. Kafka's `ConsumerHeartbeatRequestManager`.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ __all__ = ["SAYS_NOTHING", "EpochHeartbeats", "listed"]
 _OWN_INTERVAL_MS: Final = 3_000
 _TINY_MS: Final = 1
 _REGEXES: Final[Mapping[str, Mapping[str, str]]] = {"null": {}, "empty": {"regex": ""}, "matched-here": {"regex": ".*"}}
-"""What goes with names in the place of a regular expression, by the member's choice."""
+"""The fields to send beside names in place of a regular expression, by policy."""
 
 SAYS_NOTHING: Final[dict[str, Any]] = {}
-"""What a heartbeat has said that only says that its member lives; nobody changes it."""
+"""The fields of a heartbeat that carries nothing. Nobody may change it."""
 
 _Words = tuple[Any, ...]
-"""What all that a heartbeat can carry is made of, but for what never changes."""
+"""The values that decide the fields of a heartbeat, without the constant ones."""
 
 
 def listed(partitions: Iterable[TopicIdPartition]) -> tuple[TopicPartitions, ...]:
@@ -36,9 +36,10 @@ def listed(partitions: Iterable[TopicIdPartition]) -> tuple[TopicPartitions, ...
 
 
 class EpochHeartbeats:
-    """One heartbeat in flight at a time, but for the leave (CGC-27). `due_ms` is when the next one is due, whether or not one is in flight; after one it is due in `pause_ms`.
+    """Sends one heartbeat at a time; only the leave may be a second one (CGC-27). The next is due at `due_ms`, even while one is in flight.
 
-    `in_flight` is what each in flight has said; `last_answer` is to one that had nothing to say, if it gave nothing either.
+    The interval between two is `pause_ms`. `in_flight` has the fields of each heartbeat in flight.
+    `last_answer` is the last answer, if neither it nor its heartbeat carried anything.
     """
 
     def __init__(self, core: EpochCore) -> None:
@@ -48,22 +49,22 @@ class EpochHeartbeats:
         self._interval_ms: int | None = None
         self.pause_ms = self._pause()
         self.due_ms: int | None = None
-        self._bare: Any = None  # the last heartbeat that had nothing to say
+        self._bare: Any = None  # the last heartbeat without fields
         self._bare_epoch = JOIN_EPOCH
         self._bare_words: _Words | None = None
         self.last_answer: ConsumerGroupHeartbeatResponse | None = None
         self._awaits_coordinator = False
-        self._failures = 0  # heartbeats in a row that a pause followed
+        self._failures = 0  # the number of failed heartbeats in a row that caused a backoff
         self._constant = self._never_changing()
         self._always = frozenset(name for name in ("names", "owned", "rack", "assignor") if getattr(core.choices, name) == "always")
 
     @property
     def is_acknowledged(self) -> bool:
-        """Tell whether the coordinator has taken note of what the member holds now."""
+        """Return whether the coordinator has confirmed the partitions that the member reports now."""
         return bool(self._confirmed.get("owned") == self._reported())
 
     def join(self, now_ms: int) -> None:
-        """Be due with a first heartbeat, which carries everything."""
+        """Schedule the first heartbeat, which carries every field."""
         self.in_flight.clear()
         self._unsay()
         self._awaits_coordinator = False
@@ -74,7 +75,7 @@ class EpochHeartbeats:
         self.due_ms = now_ms
 
     def forget(self) -> None:
-        """Have nothing due: the member is none any more."""
+        """Cancel the heartbeats: the membership is over."""
         self.in_flight.clear()
         self._unsay()
         self.due_ms = None
@@ -87,21 +88,21 @@ class EpochHeartbeats:
         self._confirmed.clear()
         self._bare_words = self.last_answer = None
 
-    # When
+    # Times
 
     def step(self, now_ms: int) -> None:
         if self.due_ms is not None and now_ms >= self.due_ms and self.is_beating():
             self._beat(now_ms)
 
     def is_due(self, now_ms: int) -> bool:
-        """Tell whether a heartbeat is to be sent now."""
+        """Return whether a heartbeat must be sent now."""
         return self.due_ms is not None and now_ms >= self.due_ms and self.is_beating()
 
     def next_ms(self) -> int | None:
         return self.due_ms if self.due_ms is not None and self.is_beating() else None
 
     def is_beating(self) -> bool:
-        """Tell whether a heartbeat is sent when it is due."""
+        """Return whether the member may send heartbeats now."""
         core = self._core
         if self.in_flight and len(self.in_flight) >= core.choices.beats_in_flight:
             return False
@@ -114,7 +115,7 @@ class EpochHeartbeats:
         if core.choices.member_id == "retried" and core.epoch == JOIN_EPOCH and core.has_joined:
             core.member_id = core.new_member_id()
         words = self._words()
-        if words == self._bare_words:  # as nearly always: what there is to say was confirmed before, and is the same
+        if words == self._bare_words:  # the usual case: nothing changed since the last confirmed heartbeat
             made: tuple[dict[str, Any], Any] = {}, self._bare_at(core.generation)
         else:
             made = self._made(words)
@@ -127,7 +128,7 @@ class EpochHeartbeats:
         self.due_ms = now_ms + self.pause_ms
 
     def resting(self) -> Any:
-        """Return the heartbeat that says what the last one said, if that was nothing, was answered well and is all that the member has to say; else None."""
+        """Return the heartbeat without fields if it would repeat the last one and that one succeeded, otherwise None."""
         core, last = self._core, self.last_answer
         if last is None or last.member_epoch != core.generation or self._failures or not self.is_beating():
             return None
@@ -138,16 +139,16 @@ class EpochHeartbeats:
         return core.member_id, core.topics, core.held_number, core.held, core.target_number, core.target
 
     def _pause(self) -> int:
-        """Return how long after a heartbeat the next one is due, at the interval that is known now."""
+        """Return the time in ms from one heartbeat to the next, for the current interval."""
         interval_ms = self._interval_ms if self._interval_ms is not None else self._core.settings.request_timeout_ms
         if self._core.choices.interval == "own":
             interval_ms = _OWN_INTERVAL_MS
         return max(self._core.choices.interval_min_ms, round(interval_ms * self._core.choices.interval_factor))
 
-    # What
+    # Fields
 
     def _made(self, words: _Words) -> tuple[dict[str, Any], Any]:
-        """Return what a heartbeat has to say now, and the heartbeat; one that has nothing to say is kept, for the next may be the same."""
+        """Return the fields to send now, and the heartbeat. A heartbeat without fields is kept for reuse."""
         carried = self._carried()
         request = self._request(self._epoch(), carried)
         if not carried and self._core.generation > JOIN_EPOCH:
@@ -155,7 +156,7 @@ class EpochHeartbeats:
         return carried, request
 
     def _bare_at(self, epoch: int) -> Any:
-        """Return the heartbeat that has nothing to say: at another epoch another one, which has no more to say."""
+        """Return the heartbeat without fields for this epoch. A new epoch needs a new request."""
         if epoch != self._bare_epoch:
             self._bare, self._bare_epoch = self._request(self._epoch(), {}), epoch
         return self._bare
@@ -167,7 +168,7 @@ class EpochHeartbeats:
         return {"first": core.first_generation, "ahead": core.generation + 1}[core.choices.epoch]
 
     def _carried(self) -> dict[str, Any]:
-        """Return what this heartbeat has to say, by field; `owned` with the number of the assignment that it belongs to."""
+        """Return the fields of this heartbeat. `owned` includes the number of its assignment."""
         confirmed = {} if self._core.choices.full == "always" else self._confirmed
         always, carried = self._always, {}
         for name, value in self._all().items():
@@ -188,7 +189,7 @@ class EpochHeartbeats:
         return everything
 
     def _never_changing(self) -> dict[str, Any]:
-        """Return what a member has to say as long as it lives."""
+        """Return the fields that never change during the member's life."""
         settings, choices = self._core.settings, self._core.choices
         carried_fields: dict[str, Any] = {}
         if choices.timeout != "none":
@@ -200,14 +201,14 @@ class EpochHeartbeats:
         return carried_fields
 
     def _add_names(self, everything: dict[str, Any]) -> None:
-        """Add the subscription by names, as one says it who says it so."""
+        """Add the subscription by names, as the policy says."""
         core, kind = self._core, self._core.choices.names
         if kind != "never" and (kind != "first" or core.generation == JOIN_EPOCH):
             everything["names"] = tuple(reversed(core.topics)) if kind == "reversed" else core.topics
         everything.update(_REGEXES[core.choices.regex])
 
     def _reported(self) -> tuple[int, frozenset[TopicIdPartition]]:
-        """Return what the member says to own, with the number of the assignment: one that came back to the same set is said again (CGC-17)."""
+        """Return the owned partitions to report, with the assignment's number. A set that returns to an earlier value is reported again (CGC-17)."""
         core = self._core
         return (core.target_number, core.target or frozenset()) if core.choices.owned == "target" else (core.held_number, core.held)
 
@@ -220,7 +221,7 @@ class EpochHeartbeats:
         )  # fmt: skip
 
     def _instance_id(self, epoch: int) -> str | None:
-        """Return the instance id to send; who sends it with join and leave alone is known by its member id in between (CGC-03)."""
+        """Return the instance id to send. With some policies only join and leave carry it, and the member id suffices in between (CGC-03)."""
         instance_id, kind = self._core.settings.instance_id, self._core.choices.instance_id
         if instance_id is None or kind == "never":
             return None
@@ -237,7 +238,7 @@ class EpochHeartbeats:
     # Answers
 
     def settled(self, pending: RequestInFlight, answer: Answer, response: object, reaction: Reaction, phase: Phase, now_ms: int) -> None:
-        """Take interval and epoch of an answer, or be due again after a refusal; the assignment is the business of the reconciliation."""
+        """Apply the interval and epoch of an answer, or schedule a retry after a refusal. `LocalAssignment` handles the assignment."""
         carried = self.in_flight.pop(pending.request_id, None)
         if phase is Phase.STALE or carried is None:
             return
@@ -253,9 +254,9 @@ class EpochHeartbeats:
         self._failed(effects, now_ms)
 
     def take_repeated(self, request_id: int, response: ConsumerGroupHeartbeatResponse) -> bool:
-        """Take an answer that says what the last one said to a heartbeat that had as little to say; return False, with nothing done, for any other.
+        """Record an answer that repeats the last one, to a heartbeat without fields. Return False without a change for any other answer.
 
-        What is in flight is of this membership, so that nothing changes but that it was answered.
+        Requests in flight belong to this membership, so only the list of requests in flight changes.
         """
         last = self.last_answer
         if last is None or (response is not last and response != last) or self._core.generation != response.member_epoch:
@@ -268,7 +269,7 @@ class EpochHeartbeats:
         return True
 
     def _failed(self, effects: tuple[Effect, ...], now_ms: int) -> None:
-        """Pause, longer with each failure in a row, or heartbeat as soon as the coordinator is found (`RequestState.onFailedAttempt` and `reset`)."""
+        """Back off, longer with each failure in a row, or heartbeat once the coordinator is found (`RequestState.onFailedAttempt` and `reset`)."""
         if Effect.BACK_OFF in effects:
             self._failures += 1
             self.due_ms = now_ms + self._core.backoff_ms(self._failures)
@@ -287,12 +288,12 @@ class EpochHeartbeats:
         if self._interval_ms is None or core.choices.interval != "first":
             changed = self._interval_ms != response.heartbeat_interval_ms
             self._interval_ms = response.heartbeat_interval_ms
-            if changed:  # the interval counts from the answer on that first names it
+            if changed:  # a new interval counts from the answer that first names it
                 self.pause_ms = self._pause()
                 self.due_ms = now_ms + self.pause_ms
 
     def coordinator_found(self, now_ms: int) -> None:
-        """Heartbeat as soon as the coordinator is known again, which hears everything (CGT-13, CGC-19). Who has no interval yet can't wait for it."""
+        """Heartbeat with every field once the coordinator is known again (CGT-13, CGC-19). A member without an interval always does so at once."""
         if self._awaits_coordinator and (self._core.choices.after_lookup == "at-once" or self._interval_ms is None):
             self.due_ms = earliest(self.due_ms, now_ms)
         self._awaits_coordinator = False
@@ -300,7 +301,7 @@ class EpochHeartbeats:
     # The leave
 
     def leave(self, now_ms: int, epoch: int, *, timeout_ms: int | None = None) -> int:
-        """Send the last heartbeat, whether or not one is in flight (CGV-09); return its id."""
+        """Send the leave, even if a heartbeat is in flight (CGV-09). Return its request id."""
         core = self._core
         empty = core.choices.leave_fields == "empty"
         request: Any = ConsumerGroupHeartbeatRequest(

@@ -1,6 +1,6 @@
-"""The reference member of KIP-848's `consumer` protocol, as a pure machine with the inputs and outputs of the classic one.
+"""The reference member of KIP-848's `consumer` protocol: a pure machine with the inputs and outputs of the classic one.
 
-What an answer means is looked up in `rules/consumer/consumer_reactions.py`, as `Policy` bends it; what clients may choose stands in `EpochPolicy`.
+It looks up its reaction to an answer in `rules/consumer/consumer_reactions.py`; `Policy` may change it. `EpochPolicy` has the choices of clients.
 
     member = EpochMember(MemberSettings(group="g", topics=("t",), by_epochs=True), draw=random.random)
     for output in member.poll(now_ms=0, positions={}):
@@ -55,11 +55,11 @@ class EpochMember(AnyMember):
         self._knows_answers = not policy.overrides
         self._reconciles_in_background = core.choices.reconciles_from == "background"
 
-    # What the member is
+    # The member's properties
 
     @property
     def generation(self) -> int:
-        """The member epoch: 0 while it joins, -1 where it is no member."""
+        """The member epoch: 0 while the member joins, -1 without a membership."""
         return self._epoch_core.epoch
 
     @property
@@ -68,13 +68,13 @@ class EpochMember(AnyMember):
 
     @property
     def readable(self) -> frozenset[TopicPartition]:
-        """The partitions to read: what is owned, but for what is being given up."""
+        """The partitions to read: the owned ones, without those that are being revoked."""
         core, going = self._epoch_core, self._local.going
         return core.owned - going if going and not core.choices.reads_while_revoking else core.owned
 
     @property
     def is_settled(self) -> bool:
-        """Tell whether the member is in the group and hands nothing over; what it waits for may be with others still."""
+        """Return whether the member is in the group and reconciles nothing. Other members may still own parts of its target."""
         core = self._epoch_core
         return core.generation > JOIN_EPOCH and core.calling is None and self._local.is_idle
 
@@ -87,16 +87,16 @@ class EpochMember(AnyMember):
 
     @property
     def metadata_topic_ids(self) -> frozenset[str]:
-        """The ids of topics that the driver must find the names of."""
+        """The topic ids whose names the driver must find."""
         return self._epoch_core.unresolved
 
     # Inputs
 
     def poll(self, now_ms: int, positions: Mapping[TopicPartition, int]) -> list[Output]:
-        """Do what the application's poll does; `positions` are the offsets it would read next, for the commits that the member does by itself."""
+        """Do the work of the application's poll. `positions` are the next offsets to read, for the commits that the member makes itself."""
         core = self._epoch_core
         core.positions = positions
-        if core.is_unpolled and core.is_member:  # it only fell silent (CGV-18)
+        if core.is_unpolled and core.is_member:  # it stopped its heartbeats but has not left yet (CGV-18)
             self._leave_unpolled(now_ms)
         core.poll_ends_ms = now_ms + core.settings.max_poll_interval_ms
         core.is_unpolled = False
@@ -110,7 +110,7 @@ class EpochMember(AnyMember):
         return self._outcome(now_ms)
 
     def response(self, request_id: int, message: Any, now_ms: int) -> list[Output]:
-        """Take an answer; one that repeats the last leaves nothing to do, unless the next heartbeat is due already."""
+        """Handle an answer. If it repeats the last one, only a due heartbeat needs work."""
         core, heartbeats = self._epoch_core, self._heartbeats
         is_at_rest = core.epoch_state is EpochState.STABLE and type(message) is ConsumerGroupHeartbeatResponse and self._knows_answers
         if not is_at_rest or not heartbeats.take_repeated(request_id, message):
@@ -120,18 +120,21 @@ class EpochMember(AnyMember):
         return self._outcome(now_ms) if heartbeats.is_due(now_ms) else []
 
     def metadata(self, cluster: Cluster, now_ms: int) -> list[Output]:
-        """Take the newest view of the topics, with the names of their ids."""
+        """Store the newest view of the topics, with the names of their ids."""
         self._epoch_core.learn(cluster)
         return self._outcome(now_ms)
 
     def callback_done(self, now_ms: int) -> list[Output]:
-        """Go on: the application's callback returned."""
+        """Continue after the application's callback returned."""
         self._epoch_core.called()
         self._step_callbacks(now_ms)
         return self._outcome(now_ms)
 
     def callback_failed(self, now_ms: int) -> list[Output]:
-        """Go on: the callback raised an error. A new assignment is not acknowledged then, and the member waits to be fenced (CGT-35); who leaves, leaves (CGV-10)."""
+        """Continue after the callback raised an error.
+
+        The member does not acknowledge a new assignment and waits to be fenced (CGT-35). A close continues (CGV-10).
+        """
         if self._local.is_idle or self._clean_close.stage is not None:
             return self.callback_done(now_ms)
         self._local.fail()
@@ -139,7 +142,7 @@ class EpochMember(AnyMember):
         return self._outcome(now_ms)
 
     def resubscribe(self, topics: tuple[str, ...], now_ms: int) -> list[Output]:
-        """Change the subscription, or take part again after `unsubscribe`: the next poll joins then (CGV-15), of a member that is leaving when it has left."""
+        """Change the subscription, or subscribe again after `unsubscribe`. The next poll then joins (CGV-15). A leaving member leaves first."""
         core = self._epoch_core
         self._give_up_others(topics)
         core.topics = topics
@@ -149,7 +152,7 @@ class EpochMember(AnyMember):
         return self._outcome(now_ms)
 
     def _give_up_others(self, topics: tuple[str, ...]) -> None:
-        """Give up what is subscribed to no more before the coordinator asks for it, as one does who does so."""
+        """Release unsubscribed partitions before the coordinator asks for it, if the policy says so."""
         core, how = self._epoch_core, self._epoch_core.choices.unsubscribed
         went = frozenset(partition for partition in core.owned if partition[0] not in topics)
         if how == "when-told" or not core.is_member or not went or core.calling is not None:
@@ -178,33 +181,33 @@ class EpochMember(AnyMember):
 
     @property
     def awaits_poll(self) -> bool:
-        """Tell whether a poll has something to do beside what falls due: to join, to lose or to reconcile, or to tell of a failure."""
+        """Return whether a poll has work that is not timed: to join, to lose partitions, to reconcile, or to report a failure."""
         core = self._epoch_core
         is_quiet = core.epoch_state in _QUIET and core.failure is None and not core.is_unpolled
         return not is_quiet or not (core.target is None or self._local.is_at_rest)
 
     @property
     def next_beat_ms(self) -> int | None:
-        """When the next heartbeat is due, if the one in flight is answered by then; None where none is to come."""
+        """When the next heartbeat is due, if the one in flight is answered by then; None if no heartbeat follows."""
         return self._heartbeats.due_ms
 
     def next_poll_ms(self) -> int | None:
-        """Return when a `poll` has something to do that `tick` must leave to it, or None."""
+        """Return when `poll` has something to do that `tick` cannot do, or None."""
         return self._offset_requests.next_poll_ms() if self._epoch_core.is_taking_part else None
 
-    # Within: joining, losing, the poll deadline
+    # Internals: joining, losing, the poll deadline
 
     def _is_at_rest(self, now_ms: int) -> bool:
-        """Tell whether nothing is left to do for the application's poll, nor for the parts behind it, and no heartbeat is due."""
+        """Return whether neither the poll nor the parts have work, and no heartbeat is due."""
         return self._is_whole() and not self._heartbeats.is_due(now_ms)
 
     def _is_quiet(self) -> bool:
-        """Tell whether the member is whole, takes part, and has shown that its coordinator answers as one."""
+        """Return whether nothing waits, the member takes part, and its coordinator has answered as a coordinator."""
         core = self._epoch_core
         return self._is_whole() and core.is_subscribed and not core.is_unpolled and self._finder.is_proven
 
     def _is_whole(self) -> bool:
-        """Tell whether the member has all that it is to have, and nothing waits."""
+        """Return whether the member holds its whole assignment and nothing waits."""
         core = self._epoch_core
         return (
             core.epoch_state is EpochState.STABLE
@@ -227,7 +230,7 @@ class EpochMember(AnyMember):
         self._heartbeats.join(max(now_ms, self._rejoin_ms))
 
     def _step_callbacks(self, now_ms: int) -> None:
-        """Go on with what runs callbacks: the loss of everything, or a reconciliation."""
+        """Continue the work that runs callbacks: the loss of all partitions, or a reconciliation."""
         core = self._epoch_core
         if core.epoch_state in _LOSING:
             self._lose(now_ms)
@@ -235,7 +238,7 @@ class EpochMember(AnyMember):
             self._local.step(now_ms)
 
     def _lose(self, now_ms: int) -> None:
-        """Run the lost-callback for what is left, then join again at epoch 0 with the same member id, without a pause (CGT-18, CGT-21)."""
+        """Run the lost callback for the owned partitions. Then join again at epoch 0 with the same member id, without a pause (CGT-18, CGT-21)."""
         core, kind = self._epoch_core, self._epoch_core.choices.lost_callback
         if core.calling is not None or (core.is_unpolled and core.failure is None):
             return
@@ -250,14 +253,14 @@ class EpochMember(AnyMember):
             self._join(now_ms)
 
     def _fenced(self) -> None:
-        """Be no member any more; who was about to leave neither joins again nor leaves (CGV-22)."""
+        """End the membership. A member that was about to leave neither joins again nor leaves (CGV-22)."""
         core = self._epoch_core
         core.end_membership(EpochState.FENCED if core.is_subscribed else EpochState.UNSUBSCRIBED)
         self._heartbeats.forget()
         self._local.abandon()
 
     def _end_if_failed(self) -> None:
-        """Be no member any more after a fatal error, and leave nothing behind but the session (CGT-31, CGT-32, CGV-13)."""
+        """End the membership after a fatal error, without a leave; the session times out (CGT-31, CGT-32, CGV-13)."""
         core = self._epoch_core
         if core.failure is not None and core.epoch_state is not EpochState.FATAL and not core.choices.beats_after_failure:
             core.end_membership(EpochState.FATAL)
@@ -271,7 +274,7 @@ class EpochMember(AnyMember):
         return core.poll_ends_ms if core.generation > JOIN_EPOCH or core.epoch_state is EpochState.JOINING else None
 
     def _end_polls(self, now_ms: int) -> None:
-        """Leave: the application has not polled for max.poll.interval.ms; its next poll loses everything and joins again (CGV-16 to CGV-20)."""
+        """Leave because the application has not polled for max.poll.interval.ms. The next poll loses all and joins again (CGV-16 to CGV-20)."""
         ends_ms = self._poll_end_ms()
         if ends_ms is not None and now_ms >= ends_ms:
             self._epoch_core.is_unpolled = True
@@ -284,15 +287,15 @@ class EpochMember(AnyMember):
         leave_consumer_group(self._epoch_core, self._heartbeats, now_ms, EpochState.STALE)
         self._local.abandon()
 
-    # Within: answers
+    # Internals: answers
 
     def _react(self, pending: RequestInFlight, answer: Answer, response: Any, now_ms: int) -> None:
-        """Do what the table says, the shared effects first, then the part that sent the request."""
+        """Apply the table's reaction: first the shared effects, then those of the part that sent the request."""
         core, api = self._epoch_core, pending.message.api
         phase = core.phase(pending)
         reaction = core.reaction(api, answer, phase)
         for effect in reaction.effects:
-            if effect is not Effect.ACCEPT:  # which is the business of the part that sent the request
+            if effect is not Effect.ACCEPT:  # the part that sent the request handles it
                 core.apply(effect, pending, answer, response, now_ms)
         if api is Api.CONSUMER_GROUP_HEARTBEAT:
             self._heartbeat_settled(pending, answer, response, reaction, phase, now_ms)
@@ -306,7 +309,7 @@ class EpochMember(AnyMember):
                 self._commit_refused(answer, now_ms)
 
     def _commit_refused(self, answer: Answer, now_ms: int) -> None:
-        """Take the refusal of a commit for more than that, as one does who does so."""
+        """Join again or leave after a refused commit, if the policy says so."""
         if self._epoch_core.choices.refused_commit == "joins-anew" and answer in _STRANGER:
             self._rejoin_ms = now_ms
             self._fenced()
@@ -326,10 +329,10 @@ class EpochMember(AnyMember):
             self._rejoin_ms = now_ms + self._epoch_core.backoff_ms() if Effect.BACK_OFF in reaction else now_ms
             self._fenced()
 
-    # Within: the outcome
+    # Internals: the outcome
 
     def _outcome(self, now_ms: int) -> list[Output]:
-        """Let the parts go on after an input, and return what is to be done."""
+        """Let the parts continue after an input. Return the outputs to perform."""
         core = self._epoch_core
         self._resting.message = None
         before = len(core.out)
@@ -340,7 +343,7 @@ class EpochMember(AnyMember):
         return out
 
     def _go_on(self, now_ms: int) -> None:
-        """Let the parts go on as long as more comes of it."""
+        """Run the parts until they add no output, at most `_STEPS_MAX` times."""
         out = self._epoch_core.out
         for _ in range(_STEPS_MAX - 1):
             before = len(out)
@@ -368,13 +371,13 @@ class EpochMember(AnyMember):
             self._finder.seek(now_ms)
 
     def _step_unpolled(self, now_ms: int) -> None:
-        """Run callbacks outside the application's polls: for one that failed, for one that has lost its membership and has nothing to lose, so that it joins again."""
+        """Run callbacks outside polls after a failure, or to join again after a fencing that left nothing to lose. Some policies always do so."""
         core = self._epoch_core
         if not core.owned or core.failure is not None or self._reconciles_in_background:
             self._step_callbacks(now_ms)
 
     def _needs_coordinator(self) -> bool:
-        """Tell whether a coordinator is to be looked for, and nobody was asked yet."""
+        """Return whether the member needs a coordinator and has no lookup in flight."""
         core = self._epoch_core
         if core.lookups or not core.policy.looks_up:
             return False

@@ -1,4 +1,4 @@
-"""Commits and offset fetches of a `consumer` member: with its member id and its newest epoch, also when they are tried again (CGP-01 to CGP-10)."""
+"""Commits and offset fetches of a `consumer` member. Every attempt carries its member id and newest epoch (CGP-01 to CGP-10)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _OWN: Final = ("rebalance", "close")
 
 
 class EpochOffsetRequests(OffsetRequests):
-    """The commits and fetches under way. Commits go on while the member reconciles; one that is no member any more commits nothing (CGP-15)."""
+    """The commits and fetches under way. Commits continue while the member reconciles. Without a membership, nothing is committed (CGP-15)."""
 
     def __init__(self, core: EpochCore) -> None:
         super().__init__(core)
@@ -32,13 +32,13 @@ class EpochOffsetRequests(OffsetRequests):
         super().settled(pending, answer, response, reaction, now_ms)
 
     def _pause_ms(self, request: OffsetRequest) -> int:
-        """Pause longer with each failure in a row (`RetriableRequestState` is a `RequestState`)."""
+        """Return a pause that grows with each failure in a row (`RetriableRequestState` is a `RequestState`)."""
         return self._core.backoff_ms(request.failures)
 
     def _auto_failed(self, request: OffsetRequest, now_ms: int) -> None:
-        """Commit again at the next interval, not before.
+        """Wait for the next interval.
 
-        Java means to try again after a pause, but looks for a `RetriableCommitFailedException`, and an auto-commit ends with the error itself
+        Java intends a retry after a pause. But it checks for a `RetriableCommitFailedException`, and an auto-commit ends with the plain error
         (`CommitRequestManager.maybeResetTimerWithBackoff`, 4.1.0).
         """
 

@@ -1,7 +1,7 @@
-"""From what the coordinator assigns to what the application holds: commit, revoke, assign, acknowledge (KIP-848; CGT-01 to CGT-17).
+"""Reconciliation, from the coordinator's assignment to the application's partitions: commit, revoke, assign, acknowledge (KIP-848; CGT-01 to CGT-17).
 
-`step` is what the application's poll may do, since callbacks run within it; `settled` takes an assignment at any time. An assignment that comes while another is
-being reconciled waits until that one is acknowledged. Kafka's `AbstractMembershipManager.maybeReconcile`.
+`step` does the work of the application's poll, because callbacks run there. `take` accepts an assignment at any time. An assignment that comes during
+a reconciliation waits until the earlier one is acknowledged. Kafka's `AbstractMembershipManager.maybeReconcile`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _NOTHING: Final[frozenset[TopicPartition]] = frozenset()
 
 
 class LocalAssignment:
-    """Walks one member from one assignment to the next."""
+    """Leads one member from one assignment to the next."""
 
     def __init__(self, core: EpochCore, requests: OffsetRequests, heartbeats: EpochHeartbeats) -> None:
         self._core, self._offset_requests, self._heartbeats = core, requests, heartbeats
@@ -49,13 +49,13 @@ class LocalAssignment:
 
     @property
     def is_at_rest(self) -> bool:
-        """Tell whether the newest assignment is held, all of it."""
+        """Return whether the member holds the whole newest assignment."""
         core = self._core
         return self._stage is _Stage.IDLE and core.held_number == core.target_number and core.held == core.target
 
     @property
     def going(self) -> frozenset[TopicPartition]:
-        """The partitions that are being given up: nothing more is read of them (CGT-04, CGP-13)."""
+        """The partitions that are being revoked. No more records of them are read (CGT-04, CGP-13)."""
         if self._stage is _Stage.IDLE or self._stage is _Stage.ASSIGNING:
             return _NOTHING
         owned = self._core.owned
@@ -64,21 +64,24 @@ class LocalAssignment:
         return self._going[2]
 
     def abandon(self) -> None:
-        """Forget what is under way: the membership that it belonged to is over (CGT-16)."""
+        """Forget the reconciliation, because its membership is over (CGT-16)."""
         self._stage, self._asked_for = _Stage.IDLE, frozenset()
 
     def fail(self) -> None:
-        """Go no further: a callback raised an error. Kafka's coordinator fences the member when its rebalance timeout is over (`AbstractMembershipManager.revokeAndAssign`)."""
+        """Stop, because a callback raised an error.
+
+        The coordinator fences the member after its rebalance timeout (`AbstractMembershipManager.revokeAndAssign`).
+        """
         self._stage = _Stage.FAILED
 
-    # What the coordinator says
+    # The coordinator's assignment
 
     def take_none(self) -> None:
-        """Take an answer without an assignment for one with an empty assignment, as one does who mistakes it."""
+        """Treat an answer without an assignment as an empty assignment, which is a client's mistake."""
         self._aim_at(frozenset())
 
     def take(self, assignment: ConsumerAssignment) -> None:
-        """Take the assignment of an answer, which is the whole one."""
+        """Use the assignment of an answer. It is always complete."""
         core = self._core
         assigned = frozenset([(topic.topic_id, index) for topic in assignment.topic_partitions for index in topic.partitions])
         if not assigned and core.choices.empty_assignment == "unchanged":
@@ -107,10 +110,10 @@ class LocalAssignment:
         core.target = target
         core.target_number += 1
 
-    # What the application's poll does
+    # The work of the application's poll
 
     def step(self, now_ms: int) -> None:
-        """Go as far as is possible now; a callback that runs is waited for."""
+        """Continue as far as possible now. A running callback blocks."""
         core = self._core
         if core.calling is not None or not core.is_member:
             return
@@ -126,12 +129,12 @@ class LocalAssignment:
             self._acknowledge(now_ms)
 
     def _is_due(self) -> bool:
-        """Tell whether the target, as far as its topics have names, is another than what is held; ask for the names that lack."""
+        """Return whether the target, as far as its topics have names, differs from the held assignment. Request missing names."""
         core = self._core
         if core.target is None or not core.is_subscribed:
             return False
         if self.is_at_rest:
-            return False  # as nearly always: all of it is held, whose topics had names then
+            return False  # the usual case: everything is held, so every topic had a name
         unresolved = core.unresolved
         if unresolved and self._asked_for != unresolved:
             self._asked_for = unresolved
@@ -143,7 +146,7 @@ class LocalAssignment:
 
     def _resolved(self) -> frozenset[TopicIdPartition]:
         target, names = self._core.target, self._core.names
-        if target is None or all([topic_id in names for topic_id, _ in target]):  # as nearly always
+        if target is None or all([topic_id in names for topic_id, _ in target]):  # the usual case
             return target or frozenset()
         return frozenset([partition for partition in target if partition[0] in names])
 
@@ -187,7 +190,7 @@ class LocalAssignment:
             core.call(CallbackKind.ASSIGNED, mine if kind == "all" else added)
 
     def _acknowledge(self, now_ms: int) -> None:
-        """Say at once what is held now (CGC-29); go on if something is lacking or another assignment has come."""
+        """Report the held assignment at once (CGC-29). A later `step` continues if topics are missing or a newer target came."""
         core = self._core
         self._stage = _Stage.IDLE
         core.held, core.held_number = self._next, self._next_number
@@ -196,7 +199,7 @@ class LocalAssignment:
             self._heartbeats.at_once(now_ms)
 
     def acknowledged(self) -> None:
-        """Note that the coordinator has been told, if it has."""
+        """Update the state if the coordinator has confirmed the held assignment."""
         core = self._core
         if self._heartbeats.is_acknowledged:
             is_whole = core.held == core.target

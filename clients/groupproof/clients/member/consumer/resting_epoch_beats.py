@@ -1,7 +1,7 @@
-"""A bare heartbeat of a `consumer` member at rest, without the steps in which a member looks for more to do: there is nothing. Pure.
+"""A fast path for heartbeats without fields of a `consumer` member at rest, which skips the steps that look for other work. Pure.
 
-The member is Stable, has nothing in flight and nothing under way, and its heartbeat says nothing but that it lives, so that the heartbeat and an answer as the last one
-change nothing but when its timers are due. Whatever else comes in ends that. Of a classic member it is `member/resting_beats.py`.
+The member is STABLE and has no request in flight and no work under way. Such a heartbeat, and an answer equal to the last one, change only the
+timers. Any other input ends the rest. The classic counterpart is `member/resting_beats.py`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["RestingEpochBeats"]
 
 
 class RestingEpochBeats(Resting):
-    """The bare heartbeat of a consumer member; `is_quiet` tells whether nothing waits in its parts."""
+    """The fast path of a consumer member. `is_quiet` returns whether its parts have no work."""
 
     def __init__(self, core: EpochCore, heartbeats: EpochHeartbeats, is_quiet: Callable[[], bool]) -> None:
         super().__init__(core)
@@ -28,7 +28,7 @@ class RestingEpochBeats(Resting):
         self._beats_in_flight = heartbeats.in_flight
 
     def until_ms(self, now_ms: int) -> int:
-        """Return when the member's timers are due again, if it does nothing at `now_ms` but to send `message`; 0 where it may do more."""
+        """Return when the member's timers are due next if it only sends `message` at `now_ms`, or 0 if it may have more to do."""
         beats = self._heartbeats
         due_ms, poll_ms = beats.due_ms, self._member.poll_ends_ms
         if due_ms is None or now_ms < due_ms or self._in_flight or poll_ms is None:
@@ -40,7 +40,7 @@ class RestingEpochBeats(Resting):
         return until_ms if until_ms > now_ms and (self.message is not None or self._comes_to_rest()) else 0
 
     def beat(self, now_ms: int) -> int:
-        """Take it that `message` is sent; return the id of the request."""
+        """Record that `message` is sent. Return the request's id."""
         beats, request = self._heartbeats, self._request
         assert request is not None
         request.deadline_ms = now_ms + self._timeout_ms
@@ -50,7 +50,7 @@ class RestingEpochBeats(Resting):
         return request_id
 
     def answered(self, request_id: int, answer: object, now_ms: int) -> bool:
-        """Take an answer to `message` that says what the last one said; return False, with nothing done, where the member may do more than to take note of it."""
+        """Record an answer to `message` that repeats the last one. Return False without a change if the member may have more to do."""
         beats = self._heartbeats
         due_ms = beats.due_ms
         if self.message is None or request_id not in self._beats_in_flight or due_ms is None or now_ms >= due_ms or answer is not beats.last_answer:

@@ -1,1 +1,1 @@
-"""The toolchains, one for each language: how a release of a client is installed, how its shim is built, and how that is started."""
+"""The toolchains, one for each language: they install a client's release, build its shim, and start it."""

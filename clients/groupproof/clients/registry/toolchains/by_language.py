@@ -1,4 +1,4 @@
-"""The toolchains by the language of a client."""
+"""The toolchain of each language."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ TOOLCHAINS: Final[Mapping[str, Toolchain]] = {
 }
 
 NATIVE_TOOLS: Final[Mapping[str, tuple[Tool, ...]]] = {"go": (CC,), "javascript": (CC, MAKE)}
-"""What a client needs beside its toolchain where parts of it are compiled here from C."""
+"""The tools that a client needs beside its toolchain if its C parts are compiled here."""
 
 
 def toolchain_of(language: str) -> Toolchain:
-    """Return the toolchain of a registered client's language."""
+    """Return the toolchain for a registered client's language."""
     return TOOLCHAINS[language]
 
 
 def tools_of(client: RegisteredClient) -> tuple[Tool, ...]:
-    """Return the programs that a client with a shim needs to be installed and built; none for the reference, which has neither."""
+    """Return the programs needed to install a client and build its shim. The reference needs none."""
     if client.shim is None:
         return ()
     native = NATIVE_TOOLS.get(client.language, ()) if client.environment.native else ()

@@ -1,4 +1,4 @@
-"""Rust: crates by cargo, as a lock file pins them; a shim is one program that is built against them."""
+"""Rust: cargo fetches crates by a lock file. A shim is one program built with them."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ MAKE: Final = Tool(
     remedy="install make (Debian: apt-get install make)",
 )
 _LIBRARY: Final = "groupproof"
-"""The crate that all Rust shims stand on."""
+"""The crate that all Rust shims use."""
 _LOCK: Final = "Cargo.lock"
 _ABSENT: Final = re.compile(r"failed to select a version|no matching package|is yanked")
 _QUIET_LINE: Final = re.compile(r"^\s*(Updating|Downloading|Downloaded|Compiling|Locking|Adding|Blocking|warning:|note:|$)")
 
 
 class CargoCrates:
-    """A release is a lock file: the repository's for the listed releases, else one that cargo makes once and that is kept.
+    """The toolchain for Rust. A release is a lock file: the repository's for listed releases, otherwise one that cargo makes once and keeps.
 
-    Cargo checks each crate against its sum in the lock file. A client's crates are compiled in a folder of the cache that outlives a
-    change of its shim, since a client may bring a C library that takes minutes.
+    Cargo checks each crate against its checksum in the lock file. A client's crates are compiled in a cache folder that outlives
+    changes of the shim, because a C library in a client can take minutes to build.
     """
 
     def __init__(self) -> None:
@@ -95,7 +95,7 @@ class CargoCrates:
 
 
 def crate_sources(pin: str, folder: Path) -> Path:
-    """Return where cargo keeps the sources of `name@release`, having fetched them; `folder` is for a package that depends on it."""
+    """Fetch the sources of `name@release` and return their folder. `folder` receives a package that depends on them."""
     name, _, release = pin.partition("@")
     (folder / "src").mkdir(parents=True)
     (folder / "src" / "lib.rs").touch()
@@ -115,7 +115,7 @@ def _cargo(client: RegisteredClient, arguments: Sequence[str], folder: Path) -> 
 
 
 def _refuse(printed: str, pin: str) -> None:
-    """Raise `NoSuchRelease` or `ProvisionError` for what cargo said."""
+    """Raise `NoSuchRelease` or `ProvisionError`, according to cargo's message."""
     if _ABSENT.search(printed):
         raise NoSuchRelease(pin)
     lines = [line.strip() for line in printed.splitlines() if not _QUIET_LINE.match(line)]
@@ -140,13 +140,13 @@ def _manifests(client: RegisteredClient) -> list[Path]:
 
 
 def _sources(client: RegisteredClient) -> list[Path]:
-    """Return the files that the shim is built of."""
+    """Return the source files of the shim."""
     code = [path for name in (_LIBRARY, _package(client)) for path in sorted((SHIMS / "rust" / name / "src").glob("*.rs"))]
     return [*_manifests(client), *code]
 
 
 def _copy_sources(client: RegisteredClient, folder: Path) -> None:
-    """Write a workspace of the shim and what it stands on, which asks for this release and no other."""
+    """Write a workspace of the shim and its library that requires exactly this release."""
     members = ", ".join(f'"{name}"' for name in (_LIBRARY, _package(client)))
     profile = "[profile.release]\nopt-level = 1\ndebug = false\n"
     (folder / "Cargo.toml").write_text(f'[workspace]\nresolver = "2"\nmembers = [{members}]\n\n{profile}', "utf-8")
@@ -157,7 +157,7 @@ def _copy_sources(client: RegisteredClient, folder: Path) -> None:
 
 
 def _pinned(manifest: Path, pins: Sequence[str]) -> str:
-    """Return a manifest in which the pinned crates are asked for in their one release."""
+    """Return the text of a manifest that requires each pinned crate in its exact release."""
     text = manifest.read_text("utf-8")
     for name, release in (pin.split("@") for pin in pins):
         text = re.sub(rf'^({re.escape(name)} = (?:\{{ version = )?)"=[^"]+"', rf'\g<1>"={release}"', text, flags=re.M)

@@ -1,4 +1,4 @@
-"""Go: modules by the module proxy, with their sums kept beside; a shim is one program that is built against them."""
+"""Go: the module proxy provides modules, whose checksums are kept. A shim is one program built with them."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ GO: Final = Tool(
     version=("version",),
 )
 _LIBRARY: Final = "groupproof"
-"""The module that all Go shims stand on, in a folder of the same name; they import its package `shim`."""
+"""The module that all Go shims use, in a folder of the same name. They import its package `shim`."""
 _PINS: Final = ("go.mod", "go.sum")
 _ABSENT: Final = re.compile(r"unknown revision|404 Not Found|invalid version|no matching versions")
-# The cache may lie within somebody's repository, whose commit is not the shim's.
+# The cache may be inside a user's repository. The commit of that repository is not the shim's.
 _BUILD: Final = ("-trimpath", "-buildvcs=false")
 _ENV: Final = {"CGO_ENABLED": "0", "GOWORK": "off"}
 
 
 class GoModules:
-    """A release is a go.mod that requires it and nothing else, as its first user would write it, and the sums of all that this brings.
+    """The toolchain for Go. A release is a go.mod that requires only it, as its first user would write it, with all checksums.
 
-    Minimal version selection leaves no choice: the versions are those that the release itself asks for. Go checks their sums against
-    its public checksum database when they are resolved, and against the go.sum in the cache from then on.
+    Minimal version selection leaves no choice: the versions are those that the release itself requires. Go checks their checksums against
+    its public database when it resolves them, and later against the go.sum in the cache.
     """
 
     def __init__(self) -> None:
@@ -73,7 +73,7 @@ class GoModules:
 
 
 def _resolve(client: RegisteredClient, folder: Path) -> None:
-    """Write go.mod and go.sum of all that the shim imports into `folder`."""
+    """Write the go.mod and go.sum of the shim's imports into `folder`."""
     (folder / "go.mod").write_text(f"module groupproof/shims\n\ngo {_language()}\n\n{_required(client)}", "utf-8")
     _copy_sources(client, folder)
     _go(client, ["list", "-mod=mod", "-deps"], folder)
@@ -82,7 +82,7 @@ def _resolve(client: RegisteredClient, folder: Path) -> None:
 
 
 def _required(client: RegisteredClient) -> str:
-    """Return the lines of go.mod that name the release; one of another name takes the place of the module that the shim imports."""
+    """Return the lines of go.mod for the release. A release with another name replaces the module that the shim imports."""
     first, *others = (" ".join(pin.split("@")) for pin in client.pins())
     imported = client.environment.stands_for
     named = [f"require {imported} v0.0.0", f"replace {imported} => {first}"] if imported else [f"require {first}"]
@@ -97,7 +97,7 @@ def _library_path() -> str:
 
 
 def _go(client: RegisteredClient, arguments: Sequence[str], folder: Path) -> None:
-    """Run a subcommand of Go on the client's package; raise `NoSuchRelease` or `ProvisionError`."""
+    """Run a Go subcommand on the client's package. Raise `NoSuchRelease` or `ProvisionError`."""
     tags = client.environment.build_tags
     argv = [GO.required(), *arguments, *([f"-tags={','.join(tags)}"] if tags else []), f"./{_package(client)}"]
     done = run(argv, env={**_ENV, **_with_c(client)}, cwd=folder)
@@ -110,14 +110,14 @@ def _go(client: RegisteredClient, arguments: Sequence[str], folder: Path) -> Non
 
 
 def _with_c(client: RegisteredClient) -> dict[str, str]:
-    """Return what lets Go build the parts of a client that are in C; nothing for one that has none."""
+    """Return the variables that Go needs to build a client's C parts, or nothing if it has none."""
     if not client.environment.native:
         return {}
     return {"CGO_ENABLED": "1", "CC": CC.required(), **client.environment.build_variables()}
 
 
 def _language() -> str:
-    """Return the release of Go in which the shims are written."""
+    """Return the Go version of the shims' sources."""
     found = re.search(r"^go (\S+)$", (SHIMS / "go" / "go.mod").read_text("utf-8"), re.M)
     assert found is not None
     return found[1]
@@ -128,7 +128,7 @@ def _package(client: RegisteredClient) -> str:
 
 
 def _sources(client: RegisteredClient) -> list[Path]:
-    """Return the files that the shim is built of."""
+    """Return the source files of the shim."""
     go = SHIMS / "go"
     files = [path for folder in (go / _LIBRARY / "shim", go / _package(client)) for path in sorted(folder.glob("*.go"))]
     return [go / _LIBRARY / "go.mod", *(path for path in files if not path.name.endswith("_test.go"))]
@@ -142,6 +142,6 @@ def _copy_sources(client: RegisteredClient, folder: Path) -> None:
 
 
 def _imports(client: RegisteredClient) -> list[str]:
-    """Return the packages of other modules that the shim imports: which sums are needed changes with them."""
+    """Return the packages that the shim imports from other modules. The required checksums depend on them."""
     found = {name for source in _sources(client) for name in re.findall(r'^\s*(?:\w+ )?"([\w-]+\.[\w.-]+/[^"]+)"$', source.read_text("utf-8"), re.M)}
     return sorted(found)

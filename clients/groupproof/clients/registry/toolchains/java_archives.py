@@ -1,4 +1,4 @@
-"""Java: jars by Maven into a folder of their own, and the shim compiled against them."""
+"""Java: Maven copies jars into a folder, and the shim is compiled against them."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ __all__ = ["JavaArchives", "compile_java", "copy_artifacts", "copy_pinned", "jav
 
 JDK_HINT: Final = "install a JDK 17 or later (Debian: apt-get install openjdk-17-jdk-headless), or name one in JAVA_HOME"
 
-# A member's JVM lives for seconds and is one of many: quick to start and small beats fast.
+# A member's JVM lives for seconds and is one of many. A quick start and a small size matter more than speed.
 JVM_OPTIONS: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto", "-Xmx512m")
 
 JAVA_LIBRARY: Final = SHIMS / "java" / "groupproof" / "src" / "main" / "java"
-"""The sources of the shim library: they are compiled against the release that the shim is compiled against."""
+"""The sources of the shim library. They are compiled against the same release as the shim."""
 
 MAVEN: Final = Tool(
     name="maven",
@@ -34,7 +34,7 @@ MAVEN: Final = Tool(
 
 
 class JavaArchives:
-    """A release is a folder of jars; the shim is compiled against it, or is a class in one of them."""
+    """The toolchain for Java. A release is a folder of jars. The shim is compiled against it, or is a class in one of the jars."""
 
     def __init__(self) -> None:
         self.tools: tuple[Tool, ...] = (
@@ -91,12 +91,12 @@ class JavaArchives:
 
 
 def _is_source(client: RegisteredClient) -> bool:
-    """Tell whether the shim is a source file of ours; else it is a class that the client's own jars bring."""
+    """Return whether the shim is a source file of this project. Otherwise it is a class in the client's jars."""
     return str(client.shim).endswith(".java")
 
 
 def copy_artifacts(artifacts: Sequence[str], folder: Path, *, with_dependencies: bool = False) -> None:
-    """Copy the jars of Maven coordinates `group:artifact:version` into `folder`; raise `NoSuchRelease` or `ProvisionError`."""
+    """Copy the jars of Maven coordinates `group:artifact:version` into `folder`. Raise `NoSuchRelease` or `ProvisionError`."""
     maven = MAVEN.required()
     pom = folder / "pom.xml"
     pom.write_text(_pom(artifacts, with_dependencies=with_dependencies), "utf-8")
@@ -112,9 +112,9 @@ def copy_artifacts(artifacts: Sequence[str], folder: Path, *, with_dependencies:
 
 
 def copy_pinned(artifacts: Mapping[str, str], folder: Path) -> None:
-    """Copy the jars of Maven coordinates, and nothing that they depend on, into `folder`; each must have the SHA-256 that stands behind it.
+    """Copy the jars of Maven coordinates, without dependencies, into `folder`. Each must have its pinned SHA-256.
 
-    Raises `NoSuchRelease`, or `ProvisionError` where what came is another file than the one that was pinned.
+    Raise `NoSuchRelease`, or `ProvisionError` if a jar differs from its pin.
     """
     copy_artifacts(list(artifacts), folder)
     for key, pinned in artifacts.items():
@@ -128,7 +128,7 @@ def copy_pinned(artifacts: Mapping[str, str], folder: Path) -> None:
 
 
 def compile_java(source: Path, jars: Path, classes: Path) -> None:
-    """Compile a source file, and what it uses of those beside it and of the shim library, against the jars of a folder; raise `ProvisionError`."""
+    """Compile a source file, with the neighbours and library sources that it uses, against the jars of a folder. Raise `ProvisionError`."""
     beside = ["-sourcepath", os.pathsep.join([str(source.parent), str(JAVA_LIBRARY)]), "-implicit:class"]
     done = run([java_tool("javac"), "-nowarn", "-proc:none", *beside, "-cp", f"{jars}{os.sep}*", "-d", str(classes), str(source)])
     if done.returncode != 0:
@@ -136,7 +136,7 @@ def compile_java(source: Path, jars: Path, classes: Path) -> None:
 
 
 def java_tool(name: str) -> str:
-    """Return the path of `java` or `javac`; raise `ProvisionError` where there is none."""
+    """Return the path of `java` or `javac`. Raise `ProvisionError` if there is none."""
     path = _java_path(name)
     if path is None:
         raise ProvisionError(f"no {name} here: {JDK_HINT}")
@@ -150,7 +150,7 @@ def _java_path(name: str) -> str | None:
 
 
 def java_release() -> str:
-    """Return the release of `java`, such as `17.0.15`; raise `ProvisionError` where there is none."""
+    """Return the release of `java`, such as `17.0.15`. Raise `ProvisionError` if there is none."""
     java = Path(java_tool("java"))
     described = java.resolve().parent.parent / "release"
     text = described.read_text("utf-8", "replace") if described.is_file() else run([str(java), "-version"]).stderr
@@ -161,8 +161,8 @@ def java_release() -> str:
 
 
 def _pom(artifacts: Sequence[str], *, with_dependencies: bool) -> str:
-    """Return a project that depends on the artifacts, and without `with_dependencies` on nothing that they depend on."""
-    from xml.sax.saxutils import escape  # which loads an HTTP client, for whatever language a client is in
+    """Return a project that depends on the artifacts. Without `with_dependencies` their own dependencies are excluded."""
+    from xml.sax.saxutils import escape  # imported here because it loads an HTTP client
 
     everything = "" if with_dependencies else "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>"
     dependencies = "".join(

@@ -1,4 +1,4 @@
-"""C: librdkafka itself, in any release that a package registry has, and the shim compiled against it."""
+"""C: librdkafka in any release that a package registry has, and the shim compiled against it."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ __all__ = ["LibrdkafkaLibraries"]
 
 _APT: Final = Tool(name="apt-get", program="apt-get", needed_for="Debian's librdkafka", remedy="install librdkafka from Debian 12 or newer")
 _WITHOUT: Final = ("ssl", "gssapi", "curl", "zstd", "lz4-ext", "zlib", "sasl", "syslog")
-"""What the library is built without: a case speaks plain text to loopback, and a build must not hang on what a machine has beside it."""
+"""Optional features that are disabled: a case uses plain text on loopback, and a build must not depend on other libraries of a machine."""
 _FLAGS: Final = "-std=gnu99 -O1 -g0 -w -fPIC -fcommon"
 _SYSTEM: Final = ("-lm", "-ldl", "-lpthread", "-lrt")
 _STRICT: Final = ("-std=c99", "-O1", "-Wall")
 
 
 class LibrdkafkaLibraries:
-    """A release is a folder with the header and the library. Its pins say where the library comes from.
+    """The toolchain for C. A release is a folder with the header and the library. Its pins say where the library comes from.
 
-    `rdkafka-sys@4.10.0+2.12.1` has its sources, which are built here. `confluent-kafka==2.16.1` is a wheel with the library in it, and
-    is pinned beside a crate that has the header. `apt:librdkafka1=2.0.2-1` is a package of Debian's.
+    `rdkafka-sys@4.10.0+2.12.1` has its sources, which are built here. `confluent-kafka==2.16.1` is a wheel that contains the library, and
+    needs a second pin for a crate with the header. `apt:librdkafka1=2.0.2-1` is a Debian package.
     """
 
     def __init__(self) -> None:
@@ -73,7 +73,7 @@ def _kind(pin: str) -> str:
 
 
 def _from_crate(pin: str, folder: Path, say: Say, is_built: bool) -> None:  # noqa: FBT001 (one of the functions of a table)
-    """Take the header out of a crate, and the library, built of its sources, where nothing else brings one."""
+    """Copy the header from a crate. If no other pin has the library, build it from the crate's sources."""
     work = folder / "work"
     sources = crate_sources(pin, work) / "librdkafka"
     shutil.copy(sources / "src" / "rdkafka.h", folder / "include")
@@ -87,7 +87,7 @@ def _from_crate(pin: str, folder: Path, say: Say, is_built: bool) -> None:  # no
 
 
 def _built(sources: Path, pin: str) -> list[str]:
-    """Build the static library; return the linker's flags for what it was configured with."""
+    """Build the static library. Return the linker flags of its configuration."""
     for argv in (
         ["./configure", *(f"--disable-{feature}" for feature in _offered(sources))],
         [MAKE.required(), "-j2", "-C", "src", "librdkafka.a", f"CFLAGS={_FLAGS}"],
@@ -100,7 +100,7 @@ def _built(sources: Path, pin: str) -> list[str]:
 
 
 def _offered(sources: Path) -> list[str]:
-    """Return which of the features that are not wanted this release's `configure` knows."""
+    """Return the unwanted features that this release's `configure` can disable."""
     script = (sources / "configure.self").read_text("utf-8", "replace")
     modules = {path.name.removeprefix("configure.lib") for path in (sources / "mklove" / "modules").glob("configure.lib*")}
     words = set(re.findall(r'"--(?:disable|enable)-([\w-]+)"', script)) | set(
@@ -110,7 +110,7 @@ def _offered(sources: Path) -> list[str]:
 
 
 def _from_wheel(pin: str, folder: Path, _say: Say, _is_built: bool) -> None:  # noqa: FBT001 (one of the functions of a table)
-    """Take the library, and what came with it, out of a wheel."""
+    """Copy the library and its companions from a wheel."""
     wheel = folder / "wheel"
     install_wheels([pin], wheel)
     for library in (wheel / "confluent_kafka.libs").glob("*.so*"):
@@ -121,7 +121,7 @@ def _from_wheel(pin: str, folder: Path, _say: Say, _is_built: bool) -> None:  # 
 
 
 def _from_package(pin: str, folder: Path, _say: Say, _is_built: bool) -> None:  # noqa: FBT001 (one of the functions of a table)
-    """Take the library and the header out of Debian's packages, of which nothing is installed."""
+    """Copy the library and the header from Debian packages, without installing them."""
     work = folder / "work"
     work.mkdir(exist_ok=True)
     done = run([_APT.required(), "download", pin.removeprefix("apt:")], cwd=work)
@@ -140,7 +140,7 @@ _FROM: Final[Mapping[str, Callable[[str, Path, Say, bool], None]]] = {"crate": _
 
 
 def _compile(sources: Sequence[Path], installed: Path, program: Path) -> None:
-    """Compile the shim against an installed release, and see it start."""
+    """Compile the shim against an installed release, and check that it starts."""
     libraries = sorted((installed / "lib").glob("librdkafka*"))
     needs = installed / "lib" / "needs"
     system = needs.read_text("utf-8").split() if needs.is_file() else []

@@ -1,6 +1,6 @@
-"""Which release of a package is the newest, as the ordinary client of its registry says: pip, npm, go, cargo and Maven, with the mirrors that they are set up for.
+"""The newest release of a package, from the ordinary client of its registry: pip, npm, go, cargo or Maven, with their configured mirrors.
 
-Releases that are none yet (alphas, candidates) do not count.
+Pre-releases (alphas, candidates) do not count.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _POM: Final = (
 
 
 def newest_release(language: str, package: str, *, registered: str) -> str | None:
-    """Return the newest release of a package, None where its language has no registry that is asked; raise `ProvisionError` where the registry cannot be.
+    """Return the newest release of a package, or None if its language has no registry here. Raise `ProvisionError` if the registry fails.
 
-    `registered` is a release that the registry has: Maven is asked what is newer.
+    `registered` is a release that the registry has. Maven looks for newer ones.
     """
     ask = REGISTRIES.get(language)
     return None if ask is None else ask(package, registered)
@@ -83,4 +83,4 @@ def _found(pattern: str, printed: str, package: str) -> str:
 
 
 REGISTRIES: Final[Mapping[str, Callable[[str, str], str]]] = {"python": _pip, "javascript": _npm, "go": _go, "rust": _cargo, "java": _maven}
-"""Who is asked, by language. C has none: librdkafka comes in crates, wheels and Debian's packages."""
+"""The registry client for each language. C has none: librdkafka comes in crates, wheels and Debian packages."""

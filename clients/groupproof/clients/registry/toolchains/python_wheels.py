@@ -1,4 +1,4 @@
-"""Python: wheels by pip or uv into a folder of their own; the shim is a script, and needs no build."""
+"""Python: pip or uv installs wheels into a folder. The shim is a script and needs no build."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from groupproof.clients.registry.toolchains.toolchain import SHIMS, StartCommand
 
 __all__ = ["PythonWheels", "install_wheels"]
 
-# The first process of a release keeps its bytecode in the cache: a run starts a dozen, and kafka-python's 1.5 MB of source take a second to compile.
+# The first process of a release stores its bytecode in the cache. A run starts a dozen, and kafka-python's 1.5 MB take a second to compile.
 _ENV: Final = {"PYTHONNOUSERSITE": "1", "PYTHONUNBUFFERED": "1", "PYTHONDONTWRITEBYTECODE": ""}
 
 
 class PythonWheels:
-    """A release is a folder of wheels, for this interpreter and platform."""
+    """The toolchain for Python. A release is a folder of wheels for this interpreter and platform."""
 
     def __init__(self) -> None:
         self.tools: tuple[Tool, ...] = (
@@ -56,13 +56,13 @@ class PythonWheels:
         return SHIMS
 
     def start(self, client: RegisteredClient, installed: Path, built: Path) -> StartCommand:
-        # -S keeps the kit's own packages out: the client sees its release, the pins beside it, and nothing else.
+        # -S hides the kit's own packages: the client can import only its release and the pins beside it.
         argv = (sys.executable, "-S", str(built / str(client.shim)))
         return StartCommand(argv=argv, env={"PYTHONPATH": str(installed), **_ENV})
 
 
 def install_wheels(requires: Sequence[str], folder: Path, *, sources: Sequence[str] = ()) -> None:
-    """Install pinned requirements into `folder` without their dependencies; those named in `sources` are built, having no wheels.
+    """Install pinned requirements into `folder` without their dependencies. Those named in `sources` have no wheels and are built.
 
     Raise `NoSuchRelease` or `ProvisionError`.
     """
@@ -79,7 +79,7 @@ def install_wheels(requires: Sequence[str], folder: Path, *, sources: Sequence[s
 
 
 def _installer() -> str | None:
-    """Return what installs: pip in this environment, else uv."""
+    """Return the installer's command: pip of this environment, otherwise uv."""
     return f"{sys.executable} -m pip" if importlib.util.find_spec("pip") is not None else _uv()
 
 

@@ -1,1 +1,1 @@
-"""A worker of DataLink: its pure machine, its assignors, and the trio program that runs tasks as it says."""
+"""A DataLink worker: its pure machine, its assignors, and the trio program that runs its tasks."""

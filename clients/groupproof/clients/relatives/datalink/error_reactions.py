@@ -1,7 +1,7 @@
-"""What a worker does with each answer: the special errors of the design, as a table (WORKER-05 to WORKER-12, seed 001).
+"""A worker's reaction to each answer: the special errors of the design, as a table (WORKER-05 to WORKER-12, seed 001).
 
-Of the special errors each leads back to PreparingJoin; two of them have the coordinator looked up again besides, two the generation reset. A connection that
-breaks is no special error: the coordinator is looked up again, and the worker stays what it is, unless it waited for that answer to join.
+Each special error leads back to PreparingJoin. Three also trigger a new coordinator lookup, two also reset the generation. A lost connection
+is no special error: the worker looks the coordinator up again and keeps its state, unless it waited for that answer to join.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["SPECIAL", "Reaction", "reaction"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reaction:
-    """`rejoins`: go back to PreparingJoin; `backs_off`: but wait retry.backoff.ms; `fails`: end, for there is no way on."""
+    """`rejoins`: return to PreparingJoin. `backs_off`: first wait for retry.backoff.ms. `fails`: end, because the worker cannot continue."""
 
     rejoins: bool = False
     rediscovers: bool = False
@@ -38,16 +38,16 @@ SPECIAL: Final[Mapping[Answer, Reaction]] = {
     ErrorCode.UNKNOWN_MEMBER_ID: _RESET,
     Lapse.TIMED_OUT: _REDISCOVER,
 }
-"""The special errors of the design: these and no others (WORKER-09)."""
+"""All special errors of the design (WORKER-09)."""
 
 _GOES_ON: Final = Reaction()
 _BROKEN: Final = Reaction(rediscovers=True, backs_off=True)
-_LOADING: Final = Reaction(rejoins=True, backs_off=True)  # DISC-20: the client of 0.10.1 tries again
+_LOADING: Final = Reaction(rejoins=True, backs_off=True)  # DISC-20: the client of 0.10.1 retries
 _FAILS: Final = Reaction(fails=True)
 
 
 def reaction(api: Api, answer: Answer) -> Reaction:
-    """Return what a worker does with the answer to JoinGroup, SyncGroup or Heartbeat."""
+    """Return a worker's reaction to the answer of JoinGroup, SyncGroup or Heartbeat."""
     if answer == ErrorCode.NONE:
         return _GOES_ON
     if answer is Lapse.DISCONNECTED:

@@ -1,4 +1,4 @@
-"""Finding the active Manager, and finding it again (WORKER-10): any of the pair knows which it is."""
+"""Finding the active Manager (WORKER-10): each of the two Managers knows which one is active."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Lookup"]
 
 
 class Lookup:
-    """One lookup at a time."""
+    """Sends one lookup at a time."""
 
     def __init__(self, settings: WorkerSettings, post: Post) -> None:
         self._settings, self._post = settings, post
@@ -27,7 +27,7 @@ class Lookup:
         self._in_flight = self._post.send(FindCoordinatorRequest(coordinator_keys=(self._settings.group,)), now_ms)
 
     def has_found(self, pending: RequestInFlight, answer: Answer, response: GroupResponse | None) -> bool:
-        """Take the answer; return whether the coordinator is known now."""
+        """Handle the answer. Return whether the coordinator is known now."""
         self._in_flight = None
         if answer == 0 and isinstance(response, FindCoordinatorResponse) and response.coordinators:
             found = response.coordinators[0]

@@ -1,4 +1,4 @@
-"""A worker's heartbeats, and its own view of its session (WORKER-18, WORKER-19, TIMER-29)."""
+"""A worker's heartbeats, and its own session timeout (WORKER-18, WORKER-19, TIMER-29)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["ManagerSession"]
 
 
 class ManagerSession:
-    """One heartbeat at a time, each an interval after the last was sent."""
+    """Sends one heartbeat at a time, an interval after the previous one was sent."""
 
     def __init__(self, settings: WorkerSettings, post: Post) -> None:
         self._settings, self._post = settings, post
@@ -23,19 +23,19 @@ class ManagerSession:
         return self._post.generation != NO_GENERATION and self._post.coordinator is not None
 
     def settled(self, now_ms: int) -> None:
-        """Count from now: the assignment came."""
+        """Restart session and heartbeat interval, because the assignment came."""
         self.heard(now_ms)
         self._next_ms = now_ms + self._settings.heartbeat_interval_ms
 
     def heard(self, now_ms: int) -> None:
-        """Count the session from now: the Manager was heard of."""
+        """Restart the session, because the Manager answered."""
         self._session_ms = now_ms + self._settings.session_timeout_ms
 
     def is_session_over(self, now_ms: int) -> bool:
         return self._session_ms is not None and now_ms >= self._session_ms
 
     def forget(self) -> None:
-        """Wait for no answer any more."""
+        """Stop waiting for a heartbeat's answer."""
         self._in_flight = None
 
     def end_session(self) -> None:
@@ -50,7 +50,7 @@ class ManagerSession:
             self._next_ms = now_ms + self._settings.heartbeat_interval_ms
 
     def is_mine(self, request_id: int) -> bool:
-        """Take it that a heartbeat ended; tell whether it is the one that was waited for."""
+        """Record that a heartbeat ended. Return whether it is the one in flight."""
         is_mine = request_id == self._in_flight
         self._in_flight = None if is_mine else self._in_flight
         return is_mine

@@ -1,7 +1,7 @@
-"""Which worker runs which task: DataLink's round robin, and what its design only plans (PLAN-01, PLAN-03). Pure, and each its own function.
+"""Assigns tasks to workers: DataLink's round robin, and the assignors that its design only plans (PLAN-01, PLAN-03). Pure functions.
 
-An assignor takes the workers, the tasks and chance, and gives every task to exactly one worker (WTASK-02). `ASSIGNORS` is open: whoever wants
-another one adds it under a name of its own, and no Manager has to know (PLAN-08).
+An assignor takes the workers, the tasks and a random generator, and assigns every task to exactly one worker (WTASK-02). `ASSIGNORS` is
+open: add another assignor under its own name, without changing a Manager (PLAN-08).
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 __all__ = ["ASSIGNORS", "Assignor", "Candidate", "Placement", "by_resources", "round_robin", "sticky"]
 
 Placement = dict[str, tuple[str, ...]]
-"""The tasks of each worker, by member id; a worker without tasks is there too."""
+"""The tasks of each worker, by member id. It includes workers without tasks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """A worker that can be given tasks, as its JoinGroup described it."""
+    """A worker that can run tasks, as its JoinGroup described it."""
 
     member_id: str
     status: WorkerStatus
@@ -39,7 +39,7 @@ Assignor = Callable[[Sequence[Candidate], Sequence[Task], "Random"], Placement]
 
 
 def round_robin(workers: Sequence[Candidate], tasks: Sequence[Task], random: Random) -> Placement:
-    """Deal the tasks out in a random order to the workers in the order of their member ids (WTASK-01, WTASK-03)."""
+    """Assign shuffled tasks in turn to the workers, ordered by member id (WTASK-01, WTASK-03)."""
     names = sorted(worker.member_id for worker in workers)
     shuffled = sorted(task.name for task in tasks)
     random.shuffle(shuffled)
@@ -47,9 +47,9 @@ def round_robin(workers: Sequence[Candidate], tasks: Sequence[Task], random: Ran
 
 
 def by_resources(workers: Sequence[Candidate], tasks: Sequence[Task], random: Random) -> Placement:
-    """Place tasks so that the worker with most to do for its capacity has as little as can be (PLAN-01).
+    """Assign tasks so that the highest load relative to capacity is as small as possible (PLAN-01).
 
-    A task's cost is what its runs were measured to take (`traffic` of whoever ran it), or else what its configuration says.
+    A task's cost is the cost that a worker measured (`traffic`), otherwise the one in its configuration.
     """
     measured = {name: value for worker in workers for name, value in worker.status.traffic.items()}
     costs = {task.name: measured.get(task.name, task.cost) for task in tasks}
@@ -57,7 +57,7 @@ def by_resources(workers: Sequence[Candidate], tasks: Sequence[Task], random: Ra
 
 
 def sticky(workers: Sequence[Candidate], tasks: Sequence[Task], random: Random) -> Placement:
-    """Leave tasks where they are, as far as all workers keep equally many within one; a bound task is with its worker, if that is there (PLAN-03)."""
+    """Keep tasks on their workers while task counts differ by at most one. A bound task goes to its worker if that is present (PLAN-03)."""
     bound = _bound(workers, tasks)
     free = [task.name for task in tasks if task.name not in bound]
     placed: dict[str, list[str]] = {worker.member_id: [] for worker in sorted(workers, key=lambda worker: worker.member_id)}
@@ -71,13 +71,13 @@ def sticky(workers: Sequence[Candidate], tasks: Sequence[Task], random: Random) 
 
 
 def _bound(workers: Iterable[Candidate], tasks: Iterable[Task]) -> dict[str, str]:
-    """Return the member of each task that is bound to a worker of the group."""
+    """Return the member for each task that is bound to a present worker."""
     members = {worker.name: worker.member_id for worker in workers}
     return {task.name: members[task.bound_to] for task in tasks if task.bound_to in members}
 
 
 def _held(workers: Iterable[Candidate], names: Iterable[str]) -> dict[str, list[str]]:
-    """Return the tasks that each worker had last; of several claims the running one counts, then that of the latest generation."""
+    """Return the last tasks of each worker. Of several claims the running one wins, then the one of the latest generation."""
     present = frozenset(names)
     claims: dict[str, tuple[bool, int, str]] = {}
     for worker in workers:
@@ -91,7 +91,7 @@ def _held(workers: Iterable[Candidate], names: Iterable[str]) -> dict[str, list[
 
 
 def _keep(placed: dict[str, list[str]], held: Mapping[str, Sequence[str]], tasks: int) -> None:
-    """Let each worker keep its share of what it holds: with n workers of t tasks, t // n, and one more for those that hold most."""
+    """Let each worker keep its share of its tasks: t tasks // n workers, and one more for those that hold most."""
     share, more = divmod(tasks, len(placed))
     for member_id in sorted(placed, key=lambda member: (-len(held.get(member, ())), member)):
         mine = held.get(member_id, ())

@@ -1,4 +1,4 @@
-"""The leading worker's part: are its configurations new enough, and who is given what (MGR-10, MGR-14, WORKER-16, WTASK-06). Pure."""
+"""The leading worker's part: checks its configurations and assigns tasks (MGR-10, MGR-14, WORKER-16, WTASK-06). Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Leading"]
 
 
 class Leading:
-    """What a worker does for its group while it leads it."""
+    """A worker's state and decisions as the leader of its group."""
 
     def __init__(self, settings: WorkerSettings, random: Random) -> None:
         self._settings, self._random = settings, random
@@ -27,25 +27,25 @@ class Leading:
         self._under_way: tuple[frozenset[str], int, Placement] | None = None
 
     def joined(self, members: Iterable[JoinMember]) -> None:
-        """Take the generation's members; raise `BlobError` for one whose state cannot be read."""
+        """Store the generation's members. Raise `BlobError` if a member's state cannot be read."""
         self._candidates = tuple(Candidate(member_id=member.member_id, status=decode_status(member.metadata)) for member in members)
 
     @property
     def newest_version(self) -> int:
-        """Return the newest configurations that any member knows of."""
+        """The newest configuration version that any member knows."""
         return max((candidate.status.config_version for candidate in self._candidates), default=0)
 
     def assignments(self, leader: str, configs: Configs) -> tuple[SyncAssignment, ...]:
-        """Return what the leader's SyncGroup holds: tasks for everybody, or none where its configurations are older than a member's."""
+        """Return the assignments for the leader's SyncGroup. They have no tasks if its configurations are older than a member's."""
         return self._mismatched(leader) if configs.version < self.newest_version else self._assigned(leader, configs)
 
     def _mismatched(self, leader: str) -> tuple[SyncAssignment, ...]:
-        """Tell everybody that the leader's configurations are too old to assign by."""
+        """Return assignments that report the leader's configurations as too old."""
         nobody: Mapping[str, tuple[str, ...]] = {candidate.member_id: () for candidate in self._candidates}
         return self._encoded(leader, nobody, self.newest_version, CONFIG_MISMATCH)
 
     def _assigned(self, leader: str, configs: Configs) -> tuple[SyncAssignment, ...]:
-        """Give every task of the configurations to one member, as the assignor says, and hand it over as the settings say."""
+        """Assign every task to one member by the assignor, and hand over according to the settings."""
         target = self._target(configs)
         if self._settings.hand_over == "stop-everything":
             return self._encoded(leader, target, configs.version)
@@ -55,7 +55,7 @@ class Leading:
         return self._encoded(leader, now, configs.version, is_partial=not is_whole)
 
     def _target(self, configs: Configs) -> Placement:
-        """Return where tasks are to be; a hand-over under way is ended before another one is begun, or chance would never let it end."""
+        """Return the target placement. A hand-over under way ends before the next begins; otherwise a random placement could prevent its end."""
         members = frozenset(candidate.member_id for candidate in self._candidates)
         if self._under_way is not None and self._under_way[:2] == (members, configs.version):
             return self._under_way[2]

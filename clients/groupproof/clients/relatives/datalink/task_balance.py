@@ -1,7 +1,7 @@
-"""Costs on capacities: the placement whose most loaded worker has the least, exactly where the search ends, else as near as it came. Pure.
+"""Balances costs over capacities, so that the highest load is small: minimal if the search completes, otherwise the best found. Pure.
 
-Greedy first (each task, the dearest first, to whom it makes least loaded), which is at most a third off on equal capacities and the closer
-the more tasks there are; then, of few tasks, branch and bound from there, within a budget of steps.
+First greedy: each task, the most expensive first, goes to the worker that it loads least. On equal capacities this is at most a third above the
+minimum, and closer with more tasks. Then, for few tasks, branch and bound from there, within a limit of steps.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import Final
 __all__ = ["SEARCHED_MAX", "STEPS_MAX", "balanced", "heaviest"]
 
 SEARCHED_MAX: Final = 64
-"""Of more tasks than these the greedy placement stands."""
+"""With more tasks than this the greedy placement is final."""
 
 STEPS_MAX: Final = 5_000
-"""So many placements of one task are tried at most; a dozen tasks on four workers take far fewer."""
+"""The maximum of tried placements of single tasks. A dozen tasks on four workers take far fewer."""
 
 
 def balanced(capacities: Mapping[str, float], costs: Mapping[str, float]) -> dict[str, tuple[str, ...]]:
-    """Place every task so that the greatest load (cost over capacity) is small; there is at least one worker, and capacities are above 0."""
+    """Place every task so that the highest load (cost over capacity) is small. It needs a worker; capacities are above 0."""
     workers = sorted(capacities)
     tasks = sorted(costs, key=lambda name: (-costs[name], name))
     search = _Search([capacities[worker] for worker in workers], [costs[task] for task in tasks])
@@ -28,12 +28,12 @@ def balanced(capacities: Mapping[str, float], costs: Mapping[str, float]) -> dic
 
 
 def heaviest(placement: Mapping[str, Sequence[str]], capacities: Mapping[str, float], costs: Mapping[str, float]) -> float:
-    """Return the load of the worker that has most to do for its capacity."""
+    """Return the highest load of a worker: its total cost over its capacity."""
     return max(sum(costs[task] for task in tasks) / capacities[worker] for worker, tasks in placement.items())
 
 
 class _Search:
-    """Workers and tasks by number, tasks dearest first."""
+    """The search over workers and tasks by number. Tasks are sorted by cost, the most expensive first."""
 
     def __init__(self, capacities: Sequence[float], costs: Sequence[float]) -> None:
         self._capacities, self._costs = capacities, costs
@@ -43,7 +43,7 @@ class _Search:
         self._bound = self._load_of(self._chosen)
 
     def best(self) -> list[int]:
-        if len(self._costs) <= SEARCHED_MAX and len(set(self._costs)) > 1:  # of equal ones greed's is the best
+        if len(self._costs) <= SEARCHED_MAX and len(set(self._costs)) > 1:  # for equal costs the greedy placement is optimal
             self._place([], [0.0] * len(self._capacities))
         return self._chosen
 
@@ -63,7 +63,7 @@ class _Search:
         return max(load / capacity for load, capacity in zip(loads, self._capacities, strict=True))
 
     def _place(self, chosen: list[int], loads: list[float]) -> None:
-        """Try every place of the next task that can still be better than the best so far; workers that are alike count once."""
+        """Try every place of the next task that can improve the best placement. Equal workers count once."""
         if len(chosen) == len(self._costs):
             self._chosen, self._bound = list(chosen), self._load_of(chosen)
             return

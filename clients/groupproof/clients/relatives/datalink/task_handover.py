@@ -1,7 +1,7 @@
-"""The incremental hand-over: what moves is given away first and taken up in the next generation, and nothing else stops (PLAN-02). Pure.
+"""The incremental hand-over: a moving task stops in one generation and starts in the next; no other task stops (PLAN-02). Pure.
 
-As in Kafka's incremental cooperative rebalancing (KIP-415, KIP-429): a task that another worker still runs is given to nobody in this
-generation; whoever has had to stop something joins again at once, and then it is free.
+As in Kafka's incremental cooperative rebalancing (KIP-415, KIP-429), a task that another worker still runs stays unassigned in this
+generation. A worker that stopped a task joins again at once, and then the task is free.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ __all__ = ["in_this_generation"]
 
 
 def in_this_generation(target: Placement, workers: Iterable[Candidate]) -> Placement:
-    """Return the part of the target that can start now: what its worker runs already, and what nobody runs."""
+    """Return the part of the target that can start now: tasks that their worker runs already, and tasks that nobody runs."""
     runners: dict[str, set[str]] = {}
     for worker in workers:
         for task in worker.status.running:

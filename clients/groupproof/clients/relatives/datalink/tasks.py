@@ -1,6 +1,6 @@
-"""Tasks of a group, their configurations by version, and the board on which an operator adds, changes and deletes them.
+"""The tasks of a group, their versioned configurations, and the board where an operator adds, changes and deletes them.
 
-In DataLink the configurations are rows of a database that every worker polls, and the version is that of the newest row.
+In DataLink the configurations are rows of a database that every worker polls. The version is that of the newest row.
 """
 
 from __future__ import annotations
@@ -13,7 +13,10 @@ __all__ = ["Board", "Configs", "Task"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """One task: `revision` counts changes of its configuration, `cost` is what it takes of a worker's capacity, `bound_to` names the worker it is bound to (PLAN-03)."""
+    """One task. `revision` counts changes of its configuration, `cost` is its use of a worker's capacity.
+
+    `bound_to` names the worker that it is bound to (PLAN-03).
+    """
 
     name: str
     cost: float = 1.0
@@ -30,17 +33,17 @@ class Configs:
 
 
 class Board:
-    """The configurations of each group; every change counts that group's version up by one."""
+    """The configurations of each group. Every change increases the group's version by one."""
 
     def __init__(self) -> None:
         self._groups: dict[str, Configs] = {}
 
     def configs(self, group: str) -> Configs:
-        """Return the group's configurations as they are now."""
+        """Return the group's current configurations."""
         return self._groups.get(group, Configs())
 
     def add(self, group: str, *tasks: Task) -> None:
-        """Raise `ValueError` for a task that is there already."""
+        """Add tasks. Raise `ValueError` if a task exists already."""
         now = self.configs(group)
         twice = [task.name for task in tasks if task.name in now.tasks]
         if twice:
@@ -48,14 +51,14 @@ class Board:
         self._changed(group, {**now.tasks, **{task.name: task for task in tasks}})
 
     def delete(self, group: str, *names: str) -> None:
-        """Raise `KeyError` for a task that is not there."""
+        """Delete tasks. Raise `KeyError` if a task does not exist."""
         left = dict(self.configs(group).tasks)
         for name in names:
             del left[name]
         self._changed(group, left)
 
     def update(self, group: str, name: str, *, cost: float | None = None) -> None:
-        """Change a task's configuration; raise `KeyError` for one that is not there."""
+        """Change a task's configuration. Raise `KeyError` if the task does not exist."""
         tasks = self.configs(group).tasks
         before = tasks[name]
         after = replace(before, revision=before.revision + 1, cost=before.cost if cost is None else cost)

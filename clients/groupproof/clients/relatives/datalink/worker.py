@@ -1,8 +1,8 @@
-"""The worker of DataLink as a pure machine: its states, its requests, its tasks (catalogue D.6, E.3; seed 001, WorkerKeeper at dd8d26a).
+"""The DataLink worker as a pure machine: its states, requests and tasks (catalogue D.6, E.3; seed 001, WorkerKeeper at dd8d26a).
 
-Time comes in as `now_ms`, answers as messages; what is to be done comes out as `Output`s. The driver performs them in order, calls `tick`
-when `next_deadline_ms` is reached, and tells what the database of configurations says by `polled`. As in WorkerKeeper a thread ticks every
-500 ms and blocks while it joins, and another one heartbeats: what a heartbeat tells is seen at the next tick.
+Its inputs are time (`now_ms`) and answers (messages). Its results are `Output`s. The driver performs them in order, calls `tick`
+when `next_deadline_ms` is reached, and passes the database's configurations to `polled`. As in WorkerKeeper, one thread ticks every
+500 ms and blocks during a join, and another sends heartbeats. A heartbeat's answer takes effect at the next tick.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _HEARD: Final = (ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS)
 
 
 class Worker:
-    """One worker; every input returns what is to be done for it. `random` shuffles what it deals out as a leader."""
+    """One worker. Every input returns the outputs to perform. `random` shuffles the tasks that it assigns as leader."""
 
     def __init__(self, settings: WorkerSettings, *, random: Random) -> None:
         self.settings = settings
@@ -60,7 +60,7 @@ class Worker:
 
     @property
     def state(self) -> WorkerState:
-        """Return where the worker stands; no field says so (WORKER-01)."""
+        """The worker's state, derived from its other fields (WORKER-01)."""
         if self._stage in ENDED:
             return WorkerState.DOWN
         if self._stage is Stage.JOINING:
@@ -80,24 +80,24 @@ class Worker:
 
     @property
     def running(self) -> frozenset[str]:
-        """The tasks that run here, by name."""
+        """The names of the tasks that run here."""
         return frozenset(self._bench.running)
 
     @property
     def configs(self) -> Configs:
-        """The configurations that the worker goes by."""
+        """The configurations in use."""
         return self._bench.configs
 
     # Inputs
 
     def start(self, configs: Configs, now_ms: int) -> list[Output]:
-        """Begin: the first tick joins (WORKER-03, WORKER-04)."""
+        """Start. The first tick joins (WORKER-03, WORKER-04)."""
         self._bench.configs = self._bench.newest = configs
         self._stage, self._rejoins, self._next_tick_ms = Stage.IDLE, True, now_ms
         return self._post.collected()
 
     def tick(self, now_ms: int) -> list[Output]:
-        """Do what is due: give up what is overdue, heartbeat, and let the ticking thread go round."""
+        """Run what is due: time out requests, send heartbeats, run the ticking thread."""
         for pending in self._post.requests.overdue(now_ms):
             self._take(pending, Lapse.TIMED_OUT, None, now_ms)
         if self._refresh_ends_ms is not None and now_ms >= self._refresh_ends_ms:
@@ -113,7 +113,7 @@ class Worker:
         return self._post.collected()
 
     def response(self, request_id: int, message: GroupResponse, now_ms: int) -> list[Output]:
-        """Take an answer; one to a request that is no longer in flight is ignored."""
+        """Handle an answer. Ignore it if its request is no longer in flight."""
         pending = self._post.requests.take(request_id)
         if pending is not None:
             codes = [coordinator.error_code for coordinator in message.coordinators] if isinstance(message, FindCoordinatorResponse) else []
@@ -121,19 +121,19 @@ class Worker:
         return self._post.collected()
 
     def unanswered(self, request_id: int, now_ms: int) -> list[Output]:
-        """Take it that a request's connection is gone before the answer came."""
+        """Handle a request whose connection was lost before the answer came."""
         pending = self._post.requests.take(request_id)
         if pending is not None:
             self._take(pending, Lapse.DISCONNECTED, None, now_ms)
         return self._post.collected()
 
     def polled(self, configs: Configs) -> list[Output]:
-        """Take what the database says now; it is looked at with the next tick."""
+        """Store the database's configurations. The next tick checks them."""
         self._bench.newest = configs
         return self._post.collected()
 
     def refreshed(self, configs: Configs, now_ms: int) -> list[Output]:
-        """Take the configurations that `RefreshConfigs` asked for."""
+        """Use the configurations that `RefreshConfigs` requested."""
         if self._stage in REFRESHING:
             self._bench.configs = self._bench.newest = configs
             self._refresh_ends_ms = None
@@ -144,7 +144,7 @@ class Worker:
         return self._post.collected()
 
     def stopped(self, now_ms: int) -> list[Output]:
-        """Go on: the tasks that were to be stopped have stopped."""
+        """Continue after the stopped tasks have ended."""
         self._bench.stopped()
         stage = self._stage
         if stage is Stage.STOPPING:
@@ -157,11 +157,11 @@ class Worker:
         return self._post.collected()
 
     def measured(self, traffic: Mapping[str, float]) -> None:
-        """Take what the tasks that run here were measured to cost; the next JoinGroup tells the leader (PLAN-01)."""
+        """Store the measured costs of the tasks that run here. The next JoinGroup reports them to the leader (PLAN-01)."""
         self._bench.traffic = dict(traffic)
 
     def close(self, now_ms: int) -> list[Output]:
-        """Stop the tasks, leave the group, and end in `Left`."""
+        """Stop the tasks and leave the group. This ends in `LeaveResult`."""
         if self._stage is not Stage.DOWN:
             self._attempt = self._refresh_ends_ms = None
             self._stage = Stage.CLOSING
@@ -180,7 +180,7 @@ class Worker:
     # The ticking thread
 
     def _go_round(self, now_ms: int) -> None:
-        """Go round once: join where that is called for, else look at the configurations (WorkerKeeper.tick)."""
+        """Run one tick: join if that is necessary, otherwise check the configurations (WorkerKeeper.tick)."""
         self._next_tick_ms = now_ms + self.settings.tick_ms
         if self._rejoins or self._post.coordinator is None:
             self._is_in_loop = True
@@ -189,7 +189,7 @@ class Worker:
             self._reconfigure()
 
     def _reconfigure(self) -> None:
-        """Join again for tasks that came or went; restart those alone whose configuration changed (WORKER-08, WTASK-08)."""
+        """Join again if tasks were added or deleted. Otherwise restart only changed tasks (WORKER-08, WTASK-08)."""
         bench = self._bench
         is_same = bench.configs.tasks.keys() == bench.newest.tasks.keys()
         bench.configs = bench.newest
@@ -199,7 +199,7 @@ class Worker:
             self._rejoins = True
 
     def _go_on(self, now_ms: int) -> None:
-        """Do the next thing on the way to a membership, or leave the loop where there is one."""
+        """Take the next step towards a membership, or end the loop if there is one."""
         if self._stage is not Stage.IDLE or self._lookup.is_under_way or now_ms < self._not_before_ms:
             return
         if self._post.coordinator is None:
@@ -211,7 +211,7 @@ class Worker:
             self._next_tick_ms = now_ms + self.settings.tick_ms
 
     def _prepare(self, now_ms: int) -> None:
-        """Stop the tasks before JoinGroup (WORKER-14); in an incremental hand-over those alone that may be another's by now, or nobody's."""
+        """Stop the tasks before JoinGroup (WORKER-14). An incremental hand-over stops only tasks that may have another owner or no longer exist."""
         is_all = self.settings.hand_over == "stop-everything" or self._was_reset
         self._was_reset = False
         running = self._bench.running
@@ -220,7 +220,7 @@ class Worker:
             self._join(now_ms)
 
     def _stop(self, names: Iterable[str], stage: Stage) -> bool:
-        """Have tasks stopped, and stand at `stage` meanwhile; return whether there is anything to wait for."""
+        """Stop tasks and enter `stage` meanwhile. Return whether there is anything to wait for."""
         is_waiting = self._bench.stop(names)
         self._stage = stage if is_waiting else self._stage
         return is_waiting
@@ -260,14 +260,14 @@ class Worker:
             self._not_before_ms = now_ms + self.settings.retry_backoff_ms
 
     def _beaten(self, pending: RequestInFlight, answer: Answer, now_ms: int) -> None:
-        """Take a heartbeat's answer: what it asks for is done at the next tick (WORKER-07, WORKER-18)."""
+        """Handle a heartbeat's answer. Its consequences follow at the next tick (WORKER-07, WORKER-18)."""
         if self._pulse.is_mine(pending.request_id):
             if answer in _HEARD:
                 self._pulse.heard(now_ms)
             self._react(Api.HEARTBEAT, answer, now_ms)
 
     def _react(self, api: Api, answer: Answer, now_ms: int) -> None:
-        """Do what the table of special errors says."""
+        """Apply the reaction from the table of special errors."""
         next_step = reaction(api, answer)
         if next_step.fails:
             self._fail(f"{api.title} was answered {answer if isinstance(answer, Lapse) else error_named(answer)}")
@@ -281,7 +281,7 @@ class Worker:
         self._rejoins = self._rejoins or next_step.rejoins
 
     def _reset(self) -> None:
-        """Forget id and generation: whatever runs here may have been given to others (WORKER-11)."""
+        """Forget member id and generation. Other workers may have the tasks that run here (WORKER-11)."""
         self._post.forget_membership()
         self._was_reset = True
 
@@ -290,7 +290,7 @@ class Worker:
         self._pulse.forget()
 
     def _session_over(self) -> None:
-        """No answer for a session timeout (WORKER-18): look the coordinator up and join; with `fences` stop what others may run by now."""
+        """Handle a session timeout without an answer (WORKER-18): look the coordinator up and join. With `fences`, also stop the tasks."""
         self._pulse.end_session()
         self._was_reset = self._was_reset or self.settings.fences
         self._rejoins = True
@@ -302,7 +302,7 @@ class Worker:
     # Joined, synced
 
     def _joined(self, response: JoinGroupResponse, now_ms: int) -> None:
-        """Take the membership, and send SyncGroup: the leader with everybody's assignment (WORKER-16)."""
+        """Store the membership and send SyncGroup. The leader's has every member's assignment (WORKER-16)."""
         self._post.member_id, self._post.generation = response.member_id, response.generation_id
         self._rejoins = False
         if response.leader != response.member_id:
@@ -344,7 +344,7 @@ class Worker:
         self._post.out.append(RefreshConfigs())
 
     def _resolve(self, now_ms: int) -> None:
-        """Go by the assignment, or join again where it failed or was made of other configurations (WTASK-06, WTASK-07)."""
+        """Apply the assignment, or join again if it failed or was made from other configurations (WTASK-06, WTASK-07)."""
         assigned = self.assigned
         assert assigned is not None, "there is an assignment to go by"
         self._stage = Stage.IDLE
@@ -357,17 +357,17 @@ class Worker:
             self._start_tasks(now_ms, gave_away=False)
 
     def _start_tasks(self, now_ms: int, *, gave_away: bool) -> None:
-        """Start what is assigned and does not run (WORKER-17); while a hand-over is under way everybody joins again at once."""
+        """Start the assigned tasks that do not run (WORKER-17). While a hand-over is under way, every worker joins again at once."""
         assert self.assigned is not None, "there is an assignment to go by"
         self._stage = Stage.IDLE
-        if not self._was_reset:  # else a heartbeat told meanwhile that the assignment is void
+        if not self._was_reset:  # otherwise a heartbeat's answer has made the assignment void
             self._bench.restart_changed()
             self._bench.start(self.assigned.tasks)
         self._rejoins = self._rejoins or gave_away or self.assigned.is_partial
         self._go_on(now_ms)
 
     def _give_up_on_configs(self, now_ms: int) -> None:
-        """Leave, and stay away: the configurations did not come in time (worker.sync.timeout.ms, worker.unsync.backoff.ms)."""
+        """Leave and stay out for a while, because the configurations did not come in time (worker.sync.timeout.ms, worker.unsync.backoff.ms)."""
         self._refresh_ends_ms = None
         self._post.say_goodbye(now_ms)
         self._reset()
@@ -375,10 +375,10 @@ class Worker:
         self._stop(self._bench.running, Stage.STOPPING)
         self._not_before_ms = now_ms + self.settings.worker_unsync_backoff_ms
 
-    # Within
+    # Internals
 
     def _is_beating(self) -> bool:
-        """Tell whether the heartbeat thread is enabled: not while the worker joins or syncs (WORKER-19)."""
+        """Return whether the heartbeat thread is enabled. It is disabled while the worker joins or syncs (WORKER-19)."""
         return self._stage in BEATING and self._pulse.can_beat()
 
     def _leave(self, now_ms: int) -> None:

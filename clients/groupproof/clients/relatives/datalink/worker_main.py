@@ -1,8 +1,10 @@
-"""The program around a worker: connections, time, and tasks that really run (trio). DataLink's WorkerKeeper and Worker.
+"""Runs a worker: its connections, its time, and tasks that really run (trio). DataLink's WorkerKeeper and Worker.
 
-keeper = Keeper(settings, connect=trio.open_tcp_stream, read=lambda: board.configs("g"), work=work, random=random.Random(1))
-async with trio.open_nursery() as nursery:
-await nursery.start(keeper.run)
+Start it in a nursery:
+
+    keeper = WorkerMain(settings, connect=trio.open_tcp_stream, read=lambda: board.configs("g"), work=work, random=random.Random(1))
+    async with trio.open_nursery() as nursery:
+        await nursery.start(keeper.run)
 """
 
 from __future__ import annotations
@@ -35,16 +37,16 @@ _log = logging.getLogger(__name__)
 VERSIONS: Final = {
     Api.API_VERSIONS: 0, Api.FIND_COORDINATOR: 0, Api.JOIN_GROUP: 1, Api.SYNC_GROUP: 0, Api.HEARTBEAT: 0, Api.LEAVE_GROUP: 0,
 }  # fmt: skip
-"""What a worker speaks at most (TIMER-27)."""
+"""The newest version of each API that a worker sends (TIMER-27)."""
 
 _LANES: Final = frozenset({"group"})
 
 Work = Callable[[Task], Awaitable[None]]
-"""Runs a task until it is cancelled; clean-up in a `finally` is waited for."""
+"""Runs a task until it is cancelled. The worker waits for clean-up in a `finally`."""
 
 
 class WorkerFailed(Exception):
-    """The worker met what there is no way on from; `str()` says what."""
+    """The worker cannot continue. `str()` says why."""
 
 
 @dataclass(slots=True)
@@ -54,7 +56,7 @@ class _Running:
 
 
 class WorkerMain:
-    """Runs one worker; `read` returns the configurations of its group as the database has them now, `told` hears of each task that starts or stops."""
+    """Runs one worker. `read` returns the current configurations of its group. `report` gets each start and stop of a task."""
 
     def __init__(
         self,
@@ -78,11 +80,11 @@ class WorkerMain:
 
     @property
     def running(self) -> frozenset[str]:
-        """The tasks that really run, those included that are being stopped."""
+        """The names of the tasks that still run, including those that are being stopped."""
         return frozenset(self._tasks)
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Take part in the group until `close` or cancelled; then no task of it runs. Raise `WorkerFailed`."""
+        """Take part in the group until `close` or cancellation. Afterwards none of its tasks runs. Raise `WorkerFailed`."""
         async with trio.open_nursery() as nursery:
             self._nursery = nursery
             self._brokers = Brokers(
@@ -99,11 +101,11 @@ class WorkerMain:
             raise WorkerFailed(self._failure)
 
     async def close(self) -> None:
-        """Stop the tasks and leave the group; `run` then ends."""
+        """Stop the tasks and leave the group. `run` then ends."""
         self._perform(self.worker.close(now_ms()))
         await self._gone.wait()
 
-    # What runs in the background
+    # Background tasks
 
     async def _run_timers(self) -> None:
         while True:
@@ -116,14 +118,14 @@ class WorkerMain:
                 await changed.wait()
 
     async def _run_polls(self) -> None:
-        """Read the configurations as often as the worker ticks."""
+        """Read the configurations at the interval of the worker's ticks."""
         while True:
             await trio.sleep(self.settings.tick_ms / 1000)
             configs = self._read()
             if configs is not self.worker.configs:
                 self._perform(self.worker.polled(configs))
 
-    # What the worker asks for
+    # The worker's outputs
 
     def _perform(self, outputs: list[Output]) -> None:
         for output in outputs:
@@ -197,7 +199,7 @@ class WorkerMain:
         self._perform(self.worker.stopped(now_ms()))
 
     async def _end(self, names: tuple[str, ...]) -> None:
-        """Cancel tasks, and wait until each has ended."""
+        """Cancel tasks and wait until each has ended."""
         ending = [self._tasks[name] for name in names if name in self._tasks]
         for task in ending:
             task.scope.cancel()

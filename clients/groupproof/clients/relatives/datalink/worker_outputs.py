@@ -1,4 +1,4 @@
-"""The outputs of a worker, for the code that drives it, beside the requests of `clients.outputs`."""
+"""The outputs of a worker, which the driver performs, beside the requests of `clients.outputs`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["LeaveResult", "Output", "RefreshConfigs", "RestartTask", "StartTasks
 
 
 class WorkerState(Enum):
-    """The five states of the design (WORKER-01): an abstraction of where the worker stands, kept in no field."""
+    """The five states of the design (WORKER-01). They are derived; no field stores them."""
 
     DOWN = "Down"
     PREPARING_JOIN = "PreparingJoin"
@@ -23,40 +23,40 @@ class WorkerState(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StopTasks:
-    """Stop these tasks, then call `stopped`; there is never more than one such wish at a time."""
+    """Stop these tasks, then call `stopped`. At most one such output is open at a time."""
 
     names: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartTasks:
-    """Start these tasks; they run from now on as far as the worker is concerned."""
+    """Start these tasks. The worker treats them as running from now on."""
 
     tasks: tuple[Task, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestartTask:
-    """Stop and start one task, whose configuration changed; nobody waits for it (WTASK-08)."""
+    """Restart one task, because its configuration changed. The worker does not wait for it (WTASK-08)."""
 
     task: Task
 
 
 @dataclass(frozen=True, slots=True)
 class RefreshConfigs:
-    """Read the configurations anew, then call `refreshed`."""
+    """Read the configurations again, then call `refreshed`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerDown:
-    """There is no way on: the worker is Down."""
+    """The worker cannot continue and is Down."""
 
     message: str
 
 
 @dataclass(frozen=True, slots=True)
 class LeaveResult:
-    """The goodbye is over."""
+    """The worker has left the group."""
 
 
 Output = Send | Drop | StopTasks | StartTasks | RestartTask | RefreshConfigs | WorkerDown | LeaveResult

@@ -1,4 +1,4 @@
-"""Who a worker is to its Manager, and what it has asked it: identity, requests in flight, and the coordinator they go to."""
+"""A worker's identity, its requests in flight, and its coordinator."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NO_GENERATION: Final = -1
 
 
 class Post:
-    """What goes out, and as whom; `out` collects what the driver has to do."""
+    """Sends requests with the worker's identity. `out` collects the outputs for the driver."""
 
     def __init__(self, settings: WorkerSettings) -> None:
         self._settings = settings
@@ -29,7 +29,7 @@ class Post:
         self.coordinator: Node | None = None
 
     def send(self, message: GroupRequest, now_ms: int) -> int:
-        """Send to the coordinator, or a lookup to any Manager; return the request's id."""
+        """Send to the coordinator, or a lookup to any Manager. Return the request's id."""
         request_id = self.requests.new_id()
         to, lane = (None, "any") if message.api is Api.FIND_COORDINATOR else (self.coordinator, "group")
         pending = RequestInFlight(
@@ -46,7 +46,7 @@ class Post:
         return request_id
 
     def join_request(self, status: WorkerStatus) -> JoinGroupRequest:
-        """Return the JoinGroup of a worker in this state: one protocol, called `default` (MGR-06, MGR-09)."""
+        """Return the JoinGroup of a worker with this status: one protocol, called `default` (MGR-06, MGR-09)."""
         settings = self._settings
         return JoinGroupRequest(
             group_id=settings.group,
@@ -58,14 +58,14 @@ class Post:
         )
 
     def forget_coordinator(self) -> None:
-        """Give the coordinator up, and what is in flight to it."""
+        """Forget the coordinator and its requests in flight."""
         if self.coordinator is not None:
             gone, self.coordinator = self.coordinator, None
             self.out.append(Drop(to=gone))
             self.requests.take_where(lambda pending: pending.to == gone)
 
     def say_goodbye(self, now_ms: int) -> bool:
-        """Send LeaveGroup, where there is somebody to be and somebody to tell; return whether it was sent."""
+        """Send LeaveGroup if the worker has a member id and a coordinator. Return whether it was sent."""
         if self.coordinator is None or not self.member_id:
             return False
         self.send(LeaveGroupRequest(group_id=self._settings.group, members=(LeaveMember(member_id=self.member_id),)), now_ms)
@@ -76,5 +76,5 @@ class Post:
 
     def collected(self) -> list[Output]:
         out = list(self.out)
-        self.out.clear()  # the same list, which others write to
+        self.out.clear()  # other objects write to this list
         return out

@@ -1,4 +1,4 @@
-"""The settings of a worker: DataLink's own names in snake case, milliseconds throughout."""
+"""The settings of a worker: DataLink's own names in snake case. All times are in milliseconds."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ HAND_OVERS: Final[tuple[HandOver, ...]] = ("stop-everything", "incremental")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerSettings:
-    """One worker; the defaults are DataLink's (TIMER-29 to TIMER-31). Raises `ValueError` for what no worker can start with (MGR-03).
+    """Settings of one worker. The defaults are DataLink's (TIMER-29 to TIMER-31). Raise `ValueError` if no worker can start with them (MGR-03).
 
-    `name` is the client id, and what tasks are bound to. `hand_over` says what a rebalance stops: all tasks (DataLink, WTASK-04), or what moves
-    (PLAN-02). With `fences` a worker whose session ended by its own clock stops its tasks without being told; DataLink's goes on.
-    `worker_sync_timeout_ms` bounds the wait for configurations that are new enough; then the worker leaves for `worker_unsync_backoff_ms`.
+    `name` is the client id, and the name that tasks are bound to. `hand_over` says what a rebalance stops: all tasks (DataLink, WTASK-04), or only
+    moving tasks (PLAN-02). With `fences`, a worker stops its tasks when its session ends by its own clock; DataLink's continues.
+    `worker_sync_timeout_ms` bounds the wait for new configurations. After it the worker leaves for `worker_unsync_backoff_ms`.
     """
 
     group: str

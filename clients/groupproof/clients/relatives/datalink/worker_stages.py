@@ -1,4 +1,4 @@
-"""Where a worker's ticking thread is, finer than the states of the design."""
+"""The stages of a worker's ticking thread. They are finer than the states of the design."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["BEATING", "ENDED", "REFRESHING", "SYNCING", "Stage"]
 
 
 class Stage(Enum):
-    """What the ticking thread waits for."""
+    """The event that the ticking thread waits for."""
 
     DOWN = "not started, or ended"
     IDLE = "ticking"

@@ -1,4 +1,4 @@
-"""The tasks that a worker runs, and by which configurations: what is started, stopped and started again."""
+"""The tasks that a worker runs and their configurations: it starts, stops and restarts them."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ __all__ = ["Bench"]
 
 
 class Bench:
-    """`running` are the tasks here, each with the revision that it runs by; `configs` those gone by, `newest` those last polled.
+    """The tasks of one worker. `running` maps each running task to its revision. `configs` are in use, `newest` were polled last.
 
-    `held` are the tasks of the last assignment, `traffic` what those here were measured to cost.
+    `held` are the tasks of the last assignment, `traffic` the measured costs of the running ones.
     """
 
     def __init__(self, out: list[Output]) -> None:
@@ -27,7 +27,7 @@ class Bench:
         self.traffic: dict[str, float] = {}
 
     def status(self, settings: WorkerSettings, generation: int) -> WorkerStatus:
-        """Return what the worker says of itself as it joins: DataLink's two fields, or what the planned assignors need besides."""
+        """Return the worker's status for JoinGroup: DataLink's two fields, or also those that the planned assignors need."""
         version = self.configs.version
         if settings.assignor == "round-robin" and settings.hand_over == "stop-everything":
             return WorkerStatus(url=settings.name, config_version=version)
@@ -37,7 +37,7 @@ class Bench:
         )  # fmt: skip
 
     def stop(self, names: Iterable[str]) -> bool:
-        """Have these tasks stopped; return whether there is anything to wait for."""
+        """Request the stop of these tasks. Return whether there is anything to wait for."""
         self.stopping = tuple(sorted(names))
         if self.stopping:
             self._out.append(StopTasks(names=self.stopping))
@@ -49,14 +49,14 @@ class Bench:
         self.stopping = ()
 
     def start(self, names: Iterable[str]) -> None:
-        """Have those started that do not run; one that has been deleted meanwhile has no configuration to run by."""
+        """Request the start of tasks that do not run. A task deleted meanwhile has no configuration and is skipped."""
         tasks = tuple(self.configs.tasks[name] for name in names if name not in self.running and name in self.configs.tasks)
         if tasks:
             self._out.append(StartTasks(tasks=tasks))
             self.running.update((task.name, task.revision) for task in tasks)
 
     def restart_changed(self) -> None:
-        """Have those started again whose configuration is another one (WTASK-08)."""
+        """Request the restart of tasks whose configuration changed (WTASK-08)."""
         for name, revision in self.running.items():
             task = self.configs.tasks.get(name)
             if task is not None and task.revision != revision:

@@ -1,1 +1,1 @@
-"""The consumer that Kafka had before there was a coordinator: its members agree by what they read in ZooKeeper (kafka.consumer.ZookeeperConsumerConnector)."""
+"""The consumer from before Kafka had a coordinator: its members coordinate through ZooKeeper (kafka.consumer.ZookeeperConsumerConnector)."""

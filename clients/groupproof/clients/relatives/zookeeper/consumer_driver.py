@@ -1,6 +1,6 @@
-"""The consumer on ZooKeeper as a process: its machine, a real session by kazoo, and records fetched from a broker's log (trio).
+"""The ZooKeeper consumer as a process: its machine, a kazoo session, and records from a broker's log (trio).
 
-The machine decides; this performs its outputs in their order, and lets the application take records as they come, or at a pace of its own.
+The machine decides. This driver performs its outputs in order. The application takes records as they come, or at its own pace.
 """
 
 from __future__ import annotations
@@ -47,10 +47,11 @@ _REQUEST_S: Final = 30.0
 
 
 class ZooKeeperConsumer:
-    """One process. `run` it in a nursery; `told` gets what the machine tells, `delivered` each record, `seen` changes of the session.
+    """One process. Start `run` in a nursery.
 
-    `hosts` is ZooKeeper's connection string, `connect` and `bootstrap` lead to the brokers. `pace_ms` is how long the application lets pass between
-    the records of one stream; 0 for none. `wait_ms` is how long a broker may hold an empty Fetch. Machines read trio's clock.
+    `report` gets the machine's reports, `delivered` each record, `session_changed` each change of the session. `hosts` is ZooKeeper's
+    connection string; `connect` and `bootstrap` lead to the brokers. `pace_ms` is the application's pause between records of one stream, 0 for
+    none. `wait_ms` is how long a broker may hold an empty Fetch. Machines read trio's clock.
     """
 
     def __init__(
@@ -80,7 +81,7 @@ class ZooKeeperConsumer:
         self._is_gone = False
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Live until `close` is over, or `vanish`; cancelled, it vanishes too."""
+        """Run until `close` ends or `vanish`. Cancellation has the effect of `vanish`."""
         session_ms = self._settings.zookeeper_session_timeout_ms
         self.session = KazooSession(self._hosts, session_ms, changed=self._session_changed, watched=self._watched)
         try:
@@ -108,16 +109,16 @@ class ZooKeeperConsumer:
         )  # fmt: skip
 
     def commit(self) -> None:
-        """Commit what was consumed (commitOffsets)."""
+        """Commit the consumed offsets (commitOffsets)."""
         self._take(lambda: self.machine.commit(now_ms()))
 
     async def close(self) -> None:
-        """Leave in order, and return when it is done (shutdown)."""
+        """Leave cleanly, and return afterwards (shutdown)."""
         self._take(lambda: self.machine.close(now_ms()))
         await self._ended.wait()
 
     def vanish(self) -> None:
-        """End as a process does that is killed: nothing is said to anybody."""
+        """End like a killed process, without any message."""
         self._ended.set()
 
     async def _vanish(self) -> None:
@@ -125,7 +126,7 @@ class ZooKeeperConsumer:
         if self._is_opened and not self.machine.is_closed:
             await self.session.vanish()
 
-    # What the log reader asks of it
+    # The log reader's host
 
     def room(self, partition: TopicPartition) -> bool:
         return self.machine.room(partition)
@@ -144,10 +145,10 @@ class ZooKeeperConsumer:
         lost = frozenset(partitions)
         self._take(lambda: self.machine.unfetchable(lost, now_ms()))
 
-    # Inputs one after the other, and what comes of them
+    # Inputs one after the other, and their outputs
 
     def _take(self, give: Callable[[], list[Output]]) -> None:
-        """Give the machine an input, after those that it is being given, and perform what comes of it."""
+        """Pass an input to the machine, after the inputs before it, and perform its outputs."""
         self._inputs.append(give)
         if len(self._inputs) > 1:
             return
@@ -197,20 +198,20 @@ class ZooKeeperConsumer:
             self._ended.set()
 
     def _open(self) -> None:
-        # Kazoo opens the session after an expired one by itself.
+        # After an expired session kazoo opens the next one itself.
         if not self._is_opened:
             self._is_opened = True
             self.session.open()
 
     def _fetch(self, leader: Node, offsets: Any) -> None:
-        # Inputs that wait may belong to a fetch of before: the machine drops what they bring.
+        # Queued inputs may belong to an earlier fetch: the machine drops their records.
         self._reader.fetch(leader, offsets)
 
     async def _disconnect(self, ask_id: int) -> None:
         await self.session.close()
         self._answered(ask_id, None)
 
-    # What runs in the background
+    # Background tasks
 
     async def _tick(self) -> None:
         while True:
@@ -222,7 +223,7 @@ class ZooKeeperConsumer:
                 self._take(lambda: self.machine.tick(now_ms()))
 
     async def _consume(self) -> None:
-        """Be the application: take each stream's records as they come, or one of each at a time."""
+        """Act as the application: take each stream's records as they come, or one of each stream at a time."""
         while True:
             self._arrived = trio.Event()
             if not self._consumed():
@@ -231,7 +232,7 @@ class ZooKeeperConsumer:
             await trio.sleep(self._pace_ms / 1000)
 
     def _consumed(self) -> bool:
-        """Take records, at a pace one of each stream; tell whether there were any."""
+        """Take records; with a pace, one of each stream. Return whether there were any."""
         is_any = False
         for stream in [stream for streams in self.machine.streams.values() for stream in streams]:
             while (record := self.machine.take(stream)) is not None:

@@ -1,29 +1,29 @@
 """The consumer on ZooKeeper: one process of Kafka 0.9.0.1's high-level consumer (ZookeeperConsumerConnector) as a pure machine.
 
-Time comes in as `now_ms`, ZooKeeper's answers and events as data; what is to be done comes out as `Output`s, to be performed in their order.
-What the process does in several threads (the application's, ZkClient's event thread, the watcher executor, the auto-commit task, the leader finder)
-goes on side by side here too: several asks may be under way at once. The driver
+Its inputs are time (`now_ms`) and ZooKeeper's answers and events as data. Its results are `Output`s, to be performed in order.
+The threads of the process (the application's, ZkClient's event thread, the watcher executor, the auto-commit task, the leader finder)
+run side by side here too: several asks may be under way at once. The driver
 
-    machine = Machine(ConsumerSettings(group="g", topics={"t": 2}), consumer_id=consumer_id("g", "host", now_ms, random_bits))
-    outputs = machine.start(now_ms)                                  # [Connect(6000)]: open a session, then tell so:
+    machine = ConsumerMachine(ConsumerSettings(group="g", topics={"t": 2}), consumer_id=consumer_id("g", "host", now_ms, random_bits))
+    outputs = machine.start(now_ms)                                  # [Connect(6000)]: open a session, then report it:
     outputs = machine.session(SessionState.SYNC_CONNECTED, now_ms, session_id=7)
-    outputs = machine.answered(ask_id, reply, now_ms)                # of each Ask, StopFetchers, FindLeaders …: its reply
-    outputs = machine.watched(WatchEvent(EventKind.CHILDREN_CHANGED, path), now_ms)     # one-shot watches, as the operations asked for them
-    outputs = machine.session(SessionState.DISCONNECTED, now_ms)     # then SYNC_CONNECTED again, or EXPIRED, which is answered by a new Connect
+    outputs = machine.answered(ask_id, reply, now_ms)                # the reply to each Ask, StopFetchers, FindLeaders …
+    outputs = machine.watched(WatchEvent(EventKind.CHILDREN_CHANGED, path), now_ms)     # one-shot watches, as the operations requested them
+    outputs = machine.session(SessionState.DISCONNECTED, now_ms)     # then SYNC_CONNECTED again, or EXPIRED, which causes a new Connect
     outputs = machine.tick(now_ms)                                   # when machine.next_deadline_ms is reached
 
 fetches, and lets the application consume and leave:
 
-    machine.room(partition), machine.fetch_offset(partition)         # after a Fetch: whether a chunk may be put in, and from where
-    outputs = machine.chunk(partition, records, now_ms)              # what was fetched; records are (offset, value)
-    machine.take(machine.streams[topic][thread])                     # the next record of a stream, None for none; counts as consumed by that
-    machine.reset(partition, offset)                                 # where fetching really began: by auto.offset.reset, when the offset is -1 or out of range
-    outputs = machine.unfetchable(partitions, now_ms)                # the leader has gone, or is it no longer: it is looked for anew
+    machine.room(partition), machine.fetch_offset(partition)         # after a Fetch: whether there is room for a chunk, and its offset
+    outputs = machine.chunk(partition, records, now_ms)              # the fetched records, as (offset, value)
+    machine.take(machine.streams[topic][thread])                     # the next record of a stream, or None; it then counts as consumed
+    machine.reset(partition, offset)                                 # the actual start by auto.offset.reset, if the offset is -1 or out of range
+    outputs = machine.unfetchable(partitions, now_ms)                # the leader is gone or has changed: look it up again
     outputs = machine.commit(now_ms)                                 # commitOffsets
-    outputs = machine.close(now_ms)                                  # shutdown; ends with Closed
+    outputs = machine.close(now_ms)                                  # shutdown; ends with ShutdownResult
 
-Answers to operations of a connection that is lost come as CONNECTION_LOSS, of a session that is gone as SESSION_EXPIRED; both are asked again later,
-as ZkClient's retryUntilConnected does. Tell the session's new state before them. Inputs never raise for what ZooKeeper or a broker said.
+Operations on a lost connection are answered CONNECTION_LOSS, on an ended session SESSION_EXPIRED. The machine repeats both later,
+as ZkClient's retryUntilConnected does. Report the session's new state before these answers. Inputs never raise because of ZooKeeper or a broker.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class ConsumerMachine:
         self._is_started = False
         self.is_closed = False
 
-    # What the consumer is
+    # The consumer's properties
 
     @property
     def settings(self) -> ConsumerSettings:
@@ -75,12 +75,12 @@ class ConsumerMachine:
 
     @property
     def owned(self) -> frozenset[TopicPartition]:
-        """The partitions of the topic registry: those it believes to own."""
+        """The partitions of the topic registry, which the consumer believes to own."""
         return frozenset(self._process.owned)
 
     @property
     def streams(self) -> Mapping[str, tuple[Stream, ...]]:
-        """What createMessageStreams returns: the streams by topic, or by the pattern of a white list."""
+        """The result of createMessageStreams: the streams by topic, or by the pattern of a white list."""
         return self._process.streams
 
     @property
@@ -90,7 +90,7 @@ class ConsumerMachine:
 
     @property
     def threads(self) -> frozenset[str]:
-        """The threads that have not ended."""
+        """The names of the threads that have not ended."""
         return self._process.threads.names
 
     @property
@@ -99,22 +99,22 @@ class ConsumerMachine:
 
     @property
     def is_closing(self) -> bool:
-        """Tell whether it has been closed, even if that is not over yet."""
+        """Return whether the consumer was closed, even if the shutdown still runs."""
         return self._process.is_shutting_down
 
     @property
     def is_idle(self) -> bool:
-        """Tell whether no rebalance goes on, waits, or may come of an event that is being handled."""
+        """Return whether no rebalance runs or waits, and no event that may cause one is being handled."""
         return not self.is_rebalancing and self._process.client.is_idle
 
     @property
     def next_deadline_ms(self) -> int | None:
-        """When `tick` has to be called, unless something happens before."""
+        """The time of the next `tick`, unless another input comes before."""
         return self._process.threads.deadline_ms(is_bare_counted=True)
 
     @property
     def next_work_ms(self) -> int | None:
-        """When `tick` brings something about: `next_deadline_ms` without the executor's looking at the shutdown flag."""
+        """The time of the next `tick` with an effect: `next_deadline_ms` without the executor's checks of the shutdown flag."""
         return self._process.threads.deadline_ms(is_bare_counted=self._process.is_shutting_down)
 
     # Inputs from ZooKeeper, the brokers and the clock
@@ -130,7 +130,7 @@ class ConsumerMachine:
         return process.threads.run(now_ms)
 
     def session(self, state: SessionState, now_ms: int, *, session_id: int = 0) -> list[Output]:
-        """Take it that the session has changed. Tell so before the operations under way are answered with it."""
+        """Handle a change of the session. Call this before the answers to operations that the change ended."""
         process = self._process
         if state is SessionState.SYNC_CONNECTED:
             process.client.connected(session_id)
@@ -142,67 +142,67 @@ class ConsumerMachine:
         return process.threads.run(now_ms)
 
     def watched(self, event: WatchEvent, now_ms: int) -> list[Output]:
-        """Take a watch's event."""
+        """Handle a watch's event."""
         self._process.client.watched(event)
         return self._process.threads.run(now_ms)
 
     def answered(self, ask_id: int, reply: Reply, now_ms: int) -> list[Output]:
-        """Take the reply to an ask; one that nobody waits for any more is ignored."""
+        """Handle the reply to an ask. Ignore it if no thread waits for it."""
         self._process.threads.answer(ask_id, reply)
         return self._process.threads.run(now_ms)
 
     def tick(self, now_ms: int) -> list[Output]:
-        """Do what is due."""
+        """Run the threads that are due."""
         return self._process.threads.run(now_ms)
 
     # Inputs from fetchers
 
     def room(self, partition: TopicPartition) -> bool:
-        """Tell whether a chunk of an owned partition may be handed in."""
+        """Return whether an owned partition has room for a chunk."""
         owned = self._process.owned.get(partition)
         return owned is not None and owned.has_room()
 
     def fetch_offset(self, partition: TopicPartition) -> int | None:
-        """Return where to fetch next; None for a partition that is not owned."""
+        """Return the next offset to fetch, or None if the partition is not owned."""
         owned = self._process.owned.get(partition)
         return None if owned is None else owned.fetched
 
     def consumed_offset(self, partition: TopicPartition) -> int | None:
-        """Return the offset that would be committed now; None for a partition that is not owned."""
+        """Return the offset that a commit would store now, or None if the partition is not owned."""
         owned = self._process.owned.get(partition)
         return None if owned is None else owned.consumed
 
     def reset(self, partition: TopicPartition, offset: int) -> None:
-        """Take it that fetching of a partition begins at `offset`, by auto.offset.reset."""
+        """Set the start offset of a partition, according to auto.offset.reset."""
         owned = self._process.owned.get(partition)
         if owned is not None:
             owned.reset(offset)
 
     def chunk(self, partition: TopicPartition, records: Sequence[Fetched], now_ms: int) -> list[Output]:
-        """Take what was fetched of an owned partition that has room; what belongs to nobody, or is nothing, is dropped."""
+        """Queue fetched records of an owned partition with room. Records of other partitions are dropped."""
         owned = self._process.owned.get(partition)
         if owned is not None and owned.stream is not None and records:
             owned.put(records)
         return self._process.threads.run(now_ms)
 
     def unfetchable(self, partitions: Iterable[TopicPartition], now_ms: int) -> list[Output]:
-        """Take it that the broker no longer serves these (ConsumerFetcherManager.addPartitionsWithError)."""
+        """Handle partitions that the broker no longer serves (ConsumerFetcherManager.addPartitionsWithError)."""
         self._fetchers.unfetchable(partitions)
         return self._process.threads.run(now_ms)
 
     # Inputs from the application
 
     def take(self, stream: Stream) -> Record | None:
-        """Return a stream's next record, None for none, and count it as consumed (ConsumerIterator.next)."""
+        """Return a stream's next record, or None. The record then counts as consumed (ConsumerIterator.next)."""
         return stream.take()
 
     def commit(self, now_ms: int, *, retries: int = 0) -> list[Output]:
-        """Commit what was consumed (commitOffsets); a commit to Kafka that fails is tried again so many times."""
+        """Commit the consumed offsets (commitOffsets). A failed commit to Kafka is repeated up to `retries` times."""
         self._process.threads.start(_USER, self._commit(retries))
         return self._process.threads.run(now_ms)
 
     def close(self, now_ms: int) -> list[Output]:
-        """Leave: stop, commit if that is automatic, and close the session (shutdown). Ends with `Closed`; closing again does nothing."""
+        """Stop, auto-commit, and close the session (shutdown). Ends with `ShutdownResult`. A second call does nothing."""
         process = self._process
         if not process.is_shutting_down:
             process.is_shutting_down = True
@@ -278,7 +278,7 @@ class ConsumerMachine:
     # The event thread
 
     def _new_session(self) -> Body:
-        """Forget what was owned, register anew, rebalance: the ephemeral nodes went with the old session (ZKSessionExpireListener, ZK-32)."""
+        """Clear the owned partitions, register again, rebalance: the old session's ephemeral nodes are gone (ZKSessionExpireListener, ZK-32)."""
         self._process.owned.clear()
         try:
             yield from self._register()
@@ -288,7 +288,7 @@ class ConsumerMachine:
         yield from self._rebalancing.rebalance_or_tell("session")
 
     def _watch_topics(self) -> Steps[None]:
-        """Look for topics that a pattern matches (ZookeeperTopicEventWatcher)."""
+        """Watch for topics that match a pattern (ZookeeperTopicEventWatcher)."""
         process = self._process
         if not (yield from process.client.exists(TOPICS)):
             yield from process.client.do(Create(TOPICS))

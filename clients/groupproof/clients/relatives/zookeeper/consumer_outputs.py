@@ -1,6 +1,6 @@
-"""The outputs of a consumer on ZooKeeper, for the code that drives it, and its reports. Plain data, as in `clients.outputs`.
+"""The outputs of a consumer on ZooKeeper, which the driver performs, and its reports. Plain data, as in `clients.outputs`.
 
-What carries an `ask_id` is answered by `ConsumerMachine.answered(ask_id, reply, now_ms)`; the type of the reply stands with each.
+An output with an `ask_id` needs `ConsumerMachine.answered(ask_id, reply, now_ms)`. Its docstring names the type of the reply.
 """
 
 from __future__ import annotations
@@ -21,35 +21,38 @@ __all__ = [
 
 
 class Connect(NamedTuple):
-    """Open a new session at ZooKeeper; feed back `session(SYNC_CONNECTED, now_ms, session_id=…)`, and what happens to the session later."""
+    """Open a new ZooKeeper session. Feed back `session(SYNC_CONNECTED, now_ms, session_id=…)` and later changes of the session."""
 
     session_timeout_ms: int
 
 
 class Ask(NamedTuple):
-    """Do it at ZooKeeper. The reply is an `Answer`; it may be CONNECTION_LOSS or SESSION_EXPIRED, and is asked again when there is a session."""
+    """Perform the operation at ZooKeeper. The reply is an `Answer`. After CONNECTION_LOSS or SESSION_EXPIRED the machine asks again in a session."""
 
     ask_id: int
     operation: Operation
 
 
 class StopFetchers(NamedTuple):
-    """Stop fetching, all of it, and hand in no chunk that was under way. The reply is None, when it is done."""
+    """Stop all fetching, and pass no chunk of a running fetch. The reply is None, after the stop."""
 
     ask_id: int
 
 
 class FindLeaders(NamedTuple):
-    """Ask the brokers for the metadata of these topics. The reply maps partitions to their leaders; the unknown are left out (None: no broker answered)."""
+    """Request the metadata of these topics from the brokers.
+
+    The reply maps partitions to their leaders, without unknown ones. It is None if no broker answered.
+    """
 
     ask_id: int
     topics: frozenset[str]
 
 
 class Fetch(NamedTuple):
-    """Fetch these partitions from this leader too, from these offsets (-1: by auto.offset.reset); hand in `chunk`s while there is `room`.
+    """Also fetch these partitions from this leader, from these offsets (-1: by auto.offset.reset). Pass `chunk`s while there is `room`.
 
-    Tell `unfetchable` of partitions that the broker no longer serves, and do not fetch them until they come by another Fetch.
+    Call `unfetchable` for partitions that the broker no longer serves. Do not fetch them until another Fetch names them.
     """
 
     leader: Node
@@ -57,7 +60,7 @@ class Fetch(NamedTuple):
 
 
 class FindOffsetManager(NamedTuple):
-    """Find the broker that keeps the group's offsets (only with offsets.storage=kafka). The reply is None, when there is a connection to it."""
+    """Find the broker that stores the group's offsets (only with offsets.storage=kafka). The reply is None, once there is a connection to it."""
 
     ask_id: int
 
@@ -70,28 +73,31 @@ class CommitToKafka(NamedTuple):
 
 
 class FetchFromKafka(NamedTuple):
-    """Fetch committed offsets from Kafka. The reply maps partitions to offsets, -1 for none (None: the offsets cannot be had yet)."""
+    """Fetch committed offsets from Kafka. The reply maps partitions to offsets, -1 for none (None: the offsets are not available yet)."""
 
     ask_id: int
     partitions: tuple[TopicPartition, ...]
 
 
 class Disconnect(NamedTuple):
-    """Close the session, and its ephemeral nodes go. The reply is None."""
+    """Close the session, which removes its ephemeral nodes. The reply is None."""
 
     ask_id: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BeforeReleasing:
-    """Run the application's callback of that name; ownership is released after it (ConsumerRebalanceListener.beforeReleasingPartitions)."""
+    """Run the application's callback of that name. Ownership is released after it (ConsumerRebalanceListener.beforeReleasingPartitions)."""
 
     partitions: frozenset[TopicPartition]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BeforeStarting:
-    """Run the application's callback of that name; fetchers start after it. `assignment` is what this member has computed: consumer to partition to thread."""
+    """Run the application's callback of that name. Fetchers start after it.
+
+    `assignment` is the one that this member computed: consumer to partition to thread.
+    """
 
     consumer_id: str
     assignment: Mapping[str, Mapping[TopicPartition, str]]
@@ -99,7 +105,7 @@ class BeforeStarting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptBegan:
-    """An attempt to rebalance has begun, the first of a rebalance is number 0. `cause` is what set the rebalance off: `start`, `event` or `session`."""
+    """An attempt to rebalance began. The first attempt of a rebalance has number 0. `cause` is `start`, `event` or `session`."""
 
     attempt: int
     cause: str
@@ -107,7 +113,7 @@ class AttemptBegan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptEnded:
-    """An attempt is over; `error` says why it failed, None for success. `is_conflict` where another member's owner node was in the way."""
+    """An attempt ended. `error` says why it failed, None for success. `is_conflict`: another member's owner node existed."""
 
     attempt: int
     error: str | None = None
@@ -116,21 +122,21 @@ class AttemptEnded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnerNodesDeleted:
-    """The owner nodes of these partitions are deleted."""
+    """The owner nodes of these partitions were deleted."""
 
     partitions: frozenset[TopicPartition]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnerNodesCreated:
-    """These partitions' owner nodes are all created: the topic registry is replaced, and fetchers start."""
+    """The owner nodes of all these partitions were created. The topic registry is replaced, and fetchers start."""
 
     partitions: frozenset[TopicPartition]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OffsetsStored:
-    """Offsets were stored; `store` is `zookeeper` or `kafka`. Only those that were written are named (ZK-57)."""
+    """Offsets were stored. `store` is `zookeeper` or `kafka`. `offsets` has only those that were written (ZK-57)."""
 
     offsets: Mapping[TopicPartition, int]
     store: str
@@ -138,12 +144,15 @@ class OffsetsStored:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamsReady:
-    """The start is over, and the application may take from its streams (createMessageStreams has returned)."""
+    """The start ended, and the application may read its streams (createMessageStreams returned)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsumerFailure:
-    """A rebalance was given up (ConsumerRebalanceFailedException), or the start failed. The application is told only at the start; else it is logged."""
+    """A rebalance failed permanently (ConsumerRebalanceFailedException), or the start or a commit failed.
+
+    The application gets the error only at the start; otherwise it is logged.
+    """
 
     error: str
     message: str
@@ -152,7 +161,7 @@ class ConsumerFailure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShutdownResult:
-    """The shutdown is over."""
+    """The shutdown ended."""
 
 
 Asking = Ask | StopFetchers | FindLeaders | FindOffsetManager | CommitToKafka | FetchFromKafka | Disconnect

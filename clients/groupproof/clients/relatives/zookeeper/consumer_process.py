@@ -1,4 +1,4 @@
-"""What the threads of one consumer process share: the fields of ZookeeperConsumerConnector."""
+"""The state that the threads of one consumer process share: the fields of ZookeeperConsumerConnector."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ __all__ = ["Process"]
 
 
 class Process:
-    """`owned` is the topic registry; `checkpointed` the offsets that ZooKeeper is known to hold; `feeds` the stream of each topic's threads."""
+    """The shared state.
+
+    `owned` is the topic registry, `checkpointed` the offsets known to be in ZooKeeper, `feeds` the stream of each topic's threads.
+    """
 
     def __init__(self, settings: ConsumerSettings, consumer_id: str) -> None:
         self.settings = settings
@@ -35,11 +38,11 @@ class Process:
         self.threads.outputs.append(output)
 
     def make_feeds(self, topics: dict[str, int]) -> None:
-        """Connect threads with streams, by topic; those that there are stay (ZK-59)."""
+        """Connect threads with streams, by topic. Existing connections stay (ZK-59)."""
         self.feeds |= by_topic_and_thread(self.consumer_id, self.registration, self.streams, topics)
 
     def clear_queues(self, topics: frozenset[str] | None) -> None:
-        """Clear the queues of these topics (None: all), and the chunks that are iterated now."""
+        """Clear the queues of these topics (None: all), and the current chunk of every iterator."""
         for (topic, _), stream in self.feeds.items():
             if topics is None or topic in topics:
                 stream.clear()

@@ -1,4 +1,4 @@
-"""From fetchers to the application: a bounded queue of chunks for each consumer thread, and an iterator over it (FetchedDataChunk, ConsumerIterator)."""
+"""Records from fetchers to the application: a bounded queue of chunks per consumer thread, with an iterator (FetchedDataChunk, ConsumerIterator)."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from groupproof.protocol.vocabulary import TopicPartition
 __all__ = ["OwnedPartition", "Record", "Stream", "by_topic_and_thread", "streams_of"]
 
 Fetched = tuple[int, bytes]
-"""A record's offset and value, as it came from the log."""
+"""A record's offset and value, as in the log."""
 
 
 class Record(NamedTuple):
-    """A record as the application gets it."""
+    """A record for the application."""
 
     topic: str
     partition: int
@@ -25,7 +25,7 @@ class Record(NamedTuple):
 
 
 class OwnedPartition:
-    """What the topic registry holds of a partition: the stream it feeds, and how far it was fetched and consumed (PartitionTopicInfo)."""
+    """A partition in the topic registry: its stream, and its fetched and consumed offsets (PartitionTopicInfo)."""
 
     __slots__ = ("consumed", "fetched", "partition", "stream")
 
@@ -38,18 +38,18 @@ class OwnedPartition:
         return self.stream is not None and self.stream.has_room()
 
     def put(self, records: Sequence[Fetched]) -> None:
-        """Queue a chunk, of one record at least."""
+        """Queue a chunk of at least one record."""
         assert self.stream is not None
         self.stream.put(self, records)
         self.fetched = records[-1][0] + 1
 
     def reset(self, offset: int) -> None:
-        """Take it that fetching begins at `offset`: what was committed is out of range, or nothing was."""
+        """Start fetching at `offset`, because the committed offset is missing or out of range."""
         self.consumed = self.fetched = offset
 
 
 class Stream:
-    """One consumer thread's queue and iterator. Several partitions may feed it (ZK-11); `chunks_max` bounds it (queued.max.message.chunks)."""
+    """One consumer thread's queue and iterator. Several partitions may feed it (ZK-11). `chunks_max` bounds it (queued.max.message.chunks)."""
 
     def __init__(self, chunks_max: int) -> None:
         self.chunks_max = chunks_max
@@ -57,20 +57,20 @@ class Stream:
         self._current: tuple[OwnedPartition, deque[Fetched]] | None = None
 
     def __len__(self) -> int:
-        """How many chunks are queued; the one now iterated is not."""
+        """Return the number of queued chunks, without the current one."""
         return len(self._chunks)
 
     def has_room(self) -> bool:
         return len(self._chunks) < self.chunks_max
 
     def put(self, source: OwnedPartition, records: Sequence[Fetched]) -> None:
-        """Queue a chunk. Whoever puts without room is at fault: the fetcher's thread would block there."""
+        """Queue a chunk. The caller must check for room: Kafka's fetcher thread would block here."""
         assert self.has_room(), "the queue is full"
         assert records, "a chunk holds a record at least"
         self._chunks.append((source, records))
 
     def take(self) -> Record | None:
-        """Return the next record, and count it as consumed; None when there is none. What was consumed already is passed over."""
+        """Return the next record and count it as consumed, or return None. Skip records that were consumed already."""
         while True:
             if self._current is None or not self._current[1]:
                 if not self._chunks:
@@ -85,23 +85,23 @@ class Stream:
                 return Record(*source.partition, offset, value)
 
     def clear(self) -> None:
-        """Forget what is queued."""
+        """Drop the queued chunks."""
         self._chunks.clear()
 
     def clear_current(self) -> None:
-        """Forget the rest of the chunk that is iterated now (ZK-43)."""
+        """Drop the rest of the current chunk (ZK-43)."""
         self._current = None
 
 
 def streams_of(registration: Registration, chunks_max: int) -> dict[str, tuple[Stream, ...]]:
-    """Return what createMessageStreams returns: as many streams for each topic as threads were asked for (ZK-09); a pattern's threads share theirs."""
+    """Return the streams of createMessageStreams: for each topic one per requested thread (ZK-09). All topics of a pattern share theirs."""
     return {topic: tuple(Stream(chunks_max) for _ in range(threads)) for topic, threads in registration.topics}
 
 
 def by_topic_and_thread(
     consumer: str, registration: Registration, streams: dict[str, tuple[Stream, ...]], topics: Iterable[str]
 ) -> dict[tuple[str, str], Stream]:
-    """Return the stream that each thread of each topic feeds; by a pattern all topics feed the same streams."""
+    """Return the stream for each thread of each topic. With a pattern, all topics feed the same streams."""
     shared = next(iter(streams.values()), ()) if registration.is_by_pattern else None
     found: dict[tuple[str, str], Stream] = {}
     for topic in topics:

@@ -1,4 +1,4 @@
-"""The consumer's threads, without threads: bodies are generators that say what they wait for, and go on when it is there."""
+"""The consumer's threads as generators: each yields what it waits for and continues when that is there."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ __all__ = ["Acquire", "Body", "Lock", "Signal", "Sleep", "Steps", "Threads", "Wa
 
 
 class Signal:
-    """A condition variable: who waits for it goes on when it is fired."""
+    """A condition variable: a fired signal wakes all threads that wait for it."""
 
     __slots__ = ()
 
 
 class Lock:
-    """Held by one thread at a time; those that wait get it in their order."""
+    """A lock for one thread at a time. Waiting threads get it in their order."""
 
     __slots__ = ("holder", "waiting")
 
@@ -28,13 +28,13 @@ class Lock:
 
 
 class Sleep(NamedTuple):
-    """Go on after so many milliseconds."""
+    """Continue after `ms` milliseconds."""
 
     ms: int
 
 
 class Wait(NamedTuple):
-    """Go on when the signal is fired, with True; or after `ms` milliseconds, with False. `is_bare`: nothing comes of the latter."""
+    """Continue with True when the signal fires, or with False after `ms` milliseconds. `is_bare`: the timeout has no effect."""
 
     signal: Signal
     ms: int | None = None
@@ -42,7 +42,7 @@ class Wait(NamedTuple):
 
 
 class Acquire(NamedTuple):
-    """Go on as the holder of the lock; `Threads.release` ends that."""
+    """Continue as the holder of the lock, until `Threads.release`."""
 
     lock: Lock
 
@@ -50,7 +50,7 @@ class Acquire(NamedTuple):
 Wanted = Sleep | Wait | Acquire | Asking
 T = TypeVar("T")
 Steps = Generator[Wanted, Any, T]
-"""Steps that may wait, as part of a body, and what they return."""
+"""Steps of a body that may wait, with a result."""
 Body = Generator[Wanted, Any, None]
 
 
@@ -66,7 +66,7 @@ class _Thread:
 
 
 class Threads:
-    """All threads of one process. What they ask and tell gathers in `outputs`; a thread that waits for a reply is found by its ask."""
+    """All threads of one process. `outputs` collects their asks and reports. The ask's id identifies the thread that waits for its reply."""
 
     def __init__(self) -> None:
         self.now_ms = 0
@@ -79,11 +79,11 @@ class Threads:
 
     @property
     def names(self) -> frozenset[str]:
-        """The threads that have not ended."""
+        """The names of the threads that have not ended."""
         return frozenset(thread.name for thread in self._alive)
 
     def deadline_ms(self, *, is_bare_counted: bool) -> int | None:
-        """Return when a thread goes on by itself; bare ones, of which nothing comes, may be left out."""
+        """Return when the next thread continues by time. Bare waits, which have no effect, can be left out."""
         due = [thread.at_ms for thread in self._alive if thread.at_ms is not None and (is_bare_counted or not thread.is_bare)]
         return min(due, default=None)
 
@@ -93,37 +93,37 @@ class Threads:
         return self._asked
 
     def start(self, name: str, body: Body) -> None:
-        """Let a new thread run, when its turn comes."""
+        """Queue a new thread."""
         thread = _Thread(name, body)
         self._alive.append(thread)
         self._ready.append((thread, None))
 
     def cancel(self, name: str) -> None:
-        """End the threads of that name where they are."""
+        """End the threads of that name at their current step."""
         for thread in [thread for thread in self._alive if thread.name == name]:
             self._alive.remove(thread)
             thread.body.close()
 
     def answer(self, ask_id: int, reply: Reply) -> None:
-        """Let the thread go on that has asked; nobody may be left that has."""
+        """Queue the thread that waits for this reply, if there still is one."""
         thread = self._parked.pop(ask_id, None)
         if thread is not None:
             self._ready.append((thread, reply))
 
     def fire(self, signal: Signal) -> None:
-        """Let everyone go on who waits for the signal."""
+        """Wake all threads that wait for the signal."""
         for thread in self._alive:
             if thread.signal is signal:
                 self._wake(thread, is_signalled=True)
 
     def release(self, lock: Lock) -> None:
-        """Hand the lock to the next that waits for it."""
+        """Pass the lock to the next waiting thread."""
         lock.holder = lock.waiting.popleft() if lock.waiting else None
         if lock.holder is not None:
             self._ready.append((lock.holder, None))
 
     def run(self, now_ms: int) -> list[Output]:
-        """Let every thread go on that can, and return what they asked and told meanwhile."""
+        """Run every thread that can continue. Return their asks and reports."""
         self.now_ms = now_ms
         for thread in self._alive:
             if thread.at_ms is not None and thread.at_ms <= now_ms:

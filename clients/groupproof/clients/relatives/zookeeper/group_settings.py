@@ -1,4 +1,4 @@
-"""What an application asks of the consumer on ZooKeeper: kafka.consumer.ConsumerConfig's settings and defaults of 0.9.0.1, milliseconds throughout."""
+"""An application's settings for the consumer on ZooKeeper: names and defaults of kafka.consumer.ConsumerConfig 0.9.0.1, in milliseconds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LEGAL: Final = re.compile(r"[a-zA-Z0-9._-]*")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WhiteList:
-    """Topics by a regular expression; with `is_black` all topics but those (createMessageStreamsByFilter). `threads` is how many streams share them."""
+    """Topics by a regular expression; with `is_black`, all other topics (createMessageStreamsByFilter). `threads` streams share them."""
 
     pattern: str
     threads: int = 1
@@ -25,7 +25,7 @@ class WhiteList:
 class ConsumerSettings:
     """The settings of one consumer process. `topics` is the topic count map, topic to threads, or a `WhiteList`.
 
-    `rebalance_backoff_ms` is zookeeper.sync.time.ms where it is not set (TIMER-33). Raises `ValueError` for what ConsumerConfig refuses.
+    `rebalance_backoff_ms` defaults to zookeeper.sync.time.ms (TIMER-33). Raise `ValueError` for values that ConsumerConfig refuses.
     """
 
     group: str
@@ -62,12 +62,12 @@ class ConsumerSettings:
 
     @property
     def backoff_ms(self) -> int:
-        """The wait after a failed attempt."""
+        """The pause after a failed attempt."""
         return self.zookeeper_sync_time_ms if self.rebalance_backoff_ms < 0 else self.rebalance_backoff_ms
 
     @property
     def is_dual(self) -> bool:
-        """Tell whether offsets that go to Kafka go to ZooKeeper too."""
+        """Return whether offsets are committed to Kafka and ZooKeeper."""
         is_in_kafka = self.offsets_storage == "kafka"
         return is_in_kafka if self.dual_commit_enabled is None else self.dual_commit_enabled
 

@@ -1,4 +1,4 @@
-"""Offsets that the consumer on ZooKeeper keeps in Kafka (offsets.storage=kafka): committed without a generation, so that nothing tells an owner from another."""
+"""The ZooKeeper consumer's offsets in Kafka (offsets.storage=kafka). Commits have no generation, so nothing distinguishes one owner from another."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ Body = dict[str, Any]
 
 
 class KafkaOffsets:
-    """The channel to the offset manager, which is the group's coordinator as later consumers call it."""
+    """The channel to the offset manager, which later Kafka calls the group's coordinator."""
 
     def __init__(self, brokers: Brokers, group: str) -> None:
         self._brokers, self._group = brokers, group
         self._manager: Node | None = None
 
     async def find(self, answered: Callable[[None], None]) -> None:
-        """Ask for the manager, once every offsets.channel.backoff.ms, until there is one."""
+        """Look for the manager every offsets.channel.backoff.ms, until it is found."""
         while True:
             if await self._is_found():
                 answered(None)
@@ -48,7 +48,7 @@ class KafkaOffsets:
         return self._manager is not None
 
     def commit(self, offsets: Mapping[TopicPartition, int], answered: Callable[[Mapping[TopicPartition, int] | None], None]) -> None:
-        """Commit; tell each partition's error code, or None where there was no answer."""
+        """Commit. Pass each partition's error code to `answered`, or None if there was no answer."""
         parts = [
             (partition, {"partition_index": partition[1], "committed_offset": offset, "committed_metadata": ""})
             for partition, offset in sorted(offsets.items())
@@ -62,7 +62,7 @@ class KafkaOffsets:
         self._brokers.send(self._manager, _LANE, Api.OFFSET_COMMIT, body, take)
 
     def fetch(self, partitions: tuple[TopicPartition, ...], answered: Callable[[Mapping[TopicPartition, int] | None], None]) -> None:
-        """Fetch committed offsets, -1 for none; tell None while the manager can't say."""
+        """Fetch committed offsets, -1 for none. Pass None to `answered` while the manager cannot answer."""
         topics = tuple(
             {"name": topic, "partition_indexes": tuple(indexes)}
             for topic, indexes in grouped([(partition, partition[1]) for partition in sorted(partitions)])

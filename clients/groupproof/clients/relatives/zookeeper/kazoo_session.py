@@ -1,7 +1,7 @@
-"""A session at a real ZooKeeper: operations as data go out, answers and watch events come in, in the order that the server gave them. The only importer of kazoo.
+"""A session with a real ZooKeeper: sends operations, and passes answers and watch events in the server's order. The only importer of kazoo.
 
-kazoo lives in a thread of its own, one for each session; its events are delivered in trio's thread. Kazoo forgets its watches when a connection
-ends, Java's client tells the server of them again: so does this one, and what was missed meanwhile is delivered then.
+kazoo runs in one thread per session; its events are delivered in trio's thread. kazoo forgets its watches when a connection
+ends, but Java's client registers them again. This session does so too, and then delivers the missed events.
 """
 
 from __future__ import annotations
@@ -56,10 +56,10 @@ Answered = Callable[[Answer], None]
 
 
 class KazooSession:
-    """Sessions one after the other: where the server lets one expire, kazoo opens the next by itself, and `changed` tells both.
+    """Consecutive sessions: after an expired session kazoo opens the next one itself, and `changed` reports both.
 
-    `changed(state, session_id)` and `watched(event)` are called in trio's thread, as are the takers of answers. `asked` counts requests by kind,
-    `heard` watch events. Must be made within trio.
+    `changed(state, session_id)`, `watched(event)` and the callbacks of answers run in trio's thread. `asked` counts requests by kind,
+    `heard` counts watch events. Create it within trio.
     """
 
     def __init__(
@@ -81,11 +81,11 @@ class KazooSession:
         self._kazoo.add_listener(self._on_state)
 
     def open(self) -> None:
-        """Begin to connect, and go on for as long as it takes."""
+        """Start to connect, and keep trying."""
         self._kazoo.start_async()
 
     def ask(self, operation: Operation, answered: Answered) -> None:
-        """Perform an operation; one that is asked while there is no connection goes out on the next."""
+        """Perform an operation. Without a connection it is sent on the next one."""
         assert not self._is_over, "the session is closed"
         if isinstance(operation, GetEach):
             self._get_each(operation, answered, (), None)
@@ -94,11 +94,11 @@ class KazooSession:
         self._send(operation).rawlink(partial(self._answered, operation, answered))
 
     async def close(self) -> None:
-        """Close the session: its ephemeral nodes go at once. Without a connection it ends by its timeout."""
+        """Close the session, which removes its ephemeral nodes at once. Without a connection the session ends by its timeout."""
         await self._end()
 
     async def vanish(self) -> None:
-        """End as a process does that is killed: the connection goes, and the server finds out by the session's timeout."""
+        """End like a killed process: the connection breaks, and the server notices by the session's timeout."""
         self._handler.sever()
         await self._end()
 
@@ -130,7 +130,7 @@ class KazooSession:
         raise AssertionError(operation)
 
     def _get_each(self, operation: GetEach, answered: Answered, values: tuple[bytes, ...], result: Any) -> None:
-        """Send the next request when the answer to the last is there, without a way through trio between."""
+        """Send the next request directly after the previous answer, without a detour through trio."""
         error = None if result is None else result.exception
         if result is not None and error is None:
             values = (*values, result.value[0])
@@ -155,7 +155,7 @@ class KazooSession:
 
     def _fired(self, event: Any) -> None:
         kind = _KINDS.get(event.type)
-        # Either the connection ended, and kazoo gave up its watches; or it tells the one event of a deleted node to both of its watches.
+        # Either the connection ended and kazoo dropped its watches, or kazoo passes the event of a deleted node to both of its watches.
         if kind is None or event is self._event:
             return
         self._event = event
@@ -179,7 +179,7 @@ class KazooSession:
             self._tell(partial(self._changed, SessionState.EXPIRED), self._session_id)
 
     def _arm_again(self) -> None:
-        """Set the watches of before on a new connection of the session (Java's SetWatches), and tell of what has changed since."""
+        """Set the earlier watches on a session's new connection (Java's SetWatches), and report changes since."""
         for (kind, path), mark in list(self._armed.items()):
             operation = kind(path, is_watched=True)  # type: ignore[call-arg]  # only what can be watched is armed
             self._send(operation).rawlink(partial(self._compared, operation, mark))
@@ -205,14 +205,17 @@ class KazooSession:
 
 
 class _LostEvent:
-    """An event that nobody was there to hear."""
+    """An event that occurred without a connection."""
 
     def __init__(self, kind: Any, path: str) -> None:
         self.type, self.path = kind, path
 
 
 class _Handler(SequentialThreadingHandler):  # type: ignore[misc]  # kazoo has no types
-    """Runs what kazoo calls back at once, in the thread that reads the connection: nothing here waits. `sever` cuts the connection for good."""
+    """Runs kazoo's callbacks at once, in the thread that reads the connection, because none of them waits.
+
+    `sever` cuts the connection permanently.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -229,9 +232,9 @@ class _Handler(SequentialThreadingHandler):  # type: ignore[misc]  # kazoo has n
     def select(
         self, reading: Sequence[Any], writing: Sequence[Any], _: object, timeout: float | None = None
     ) -> tuple[list[Any], list[Any], list[Any]]:
-        """Wait as select does: kazoo's own makes a selector each time, and a session asks twice for each request."""
+        """Wait as select does. kazoo's own version creates a selector each time, and a session calls it twice per request."""
         if writing and not reading:
-            # What is written is small: as a rule there is room, and if there is not, sending says so.
+            # Written data is small and usually fits; otherwise the send reports it.
             return [], list(writing), []
         poll = select.poll()
         files = {number if isinstance(number, int) else number.fileno(): number for number in reading}
@@ -255,14 +258,14 @@ class _Handler(SequentialThreadingHandler):  # type: ignore[misc]  # kazoo has n
 
 
 class _AtOnce:
-    """A queue that is worked off as it fills."""
+    """A queue that runs each item as soon as it is added."""
 
     def put(self, work: Callable[[], None]) -> None:
         work()
 
 
 def _silent() -> logging.Logger:
-    """Return a logger that says nothing: `changed` reports what happens to a connection."""
+    """Return a silent logger: `changed` reports connection events."""
     logger = logging.Logger("groupproof.zookeeper", logging.CRITICAL + 1)
     logger.addHandler(logging.NullHandler())
     return logger
@@ -278,7 +281,7 @@ def _code(error: BaseException | None) -> Code:
 
 
 def _mark(operation: Operation, value: Any) -> int:
-    """Return the transaction by which a node, or the list of its children, is as it is; 0 where there is no such node."""
+    """Return the id of the last transaction that changed a node or its list of children, or 0 if there is no such node."""
     if isinstance(operation, Exists):
         return 0 if value is None else int(value.mzxid)
     stat = value[1]

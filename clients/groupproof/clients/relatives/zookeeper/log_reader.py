@@ -1,4 +1,4 @@
-"""Where the consumer on ZooKeeper gets its records from: partition leaders found by Metadata, and one Fetch in flight to each (kafka.consumer.ConsumerFetcherThread)."""
+"""The records of the ZooKeeper consumer: leaders from Metadata, and one Fetch in flight to each (kafka.consumer.ConsumerFetcherThread)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from groupproof.protocol.wire.records import RecordsError, read_batches
 __all__ = ["FETCH_WAIT_MS", "LogReader", "LogReaderHost"]
 
 FETCH_WAIT_MS: Final = 100
-"""fetch.wait.max.ms: how long a broker may hold a Fetch that finds nothing."""
+"""fetch.wait.max.ms: how long a broker may hold an empty Fetch."""
 
 _OFFSET_OUT_OF_RANGE: Final = 1
 _RESETS: Final = {"smallest": -2, "largest": -1}
@@ -26,7 +26,7 @@ Leaders = Mapping[TopicPartition, Node] | None
 
 
 class LogReaderHost(Protocol):
-    """The consumer that it reads for."""
+    """The consumer that the log reader serves."""
 
     def room(self, partition: TopicPartition) -> bool: ...
 
@@ -40,7 +40,7 @@ class LogReaderHost(Protocol):
 
 
 class LogReader:
-    """`pursue` sends what can be sent: after a Fetch was asked for, when a chunk was taken in, and when there is room again."""
+    """Reads records. `pursue` sends every possible Fetch: after a request to fetch, after a chunk, and when there is room again."""
 
     def __init__(self, host: LogReaderHost, brokers: Brokers, *, bytes_max: int, offset_reset: str, wait_ms: int = FETCH_WAIT_MS) -> None:
         self._host, self._brokers = host, brokers
@@ -67,12 +67,12 @@ class LogReader:
         return {partition: node for partition, leader in pairs if (node := self._brokers.node(leader)) is not None}
 
     def fetch(self, leader: Node, partitions: Iterable[TopicPartition]) -> None:
-        """Fetch these partitions too, from that leader."""
+        """Also fetch these partitions from that leader."""
         self._wanted.setdefault(leader, set()).update(partitions)
         self.pursue()
 
     def stop(self) -> None:
-        """Fetch nothing any more; what is under way is dropped when it comes."""
+        """Stop fetching. Answers still under way are dropped."""
         self._course += 1
         self._wanted.clear()
         self._in_flight.clear()
@@ -93,7 +93,7 @@ class LogReader:
                 self._send(leader, at)
 
     def _is_handed_in(self, leader: Node) -> bool:
-        """Hand in what an answer brought, chunk by chunk; a queue that is full holds back all that stands behind it, as it blocks Kafka's fetcher."""
+        """Pass the chunks of an answer to the host in order. A full queue blocks all later chunks, as it blocks Kafka's fetcher."""
         held = self._held.get(leader)
         while held and self._host.room(held[0][0]):
             self._host.chunk(*held.popleft())
@@ -143,7 +143,7 @@ class LogReader:
             self._host.unfetchable(given_up)
 
     def _reset(self, leader: Node, partitions: Sequence[TopicPartition]) -> None:
-        """Begin where auto.offset.reset says (handleOffsetOutOfRange)."""
+        """Start at the offset of auto.offset.reset (handleOffsetOutOfRange)."""
         asked = [(partition, {"partition_index": partition[1], "timestamp": self._timestamp}) for partition in partitions]
         topics = tuple({"name": topic, "partitions": tuple(parts)} for topic, parts in grouped(asked))
         self._ask(leader, Api.LIST_OFFSETS, {"replica_id": -1, "topics": topics}, lambda answer: self._take_listed(leader, partitions, answer))
@@ -161,7 +161,7 @@ class LogReader:
 
 
 def _records(blob: bytes, start: int) -> list[Fetched]:
-    """Return the records from `start` on; those behind a broken or compressed batch are left out."""
+    """Return the records from `start` on. Records after a broken or compressed batch are left out."""
     found: list[Fetched] = []
     try:
         for batch in read_batches(blob):

@@ -1,4 +1,4 @@
-"""What a look at a group's nodes should make one careful about."""
+"""Warnings about a group whose members do not fit together."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ __all__ = ["hazards"]
 
 
 def hazards(registered: Mapping[str, Registration], coordinated: Collection[str] = ()) -> tuple[str, ...]:
-    """Return why this group mixes logics, one sentence each, none when it does not (ZK-08).
+    """Return why this group mixes logics, one sentence per reason, or nothing if it does not (ZK-08).
 
-    `registered` are the group's consumers on ZooKeeper by their ids, `coordinated` its members at a coordinator. A rebalance may hand a partition from one
-    logic to the other: the old consumers have to be stopped before the new ones start.
+    `registered` are the group's consumers on ZooKeeper by id, `coordinated` its members at a coordinator. A rebalance may move a partition from one
+    logic to the other: stop the old consumers before the new ones start.
     """
     found = []
     subscribed = {(registration.pattern, frozenset(topic for topic, _ in registration.topics)) for registration in registered.values()}

@@ -1,4 +1,4 @@
-"""The group's offsets: kept in ZooKeeper, or in Kafka, or in both while a group moves from one to the other (offsets.storage, dual.commit.enabled)."""
+"""The group's offsets in ZooKeeper, in Kafka, or in both while a group migrates (offsets.storage, dual.commit.enabled)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOVED: Final = frozenset({15, 16})
 
 
 class Offsets:
-    """Commits and fetches of one process. One commit, or fetch from Kafka, goes on at a time."""
+    """Commits and fetches of one process. One commit, or fetch from Kafka, runs at a time."""
 
     def __init__(self, process: Process) -> None:
         self._process = process
@@ -31,13 +31,13 @@ class Offsets:
         return self._process.settings.offsets_storage == "kafka"
 
     def find_manager(self) -> Steps[None]:
-        """Wait until there is a connection to the broker that keeps the offsets, where they are in Kafka (ensureOffsetManagerConnected)."""
+        """Wait for a connection to the broker that stores the offsets, if they are in Kafka (ensureOffsetManagerConnected)."""
         if self._is_in_kafka and not self._is_manager_known:
             yield FindOffsetManager(self._process.threads.new_ask())
             self._is_manager_known = True
 
     def commit_by_interval(self) -> Body:
-        """Commit every auto.commit.interval.ms; what goes wrong is let go (the task kafka-consumer-autocommit, TIMER-35)."""
+        """Commit every auto.commit.interval.ms and ignore errors (the task kafka-consumer-autocommit, TIMER-35)."""
         interval_ms = self._process.settings.auto_commit_interval_ms
         due_ms = self._process.threads.now_ms + interval_ms
         while not self._process.is_shutting_down:
@@ -49,7 +49,7 @@ class Offsets:
                 continue
 
     def commit(self, *, retries: int) -> Steps[None]:
-        """Commit what was consumed of the owned partitions. Kafka is asked again `retries` times; of ZooKeeper the answer is waited for."""
+        """Commit the consumed offsets of the owned partitions. A failed commit to Kafka is repeated up to `retries` times."""
         offsets = {partition: owned.consumed for partition, owned in self._process.owned.items()}
         if not offsets:
             return
@@ -95,7 +95,7 @@ class Offsets:
         return all(error in (0, _METADATA_TOO_LARGE) for error in errors.values())
 
     def fetch(self, partitions: tuple[TopicPartition, ...]) -> Steps[Mapping[TopicPartition, int] | None]:
-        """Return the group's offsets, -1 for none; None when the process shuts down meanwhile."""
+        """Return the group's offsets, -1 for none, or None if the process shuts down meanwhile."""
         if not self._is_in_kafka or not partitions:
             return (yield from self._from_zookeeper(partitions))
         while not self._process.is_shutting_down:

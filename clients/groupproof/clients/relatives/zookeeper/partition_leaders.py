@@ -1,4 +1,4 @@
-"""Who serves what: fetchers pull from partition leaders alone, and a thread looks for the leaders of the rest (kafka.consumer.ConsumerFetcherManager)."""
+"""Partition leaders: fetchers read only from leaders, and a thread looks up missing leaders (kafka.consumer.ConsumerFetcherManager)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FINDER: Final = "leader-finder-thread"
 
 
 class Fetchers:
-    """The fetchers of one process. `leaderless` partitions are not fetched: all of them at first, then those whose leader has gone."""
+    """The fetchers of one process. `leaderless` partitions are not fetched: at first all, later those whose leader is gone."""
 
     def __init__(self, process: Process) -> None:
         self._process = process
@@ -27,20 +27,20 @@ class Fetchers:
         self.leaderless: set[TopicPartition] = set()
 
     def start(self, partitions: Mapping[TopicPartition, OwnedPartition]) -> None:
-        """Count all of them as leaderless, and start the thread that finds leaders (ZK-53)."""
+        """Treat all partitions as leaderless, and start the thread that finds leaders (ZK-53)."""
         self._partitions = dict(partitions)
         self.leaderless = set(partitions)
         self._process.threads.start(FINDER, self._find())
 
     def stop(self) -> Steps[None]:
-        """Stop the finder, then all fetchers; wait until they have stopped."""
+        """Stop the finder, then all fetchers. Wait until they have stopped."""
         self._process.threads.cancel(FINDER)
         yield StopFetchers(self._process.threads.new_ask())
         self._partitions = {}
         self.leaderless = set()
 
     def unfetchable(self, partitions: Iterable[TopicPartition]) -> None:
-        """Look for the leaders of these anew; ownership stays as it is (ZK-56)."""
+        """Look up the leaders of these partitions again. Ownership does not change (ZK-56)."""
         self.leaderless |= self._partitions.keys() & set(partitions)
         self._process.threads.fire(self._wanted)
 

@@ -1,7 +1,7 @@
-"""Where a group's nodes are and what they hold, as Kafka 0.9.0.1 has them (kafka.utils.ZkUtils, ZKGroupDirs, ZKGroupTopicDirs).
+"""The paths and contents of a group's nodes in Kafka 0.9.0.1 (kafka.utils.ZkUtils, ZKGroupDirs, ZKGroupTopicDirs).
 
-The owners stand under `owners`, as in the code; Kafka's own comment, and 002's text, say `owner`. The last element of an owner's or an offset's path is
-the partition (DISC-40: `broker-partition` was the form of 0.7).
+The owners are under `owners`, as in Kafka's code; Kafka's own comment and the text of 002 say `owner`. The last element of an owner's or an
+offset's path is the partition (DISC-40: 0.7 used `broker-partition`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TOPICS: Final = "/brokers/topics"
 
 
 class Unreadable(Exception):
-    """A node holds what cannot be read; str() says which and what."""
+    """A node's content cannot be read. `str()` names the node and the content."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,18 +36,18 @@ class GroupPaths:
 
     @property
     def ids(self) -> str:
-        """The registrations: one ephemeral child for each consumer (ZK-23)."""
+        """The node of the registrations: one ephemeral child for each consumer (ZK-23)."""
         return f"/consumers/{self.group}/ids"
 
     def id_of(self, consumer: str) -> str:
         return f"{self.ids}/{consumer}"
 
     def owner(self, partition: TopicPartition) -> str:
-        """Return the ephemeral node that holds the id of the thread which consumes the partition (ZK-26)."""
+        """Return the ephemeral node with the id of the thread that consumes the partition (ZK-26)."""
         return f"/consumers/{self.group}/owners/{partition[0]}/{partition[1]}"
 
     def offset(self, partition: TopicPartition) -> str:
-        """Return the node that holds the group's offset, as a decimal number (ZK-27)."""
+        """Return the node with the group's offset, as a decimal number (ZK-27)."""
         return f"/consumers/{self.group}/offsets/{partition[0]}/{partition[1]}"
 
 
@@ -60,12 +60,12 @@ def topic_path(topic: str) -> str:
 
 
 def state_path(partition: TopicPartition) -> str:
-    """Return the node with a partition's leader and replicas in sync; the consumer itself asks the brokers instead."""
+    """Return the node with a partition's leader and in-sync replicas. The consumer itself asks the brokers instead."""
     return f"{TOPICS}/{partition[0]}/partitions/{partition[1]}/state"
 
 
 def parent_of(path: str) -> str:
-    """Return the path above; "" above the first level."""
+    """Return the parent path, "" above the first level."""
     return path.rpartition("/")[0]
 
 
@@ -74,11 +74,11 @@ def consumer_id(group: str, host: str, now_ms: int, random_bits: int) -> str:
     return f"{group}_{host}-{now_ms}-{random_bits & 0xFFFFFFFF:08x}"
 
 
-# What the brokers write, for who plays them
+# Contents that brokers write, for tests that act as brokers
 
 
 def broker_data(node: Node, now_ms: int, *, jmx_port: int = -1) -> bytes:
-    """Return a broker's registration, in the form 1 (ZK-20)."""
+    """Return a broker's registration in version 1 (ZK-20)."""
     return _written({"jmx_port": jmx_port, "timestamp": str(now_ms), "host": node.host, "version": 1, "port": node.port})
 
 
@@ -94,11 +94,11 @@ def state_data(leader: int, replicas: Iterable[int], *, leader_epoch: int = 0, c
     )
 
 
-# What the consumer reads
+# Contents that the consumer reads
 
 
 def broker_of(node_id: int, data: bytes) -> Node:
-    """Read a broker's registration, in the forms 1 (0.8) and 2 (0.9 to 1.1, with endpoints). Raises `Unreadable`."""
+    """Decode a broker's registration in version 1 (0.8) or 2 (0.9 to 1.1, with endpoints). Raise `Unreadable`."""
     found = _read(broker_path(node_id), data)
     try:
         host, port = found["host"], found["port"]
@@ -110,9 +110,9 @@ def broker_of(node_id: int, data: bytes) -> Node:
         raise Unreadable(f"{broker_path(node_id)} is no broker's registration: {data!r}") from error
 
 
-@lru_cache(maxsize=64)  # each member of a group reads the same
+@lru_cache(maxsize=64)  # each member of a group reads the same data
 def partitions_of(topic: str, data: bytes) -> tuple[int, ...]:
-    """Read a topic's partitions, sorted. Raises `Unreadable`."""
+    """Decode a topic's partitions, sorted. Raise `Unreadable`."""
     found = _read(topic_path(topic), data).get("partitions", {})
     try:
         return tuple(sorted(int(partition) for partition in found))

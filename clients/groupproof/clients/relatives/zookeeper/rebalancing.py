@@ -1,7 +1,7 @@
-"""How one consumer rebalances: by itself, from what it reads in ZooKeeper (ZookeeperConsumerConnector.ZKRebalancerListener).
+"""A consumer's own rebalance, from the data that it reads in ZooKeeper (ZookeeperConsumerConnector.ZKRebalancerListener).
 
-There is no leader and nobody who knows of all: each stops, releases, reads, computes, claims. Where another's claim is in the way, or a node has gone
-while it read, the attempt fails and is made again after rebalance.backoff.ms, until there have been rebalance.max.retries of them.
+There is no leader. Each consumer stops, releases, reads, computes and claims. If another's claim exists, or a node disappears during the
+reads, the attempt fails. It is repeated after rebalance.backoff.ms, up to rebalance.max.retries attempts.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ Threads = tuple[tuple[str, tuple[str, ...]], ...]
 
 
 class RebalanceFailed(Exception):
-    """All attempts were in vain (ConsumerRebalanceFailedException)."""
+    """All attempts failed (ConsumerRebalanceFailedException)."""
 
 
 class _Conflict(Exception):
-    """Another consumer's owner node is in the way."""
+    """Another consumer's owner node already exists."""
 
 
 class _NodeVanished(Exception):
-    """What was read a moment ago is not there any more."""
+    """Data that a step needs has disappeared."""
 
 
 class Rebalancing:
@@ -61,20 +61,20 @@ class Rebalancing:
         self.is_pending = False
         self.is_running = False
 
-    # Who sets a rebalance off
+    # Triggers of a rebalance
 
     def trigger(self) -> None:
-        """Queue a rebalance: all that is queued before the executor wakes costs one (ZK-35, ZK-37)."""
+        """Queue a rebalance. All triggers before the executor wakes cause one rebalance (ZK-35, ZK-37)."""
         self.is_pending = True
         self._process.threads.fire(self._triggered)
 
     def on_children(self) -> Body:
-        """Take it, in the event thread, that consumers have come or gone (ZK-34)."""
+        """Handle added or removed consumers, in the event thread (ZK-34)."""
         self.trigger()
         yield from ()
 
     def execute(self) -> Body:
-        """Turn events into rebalances; wake every second to look whether the process shuts down (ZK-36)."""
+        """Turn events into rebalances. Wake every second to check whether the process shuts down (ZK-36)."""
         process = self._process
         while not process.is_shutting_down:
             if not self.is_pending:
@@ -84,7 +84,7 @@ class Rebalancing:
                 yield from self.rebalance_or_tell("event")
 
     def rebalance_or_tell(self, cause: str) -> Steps[bool]:
-        """Rebalance as threads do that nobody listens to: a failure is logged, and that is all (ZK-72). Return whether it went well."""
+        """Rebalance in a thread without a caller: a failure is only logged (ZK-72). Return whether it succeeded."""
         try:
             yield from self.rebalance(cause)
         except RebalanceFailed as failed:
@@ -93,7 +93,7 @@ class Rebalancing:
         return True
 
     def rebalance(self, cause: str) -> Steps[None]:
-        """Rebalance, one thread at a time (syncedRebalance). Raises `RebalanceFailed` after the last attempt."""
+        """Rebalance, one thread at a time (syncedRebalance). Raise `RebalanceFailed` after the last attempt."""
         process = self._process
         yield Acquire(process.rebalance_lock)
         self.is_running = True
@@ -120,7 +120,7 @@ class Rebalancing:
         except _Conflict as conflict:
             return AttemptEnded(attempt=attempt, error=str(conflict), is_conflict=True)
         except (NodeTrouble, Unreadable, UnevenTopics, _NodeVanished) as trouble:
-            # ZooKeeper's state may change while it is read; another rebalance will be triggered then
+            # ZooKeeper's state may change during the reads; the change then triggers another rebalance
             return AttemptEnded(attempt=attempt, error=str(trouble))
         return AttemptEnded(attempt=attempt)
 
@@ -150,7 +150,7 @@ class Rebalancing:
         self._fetchers.start(owned)
 
     def _close_fetchers(self, topics: frozenset[str] | None) -> Steps[None]:
-        # Stop, clear, commit, in this order (DISC-45): ownership is not released yet, so whoever owns next begins where this one ended
+        # Stop, clear, commit, in this order (DISC-45): ownership is not released yet, so the next owner starts where this one ended
         yield from self._fetchers.stop()
         self._process.clear_queues(topics)
         if self._process.settings.auto_commit_enable:
@@ -174,7 +174,7 @@ class Rebalancing:
         return owned
 
     def _claim(self, own: Mapping[TopicPartition, str]) -> Steps[None]:
-        """Create every owner node; where one is in the way try the others all the same, then delete what was created (ZK-48, ZK-49)."""
+        """Create every owner node. If one exists already, still try the others, then delete the created ones (ZK-48, ZK-49)."""
         process = self._process
         created: list[TopicPartition] = []
         missed: list[TopicPartition] = []
@@ -186,7 +186,7 @@ class Rebalancing:
                 yield from process.client.delete(process.paths.owner(partition))
             raise _Conflict(f"waiting for the partition ownership to be deleted: {', '.join(f'{topic}-{number}' for topic, number in missed)}")
 
-    # What it reads
+    # Its reads
 
     def _read_cluster(self) -> Steps[None]:
         client = self._process.client
@@ -215,7 +215,7 @@ class Rebalancing:
         return registered.threads(topics, is_internal_excluded=self._process.settings.exclude_internal_topics)
 
     def _assign(self) -> Steps[Mapping[str, Mapping[TopicPartition, str]]]:
-        """Read what there is, and compute who gets what (AssignmentContext, PartitionAssignor; ZK-45, ZK-54)."""
+        """Read the group's state and compute the assignment (AssignmentContext, PartitionAssignor; ZK-45, ZK-54)."""
         process = self._process
         mine = yield from self._own_topics()
         partitions = []
@@ -242,7 +242,7 @@ class Rebalancing:
         return tuple(sorted(threads_of_all(registered).items()))
 
 
-@lru_cache(maxsize=16)  # most of the time the members of a group read the same
+@lru_cache(maxsize=16)  # the members of a group usually read the same data
 def _has_patterns(path: str, values: tuple[bytes, ...]) -> bool:
     return any(read_registration(path, data).is_by_pattern for data in values)
 

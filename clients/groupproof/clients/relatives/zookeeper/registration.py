@@ -1,4 +1,4 @@
-"""What a consumer says of itself in ZooKeeper, and what others read there: topics and threads (kafka.consumer.TopicCount, TopicFilter)."""
+"""A consumer's registration in ZooKeeper: topics and threads (kafka.consumer.TopicCount, TopicFilter)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BLACK: Final = "black_list"
 
 
 def thread_id(consumer: str, thread: int) -> str:
-    """Return a consumer thread's id; threads count from 0 (ZK-10, DISC-46)."""
+    """Return a consumer thread's id. Threads count from 0 (ZK-10, DISC-46)."""
     return f"{consumer}-{thread}"
 
 
@@ -31,14 +31,14 @@ def thread_ids(consumer: str, threads: int) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """A consumer's subscription: `topics` to threads; or where `pattern` is not `static`, one regular expression to threads."""
+    """A consumer's subscription: `topics` to threads. If `pattern` is not `static`, it is one regular expression to threads."""
 
     topics: tuple[tuple[str, int], ...]
     pattern: str = _STATIC
 
     @classmethod
     def of(cls, topics: Mapping[str, int] | WhiteList) -> Registration:
-        """Return what a consumer of these topics registers. Raises `ValueError` for a pattern that is no regular expression."""
+        """Return the registration of a consumer of these topics. Raise `ValueError` if the pattern is no regular expression."""
         if not isinstance(topics, WhiteList):
             return cls(tuple(topics.items()))
         regex = _tidied(topics.pattern)
@@ -47,7 +47,7 @@ class Registration:
 
     @property
     def is_by_pattern(self) -> bool:
-        """Tell whether the topics are those which there are, filtered: their list has to be read too."""
+        """Return whether a pattern selects the topics, so that the list of all topics is needed."""
         return self.pattern in (_WHITE, _BLACK) and bool(self.topics)
 
     def to_data(self, now_ms: int) -> bytes:
@@ -58,7 +58,7 @@ class Registration:
         ).encode()
 
     def threads(self, all_topics: Iterable[str], *, is_internal_excluded: bool) -> dict[str, int]:
-        """Return how many threads each topic gets; a pattern picks from `all_topics`, and the internal ones only if they are not excluded (ZK-58)."""
+        """Return the threads per topic. A pattern selects from `all_topics`, without internal ones if they are excluded (ZK-58)."""
         if not self.is_by_pattern:
             return dict(self.topics)
         regex, threads = self.topics[0]
@@ -67,9 +67,9 @@ class Registration:
         return {topic: threads for topic in allowed if not (is_internal_excluded and topic in INTERNAL_TOPICS)}
 
 
-@lru_cache(maxsize=65_536)  # each member of a group reads the others'
+@lru_cache(maxsize=65_536)  # each member of a group reads the others' registrations
 def read_registration(path: str, data: bytes) -> Registration:
-    """Read the content of a registration node. Raises `Unreadable`."""
+    """Decode the content of a registration node. Raise `Unreadable`."""
     try:
         found = json.loads(data)
         pattern, subscription = found["pattern"], found["subscription"]
@@ -79,7 +79,7 @@ def read_registration(path: str, data: bytes) -> Registration:
 
 
 def threads_of_all(registered: Mapping[str, Mapping[str, int]]) -> dict[str, tuple[str, ...]]:
-    """Return each topic's threads of the whole group, sorted as strings (ZK-46); `registered` is consumer to topic to threads."""
+    """Return each topic's threads in the whole group, sorted as strings (ZK-46). `registered` is consumer to topic to threads."""
     found: dict[str, list[str]] = {}
     for consumer, topics in registered.items():
         for topic, threads in topics.items():
@@ -88,7 +88,7 @@ def threads_of_all(registered: Mapping[str, Mapping[str, int]]) -> dict[str, tup
 
 
 def _tidied(pattern: str) -> str:
-    # TopicFilter: commas are alternatives, and property files may bring quotes and blanks
+    # TopicFilter: commas are alternatives; property files may add quotes and blanks
     return pattern.strip().replace(",", "|").replace(" ", "").lstrip("\"'").rstrip("\"'")
 
 

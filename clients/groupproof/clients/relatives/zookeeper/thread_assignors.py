@@ -1,6 +1,6 @@
-"""Who gets what, as each consumer computes it for itself: range and round robin over consumer threads (kafka.consumer.PartitionAssignor of 0.9.0.1).
+"""The assignment that each consumer computes itself: range and round robin over consumer threads (kafka.consumer.PartitionAssignor of 0.9.0.1).
 
-Given the same view all consumers compute the same (ZK-46). What comes out is keyed by consumer, not by thread (DISC-47).
+From the same view all consumers compute the same assignment (ZK-46). It is keyed by consumer, not by thread (DISC-47).
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from groupproof.protocol.vocabulary import TopicPartition
 __all__ = ["Assigned", "UnevenTopics", "View", "assign"]
 
 Assigned = Mapping[str, Mapping[TopicPartition, str]]
-"""Consumer to partition to thread; a consumer without any has an empty entry (ZK-55)."""
+"""Consumer to partition to thread. A consumer without partitions has an empty entry (ZK-55)."""
 
 
 class UnevenTopics(Exception):
-    """Round robin is not allowed: not all topics have the same threads; str() is Kafka's own message."""
+    """Round robin is not allowed: not all topics have the same threads. `str()` is Kafka's own message."""
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What a consumer has read: its own topics in order, their partitions, all threads of the group by topic (sorted), and all consumers."""
+    """A consumer's reads: its own topics in order, their partitions, all threads of the group by topic (sorted), and all consumers."""
 
     topics: tuple[str, ...]
     partitions: tuple[tuple[int, ...], ...]
@@ -34,9 +34,9 @@ class View:
     consumers: tuple[str, ...]
 
 
-@lru_cache(maxsize=16)  # the members of a group have the same view most of the time
+@lru_cache(maxsize=16)  # the members of a group usually have the same view
 def assign(name: str, view: View) -> Assigned:
-    """Assign by `range` or `roundrobin` (ZK-63). Raises `Uneven`, and KeyError for a topic of the consumer that nobody is registered for."""
+    """Assign by `range` or `roundrobin` (ZK-63). Raise `UnevenTopics`, or `KeyError` if a topic of the consumer has no registered thread."""
     assigned: dict[str, dict[TopicPartition, str]] = {}
     for partition, thread in (_round_robin if name == "roundrobin" else _range)(view):
         assigned.setdefault(thread.rpartition("-")[0], {})[partition] = thread
@@ -69,6 +69,6 @@ def _round_robin(view: View) -> list[tuple[TopicPartition, str]]:
                 f"are identical for a given consumer instance. Topic {topic} has {', '.join(threads)}; topic {first} has {', '.join(head)}"
             )
     everything = [(topic, partition) for topic, partitions in zip(view.topics, view.partitions, strict=True) for partition in partitions]
-    # TopicAndPartition's string: a topic's partitions are spread, for they come in the order of their hashes
+    # sorted by the hash of TopicAndPartition's string, which spreads a topic's partitions
     everything.sort(key=lambda partition: java_hash(f"[{partition[0]},{partition[1]}]"))
     return list(zip(everything, cycle(head), strict=False))

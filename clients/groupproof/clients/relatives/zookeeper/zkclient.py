@@ -1,4 +1,4 @@
-"""How 0.9.0.1 talks to ZooKeeper: ZkClient's operations, which wait out a lost connection, its listeners, and its one event thread."""
+"""Kafka 0.9.0.1's access to ZooKeeper: ZkClient's operations, which wait for a lost connection, its listeners, and its one event thread."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _LOST: Final = frozenset({Code.CONNECTION_LOSS, Code.SESSION_EXPIRED})
 
 
 class NodeTrouble(Exception):
-    """An operation did not go well; `code` says how. It ends an attempt to rebalance."""
+    """An operation failed with `code`. It ends an attempt to rebalance."""
 
     def __init__(self, operation: Operation, code: Code) -> None:
         where = operation.parent if isinstance(operation, GetEach) else operation.path
@@ -42,7 +42,7 @@ class NodeTrouble(Exception):
 
 
 class ZkClient:
-    """One process's connection: `session_id` is 0 before there is a session. What waits is written as steps of the thread that waits."""
+    """One process's connection. `session_id` is 0 before the first session. Waiting operations are steps of the thread that waits."""
 
     def __init__(self, threads: Threads) -> None:
         self.session_id = 0
@@ -59,10 +59,10 @@ class ZkClient:
 
     @property
     def is_idle(self) -> bool:
-        """Tell whether no event waits to be handled, or is."""
+        """Return whether no event is queued or being handled."""
         return not self._events and not self._is_handling
 
-    # What happens to the session
+    # Changes of the session
 
     def connected(self, session_id: int) -> None:
         self.session_id = session_id or self.session_id
@@ -73,14 +73,14 @@ class ZkClient:
         self.is_connected = False
 
     def expired(self) -> None:
-        """Queue the listeners of new sessions, and then all others: they may have missed anything (ZkClient.fireAllEvents)."""
+        """Queue the listeners of new sessions, then all others, because they may have missed events (ZkClient.fireAllEvents)."""
         self.is_connected = False
         self._queue(handle() for handle in self._on_new_session)
         self._queue(self._children_event(path) for path in self._on_children)
         self._queue(self._data_event(path) for path in self._on_data)
 
     def watched(self, event: WatchEvent) -> None:
-        """Queue the listeners whom a fired watch concerns."""
+        """Queue the listeners for a fired watch."""
         if event.kind in _OF_CHILDREN and event.path in self._on_children:
             self._queue([self._children_event(event.path)])
         if event.kind in _OF_DATA and event.path in self._on_data:
@@ -91,7 +91,7 @@ class ZkClient:
         self._threads.fire(self._queued)
 
     def run_events(self) -> Body:
-        """Handle the events one after the other: what one waits for, all wait for."""
+        """Handle the events one after the other. If one waits, all later ones wait too."""
         while True:
             while not self._events:
                 yield Wait(self._queued)
@@ -105,7 +105,7 @@ class ZkClient:
             yield from self.exists(path)
             yield from self.children(path)
         except NodeTrouble:
-            pass  # the node is gone; the listener is called all the same
+            pass  # the node is gone; still call the listener
         yield from self._on_children[path]()
 
     def _data_event(self, path: str) -> Body:
@@ -122,13 +122,13 @@ class ZkClient:
         self._on_new_session.append(handle)
 
     def subscribe_children(self, path: str, handle: Callable[[], Body]) -> Steps[tuple[str, ...]]:
-        """Call `handle` in the event thread whenever a child comes or goes; return the children that are there."""
+        """Call `handle` in the event thread after each change of the children. Return the current children."""
         self._on_children[path] = handle
         yield from self.exists(path)
         return (yield from self.children_if_any(path))
 
     def subscribe_data(self, path: str, handle: Callable[[], None]) -> Steps[None]:
-        """Call `handle` in the event thread whenever the data change."""
+        """Call `handle` in the event thread after each change of the data."""
         self._on_data[path] = handle
         yield from self.exists(path)
 
@@ -138,14 +138,17 @@ class ZkClient:
     # Operations
 
     def attempt(self, operation: Operation) -> Steps[Answer]:
-        """Do it when there is a connection, once: registrations are created so, and look at the answer themselves."""
+        """Perform the operation once, when there is a connection. Registrations use this and check the answer themselves."""
         while not self.is_connected:
             yield Wait(self._connected)
         answer: Answer = yield Ask(self._threads.new_ask(), operation)
         return answer
 
     def do(self, operation: Operation, *allowed: Code) -> Steps[Answer]:
-        """Do it until the answer is known (ZkClient.retryUntilConnected). Raises `NodeTrouble` unless it went well, or ended as allowed."""
+        """Repeat the operation until its answer is known (ZkClient.retryUntilConnected).
+
+        Raise `NodeTrouble` for a code other than OK and `allowed`.
+        """
         while True:
             answer = yield from self.attempt(operation)
             if answer.code in _LOST:
@@ -166,7 +169,7 @@ class ZkClient:
         return answer.data if answer.code is Code.OK else None
 
     def get_each(self, parent: str, names: tuple[str, ...]) -> Steps[tuple[bytes, ...]]:
-        """Read children one after the other; raises `NodeTrouble` where one is gone."""
+        """Read children one after the other. Raise `NodeTrouble` if one is gone."""
         if not names:
             return ()
         return (yield from self.do(GetEach(parent, names))).values
@@ -179,19 +182,19 @@ class ZkClient:
         return answer.children
 
     def delete(self, path: str) -> Steps[None]:
-        """Delete a node; one that is gone already is fine."""
+        """Delete a node. A missing node is no error."""
         yield from self.do(Delete(path), Code.NO_NODE)
 
     def create_ephemeral(self, path: str, data: bytes) -> Steps[bool]:
-        """Create an ephemeral node, and its parents where need be; False where another's is in the way (createEphemeralPathExpectConflict)."""
+        """Create an ephemeral node, and its parents if needed. Return False if another's node exists (createEphemeralPathExpectConflict)."""
         answer = yield from self._create_below(Create(path, data, is_ephemeral=True))
         if answer.code is Code.OK:
             return True
         stored = yield from self.get_if_any(path)
-        return stored == data  # this can happen when there is connection loss: the first create went through
+        return stored == data  # after a connection loss the first create may have succeeded
 
     def update_persistent(self, path: str, data: bytes) -> Steps[None]:
-        """Write a node, and create it where need be."""
+        """Write a node, and create it if needed."""
         answer = yield from self.do(Set(path, data), Code.NO_NODE)
         if answer.code is Code.NO_NODE:
             yield from self._create_parents(path)
@@ -200,7 +203,7 @@ class ZkClient:
                 yield from self.do(Set(path, data))
 
     def register(self, path: str, data: bytes) -> Steps[None]:
-        """Create a registration with all its parents (ZKCheckedEphemeral). Raises `NodeTrouble` when another session has it, or this one is gone."""
+        """Create a registration with its parents (ZKCheckedEphemeral). Raise `NodeTrouble` if another session has it, or this session ended."""
         steps = path.split("/")[1:-1]
         for depth in range(1, len(steps) + 1):
             yield from self._create_checked(Create("/" + "/".join(steps[:depth])))
@@ -221,7 +224,7 @@ class ZkClient:
             raise NodeTrouble(create, answer.code)
 
     def _create_below(self, create: Create) -> Steps[Answer]:
-        if not self._has_root:  # ZkPath.checkNamespace, once in a process
+        if not self._has_root:  # ZkPath.checkNamespace, once per process
             yield from self.do(Exists("/"), Code.NO_NODE)
             self._has_root = True
         answer = yield from self.do(create, Code.NO_NODE, Code.NODE_EXISTS)

@@ -1,7 +1,7 @@
-"""aiokafka behind the shim contract: releases 0.7 and later, one consumer and two tasks for each member, all on one event loop.
+"""The shim of aiokafka, releases 0.7 and later: one consumer and two tasks for each member, all on one event loop.
 
-The consumer is started before it subscribes, so that `subscribe` is answered at once and not when the group is stable. `commit` in mode
-`async` is what aiokafka's documentation says for it: a task with a callback.
+The consumer starts before it subscribes, so `subscribe` is answered at once and not when the group is stable. `commit` in mode
+`async` follows aiokafka's documentation: a task with a callback.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def main() -> None:
 
 
 def capabilities() -> list[str]:
-    """Return what this release can do: static members came with 0.10."""
+    """Return the capabilities of this release. Static members came with 0.10."""
     has_static = "group_instance_id" in inspect.signature(AIOKafkaConsumer.__init__).parameters
     return [*CAPABILITIES, *(["static"] if has_static else [])]
 
@@ -84,7 +84,7 @@ class AioMember(AsyncMember):
         return _pairs(self.consumer.assignment())
 
     def consumed(self) -> dict[Partition, int]:
-        # What commit() commits when it is given nothing; there is no public way to ask for it without a request.
+        # The offsets that commit() without arguments commits. No public call returns them without a request.
         subscription = self.consumer._subscription.subscription
         assignment = subscription and subscription.assignment
         consumed = assignment.all_consumed_offsets() if assignment else {}
@@ -99,13 +99,13 @@ class AioMember(AsyncMember):
         return offset
 
     def identity(self) -> dict[str, Any]:
-        """Return member id and generation as the group coordinator knows them; aiokafka tells them nowhere else."""
+        """Return member id and generation from the group coordinator. aiokafka exposes them nowhere else."""
         coordinator = self.consumer._coordinator
         return {"member_id": getattr(coordinator, "member_id", None) or None, "generation": getattr(coordinator, "generation", None)}
 
 
 class Listener(ConsumerRebalanceListener):  # type: ignore[misc] # the library has no types
-    """What the application does in a rebalance; aiokafka awaits it and goes on with heartbeats."""
+    """The application's rebalance listener. aiokafka awaits it and continues its heartbeats."""
 
     def __init__(self, member: AioMember) -> None:
         self.member = member

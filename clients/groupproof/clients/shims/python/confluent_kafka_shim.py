@@ -1,7 +1,7 @@
-"""librdkafka behind the shim contract, by confluent-kafka-python 2.0.2 and later: one consumer and one thread for each member.
+"""The shim of librdkafka, through confluent-kafka-python 2.0.2 and later: one consumer and one thread for each member.
 
-librdkafka joins, heartbeats and fetches in threads of its own; polling serves its callbacks and keeps `max.poll.interval.ms`. It wants
-`max.poll.interval.ms` no shorter than `session.timeout.ms`: a shorter one is listed as ignored.
+librdkafka joins, heartbeats and fetches in its own threads. Polling runs its callbacks and keeps `max.poll.interval.ms`. librdkafka requires
+`max.poll.interval.ms` to be at least `session.timeout.ms`: a shorter one is listed as ignored.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ except ImportError as missing:
     cannot_run_here(f"confluent-kafka cannot be imported here: {missing}")
 
 ASSIGNORS = ("range", "roundrobin", "cooperative-sticky")
-CONSUMER_PROTOCOL_SINCE = 0x02040000  # librdkafka 2.4: KIP-848 as an early access
-PREVIEW_BEFORE = 0x020C0000  # librdkafka 2.12: it is no longer a preview
+CONSUMER_PROTOCOL_SINCE = 0x02040000  # librdkafka 2.4: KIP-848 as early access
+PREVIEW_BEFORE = 0x020C0000  # librdkafka 2.12: no longer a preview
 REFUSED_SINCE = (
     0x020A0000  # librdkafka 2.10 refuses a session timeout and has regular expressions; before, the default is held against max.poll.interval.ms
 )
@@ -36,7 +36,7 @@ SETTINGS = {
 CLASSIC_ONLY = ("session_timeout_ms", "heartbeat_interval_ms", "assignors")
 RECORDS_MAX = 500
 REVOCATION_S_MAX = 10.0
-"""How long `unsubscribe` waits for the client to give its partitions back; librdkafka does so in the background."""
+"""How many seconds `unsubscribe` waits until the client has released its partitions. librdkafka does so in the background."""
 
 
 def main() -> None:
@@ -68,7 +68,7 @@ def capabilities() -> list[str]:
 class ConfluentMember(PollingMember):
     consumer: Any
     is_static = False
-    commits_pending = 0  # asynchronous commits that were commanded and have not called back
+    commits_pending = 0  # requested asynchronous commits without a callback yet
 
     def open(self, subscribe: Subscribe) -> None:
         pattern = subscribe.take("pattern")
@@ -89,7 +89,7 @@ class ConfluentMember(PollingMember):
                 subscribe.ignore(field)
             if confluent_kafka.libversion()[1] < REFUSED_SINCE:
                 settings["session.timeout.ms"] = min(45_000, settings.get("max.poll.interval.ms", 45_000))
-                # It is never sent; with an eager one, the default, callbacks are given whole assignments (librdkafka 2.4.0, INTRODUCTION.md).
+                # It is never sent. With an eager one, the default, callbacks get whole assignments (librdkafka 2.4.0, INTRODUCTION.md).
                 settings["partition.assignment.strategy"] = "cooperative-sticky"
         else:
             settings["partition.assignment.strategy"] = ",".join(_assignors(subscribe.take("assignors", ["range"])))
@@ -115,10 +115,10 @@ class ConfluentMember(PollingMember):
         return {"member_id": self.consumer.memberid() or None}
 
     def on_commit(self, error: Any, partitions: Sequence[Any]) -> None:
-        """Tell the end of an asynchronous or automatic commit."""
+        """Report the end of an asynchronous or automatic commit."""
         commanded, self.commits_pending = self.commits_pending > 0, max(0, self.commits_pending - 1)
         if error is not None and error.code() == KafkaError._NO_OFFSET:
-            if commanded:  # by an application; an automatic commit that had nothing to commit tells nothing
+            if commanded:  # by an application; an automatic commit without offsets reports nothing
                 self.emit_committed({}, None)
             return
         error = error or next((partition.error for partition in partitions if partition.error is not None), None)
@@ -148,7 +148,7 @@ class ConfluentMember(PollingMember):
         deadline = time.monotonic() + REVOCATION_S_MAX
         while self.consumer.assignment() and time.monotonic() < deadline:
             self.consumer.poll(0.05)
-        self.polling = True  # an application goes on polling: it has a client, without topics
+        self.polling = True  # an application continues to poll: it has a client without topics
 
     def check_leave(self, *, leave: bool) -> None:
         if leave is self.is_static:
@@ -162,7 +162,7 @@ class ConfluentMember(PollingMember):
             committed = self.consumer.commit(asynchronous=False, **_offsets(offsets))
         except KafkaException as error:
             if offsets is None and error.args[0].code() == KafkaError._NO_OFFSET:
-                return  # nothing was consumed since the last commit, which other clients call a success
+                return  # nothing was consumed since the last commit; other clients report a success
             raise
         for item in committed or ():
             if item.error is not None:

@@ -1,7 +1,7 @@
-"""Faust (faust-streaming) behind the shim contract: an application with one agent, started as its worker starts it, all members on one event loop.
+"""The shim of Faust (faust-streaming): an application with one agent, started as by its worker, all members on one event loop.
 
-Its records come to the agent, whose stream Faust commits by itself: there is no commit on demand here. An application that crashes is stopped, as its worker
-stops it. Members share partitions by Faust's own assignor, `faust`; without standbys Faust has another, aiokafka's `roundrobin`.
+The agent receives the records. Faust commits its stream itself, so there is no commit on demand. A crashed application is stopped, as by its
+worker. Members assign with Faust's own assignor, `faust`; without standbys Faust uses aiokafka's `roundrobin`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from groupproof_shim import AsyncMember, Partition, Subscribe, Unimplemented, cannot_run_here, serve
 
 try:
-    from faust import App, __version__  # not `faust` alone, which would import the rest as the first member subscribes
+    from faust import App, __version__  # not `faust` alone, which would import the rest when the first member subscribes
 except ImportError as missing:
     cannot_run_here(f"faust-streaming cannot be imported here: {missing}")
 
@@ -25,7 +25,7 @@ SETTINGS = {
     "metadata_max_age_ms": "consumer_metadata_max_age_ms",
 }  # fmt: skip
 STANDBYS = {"faust": 1, "roundrobin": 0}
-"""Which number of standbys brings which assignor (AIOKafkaConsumerThread._create_worker_consumer)."""
+"""The number of standbys that selects each assignor (AIOKafkaConsumerThread._create_worker_consumer)."""
 NEVER_S = 24 * 3600.0
 
 
@@ -48,7 +48,7 @@ class FaustMember(AsyncMember):
 
     async def _run_app(self) -> None:
         try:
-            await self.app.start()  # it has started when its first assignment is there
+            await self.app.start()  # it returns after its first assignment
             await self.app._crashed.wait()
         except Exception as error:
             self.failed(error)
@@ -79,14 +79,14 @@ def _settings(subscribe: Subscribe) -> dict[str, Any]:
     if assignor not in STANDBYS:
         raise Unimplemented(f"Faust has no assignor {assignor}")
     if others:
-        subscribe.ignore("assignors")  # it has one
+        subscribe.ignore("assignors")  # Faust uses one
     is_committing, interval_s = subscribe.take("auto_commit", default=True), subscribe.take("auto_commit_interval_ms", 5_000) / 1000
     return {
         "broker": f"kafka://{subscribe.take('bootstrap')}",
         "broker_commit_interval": interval_s if is_committing else NEVER_S,  # it cannot be turned off
         "broker_max_poll_interval": subscribe.take("max_poll_interval_ms", 300_000) / 1000,
         "broker_rebalance_timeout": subscribe.take("max_poll_interval_ms", 300_000) / 1000,
-        "canonical_url": f"http://{subscribe.take('instance_id') or subscribe.take('client_id')}:6066",  # one that is started again has its URL
+        "canonical_url": f"http://{subscribe.take('instance_id') or subscribe.take('client_id')}:6066",  # a restarted member keeps its URL
         "datadir": tempfile.mkdtemp(prefix="faust-"),
         "store": "memory://",
         "table_standby_replicas": STANDBYS[assignor],

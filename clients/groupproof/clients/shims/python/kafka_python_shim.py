@@ -1,10 +1,11 @@
-"""kafka-python behind the shim contract: releases 1.4.4 to 3.x, and its fork kafka-python-ng, one consumer and one thread for each member.
+"""The shim of kafka-python, releases 1.4.4 to 3.x, and of its fork kafka-python-ng: one consumer and one thread for each member.
 
-What differs between releases is asked of the library, not of its number: static membership is a key of `KafkaConsumer.DEFAULT_CONFIG`,
-an assignor a module. It subscribes and polls as any application does and asks for nothing beforehand: what the first join meets, with or without
-metadata, is the client's own doing. Polls before the first assignment may take longer than those after it: a rejoin that outlasts its poll is
-forgotten (docs/findings/kafka-python-forgets-a-rejoin.md), which has cases of its own and must not end the others by chance. From 3.0 rebalance listeners run on the client's own event loop, where its documentation asks for
-`AsyncConsumerRebalanceListener`, so that is what this application uses there.
+The shim detects differences between releases in the library, not by version number: static membership is a key of
+`KafkaConsumer.DEFAULT_CONFIG`, an assignor is a module. It subscribes and polls like any application and requests nothing before. So the first
+join, with or without metadata, is the client's own. Polls before the first assignment may take longer than later ones: the client forgets a rejoin
+that outlasts its poll (docs/findings/kafka-python-forgets-a-rejoin.md). That bug has its own cases and must not end others by chance. From
+3.0 on, rebalance listeners run on the client's own event loop. Its documentation then requires `AsyncConsumerRebalanceListener`, which this
+application uses there.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ def main() -> None:
 
 
 def package() -> str:
-    """Return the package that the library came in: that of the fork has the same modules."""
+    """Return the installed package's name. The fork has the same modules."""
     try:
         importlib.metadata.distribution(FORK)
     except importlib.metadata.PackageNotFoundError:
@@ -68,7 +69,7 @@ def capabilities() -> list[str]:
 
 
 def assignor(name: str) -> Any:
-    """Return the class of Kafka's assignor `name`, or None where this release has none."""
+    """Return the class of Kafka's assignor `name`, or None if this release lacks it."""
     module, cls = ASSIGNORS.get(name, ("", ""))
     try:
         return getattr(importlib.import_module(f"kafka.coordinator.assignors.{module}"), cls, None)
@@ -106,12 +107,12 @@ class KafkaPythonMember(PollingMember):
         return {(tp.topic, tp.partition): (records[0].offset, records[-1].offset, len(records)) for tp, records in polled.items() if records}
 
     def problem(self, error: Exception) -> Problem:
-        """Name the error. This application polls on after one of 2.x's selector, which meets a connection that was closed in the same round by chance."""
+        """Name the error. An error of 2.x's selector, after a connection closed in the same round, is not fatal: the application polls on."""
         name, message, fatal = super().problem(error)
         return name, message, fatal and not is_of_a_closed_socket(error)
 
     def _patience_s(self) -> float:
-        """Return how long this poll may take: until the first assignment long enough that a stalled machine does not cut it short."""
+        """Return the timeout of this poll in seconds. Before the first assignment it is longer, so that a stalled machine does not cut it short."""
         self.has_begun = self.has_begun or bool(self.consumer.assignment())
         return self.poll_timeout_s if self.has_begun else max(self.poll_timeout_s, FIRST_POLLS_S)
 
@@ -141,7 +142,7 @@ class KafkaPythonMember(PollingMember):
         return [(tp.topic, tp.partition) for tp in self.consumer.assignment() or ()]
 
     def consumed(self) -> dict[Partition, int]:
-        # What commit() commits when it is given nothing; there is no public way to ask for it without a request.
+        # The offsets that commit() without arguments commits. No public call returns them without a request.
         consumed = self.consumer._subscription.all_consumed_offsets()
         return {(tp.topic, tp.partition): value.offset for tp, value in consumed.items()}
 
@@ -154,7 +155,7 @@ class KafkaPythonMember(PollingMember):
         return offset
 
     def identity(self) -> dict[str, Any]:
-        """Return member id and generation where this release tells them (`group_metadata`, from 3.0)."""
+        """Return member id and generation if this release exposes them (`group_metadata`, from 3.0)."""
         if not hasattr(self.consumer, "group_metadata"):
             return {}
         metadata = self.consumer.group_metadata()
@@ -171,7 +172,7 @@ def _assignors(names: Sequence[str]) -> list[Any]:
 
 
 def _allowed_request_timeout(settings: Mapping[str, Any]) -> bool:
-    """Before 3.0 the library refuses a request timeout that is not longer than the session timeout."""
+    """Return whether the library accepts the request timeout. Before 3.0 it must be longer than the session timeout."""
     if "request_timeout_ms" not in settings or AsyncListener is not None:
         return True
     session: int = settings.get("session_timeout_ms", KafkaConsumer.DEFAULT_CONFIG["session_timeout_ms"])
@@ -190,7 +191,7 @@ def _pairs(partitions: Iterable[Any]) -> list[Partition]:
 
 
 def _listener(member: KafkaPythonMember) -> Any:
-    """Return the listener of an application on kafka-python before 3.0: it blocks in the thread that polls."""
+    """Return the listener of an application before 3.0. It blocks in the thread that polls."""
 
     class Listener(ConsumerRebalanceListener):  # type: ignore[misc] # the library has no types
         def on_partitions_revoked(self, revoked: Iterable[Any]) -> None:
@@ -203,7 +204,7 @@ def _listener(member: KafkaPythonMember) -> Any:
 
 
 def _async_listener(member: KafkaPythonMember) -> Any:
-    """Return the listener of an application on 3.x: it awaits on the client's event loop, which goes on with heartbeats."""
+    """Return the listener of an application on 3.x. It awaits on the client's event loop, which continues its heartbeats."""
 
     class Listener(AsyncListener):  # type: ignore[misc,valid-type] # the library has no types
         async def on_partitions_revoked(self, revoked: Iterable[Any]) -> None:

@@ -1,7 +1,7 @@
-"""confluent-kafka's verifiable consumer as it ships (`confluent_kafka.kafkatest`), started so that it can run: a program of level 0.
+"""Starts confluent-kafka's verifiable consumer as it ships (`confluent_kafka.kafkatest`): a program of level 0.
 
-Its file is not changed. Two things keep it from starting by itself: it asks for `verifiable_client` as a neighbour in its folder, and it
-walks its arguments with Python 2's `dict.iteritems`, so the `vars` that it finds here returns a dict which has that method.
+Its file is not changed. Two things prevent a direct start. It imports `verifiable_client` from its own folder. It iterates over its
+arguments with Python 2's `dict.iteritems`, so `vars` is replaced by one that returns a dict with that method.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ CANNOT_RUN_HERE = 89
 
 
 class Arguments(dict[str, Any]):
-    """A dict as Python 2 had it."""
+    """A dict with Python 2's `iteritems`."""
 
     def iteritems(self) -> Iterable[tuple[str, Any]]:
         return self.items()

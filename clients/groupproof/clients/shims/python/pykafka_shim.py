@@ -1,7 +1,7 @@
-"""pykafka behind the shim contract: its balanced consumer on Kafka's group protocol of 0.9 (`managed=True`), which knows one topic.
+"""The shim of pykafka: its balanced consumer with Kafka's group protocol of 0.9 (`managed=True`), which supports one topic.
 
-Its session timeout is 30 s and its client id `pykafka`, whatever it is told; it has no static members, no pattern and no way to commit without
-waiting. `start()` joins before it returns, so that it runs with the first poll. The only callback of a rebalance comes after it.
+Its session timeout is always 30 s and its client id `pykafka`. It has no static members, no pattern and no asynchronous
+commit. `start()` joins before it returns, so it runs with the first poll. Its only rebalance callback comes after the rebalance.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SETTINGS = {
     "auto_commit_interval_ms": "auto_commit_interval_ms",
 }
 RECORDS_MAX = 500
-VERSIONS_ARE_ASKED_SINCE = "0.10.0"  # a `broker_version` below this one takes pykafka's own lists of API versions
+VERSIONS_ARE_ASKED_SINCE = "0.10.0"  # a lower `broker_version` selects pykafka's own lists of API versions
 
 
 def main() -> None:
@@ -70,14 +70,14 @@ class PykafkaMember(PollingMember):
         }
 
     def _begin(self) -> None:
-        """Connect and join, as an application that makes the consumer and then consumes."""
+        """Connect and join, like an application that creates the consumer and then consumes."""
         self.has_begun = True
         client = pykafka.KafkaClient(**self._client)
         self.consumer = client.topics[self.topic].get_balanced_consumer(managed=True, auto_start=False, **self._settings)
         self.consumer.start()
 
     def _rebalanced(self, _consumer: Any, before: Mapping[int, Any], after: Mapping[int, Any]) -> None:
-        """Report a rebalance, in the thread of the heartbeats. What the application had read before it is reported before it."""
+        """Report a rebalance, in the heartbeat thread. First report the records that the application had read before it."""
         read, self._read = self._read, {}
         if read:
             self.emit_records(read)
@@ -154,7 +154,7 @@ def _protocol(subscribe: Subscribe) -> Any:
         raise Unimplemented(f"pykafka has no assignor {', '.join(missing)}")
     if len(asked) > 1:
         subscribe.ignore("assignors")  # a consumer has one
-    # Each consumer writes its topic into the metadata, which the library has once for the process: two of different topics would overwrite each other's.
+    # Each consumer writes its topic into the metadata, which the library shares in the process. Two topics would overwrite each other.
     return ASSIGNORS[asked[0]]._replace(metadata=ConsumerGroupProtocolMetadata())
 
 

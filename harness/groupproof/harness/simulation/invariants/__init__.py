@@ -1,1 +1,1 @@
-"""Every invariant of a group, held at each event of a simulation."""
+"""The invariants of a group, checked at each event of a simulation."""

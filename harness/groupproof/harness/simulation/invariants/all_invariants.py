@@ -1,4 +1,4 @@
-"""Every invariant of a classic group, checked at each event: what brokers and members do is passed on to the checkers of the invariants."""
+"""All invariants of a classic group, checked at each event. This module passes the events of brokers and members to the checkers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ABOUT_OFFSETS: Final = frozenset({OffsetCommitResponse, OffsetFetchResponse})
 
 
 class Invariants(SimulatedInvariants):
-    """The invariants of a classic group. Raises `InvariantBroken` at the event that breaks one."""
+    """The invariants of a classic group. Raise `InvariantBroken` at the event that breaks one."""
 
     def __init__(
         self, heap: Heap, timeouts: Timeouts, *, retention_ms: int, answers_the_removed: bool, answers_the_unloaded: bool, takes_late: bool

@@ -1,4 +1,4 @@
-"""Committed offsets: only current members commit, and OffsetFetch answers the newest commit (COMMIT-05 to COMMIT-11, COMMIT-21, FETCH-01)."""
+"""Committed offsets: only current members commit, and OffsetFetch returns the newest commit (COMMIT-05 to COMMIT-11, COMMIT-21, FETCH-01)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NONE_COMMITTED = -1
 
 
 class Offsets:
-    """What the members were told is committed. Offsets may expire once the group was without members for `retention_ms`."""
+    """The committed offsets according to the answers. They may expire after the group had no members for `retention_ms`."""
 
     def __init__(self, heap: Heap, generations: Generations, retention_ms: int) -> None:
         self._heap, self._generations, self._retention_ms = heap, generations, retention_ms
@@ -29,7 +29,7 @@ class Offsets:
         self._may_be_gone = False
 
     def moved(self, move: Transition) -> None:
-        """Take note of the times when the group has no members."""
+        """Record the times in which the group has no members."""
         if move.after is GroupState.EMPTY:
             self._empty_since_ms = self._heap.now_ms
         elif move.after is not GroupState.DEAD and self._empty_since_ms is not None:

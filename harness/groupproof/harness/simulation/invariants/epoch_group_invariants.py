@@ -1,7 +1,8 @@
-"""Every invariant of a consumer group, checked at each event that moves it: those of the public TLA+ model of KIP-848 by their names, and those of the catalogue.
+"""All invariants of a consumer group, checked at each event that changes it: the public TLA+ model of KIP-848 and the catalogue.
 
-The model is Vanlightly/kafka-tlaplus, consumer_group_protocol_kip_848_v2. Its `EventuallyConverges` is the settlement of the simulation,
-`NoDoubleClientAssignment` is in `epoch_owners`, `ClientSideMemberEpochIsMonotonic` in `epoch_member_invariants`; the rest is here. A group of classic members alone is none of theirs.
+The model is Vanlightly/kafka-tlaplus, consumer_group_protocol_kip_848_v2; its invariants keep their names. `EventuallyConverges` is the settlement
+of the simulation, `NoDoubleClientAssignment` is in `epoch_owners`, `ClientSideMemberEpochIsMonotonic` in `epoch_member_invariants`. The rest is
+here. A group with classic members only is not checked.
 """
 
 from __future__ import annotations
@@ -29,11 +30,11 @@ if TYPE_CHECKING:
 __all__ = ["EpochGroupInvariants"]
 
 _ENDS_WITH_THE_TARGET: Final = (4, 2)
-"""Up to 4.1 the acknowledgement of an outdated order moves a member on by one, which may be the epoch of the next target (CGI-09)."""
+"""Up to 4.1 an acknowledgement of an outdated assignment advances a member by one epoch, which may be that of the next target (CGI-09)."""
 
 
 class _Seat:
-    """What one member id was given: `held` until it reports that it has it no more, `share` is the newest assignment."""
+    """The partitions of one member id. `held` stay held until the member reports otherwise; `share` is the newest assignment."""
 
     __slots__ = ("epoch", "held", "share")
 
@@ -47,7 +48,7 @@ _HELD: Final = attrgetter("held")
 
 
 class EpochGroupInvariants(SimulatedInvariants):
-    """The invariants of a consumer group, over all its coordinators. Raises `InvariantBroken` at the event that breaks one."""
+    """The invariants of a consumer group, across all its coordinators. Raise `InvariantBroken` at the event that breaks one."""
 
     def __init__(self, release: tuple[int, ...]) -> None:
         self.ownership = EpochOwners(self._present)
@@ -58,14 +59,14 @@ class EpochGroupInvariants(SimulatedInvariants):
         self._epoch = 0
         self._target_epoch = -1
         self._is_moved = False
-        self._heard_ms: dict[str, int] = {}  # of no use here: when a session ends the machine says
+        self._heard_ms: dict[str, int] = {}  # unused here: the machine says when a session ends
         self._seen_members, self._seen_target = SeenMembers(), SeenTarget()
 
-    # What is looked at
+    # Events
 
     def led_by(self, machine: Coordinator) -> None:
         self.machine = machine
-        self._refused_leaves.clear()  # who is loaded has a session
+        self._refused_leaves.clear()  # a loaded member has a session
 
     def moved(self, move: Transition) -> None:
         self._is_moved = True
@@ -80,7 +81,7 @@ class EpochGroupInvariants(SimulatedInvariants):
             self._is_moved = True
 
     def hearing(self, request: Any) -> dict[str, int] | None:
-        """Of a heartbeat that says no more than the last answer did to its member: an answer that says no more either leaves all as it is."""
+        """Return where to record a heartbeat that repeats known state. An answer without news then changes nothing."""
         if type(request) is not ConsumerGroupHeartbeatRequest or self._is_moved or request.member_id in self._refused_leaves:
             return None
         seat = self._seats.get(request.member_id)
@@ -100,21 +101,21 @@ class EpochGroupInvariants(SimulatedInvariants):
                 self._look_at(group)
 
     def _present(self) -> set[str]:
-        """Return the ids of the members that take part: a static one that has left for now (-2) may hold what its application has not heard of yet."""
+        """Return the ids of the members that take part. A static member that left temporarily (-2) is excluded: its application may not know yet."""
         group = self.group()
         here = self.machine.member_ids(GROUP)
         return set(here) if group is None else {member_id for member_id in here if not group.members[member_id].is_away}
 
     def group(self) -> ConsumerGroup | None:
-        """Return the group while it is one of this dialect."""
+        """Return the group, or None if it is not of this dialect."""
         group = self.machine.group(GROUP)
         return group if isinstance(group, ConsumerGroup) else None
 
     def ghosts(self) -> Set[str]:
-        """Return the ids of the members whose leave was not written: they are members still (CGL-15), and nothing may end them.
+        """Return the ids of members whose leave was not written. They are still members (CGL-15), and no timer may remove them.
 
-        Kafka cancels a session with the leave, and a write that is refused brings no timer back (`GroupMetadataManager.consumerGroupFenceMember`,
-        `CoordinatorRuntime`): such a member stays until it heartbeats again, or its group is loaded anew.
+        Kafka cancels the session with the leave, and a refused write does not restore the timer (`GroupMetadataManager.consumerGroupFenceMember`,
+        `CoordinatorRuntime`). Such a member stays until it heartbeats again or its group is loaded again.
         """
         return self._refused_leaves.intersection(self.machine.member_ids(GROUP))
 
@@ -134,7 +135,7 @@ class EpochGroupInvariants(SimulatedInvariants):
         if seat is None:
             seat = self._seats[member_id] = _Seat()
         if answer.member_epoch == seat.epoch == asked.member_epoch and answer.assignment is None and asked.topic_partitions is None:
-            return  # as nearly always: nothing was said on either side
+            return  # the usual case: neither side carried anything
         if asked.member_epoch == 0:
             seat.epoch, seat.held, seat.share = 0, set(), set()
         if answer.member_epoch < seat.epoch:
@@ -143,7 +144,7 @@ class EpochGroupInvariants(SimulatedInvariants):
         seat.epoch = answer.member_epoch
         if answer.assignment is not None:
             self._hand_over(member_id, seat, _listed(answer.assignment.topic_partitions))
-        if asked.topic_partitions is not None:  # what is neither reported nor assigned any more is free (CGI-10)
+        if asked.topic_partitions is not None:  # a partition that is neither reported nor assigned is free (CGI-10)
             seat.held &= _listed(asked.topic_partitions) | seat.share
 
     def _leaves(self, member_id: str, epoch: int) -> None:
@@ -154,13 +155,13 @@ class EpochGroupInvariants(SimulatedInvariants):
             self._seats[member_id].held = set(self._seats[member_id].share)
 
     def _hand_over(self, member_id: str, seat: _Seat, share: set[TopicIdPartition]) -> None:
-        """Look whether what is handed out has been released: what was given is held until a report lacks it, or its holder is removed."""
+        """Check that assigned partitions were released: a partition is held until a report lacks it, or its member is removed."""
         gained = share - seat.held
         if gained:
             seats = self._seats
             for other in seats.keys() - set(self.machine.member_ids(GROUP)) - {member_id}:
                 del seats[other]
-            if not all(map(gained.isdisjoint, map(_HELD, seats.values()))):  # its own are none of them
+            if not all(map(gained.isdisjoint, map(_HELD, seats.values()))):  # its own partitions are excluded
                 other, both = next((other, both) for other, place in seats.items() if (both := place.held & gained))
                 raise InvariantBroken("CGI-10", f"{member_id} is given {_partitions_text(both)}, which {other} has not released")
         seat.share = share
@@ -178,7 +179,7 @@ class EpochGroupInvariants(SimulatedInvariants):
             yield "CGI-04", "the group epoch is monotonic", f"it goes from {self._epoch} to {group.generation}"
         if group.assignment_epoch > group.generation:
             yield "CGI-05", "the target is of no future epoch", f"{group.assignment_epoch} of {group.generation}"
-        if self._target_epoch != group.assignment_epoch == group.generation:  # who leaves takes its share with it until the next target
+        if self._target_epoch != group.assignment_epoch == group.generation:  # a leaving member's share is gone until the next target
             self._target_epoch = group.assignment_epoch
             yield from self._illegal_target(group)
         changed = self._seen_members.changed(group)
@@ -192,7 +193,7 @@ class EpochGroupInvariants(SimulatedInvariants):
             yield "CGI-11", "LegalTargetAssignment", f"{index} of {topic_id} is for {member_id} and for {other}"
         if (
             group.members and group.assigned_ms is not None and (missing := last_target.missing(group.topics))
-        ):  # what a classic group had may lack some
+        ):  # the share of a classic group may be incomplete
             yield "CGI-11", "LegalTargetAssignment", f"nobody is to have {_partitions_text(missing)}"
 
     def _invalid_members(self, group: ConsumerGroup, members: Iterable[ConsumerMember]) -> Iterator[tuple[str, str, str]]:
@@ -208,7 +209,7 @@ class EpochGroupInvariants(SimulatedInvariants):
 
     @staticmethod
     def _is_within(group: ConsumerGroup, member: ConsumerMember) -> bool:
-        """Tell whether a member has no more than its share; a topic that it has dropped is taken from it ahead of a target without that (CGR-23)."""
+        """Return whether a member has at most its share. Partitions of a topic that it dropped are revoked even before a new target (CGR-23)."""
         share = group.target.get(member.member_id, {})
         if not member.pending and _is_share(member.assigned, share):
             return True
@@ -234,7 +235,7 @@ class EpochGroupInvariants(SimulatedInvariants):
 
 
 def _is_since_no_epoch(assigned: Assigned) -> bool:
-    """Tell whether one of these partitions has no epoch at which the member got it."""
+    """Return whether a partition has no epoch of its assignment."""
     for indexes in assigned.values():  # noqa: SIM110  # `any` costs more than the one or two that it looks at
         if min(indexes.values(), default=1) <= 0:
             return True
@@ -242,7 +243,7 @@ def _is_since_no_epoch(assigned: Assigned) -> bool:
 
 
 def _is_share(assigned: Assigned, share: Share) -> bool:
-    """Tell whether what is assigned is a share, topic by topic; a topic without a partition makes another of it."""
+    """Return whether `assigned` equals `share`, topic by topic. A topic without partitions makes them differ."""
     return assigned.keys() == share.keys() and all(assigned[topic_id].keys() == set(indexes) for topic_id, indexes in share.items())
 
 

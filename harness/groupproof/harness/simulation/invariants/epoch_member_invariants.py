@@ -1,7 +1,7 @@
-"""What is held of one member of the `consumer` protocol at each of its frames and callbacks: by the simulator, and where tests let a group live through its days.
+"""The invariants of one member of the `consumer` protocol, checked at each frame and callback, in the simulator and in tests.
 
-An invariant names its requirement; `ClientSideMemberEpochIsMonotonic` is one of the public TLA+ model of KIP-848 (Vanlightly/kafka-tlaplus,
-consumer_group_protocol_kip_848_v2). Those over several members are in `epoch_group_invariants`.
+Each invariant names its requirement. `ClientSideMemberEpochIsMonotonic` is from the public TLA+ model of KIP-848 (Vanlightly/kafka-tlaplus,
+consumer_group_protocol_kip_848_v2). The invariants across members are in `epoch_group_invariants`.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from groupproof.protocol.wire.messages import OffsetCommitRequest, OffsetFetchRe
 __all__ = ["EpochMemberInvariants"]
 
 SLACK_MS: Final = 150
-EARLIEST: Final = 0.9  # franz-go beats a twentieth of the interval early
+EARLIEST: Final = 0.9  # franz-go sends heartbeats a twentieth of the interval early
 LATE_MS: Final = 500
 READ_MEANWHILE: Final = 2
 STALE_MEMBER_EPOCH: Final = 113
 FENCING: Final = (25, 110)
-RETRIED: Final = (0, 14, 15, 16, 29)  # 0: there was no answer
+RETRIED: Final = (0, 14, 15, 16, 29)  # 0: no answer
 
 
 @dataclass(slots=True, kw_only=True)
 class EpochMemberInvariants:
-    """Follows one member; `broken` collects the requirements that it broke, each with a sentence. The first of them is raised where `raises` says so."""
+    """Follows one member. `broken` collects the broken requirements, each with a sentence. With `raises`, the first one is raised."""
 
     instance_id: str | None
     assignor: str | None
@@ -39,11 +39,11 @@ class EpochMemberInvariants:
     topics: tuple[str, ...]
     names_itself: bool = True
     named: frozenset[str] = frozenset()
-    subscribed: frozenset[str] = frozenset()  # what it said last to subscribe to
-    said_topics: tuple[str, ...] | None = None  # the topics that this was found to be
+    subscribed: frozenset[str] = frozenset()  # the subscription that it sent last
+    said_topics: tuple[str, ...] | None = None  # the topics that were equal to the sent subscription
     target: frozenset[TopicPartition] = frozenset()
-    is_overtaken: bool = False  # an assignment came before the last one was acknowledged, which may be the one that it still walks to
-    gives_up: bool = False  # it has committed what it is about to give up
+    is_overtaken: bool = False  # an assignment came before the last one was acknowledged; the member may still reconcile the last one
+    gives_up: bool = False  # it has committed the partitions that it is about to revoke
     broken: list[tuple[str, str]] = field(default_factory=list)
     member_id: str = ""
     epoch: int = 0  # of the newest answer; 0: it has to join
@@ -51,26 +51,26 @@ class EpochMemberInvariants:
     in_flight: int = 0
     sent_ms: int | None = None
     answered_ms: int = 0
-    counts_from_ms: int = 0  # what the interval of the next heartbeat counts from: the last one, or the answer that changed the interval
+    counts_from_ms: int = 0  # the start of the next heartbeat's interval: the last heartbeat, or the answer that changed the interval
     held: set[TopicPartition] = field(default_factory=set)
     calling: Callback | None = None
-    loses: bool = False  # what it holds is to be lost, not revoked
+    loses: bool = False  # its partitions must be lost, not revoked
     has_left: bool = False
     is_fatal: bool = False
-    may_beat_early: bool = False  # after an error, or with another subscription
+    may_beat_early: bool = False  # after an error, or with a new subscription
     ordered: frozenset[TopicPartition] | None = None
     ordered_ms: int = 0
     reported: frozenset[TopicPartition] = frozenset()
-    unsaid: frozenset[TopicPartition] = frozenset()  # assigned to it, and not in its last report: the coordinator takes them for free
+    unsaid: frozenset[TopicPartition] = frozenset()  # assigned, and not in its last report: the coordinator treats them as free
     is_polling: bool = True
     is_closing: bool = False
-    is_out_of_time: bool = False  # to close in order
-    is_disturbed: bool = True  # something kept it from its rhythm since the last answer
+    is_out_of_time: bool = False  # for a clean close
+    is_disturbed: bool = True  # something disturbed its heartbeats since the last answer
     committed: dict[TopicPartition, int] = field(default_factory=dict)
-    commits_fail: bool = False  # since it was last assigned something
+    commits_fail: bool = False  # since its last assignment
     raises: bool = False
-    bare: Any = None  # a heartbeat of its that was looked at, and says nothing
-    empty: Any = None  # an answer to it that was looked at, and gives nothing
+    bare: Any = None  # the last checked heartbeat without news
+    empty: Any = None  # the last checked answer without news
 
     def blame(self, requirement: str, sentence: str) -> None:
         self.broken.append((requirement, sentence))
@@ -84,7 +84,7 @@ class EpochMemberInvariants:
     # Heartbeats
 
     def sends(self, beat: ConsumerGroupHeartbeatRequest, now_ms: int, names: dict[str, str]) -> None:
-        """Look at a heartbeat as it leaves."""
+        """Check a heartbeat when it is sent."""
         if not beat.member_id or beat.member_id != self.member_id:
             self._names_itself(beat)
         if self.is_fatal:
@@ -107,7 +107,7 @@ class EpochMemberInvariants:
         self.may_beat_early = self.has_left = False
 
     def sends_again(self, beat: ConsumerGroupHeartbeatRequest, now_ms: int, names: dict[str, str]) -> None:
-        """Look at a heartbeat of a member that is polled. `sends` is asked of one that was not seen to say nothing, and where something may be to blame: it is early, late, or of another epoch."""
+        """Check a heartbeat of a polled member. Use the full check `sends` if the heartbeat is new, early, late, or of another epoch."""
         self.is_polling = True
         if (
             beat is not self.bare or beat.member_epoch != self.epoch or self.in_flight or self.topics is not self.said_topics or self.has_left or self.is_fatal
@@ -147,7 +147,7 @@ class EpochMemberInvariants:
         self.check("CGI-18", "joins although it is a member", holds=self.epoch == 0)
 
     def _says_names(self, beat: ConsumerGroupHeartbeatRequest) -> None:
-        """Look whether another subscription is said with the heartbeat after it was made."""
+        """Check that a new subscription is sent with the next heartbeat."""
         if beat.subscribed_topic_names is not None:
             self.subscribed = frozenset(beat.subscribed_topic_names)
             if self.subscribed != frozenset(self.topics):
@@ -178,21 +178,22 @@ class EpochMemberInvariants:
             self.blame("CGC-24", "a heartbeat long before the interval is over")
 
     def _reports(self, owned: frozenset[TopicPartition]) -> None:
-        """Look at what the member says to own."""
+        """Check the partitions that the member reports as owned."""
         if owned not in (self.held, self.reported, self._held_before()):
             self.blame("CGI-19", f"reports {sorted(owned)} and holds {sorted(self.held)}")
         self.reported, self.unsaid = owned, self.unsaid | ((self.target | self.held) - owned)
         if owned == self.ordered:
-            # Who commits for an earlier assignment goes on with that one, as Java does, though what it holds is what this one says.
+            # If the member commits for an earlier assignment, it continues with that one, as Java's client does, although its partitions match this
+            # one.
             self.ordered, self.gives_up = None, False
 
     def _held_before(self) -> set[TopicPartition]:
-        """Return what was held before the callback that runs gave more: the acknowledgement of that may have waited for an answer (CGC-27)."""
+        """Return the partitions held before the running assigned callback. Their acknowledgement may have waited for an answer (CGC-27)."""
         calling = self.calling
         return self.held if calling is None or calling.kind is not CallbackKind.ASSIGNED else self.held - calling.partitions
 
     def settled(self, asked: Any, answer: Any, now_ms: int, names: dict[str, str]) -> None:
-        """Look at an answer, None where there is none."""
+        """Check an answer. None: there was none."""
         if type(asked) is ConsumerGroupHeartbeatRequest:
             self.answered(asked, answer, now_ms, names)
         elif type(asked) is OffsetCommitRequest:
@@ -201,7 +202,7 @@ class EpochMemberInvariants:
             self._fetched(answer)
 
     def answered(self, beat: ConsumerGroupHeartbeatRequest, answer: Any, now_ms: int, names: dict[str, str]) -> None:
-        """Look at what the coordinator says."""
+        """Check the coordinator's answer to a heartbeat."""
         if beat.member_epoch < 0:
             return
         if self.in_flight:
@@ -226,7 +227,7 @@ class EpochMemberInvariants:
             self._order(now_ms)
 
     def answered_again(self, beat: ConsumerGroupHeartbeatRequest, answer: Any, now_ms: int, names: dict[str, str]) -> None:
-        """Look at an answer; `answered` is asked of one that was not seen to say nothing, or that may say something now."""
+        """Check an answer. Use the full check `answered` if it is new or may carry something."""
         is_seen = answer is self.empty and beat is self.bare
         if (
             not is_seen
@@ -242,24 +243,24 @@ class EpochMemberInvariants:
         self.counts_from_ms = self.sent_ms or 0
 
     def _order(self, now_ms: int) -> None:
-        """Expect an acknowledgement of what was given, as far as its topics have names."""
+        """Expect an acknowledgement of the assignment, as far as its topics have names."""
         named = self.named
         resolved = frozenset([partition for partition in self.target if partition[0] in named])
         self.ordered, self.ordered_ms = (resolved, now_ms) if resolved != self.reported else (None, 0)
 
     def knows(self, topics: frozenset[str], now_ms: int) -> None:
-        """Take note that the member has names for these topics now."""
+        """Record the topics that the member has names for."""
         if topics != self.named:
             self.named = topics
             self._order(now_ms) if self.epoch else None
 
     def loses_all(self) -> None:
-        """Take note that the membership is over, and that what is held is to be lost."""
+        """Record that the membership ended and its partitions must be lost."""
         self.ends()
         self.loses = bool(self.held)
 
     def ends(self) -> None:
-        """Take note that the membership is over."""
+        """Record that the membership ended."""
         self.epoch, self.ordered, self.reported, self.target, self.unsaid = 0, None, frozenset(), frozenset(), frozenset()
         self.is_overtaken = False
 
@@ -270,17 +271,17 @@ class EpochMemberInvariants:
             self.is_fatal, self.loses = True, bool(self.held)
 
     def fails(self, code: str) -> None:
-        """Look at a fatal error that the application hears of."""
+        """Check a fatal error that the application gets."""
         self.check("CGT-18", f"fails with {code}, which it was not answered", holds=self.is_fatal)
 
     def closes(self) -> None:
-        """Look at a member that has closed, and knows its coordinator."""
+        """Check a member that has closed while it knew its coordinator."""
         self.check("CGV-01", "closes without a leave", holds=not self.epoch or self.is_fatal)
 
     # Callbacks and reading
 
     def calls(self, callback: Callback, positions: Mapping[TopicPartition, int]) -> None:
-        """Look at a callback as it begins; `positions` are the offsets that would be read next."""
+        """Check a callback when it begins. `positions` are the next offsets to read."""
         self.calling = callback
         if callback.kind is CallbackKind.ASSIGNED:
             self.check("CGT-09", "is assigned what it has", holds=not callback.partitions & self.held)
@@ -316,7 +317,7 @@ class EpochMemberInvariants:
                 self.committed.pop(partition, None)
             self.loses = self.loses and bool(self.held)
         else:
-            self.is_overtaken = False  # the next walk is to the newest assignment
+            self.is_overtaken = False  # the next reconciliation has the newest assignment as its target
         self.calling = None
 
     def reads(self, readable: Set[TopicPartition]) -> None:
@@ -329,7 +330,7 @@ class EpochMemberInvariants:
     # Commits
 
     def commits(self, commit: OffsetCommitRequest) -> None:
-        if self.epoch == 0 or (self.is_closing and commit.generation_id < 0):  # who closes without a coordinator leaves without a word
+        if self.epoch == 0 or (self.is_closing and commit.generation_id < 0):  # a member that closes without a coordinator sends no leave
             self.check("CGP-15", "commits with the epoch of a membership that is over", holds=commit.generation_id <= 0)
         else:
             if commit.generation_id != self.epoch:
@@ -345,7 +346,7 @@ class EpochMemberInvariants:
                 self._reach(((name, partition.partition_index), partition.committed_offset) for partition in topic.partitions)
 
     def _committed_to(self, asked: OffsetCommitRequest, answer: Any) -> None:
-        """Take note how far a commit got; one that failed for another reason than a stale epoch may leave what is given up uncommitted."""
+        """Record the offsets of a commit. If it failed for a reason other than a stale epoch, revoked partitions may stay uncommitted."""
         if answer is None:
             self.commits_fail = True
             return
@@ -363,7 +364,7 @@ class EpochMemberInvariants:
             )  # fmt: skip
 
     def _reach(self, offsets: Iterable[tuple[TopicPartition, int]]) -> None:
-        """Take note that so much is committed; an answer may come late, from before the partition was given up and came back."""
+        """Record committed offsets. A late answer may be from before the partition was revoked and assigned again."""
         committed = self.committed
         for partition, offset in offsets:
             before = committed.get(partition, 0)

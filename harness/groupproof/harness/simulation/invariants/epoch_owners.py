@@ -1,9 +1,10 @@
-"""Ownership, as the members of a consumer group see it: no partition in two hands of members that the coordinator has (CGI-10).
+"""Ownership from the members' view in a consumer group: no partition has two owners among the coordinator's members (CGI-10).
 
-It is `NoDoubleClientAssignment` of the public TLA+ model of KIP-848. A member that was removed cannot know that it lost its partitions: it is not compared.
-Nor is a partition that a member was given and did not name in a report since. The report can be the late acknowledgement of an assignment before. Kafka takes it for
-one that the member does not have (`CurrentAssignmentBuilder.ownsRevokedPartitions`), and gives the partition on while the member takes it. In the model no report is late.
-Members of the classic protocol are not compared either: decision 30 says where Kafka's own rules give two of them one partition for a while.
+It is `NoDoubleClientAssignment` of the public TLA+ model of KIP-848. A removed member cannot know that it lost its partitions, so it is not compared.
+A partition that was assigned to a member and is missing in its later report is not compared either. That report can be the late acknowledgement
+of an earlier assignment. Kafka then treats the partition as not owned (`CurrentAssignmentBuilder.ownsRevokedPartitions`) and assigns it to another
+member, while the first one accepts it. In the model no report is late. Members of the classic protocol are not compared: decision 30
+describes where Kafka's own rules assign one partition to two of them for a while.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ __all__ = ["EpochOwners"]
 
 
 class EpochOwners(Ownership):
-    """Who holds what, by the callbacks. `live` returns the ids of the members that take part.
+    """The owners according to the callbacks. `live` returns the ids of the members that take part.
 
-    `views` are what is followed of each process that speaks the protocol, `forgiven` counts the partitions with two owners that a late report explains.
+    `views` are the invariants of each process that speaks the protocol. `forgiven` counts partitions with two owners that a late report explains.
     """
 
     def __init__(self, live: Callable[[], Collection[str]]) -> None:
@@ -35,7 +36,7 @@ class EpochOwners(Ownership):
         self.forgiven = 0
 
     def joins(self, name: str, member: Member) -> None:
-        """Leave a classic member alone: what it has to give back its own dialect's simulation looks at."""
+        """Skip a classic member: the simulation of its own dialect checks what it must revoke."""
 
     def _take(self, name: str, partition: TopicPartition, generation: int) -> None:
         holders = self._holders.setdefault(partition, {})

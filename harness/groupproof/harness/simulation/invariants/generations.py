@@ -1,7 +1,7 @@
-"""Generations: each has one number, one leader, one protocol and one assignment, and nobody out of an older one is taken for a member (INV-04 to INV-09).
+"""Generations: each has one number, leader, protocol and assignment, and no request of an older one is accepted (INV-04 to INV-09).
 
-A generation counts for good once it is stored. What a coordinator that moves away had not stored is lost (EMIG-05): the next tenure may use its
-number again. Static members are known by their instance, for their ids change.
+A generation is final once it is stored. A coordinator that moves away loses what it had not stored (EMIG-05), so the next tenure may use that
+number again. Static members are identified by their instance, because their ids change.
 """
 
 from __future__ import annotations
@@ -35,8 +35,9 @@ _UNLOADED: Final = f"{ClassicEvent.UNLOADED.value}/"
 
 @dataclass(slots=True, eq=False)
 class Generation:
-    """One generation as it was told; the ids of members by instance, or by themselves where they have none. `sent` is what its leader assigned to ids that are not those
-    of the instances in `late`.
+    """One generation according to the answers. `members` maps instances, or ids without an instance, to member ids.
+
+    `sent` is the leader's assignment. The instances in `late` have a newer id that the leader did not know.
     """
 
     number: int
@@ -45,24 +46,27 @@ class Generation:
     members: dict[str, str] = field(default_factory=dict)
     sent: dict[str, bytes] | None = None
     late: set[str] = field(default_factory=set)
-    has_resumed: bool = False  # its static leader came back, and was told to skip the assignment (KIP-814)
+    has_resumed: bool = False  # its static leader returned, and the answer skipped the assignment (KIP-814)
 
     @property
     def assigned(self) -> list[TopicPartition]:
-        """What the leader assigned, whatever it assigned twice as often."""
+        """The partitions that the leader assigned. A partition assigned twice occurs twice."""
         return [partition for blob in (self.sent or {}).values() for partition in (decode_assignment(blob).partitions if blob else ())]
 
     @property
     def is_incomplete(self) -> bool:
-        """Tell whether somebody was given nothing for having come back too late (KAFKA-9801): everyone if that was the leader, which does not know it leads."""
+        """Return whether a member got no assignment because it returned too late (KAFKA-9801).
+
+        If that was the leader, which does not know its role, no member got one.
+        """
         return self.sent == {} or bool(self.late)
 
 
 class Generations:
-    """`current` is the generation of this tenure, `stored` the last one that a leader's assignment was stored for.
+    """Follows the generations. `current` is the generation of this tenure, `stored` the last one whose assignment was stored.
 
-    With `takes_late` a static member that comes back while the group completes is let in by a new id that the leader was not told; the leader itself is
-    told its old id as the leader's, and syncs as a follower.
+    With `takes_late`, a static member that returns during CompletingRebalance gets a new id that the leader does not know. If it is the leader, the
+    answer names its old id as the leader's, and it syncs as a follower.
     """
 
     def __init__(self, *, takes_late: bool = False) -> None:
@@ -91,7 +95,7 @@ class Generations:
         self.state = None if progress is None else progress.state
 
     def unloaded(self) -> None:
-        """End the tenure: until the next one begins nobody knows who is a member, and heartbeats are let pass (FIND-10)."""
+        """End the tenure. Until the next one begins, the members are unknown, and heartbeats are not checked (FIND-10)."""
         self._is_led = False
 
     def moved(self, move: Transition) -> None:
@@ -116,14 +120,14 @@ class Generations:
     # Requests and answers
 
     def syncs(self, request: SyncGroupRequest) -> None:
-        """Take note of what the leader assigns."""
+        """Record the leader's assignment."""
         current = self.current
         is_due = self.state is GroupState.COMPLETING_REBALANCE and request.generation_id == current.number
         if is_due and (request.assignments or self._takes_late) and self._is_same(request.member_id, current.leader):
             current.sent = {self.identity(assignment.member_id): assignment.assignment for assignment in request.assignments}
 
     def answered(self, message: GroupResponse, pending: PendingRequest) -> None:
-        """Look at an answer, of those that tell who is in which generation."""
+        """Check an answer that names members of a generation."""
         look = _LOOKS.get(type(message))
         if look is not None:
             look(self, message, pending)
@@ -149,7 +153,7 @@ class Generations:
         leads = message.leader == message.member_id
         if leads != bool(message.members) and not (leads and message.skip_assignment):
             raise InvariantBroken("JOIN-14", f"{message.member_id} was told {len(message.members)} members, its leader is {message.leader}")
-        # A static leader that was late has lost its place (STATIC-12); a dynamic one is no member any more.
+        # A late static leader has lost its place (STATIC-12); a late dynamic one is no longer a member.
         was_leader = message.member_id == self._previous.leader and message.member_id not in self._instances
         if was_leader and not leads:
             raise InvariantBroken(
@@ -182,7 +186,10 @@ class Generations:
             self.check_member(request.member_id, request.generation_id, "Heartbeat", ("HB-08", "HB-10"))
 
     def check_member(self, member_id: str, generation: int, request_name: str, requirements: tuple[str, str]) -> Generation:
-        """Return the generation, of which this is a member; raise `InvariantBroken` where it is not, by the two requirements for strangers and for others."""
+        """Return the current generation.
+
+        Raise `InvariantBroken` with the first requirement for an unknown member, with the second for another generation.
+        """
         current = self.current
         if generation == current.number and member_id in current.members:
             return current

@@ -1,4 +1,4 @@
-"""Every request is answered once: those that park when their phase ends at the latest, all others at once (INV-06, INV-08)."""
+"""Every request is answered once: parked ones at the end of their phase at the latest, all others at once (INV-06, INV-08)."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _COMPLETING: Final = GroupState.COMPLETING_REBALANCE
 
 
 class Answering:
-    """Keeps the parked requests of the tenure, by member; one that a newer one of its member supersedes need not be answered (JOIN-35).
+    """Tracks the parked requests of the tenure, by member. A request superseded by a newer one of its member needs no answer (JOIN-35).
 
-    `answers_the_removed` is False for releases that leave the JoinGroup of a member unanswered that is removed meanwhile (LEAVE-08).
+    `answers_the_removed` is False for releases that never answer the JoinGroup of a member that is removed meanwhile (LEAVE-08).
     """
 
     def __init__(self, *, answers_the_removed: bool, answers_the_unloaded: bool = True) -> None:
@@ -39,7 +39,7 @@ class Answering:
         self._open = token
 
     def answered(self, reply: Reply, pending: PendingRequest | None) -> bool:
-        """Take note of an answer; return whether the request was parked."""
+        """Record an answer. Return whether the request was parked."""
         if pending is None:
             raise InvariantBroken("INV-08", f"a request was answered that has its answer already, with {type(reply.message).__name__}")
         if reply.token == self._open:
@@ -55,7 +55,7 @@ class Answering:
         self._state, self._has_moved = move.after, True
 
     def settled(self, pending: PendingRequest | None) -> None:
-        """Look at what is parked after the request `taken`, or after a timer: nothing may be forgotten."""
+        """Check the parked requests after the request `pending`, or after a timer: none may be forgotten."""
         if self._open is not None and pending is not None:
             self._park(self._open, pending)
         self._open = None
@@ -72,7 +72,7 @@ class Answering:
 
     @property
     def joined(self) -> int:
-        """How many JoinGroups are parked."""
+        """The number of parked JoinGroups."""
         return len(self._parked[JoinGroupRequest])
 
     def unloaded(self, *, drops: bool) -> None:

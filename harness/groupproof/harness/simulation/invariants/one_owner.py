@@ -1,6 +1,6 @@
-"""Ownership, as the members see it: no partition in two hands of one generation, nothing kept through an eager join (ASSIGN-09, CLIENT-62).
+"""Ownership from the members' view: no partition has two owners in one generation, and none survives an eager join (ASSIGN-09, CLIENT-62).
 
-A member that the group went on without cannot know that it lost its partitions: only members of one generation are compared.
+A member that the group has dropped cannot know that it lost its partitions: only members of one generation are compared.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["Ownership"]
 
 
 class Ownership:
-    """Who holds what, by the callbacks, and for which generation each process was last given its assignment.
+    """The owners according to the callbacks, and the generation of each process's last assignment.
 
     A generation that was joined and never synced does not count: it was never stored, and the next tenure may use its number again.
     """
@@ -31,11 +31,11 @@ class Ownership:
         self._synced: dict[str, int] = {}
 
     def synced(self, name: str, generation: int) -> None:
-        """Take note that a process was given its assignment."""
+        """Record that a process got its assignment."""
         self._synced[name] = generation
 
     def called(self, name: str, callback: Callback) -> None:
-        """Follow a callback as it begins (assigned) or ends (revoked, lost)."""
+        """Apply a callback at its start (assigned) or its end (revoked, lost)."""
         for partition in callback.partitions:
             if callback.kind is CallbackKind.ASSIGNED:
                 self._take(name, partition, callback.generation)
@@ -57,15 +57,15 @@ class Ownership:
         self._held.get(name, set()).discard(partition)
 
     def gone(self, name: str) -> None:
-        """Take it that a process ended: it holds nothing."""
+        """Record that a process ended and owns nothing."""
         self._synced.pop(name, None)
         for partition in self._held.pop(name, set()):
             self._holders[partition].pop(name, None)
 
     def joins(self, name: str, member: Member) -> None:
-        """Look at a member that sends JoinGroup: one that is eager has given everything back.
+        """Check a member that sends JoinGroup: an eager one must have revoked everything.
 
-        Java's is eager by a list with an eager assignor in it (ConsumerCoordinator), franz-go's by the assignor that its group agreed on (handleJoinResp).
+        Java's client is eager if its list has an eager assignor (ConsumerCoordinator), franz-go if its group agreed on one (handleJoinResp).
         """
         may_keep = all(assignor == COOPERATIVE_STICKY for assignor in member.settings.assignors)
         if member.policy.cooperative_where == "agreed":
@@ -74,7 +74,7 @@ class Ownership:
             raise InvariantBroken("CLIENT-62", f"{name} joins with {len(member.owned)} partitions still in hand")
 
     def assigned(self, generation: Generation) -> None:
-        """Look at what a leader assigned: no partition twice."""
+        """Check a leader's assignment: no partition twice."""
         counts = Counter(generation.assigned)
         twice = [partition for partition, times in counts.items() if times > 1]
         if twice:

@@ -1,6 +1,6 @@
-"""Time: a rebalance ends within its deadline, and nobody is evicted who keeps the rules (INV-12, DJOIN-03, SYNC-16, HB-11, HB-12, NEWM-02).
+"""Time: a rebalance ends within its deadline, and no member that keeps the rules is evicted (INV-12, DJOIN-03, SYNC-16, HB-11, HB-12, NEWM-02).
 
-What a member has done is what the coordinator has answered: a heartbeat that never arrived keeps nobody alive.
+A member's action counts when the coordinator has answered it: a heartbeat that never arrived renews no session.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ _LOOK_MS: Final = 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeouts:
-    """What all members and brokers of a simulation go by, in ms.
+    """The timeouts of all members and brokers of a simulation, in ms.
 
-    `bounds_syncs` tells whether the release bounds the wait for SyncGroup, `spares_newcomers` whether a member has no session before it has synced.
+    `bounds_syncs`: the release bounds the wait for SyncGroup. `spares_newcomers`: a member has no session before it has synced.
     """
 
     session_ms: int
@@ -59,31 +59,31 @@ class Timeouts:
 
 
 class Deadlines:
-    """The coordinator's clock, reckoned again: who was heard of last when, and since when a phase has lasted."""
+    """Recomputes the coordinator's clock: when each member was last heard of, and since when a phase lasts."""
 
     def __init__(self, timeouts: Timeouts, heap: Heap, answering: Answering, generations: Generations) -> None:
         self._timeouts = timeouts
         self._heap, self._answering, self._generations = heap, answering, generations
         self._machine: Coordinator | None = None
-        self._members: dict[str, int] = {}  # since when each is known
+        self._members: dict[str, int] = {}  # since when each member is known
         self.heard_ms: dict[str, int] = {}
-        self._asked_ms: dict[str, int] = {}  # when each last had any answer
+        self._asked_ms: dict[str, int] = {}  # when each member last got any answer
         self._synced: set[str] = set()
         self._instances: set[str] = set()
-        self._restarted: set[str] = set()  # instances that have just joined anew
+        self._restarted: set[str] = set()  # instances that have just joined again
         self._state: State = None
         self._prepares_since_ms = self._completes_since_ms = 0
-        self._prepared_since_ms = 0  # the join phase that ended last
+        self._prepared_since_ms = 0  # the start of the join phase that ended last
         self._phase = 0
-        self._due_ms: int | None = None  # when the phase ends at the latest, if it has an end of its own
+        self._due_ms: int | None = None  # the latest end of the phase, if it has one
         self._is_first = False  # the group was empty, and an initial delay runs
-        self._stopped_ms: int | None = None  # since when the coordinator's broker stands still
+        self._stopped_ms: int | None = None  # since when the coordinator's broker is stopped
         self.has_moved = False
         if not timeouts.spares_newcomers:
             heap.after(_LOOK_MS, self._look_for_silent)
 
     def led_by(self, machine: Coordinator, state: State) -> None:
-        """Begin a tenure: every session starts anew (EMIG-03)."""
+        """Begin a tenure: every session starts again (EMIG-03)."""
         self._machine, self._state = machine, state
         self._members = dict.fromkeys(machine.member_ids(GROUP), self._heap.now_ms)
         self.heard_ms = dict(self._members)
@@ -91,7 +91,7 @@ class Deadlines:
         self._synced = set(self._members)
 
     def member_ids(self) -> tuple[str, ...]:
-        """Return who is a member of the group now, as its coordinator knows it."""
+        """Return the ids of the group's current members, from its coordinator."""
         return () if self._machine is None else self._machine.member_ids(GROUP)
 
     def unloaded(self) -> None:
@@ -102,7 +102,7 @@ class Deadlines:
     # Who was heard of
 
     def answered(self, message: GroupResponse, pending: PendingRequest, *, was_parked: bool) -> None:
-        """Take note of what restarts a session (HB-12)."""
+        """Record the answers that restart a session (HB-12)."""
         if type(message) is HeartbeatResponse:
             error = message.error_code
             if not error or (error == _REBALANCES and self._state is _PREPARING):
@@ -111,12 +111,12 @@ class Deadlines:
             return
         self._asked_ms[getattr(pending.request, "member_id", "")] = self._heap.now_ms
         if isinstance(message, SyncGroupResponse):
-            if was_parked:  # 4.0 and later do not count one that is answered at once (SYNC-14 is the older rule)
+            if was_parked:  # 4.0 and later do not count a SyncGroup that is answered at once (SYNC-14 is the older rule)
                 self.heard_ms[cast(SyncGroupRequest, pending.request).member_id] = self._heap.now_ms
-        elif isinstance(message, OffsetCommitResponse) and message.topics and not error_of(message):  # nothing committed, no code in the answer
+        elif isinstance(message, OffsetCommitResponse) and message.topics and not error_of(message):  # without a commit the answer has no error code
             self.heard_ms[cast(OffsetCommitRequest, pending.request).member_id] = self._heap.now_ms
 
-    # How long a phase lasts
+    # Duration of a phase
 
     def moved(self, move: Transition) -> None:
         now_ms, due_ms = self._heap.now_ms, self._due_ms
@@ -143,7 +143,7 @@ class Deadlines:
         self._heap.at(due_ms + 1, self._look_at_phase, self._phase)
 
     def _look_at_phase(self, phase: int) -> None:
-        """Look whether a phase that is over by now goes on still; while the broker stands still there is nothing to see."""
+        """Check whether a phase that should have ended still runs. While the broker is stopped there is nothing to check."""
         due_ms = self._due_ms
         if phase != self._phase or due_ms is None or self._stopped_ms is not None:
             return
@@ -156,18 +156,18 @@ class Deadlines:
             raise InvariantBroken("SYNC-16", f"the group waits for SyncGroup longer than {due_ms - self._completes_since_ms} ms")
 
     def _put_off(self) -> None:
-        """Let the join phase last once more as long, if nobody has joined by its end, which is now: static members are waited for (TR-050)."""
+        """Extend a join phase that ends now without any JoinGroup by its full length: it waits for static members (TR-050)."""
         if self._state is _PREPARING and not self._answering.joined:
             self._due_ms = self._heap.now_ms + self._timeouts.rebalance_ms
 
     def stands_still(self) -> None:
-        """Take it that the coordinator's broker does nothing from now on."""
+        """Record that the coordinator's broker is stopped from now on."""
         self._stopped_ms = self._heap.now_ms
 
     def goes_on(self) -> None:
-        """Take it that the broker goes on: what was due meanwhile is due now, and what comes later is no later for it.
+        """Record that the broker continues. Deadlines that passed meanwhile are due now; later ones do not change.
 
-        Only an initial delay is drawn out by the time that the broker stood: its next part begins where the one before was seen to end.
+        Only an initial delay grows by the time of the stop, because its next part begins when the end of the previous one is noticed.
         """
         now_ms, due_ms, stopped_ms = self._heap.now_ms, self._due_ms, self._stopped_ms
         self._stopped_ms = None
@@ -175,10 +175,10 @@ class Deadlines:
             is_drawn_out = self._is_first and self._state is _PREPARING
             self._ends_by(due_ms + now_ms - stopped_ms if is_drawn_out else max(due_ms, now_ms))
 
-    # Who is evicted
+    # Evictions
 
     def _look_for_silent(self) -> None:
-        """Look for members that are there still though nothing was heard of them for longer than their session, as soon as there can be one."""
+        """Check for members that stayed although nothing was heard of them for longer than their session, as early as possible."""
         now_ms, session_ms = self._heap.now_ms, self._timeouts.session_ms
         heard, asked = self.heard_ms, self._asked_ms
         last_ms = {member_id: max(since_ms, heard.get(member_id, 0), asked.get(member_id, 0)) for member_id, since_ms in self._members.items()}
@@ -192,7 +192,7 @@ class Deadlines:
                 raise InvariantBroken("HB-11", f"{member_id} is a member still in {standing.state.value}, a session after it was heard of last")
 
     def settled(self, request: GroupRequest | None) -> None:
-        """Look for members that are there no more, after a request or (None) after a timer."""
+        """Check for removed members, after a request or (None) after a timer."""
         if self._due_ms == self._heap.now_ms:
             self._put_off()
         if type(request) in _MOVE_NOBODY and not self.has_moved:
@@ -207,7 +207,7 @@ class Deadlines:
             self._compare(self._machine.member_ids(GROUP), request)
 
     def _joins(self, request: JoinGroupRequest) -> bool:
-        """Take note of a JoinGroup; return whether it may have replaced a member of the same instance."""
+        """Record a JoinGroup. Return whether it may have replaced a member of the same instance."""
         instance = request.group_instance_id
         if instance is None or request.member_id:
             if self._answering.has_joined(request.member_id):
@@ -237,7 +237,7 @@ class Deadlines:
         is_silent = silent_ms >= timeouts.session_ms and not self._answering.is_parked(member_id)
         has_joined = self._answering.has_joined(member_id)
         waits_too_long = has_joined and now_ms - self._members[member_id] >= timeouts.newcomer_ms
-        # Before 2.1 a phase that ends may be followed by the next in the same instant (DJOIN-19): the one that ended is meant.
+        # Before 2.1 the next phase may follow in the same instant (DJOIN-19): this means the one that ended.
         since_ms = self._prepared_since_ms if self._completes_since_ms == now_ms else self._prepares_since_ms
         is_join_phase_over = now_ms - since_ms >= timeouts.rebalance_ms and (self.has_moved or self._state is _PREPARING)
         joins_too_late = is_join_phase_over and not has_joined

@@ -1,7 +1,7 @@
-"""The members and the target of a consumer group as they were when they were looked at last: what holds of one is looked at again where something that it rests on has changed.
+"""The members and the target of a consumer group at the last check. A member is checked again only if something that it depends on changed.
 
-The coordinator never changes what it has given a member in place: an assignment, what is pending, a target are other objects when they are others. Who has changed is told by
-comparing all of them at once, as a group of a hundred members has an epoch for each that joins, and each of them is looked at behind each.
+The coordinator never changes an assignment, pending partitions or a target in place: changed values are new objects. All members are compared
+at once, because a group of a hundred members has an epoch for each join, and each member is checked after each of them.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 __all__ = ["SeenMembers", "SeenTarget"]
 
 _STANDING: Final = attrgetter("epoch", "progress", "assigned", "pending", "names")
-"""What the laws of one member rest on, beside its share."""
+"""The fields that the invariants of one member depend on, beside its share."""
 _EPOCH: Final = attrgetter("epoch")
 _NO_SHARE: Final[Share] = {}
 
 
 class SeenMembers:
-    """`was_stable` tells whether the group was Stable at these epochs at the look before this one, too."""
+    """The members at the last check. `was_stable`: the group was also Stable at these epochs at the previous check."""
 
     def __init__(self) -> None:
         self.was_stable = False
@@ -42,9 +42,9 @@ class SeenMembers:
         self._owned: dict[str, tuple[Assigned, Assigned, set[TopicIdPartition]]] = {}
 
     def changed(self, group: ConsumerGroup) -> list[ConsumerMember]:
-        """Begin a look; return the members that are not as they were, all of them where the group or a topic is another.
+        """Begin a check. Return the changed members, or all members if the group or a topic changed.
 
-        With another target those are looked at as well that have its epoch or are ahead of it: what holds of those behind it rests on no epoch but theirs.
+        With a new target, members at or beyond its epoch are included. The invariants of members behind it depend only on their own epoch.
         """
         members, epochs = group.members, (group.generation, group.assignment_epoch)
         is_same, is_new_target = group is self._group and group.topics == self._topics, epochs[1] != self._epochs[1]
@@ -60,7 +60,7 @@ class SeenMembers:
         return changed
 
     def _compared(self, group: ConsumerGroup, *, is_same: bool) -> Iterator[bool]:
-        """Tell of each member whether it is another than before; of a group that is not the same all are."""
+        """Return for each member whether it changed. In a changed group every member counts as changed."""
         before, members = self._last_look, group.members
         self._last_look = ids, standings, shares = list(members), list(map(_STANDING, members.values())), list(map(group.target.get, members))
         if not is_same:
@@ -71,7 +71,7 @@ class SeenMembers:
         return map(ne, zip(standings, shares, strict=True), map(stood.get, ids))
 
     def take(self, member: ConsumerMember) -> Iterator[tuple[TopicIdPartition, str]]:
-        """Note what a member has and is to give up; yield what another has, too, with that one's id."""
+        """Record a member's assigned and pending partitions. Yield each that another member has too, with that member's id."""
         owners, member_id = self._owners, member.member_id
         if member_id in self._owned:
             return
@@ -86,13 +86,13 @@ class SeenMembers:
             _free(self._owners, self._owned.pop(member_id)[2], member_id)
 
     def _holds_other(self, member: ConsumerMember) -> bool:
-        """Tell whether what a member has or is to give up is another than what was noted of it."""
+        """Return whether a member's assigned or pending partitions differ from the recorded ones."""
         noted = self._owned.get(member.member_id)
         return noted is not None and not (noted[0] is member.assigned and noted[1] is member.pending)
 
 
 class SeenTarget:
-    """Who is to have each partition, by the newest target that was looked at."""
+    """The target owner of each partition, from the newest checked target."""
 
     def __init__(self) -> None:
         self._shares: dict[str, Share] = {}
@@ -101,7 +101,7 @@ class SeenTarget:
         self._wanted: frozenset[TopicIdPartition] = frozenset()
 
     def take(self, target: Mapping[str, Share]) -> Iterator[tuple[TopicIdPartition, str, str]]:
-        """Look at the shares that are others than before; yield what is for two members, with both."""
+        """Check the changed shares. Yield each partition that is in two shares, with both members."""
         before, owners = self._shares, self._owners
         self._shares = shares = dict(target)
         changed = list(compress(shares, map(is_not, shares.values(), map(before.get, shares))))
@@ -112,7 +112,7 @@ class SeenTarget:
                 yield partition, member_id, other
 
     def missing(self, topics: Mapping[str, TopicImage]) -> frozenset[TopicIdPartition]:
-        """Return the partitions of the topics that are for nobody."""
+        """Return the partitions of the topics that nobody has."""
         if topics != self._topics:
             self._topics = topics
             self._wanted = frozenset((topic.topic_id, index) for topic in topics.values() for index in range(topic.partitions))
@@ -120,8 +120,8 @@ class SeenTarget:
 
 
 def _take(owners: dict[TopicIdPartition, str], partitions: Collection[TopicIdPartition], member_id: str) -> Collection[tuple[TopicIdPartition, str]]:
-    """Let a member have what nobody has of them; return the others, with those who have them."""
-    if owners.keys().isdisjoint(partitions):  # as nearly always: all at once
+    """Give a member the free partitions. Return the others with their owners."""
+    if owners.keys().isdisjoint(partitions):  # the usual case: all are free
         owners.update(dict.fromkeys(partitions, member_id))
         return ()
     others = [(partition, owners.setdefault(partition, member_id)) for partition in partitions]
@@ -129,7 +129,7 @@ def _take(owners: dict[TopicIdPartition, str], partitions: Collection[TopicIdPar
 
 
 def _free(owners: dict[TopicIdPartition, str], partitions: Collection[TopicIdPartition], member_id: str) -> None:
-    """Let nobody have what this member has of them."""
+    """Free the partitions that this member owns."""
     for partition in compress(partitions, map(eq, map(owners.get, partitions), repeat(member_id))):
         del owners[partition]
 

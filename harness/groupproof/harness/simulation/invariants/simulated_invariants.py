@@ -1,4 +1,4 @@
-"""What a simulation holds a group to, whatever dialect it speaks: the laws of a dialect hear of every event, and raise `InvariantBroken` at the one that breaks them."""
+"""The interface of a dialect's invariants: they get every event of a simulation, and raise `InvariantBroken` at the one that breaks them."""
 
 from __future__ import annotations
 
@@ -13,35 +13,38 @@ __all__ = ["SimulatedInvariants"]
 
 
 class SimulatedInvariants:
-    """Hears everything, and objects to nothing; a dialect's has what it looks at."""
+    """Accepts every event. A dialect overrides the methods that it checks."""
 
     def led_by(self, machine: Coordinator) -> None:
-        """Begin a tenure: the group is loaded, and its coordinator is this machine."""
+        """Begin a tenure: the group is loaded, and this machine is its coordinator."""
 
     def unloaded(self, *, drops: bool) -> None:
-        """End the tenure; unless it `drops` them, all parked requests have their answers by now."""
+        """End the tenure. Unless it `drops` them, all parked requests have been answered."""
 
     def taken_up(self, token: int, pending: PendingRequest) -> None:
-        """Look at a request before the machine does."""
+        """Check a request before the machine processes it."""
 
     def answered(self, reply: Reply, pending: PendingRequest | None) -> None:
-        """Look at an answer; None: to a request that has one already."""
+        """Check an answer. None: the request was answered before."""
 
     def hearing(self, request: GroupRequest) -> dict[str, int] | None:
-        """Return where to note when the member of a request was heard of, if an answer as the one before breaks no law and leaves nothing to look at; else None."""
+        """Return the record of times at which members were heard of, if a repeated answer breaks no invariant and needs no check.
+
+        Otherwise return None.
+        """
         return None
 
     def repeats(self, request: GroupRequest, answer: GroupResponse) -> None:
-        """Look at an answer as the one before, when it comes over a connection for the first time; the next will be the same object."""
+        """Check an answer that repeats the last one, when a connection first carries it. Later repeats are the same object."""
 
     def moved(self, move: Transition) -> None:
-        """Look at a transition of the group."""
+        """Check a transition of the group."""
 
     def settled(self, pending: PendingRequest | None) -> None:
-        """Look at what is left after a request, or (None) after a timer."""
+        """Check the state after a request, or (None) after a timer."""
 
     def stands_still(self) -> None:
-        """Take note that the group's broker does nothing from now on."""
+        """Record that the group's broker is stopped from now on."""
 
     def goes_on(self) -> None:
-        """Take note that it goes on, or is gone for good."""
+        """Record that the broker continues, or is gone permanently."""

@@ -1,1 +1,1 @@
-"""Rehearsals: the settings of an application through exercises in virtual time, with what they cost and which setting costs less."""
+"""Rehearsals: an application's settings run through exercises in virtual time, with their cost and cheaper settings."""

@@ -1,4 +1,4 @@
-"""The exercises of a rehearsal, as data: what happens to the group, and when."""
+"""The exercises of a rehearsal, as data: the events of the group, and their times."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 __all__ = ["ACTS", "EXERCISES", "Exercise", "Step"]
 
 _BETWEEN_MS: Final = 15_000
-"""A deployment goes on to the next member so long after the last one is back."""
+"""A deployment restarts the next member this long after the last one is back."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One act, `at_ms` after the exercise begins; what it does to `who` is undone after `for_ms`."""
+    """One act, `at_ms` after the exercise begins. Its effect on `who` ends after `for_ms`."""
 
     at_ms: int
     act: str
@@ -30,9 +30,9 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exercise:
-    """One exercise. `is_static` forces members to be static, or dynamic, whatever the settings say; `newcomers` says how many members come beside those of the settings.
+    """One exercise. `is_static` makes members static or dynamic, whatever the settings say. `newcomers` returns how many extra members come.
 
-    Partitions that still have no owner when all is over are waited for as long as `patience_ms`.
+    If partitions still have no owner at the end, the exercise waits up to `patience_ms`.
     """
 
     name: str
@@ -43,11 +43,11 @@ class Exercise:
     patience_ms: int = 3_600_000
 
     def applied(self, settings: RehearsedSettings) -> RehearsedSettings:
-        """Return the settings as the exercise has them."""
+        """Return the settings for the exercise."""
         return settings if self.is_static is None else settings.changed({"group.instance.id": "rehearsed" if self.is_static else ""})
 
     def is_as_set(self, settings: RehearsedSettings) -> bool:
-        """Tell whether the members of the exercise are what the settings make of them."""
+        """Return whether the settings themselves make the members as the exercise has them."""
         return self.is_static in (None, settings.is_static)
 
 
@@ -144,7 +144,7 @@ def _end_broker(targets: FaultTargets, _: Heap, settings: RehearsedSettings, __:
 
 
 def _for_a_while(name: str, value: int) -> Act:
-    """Return an act that sets something of a process until the step is over; of one that lasts no time, for good."""
+    """Return an act that sets an attribute of a process until the step ends. A step without duration sets it permanently."""
 
     def act(targets: FaultTargets, heap: Heap, _: RehearsedSettings, step: Step) -> None:
         process = _process(targets, step)

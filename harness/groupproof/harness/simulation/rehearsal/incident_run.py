@@ -1,4 +1,4 @@
-"""Runs an incident, as it was or with its remedy, and says what its trace and its offsets topic tell of it. Pure."""
+"""Runs an incident, with or without its remedy, and evaluates its trace and its offsets topic. Pure."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _PATIENCE_MS: Final = 60_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IncidentRun:
-    """What an incident looked like: what it cost, its rebalances as `trace explain` explains them, and its group as `watch` shows it."""
+    """The result of an incident: its cost, its rebalances as in `trace explain`, and its group as in `watch`."""
 
     incident: Incident
     cost: Cost
@@ -50,7 +50,7 @@ class IncidentRun:
 
     @property
     def longest_ms(self) -> int:
-        """Return how long the longest rebalance took that came to its end."""
+        """The duration of the longest completed rebalance."""
         return round(max((rebalance.lasted_ms or 0 for rebalance in self.rebalances), default=0))
 
     @property
@@ -63,12 +63,12 @@ class IncidentRun:
 
     @property
     def cause(self) -> Cause | None:
-        """Return the cause of most rebalances; of those that are as many, the first."""
+        """The most frequent cause of its rebalances. Of equally frequent ones it is the first."""
         return max(self.causes, key=self.causes.__getitem__, default=None)
 
 
 def run_incident(incident: Incident, seed: int = 1, *, with_remedy: bool = False) -> IncidentRun:
-    """Let the incident happen; with its remedy it does not."""
+    """Run the incident. With its remedy it does not occur."""
     remedy = incident.remedy if with_remedy else None
     settings = settings_of({**incident.settings, **(remedy.settings if remedy else {})}, incident.profile)
     steps = remedy.steps if remedy is not None and remedy.steps is not None else incident.steps
@@ -95,7 +95,7 @@ def run_incident(incident: Incident, seed: int = 1, *, with_remedy: bool = False
 
 
 def _store_epochs(run: Run, recorder: Recorder, epochs: dict[int, list[Stored]]) -> None:
-    """Have what changes in a consumer group stored with the observation that it comes with."""
+    """Store the changes of a consumer group with the observation that caused them."""
     stored = StoredEpochs(GROUP)
 
     def follow(obs: Observation) -> None:
@@ -118,7 +118,7 @@ def _health(trace: Trace, epochs: Mapping[int, Sequence[Stored]] | None) -> Grou
 
 
 def _uncommitted_ms(trace: Trace, began_ms: int) -> int:
-    """Return the longest time in which nobody of the group committed anything."""
+    """Return the longest time without a commit of the group, in ms."""
     times = [began_ms, *(obs.at_ms for obs in trace if _is_commit(obs) and obs.at_ms >= began_ms), trace[-1].at_ms]
     return round(max(later - earlier for earlier, later in pairwise(times)))
 

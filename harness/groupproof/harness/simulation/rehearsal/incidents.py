@@ -1,4 +1,4 @@
-"""Public incidents as data: the settings and the behaviour that made them, what tells them, and what would have prevented them."""
+"""Public incidents as data: their settings and behaviour, their symptoms, and their remedies."""
 
 from __future__ import annotations
 
@@ -20,19 +20,21 @@ _MINUTE_MS: Final = 60_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remedy:
-    """What would have prevented it: `settings` that the simulation is run again with, or a client, or an operation, that behaves otherwise; `words` say it."""
+    """What would have prevented the incident: other `settings`, other `steps`, or a client that behaves differently. `words` describe it."""
 
     words: str
     settings: Mapping[str, str] = field(default_factory=dict)
     steps: tuple[Step, ...] | None = None
-    is_mended: bool = False  # the planted behaviour is gone
+    is_mended: bool = False  # without the planted behaviour
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Incident:
-    """One incident. `figure` of the cost (or `stalled`, the partitions whose commits stand still) is `at_least` so much where it occurs, and less where it does not.
+    """One incident. It occurs if `figure` of the cost (or `stalled`, the partitions whose commits stopped) is at least `at_least`.
 
-    `policies` are planted behaviours by member (`all`: everybody's). `cause` is what most of its rebalances began with, None where there is none; `sign` is a part of what `watch` calls a problem, empty where it sees none: then `unseen` says why.
+    `policies` are planted behaviours by member (`all`: every member). `cause` is the most frequent cause of its rebalances, None without one. `sign`
+    is
+    a part of a problem that `watch` reports. It is empty if `watch` reports none; `unseen` then says why.
     """
 
     name: str
@@ -57,7 +59,7 @@ class Incident:
 
 
 def _group(**more: str) -> dict[str, str]:
-    """Return the settings of a group of four with Kafka's older, shorter session; dots are underscores here."""
+    """Return the settings of a group of four with Kafka's older, shorter session. Dots in names are underscores here."""
     plain = {"rehearse.members": "4", "rehearse.partitions": "8", "rehearse.processing.ms": "1000", "session.timeout.ms": "10000"}
     return {**plain, **{name.replace("_", "."): value for name, value in more.items()}}
 

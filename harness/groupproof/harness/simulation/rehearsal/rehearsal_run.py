@@ -1,4 +1,4 @@
-"""Runs one exercise with one set of settings in virtual time, and says what it cost. The same arguments give the same cost."""
+"""Runs one exercise with one set of settings in virtual time, and returns its cost. The same arguments give the same cost."""
 
 from __future__ import annotations
 
@@ -31,9 +31,10 @@ def rehearse(
     settings: RehearsedSettings, exercise: Exercise, seed: int, recorder: MakeRecorder | None = None, *, policy_of: PolicyOf | None = None,
     prepare: Callable[[Run], None] = lambda _: None,
 ) -> Cost:  # fmt: skip
-    """Let the group come up, let the exercise happen, and go on until every partition has an owner again and a minute has passed, as long as the exercise waits.
+    """Start the group, run the exercise, and continue until every partition has an owner again and a minute has passed.
 
-    Members behave as `policy_of` says; without it all are the reference member, and hold every invariant. `prepare` is called with the run before it begins.
+    The exercise limits that wait. Members behave as `policy_of` says. Without it, all are reference members, and every invariant is checked.
+    `prepare` is called with the run before it begins.
     """
     meter, members = WorkMeter(settings.number("rehearse.partitions"), TOPIC), settings.number("rehearse.members")
     run = _run(settings, exercise, seed, meter, recorder, policy_of)
@@ -69,7 +70,7 @@ def _reference(_: str) -> Policy:
 
 
 class _Nobody(EpochOwners):
-    """Looks at no owner."""
+    """Checks no owner."""
 
     def __init__(self) -> None:
         super().__init__(live=tuple)
@@ -82,7 +83,7 @@ class _Nobody(EpochOwners):
 
 
 class Unjudged(SimulatedInvariants):
-    """Objects to nothing: members that misbehave break the invariants, which is what an incident is."""
+    """Checks nothing: misbehaving members break invariants, and incidents consist of that."""
 
     def __init__(self) -> None:
         self.ownership = _Nobody()
@@ -98,7 +99,7 @@ def _simulation(settings: RehearsedSettings, seed: int, members: int) -> Simulat
 
 
 def warm_up_ms(settings: RehearsedSettings) -> int:
-    """Return when the group is there and works: the first join phase is as long as the broker delays it."""
+    """Return when the group is up and works, in ms. The broker delays the first join phase."""
     return _WARM_UP_MS + settings.number("rehearse.start.spread.ms") + 2 * settings.of_broker("group.initial.rebalance.delay.ms")
 
 
@@ -107,7 +108,7 @@ def _act(run: Run, settings: RehearsedSettings, step: Step) -> None:
 
 
 def _generations(run: Run, before: int) -> int:
-    """Return how many new generations, or group epochs, came with the transitions from `before` on."""
+    """Return the number of new generations, or group epochs, in the transitions from `before` on."""
     newest, count = run.record.transitions[before - 1][4], 0
     for transition in run.record.transitions[before:]:
         if transition[4] > newest:

@@ -1,4 +1,4 @@
-"""The settings of an application, read and checked as Kafka's consumer and coordinator check them. Pure."""
+"""An application's settings, parsed and checked as Kafka's consumer and coordinator check them. Pure."""
 
 from __future__ import annotations
 
@@ -21,12 +21,15 @@ _SWITCH: Final = {"true": True, "false": False}
 
 
 class BadSetting(ValueError):
-    """A setting that there is not, or a value that it can't have; `str()` says which."""
+    """A setting is unknown, or its value is not allowed. `str()` names it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RehearsedSettings:
-    """All settings of a rehearsal. `values` holds those of the client and of the rehearsal, `broker` those of the broker that were named, `ignored` the names without effect."""
+    """All settings of a rehearsal. `values` has those of the client and the rehearsal, `broker` the named broker settings.
+
+    `ignored` has the names without effect.
+    """
 
     profile: str
     values: Mapping[str, int | str | bool]
@@ -65,7 +68,7 @@ class RehearsedSettings:
 
     @property
     def session_timeout_ms(self) -> int:
-        """With `group.protocol=consumer` it is the broker's."""
+        """The session timeout. With `group.protocol=consumer` it is the broker's."""
         return self.of_broker("group.consumer.session.timeout.ms") if self.is_consumer else self.number("session.timeout.ms")
 
     @property
@@ -73,7 +76,7 @@ class RehearsedSettings:
         return self.of_broker("group.consumer.heartbeat.interval.ms") if self.is_consumer else self.number("heartbeat.interval.ms")
 
     def changed(self, changes: Mapping[str, int | str | bool]) -> RehearsedSettings:
-        """Return the settings with some of them changed; raise `BadSetting` where the result can't be."""
+        """Return the settings with some changes. Raise `BadSetting` if the result is not allowed."""
         of_broker = {name: value for name, value in changes.items() if name not in SETTINGS}
         found = replace(
             self, values={**self.values, **{name: value for name, value in changes.items() if name in SETTINGS}}, broker={**self.broker, **of_broker}
@@ -82,7 +85,7 @@ class RehearsedSettings:
         return found
 
     def member(self, name: str) -> MemberSettings:
-        """Return the settings of one member; each static member has an instance id of its own."""
+        """Return the settings of one member. Each static member has its own instance id."""
         return MemberSettings(
             group=GROUP, topics=(TOPIC,), instance_id=f"{name}-instance" if self.is_static else None, assignors=self.assignors,
             session_timeout_ms=self.session_timeout_ms, heartbeat_interval_ms=self.heartbeat_interval_ms,
@@ -96,7 +99,7 @@ class RehearsedSettings:
 
 
 def settings_of(properties: Mapping[str, str], profile: str) -> RehearsedSettings:
-    """Read the properties of an application against a broker release; raise `BadSetting`."""
+    """Parse an application's properties for a broker release. Raise `BadSetting`."""
     values: dict[str, Any] = {name: setting.default for name, setting in SETTINGS.items()}
     broker: dict[str, int | str] = {}
     ignored: list[str] = []
@@ -136,7 +139,7 @@ def _value(setting: Setting, text: str) -> int | str | bool:
 
 
 def _assignors(text: str) -> tuple[str, ...]:
-    """Return the names of assignors of which a list has the classes, or the short names that librdkafka has."""
+    """Return the assignor names of a list of classes, or of librdkafka's short names."""
     names = [part.strip().strip("[]") for part in text.split(",")]
     found = tuple(ASSIGNOR_CLASSES.get(name, name) for name in names if name)
     unknown = [name for name in found if name not in ASSIGNORS]
@@ -149,7 +152,7 @@ def _assignors(text: str) -> tuple[str, ...]:
 
 
 def _check(settings: RehearsedSettings) -> None:
-    """Refuse what a consumer or a coordinator would refuse."""
+    """Raise `BadSetting` for settings that a consumer or a coordinator would refuse."""
     if settings.is_consumer and not any(dialect.name == CONSUMER.name for dialect in profile_named(settings.profile).dialects):
         raise BadSetting(f"{settings.profile} has no group.protocol=consumer")
     try:

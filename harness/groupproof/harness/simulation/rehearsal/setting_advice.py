@@ -1,4 +1,4 @@
-"""Which setting to change: candidates as data, each run through the same exercise. Only what costs less is advice."""
+"""Advice on settings: candidate changes as data, each run through the same exercise. Only a change that costs less is advice."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ __all__ = ["CANDIDATES", "Advice", "Candidate", "Rehearsal", "is_better"]
 
 Changes = Mapping[str, int | str | bool]
 _OTHER_SEEDS: Final = (1, 2)
-"""Advice must hold with these seeds beside the one that is asked for, so that no accident of one run is advice."""
+"""Advice must also hold with these seeds, so that chance in one run makes no advice."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """A change that may cost less in some exercises; `changes` makes it of the settings, empty where it changes nothing."""
+    """A change that may cost less in some exercises. `changes` returns the new values, empty if it does not apply."""
 
     changes: Callable[[RehearsedSettings], Changes]
     exercises: tuple[str, ...]
@@ -41,12 +41,12 @@ def _short_session(settings: RehearsedSettings) -> Changes:
 
 
 def _long_poll(settings: RehearsedSettings) -> Changes:
-    """Give the poll interval room for a whole slow batch."""
+    """Extend the poll interval for a whole slow batch."""
     return {"max.poll.interval.ms": settings.number("max.poll.records") * settings.number("rehearse.slow.record.ms") * 6 // 5}
 
 
 def _few_records(settings: RehearsedSettings) -> Changes:
-    """Get no more records than can be done in half the poll interval."""
+    """Poll at most the records that can be processed in half the poll interval."""
     return {"max.poll.records": max(1, settings.number("max.poll.interval.ms") // (2 * settings.number("rehearse.slow.record.ms")))}
 
 
@@ -76,7 +76,7 @@ CANDIDATES: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Advice:
-    """A change that measured better. `elsewhere` are the costs of other exercises that it changes, before and after, by their names."""
+    """A change that measured better. `elsewhere` has the costs of other exercises that it changes, before and after, by name."""
 
     exercise: str
     changes: Changes
@@ -103,17 +103,17 @@ def _figures(cost: Cost) -> tuple[int, int, int, int]:
 
 
 def _falls(before: Cost, after: Cost) -> bool:
-    """Tell whether a figure is less by a tenth, and by a second, a rebalance or a record at least."""
+    """Return whether a figure falls by a tenth, and by at least a second, a rebalance or a record."""
     return any(old - new >= max(unit, old / 10) for old, new, unit in zip(_figures(before), _figures(after), _UNITS, strict=True))
 
 
 def is_better(before: Cost, after: Cost) -> bool:
-    """Tell whether a figure is less, and none is more."""
+    """Return whether a figure falls and none rises."""
     return _falls(before, after) and not _falls(after, before)
 
 
 class Rehearsal:
-    """One set of settings through exercises; nothing is run twice."""
+    """One set of settings in exercises. No combination runs twice."""
 
     def __init__(self, settings: RehearsedSettings, exercises: Iterable[str], seed: int) -> None:
         self.settings, self.seed = settings, seed
@@ -121,7 +121,7 @@ class Rehearsal:
         self._costs: dict[tuple[str, tuple[tuple[str, object], ...], int], Cost] = {}
 
     def cost(self, exercise: Exercise, changes: Changes | None = None, seed: int | None = None) -> Cost:
-        """Return what an exercise costs with the settings, or with some of them changed; raise `BadSetting` where they can't be."""
+        """Return the cost of an exercise with the settings, or with some changes. Raise `BadSetting` if they are not allowed."""
         changes, seed = changes or {}, self.seed if seed is None else seed
         key = exercise.name, tuple(sorted(changes.items())), seed
         if key not in self._costs:
@@ -129,7 +129,7 @@ class Rehearsal:
         return self._costs[key]
 
     def advice(self) -> Iterator[Advice]:
-        """Yield what measures better, by exercise, what costs least first. An exercise that is not as the settings have it gets none."""
+        """Yield the better changes by exercise, the cheapest first. Exercises that override the settings get none."""
         for exercise in self.exercises:
             if exercise.is_as_set(self.settings):
                 yield from sorted(self._advice_on(exercise), key=lambda advice: _figures(advice.after))
@@ -142,7 +142,7 @@ class Rehearsal:
                 yield Advice(exercise=exercise.name, changes=changes, before=before, after=after, elsewhere=self._elsewhere(exercise, changes))
 
     def _changes(self, candidate: Candidate) -> Changes:
-        """Return what a candidate changes; nothing where the settings are so already, or can't be."""
+        """Return a candidate's changes, empty if the settings have them already or do not allow them."""
         changes = {name: value for name, value in candidate.changes(self.settings).items() if self.settings.current(name) != value}
         try:
             self.settings.changed(changes)

@@ -1,4 +1,4 @@
-"""The settings that a rehearsal reads, as data: the names of Kafka's consumer and broker, and a few of its own."""
+"""The settings of a rehearsal, as data: names of Kafka's consumer and broker, and its own."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OWN_PREFIX: Final = "rehearse."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """One setting: its name, its default, and the least that it may be. `words` say what one of the rehearsal's own means."""
+    """One setting: its name, its default, and its minimum. `words` describe a setting of the rehearsal's own."""
 
     name: str
     default: int | str | bool
@@ -60,7 +60,7 @@ _OF_REHEARSALS: Final = (
 SETTINGS: Final = {setting.name: setting for setting in (*_OF_CLIENTS, *_OF_REHEARSALS)}
 
 BROKERS_ONLY: Final = ("session.timeout.ms", "heartbeat.interval.ms", "partition.assignment.strategy")
-"""With `group.protocol=consumer` Java's ConsumerConfig refuses these (checkUnsupportedConfigsPostProcess); the broker has the first two."""
+"""Java's ConsumerConfig refuses these with `group.protocol=consumer` (checkUnsupportedConfigsPostProcess). The broker has the first two."""
 
 ASSIGNOR_CLASSES: Final = {
     f"org.apache.kafka.clients.consumer.{kind}Assignor": name
@@ -68,7 +68,7 @@ ASSIGNOR_CLASSES: Final = {
 }
 
 WITHOUT_EFFECT: Final = frozenset(["allow.auto.create.topics", "auto.include.jmx.reporter", "auto.offset.reset", "bootstrap.servers", "check.crcs", "client.dns.lookup", "client.id", "client.rack", "config.providers", "connections.max.idle.ms", "enable.metrics.push", "exclude.internal.topics", "fetch.max.bytes", "fetch.max.wait.ms", "fetch.min.bytes", "interceptor.classes", "isolation.level", "key.deserializer", "max.partition.fetch.bytes", "metadata.recovery.rebootstrap.trigger.ms", "metadata.recovery.strategy", "metric.reporters", "metrics.num.samples", "metrics.recording.level", "metrics.sample.window.ms", "receive.buffer.bytes", "reconnect.backoff.max.ms", "reconnect.backoff.ms", "send.buffer.bytes", "socket.connection.setup.timeout.max.ms", "socket.connection.setup.timeout.ms", "value.deserializer"])  # fmt: skip
-"""The other settings of Kafka's consumer (ConsumerConfig of 4.1): a rehearsal takes them and does nothing with them."""
+"""The other settings of Kafka's consumer (ConsumerConfig of 4.1): a rehearsal accepts and ignores them."""
 
 _PREFIXES_WITHOUT_EFFECT: Final = ("sasl.", "security.", "ssl.", "config.providers.")
 

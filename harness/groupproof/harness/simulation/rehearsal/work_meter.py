@@ -1,4 +1,4 @@
-"""What an exercise costs: how long partitions have no owner that works, and how many records are read a second time."""
+"""Measures the cost of an exercise: how long partitions have no working owner, and how many records are read twice."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NOBODY: frozenset[TopicPartition] = frozenset()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """What an exercise cost. `unowned_worst_ms` is of the partition that was longest without an owner, `unowned_ms` the sum over all partitions."""
+    """The cost of an exercise. `unowned_worst_ms` is the longest time of one partition without an owner, `unowned_ms` the sum over all."""
 
     unowned_worst_ms: int
     unowned_ms: int
@@ -31,9 +31,9 @@ class Cost:
 
 
 class WorkMeter:
-    """Follows who owns what, and what was read; it measures from `begin` on.
+    """Tracks owners and read records. It measures from `begin` on.
 
-    A partition has an owner while a running process has been assigned it and has not given it up; a process that is paused, or has ended, owns nothing.
+    A partition has an owner while a running process has it assigned and not revoked. A paused or ended process owns nothing.
     """
 
     def __init__(self, partitions: int, topic: str) -> None:
@@ -46,17 +46,17 @@ class WorkMeter:
 
     @property
     def is_whole(self) -> bool:
-        """Tell whether every partition has an owner."""
+        """Return whether every partition has an owner."""
         return all(self._owners.values())
 
     def begin(self, now_ms: int) -> None:
-        """Count from now on."""
+        """Start to measure."""
         self._unowned_ms.clear()
         self._since_ms = dict.fromkeys(self._owners, now_ms)
         self.reread = 0
 
     def owns(self, name: str, partitions: frozenset[TopicPartition], now_ms: int) -> None:
-        """Take note of all that a process owns now."""
+        """Record all partitions that a process owns now."""
         before = self._owned.get(name, _NOBODY)
         self._owned[name] = partitions
         for partition in partitions - before:
@@ -69,13 +69,13 @@ class WorkMeter:
                 self._since_ms[partition] = now_ms
 
     def reads(self, partition: TopicPartition, begin: int, end: int) -> None:
-        """Take note that the records from offset `begin` up to `end` were read."""
+        """Record that the records from offset `begin` up to `end` were read."""
         newest = self._read.get(partition, 0)
         self.reread += max(0, min(end, newest) - begin)
         self._read[partition] = max(newest, end)
 
     def cost(self, now_ms: int, rebalances: int) -> Cost:
-        """Return what it has cost up to now."""
+        """Return the cost up to now."""
         still = {partition: now_ms - self._since_ms[partition] for partition, owners in self._owners.items() if not owners}
         unowned = self._unowned_ms + Counter(still)
         return Cost(unowned_worst_ms=max(unowned.values(), default=0), unowned_ms=unowned.total(), rebalances=rebalances, reread=self.reread)

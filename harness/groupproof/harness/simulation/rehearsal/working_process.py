@@ -1,6 +1,6 @@
-"""A process whose application works: it polls for records, works on what it got, and polls again, as a consumer's loop does.
+"""A process whose application works: it polls, processes the records, and polls again, like a consumer's loop.
 
-While it works it does not poll, so that commits, callbacks and joins wait for it (Kafka's classic consumer does them in `poll`).
+While it processes records it does not poll, so commits, callbacks and joins wait (Kafka's classic consumer runs them in `poll`).
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from groupproof.protocol.wire.messages import GroupResponse, JoinGroupResponse
 __all__ = ["PolicyOf", "WorkingProcess", "working_processes"]
 
 _POLL_MS: Final = 100
-"""A poll that finds no record waits so long."""
+"""The wait of a poll that finds no record."""
 
 _COMMIT: Final = "batch"
 
 
 class _Work(Process):
-    """The application's loop, for a process of either dialect. `slow_record_ms` is how long one record takes while the work is slow, 0 while it is not.
+    """The application's loop, for a process of either dialect. `slow_record_ms` is the time per record while work is slow, otherwise 0.
 
-    A process that `is_starved` polls and gets no records; one that leads takes `assigning_ms` to assign, and does nothing else meanwhile.
+    A process that `is_starved` polls and gets no records. A leading process takes `assigning_ms` to assign, and does nothing else meanwhile.
     """
 
     slow_record_ms = 0
@@ -42,7 +42,7 @@ class _Work(Process):
     is_starved = False
 
     def work_for(self, settings: RehearsedSettings, meter: WorkMeter) -> None:
-        """Say what the application is like, before it starts."""
+        """Set the application's properties, before it starts."""
         self._rehearsed, self._meter = settings, meter
 
     def _begin(self) -> None:
@@ -50,7 +50,7 @@ class _Work(Process):
         self._owned: frozenset[TopicPartition] = frozenset()
         self._is_working = self._leaves_later = self._is_closing = False
         self.stalls = 0
-        self.is_starved = False  # what one program got into, the next one is free of
+        self.is_starved = False  # a new program starts without the old one's faults
 
     def _respond(self, request_id: int, answer: GroupResponse) -> None:
         if self.assigning_ms and type(answer) is JoinGroupResponse and answer.members:
@@ -88,7 +88,7 @@ class _Work(Process):
         self._count()
 
     def leave(self) -> None:
-        """Close the client when the records at hand are done: applications leave their loop between two polls."""
+        """Close the client after the current records: applications leave their loop between two polls."""
         if self._is_working:
             self.is_wanted, self._leaves_later = False, True
         else:
@@ -98,10 +98,10 @@ class _Work(Process):
     # The loop
 
     def _read(self) -> None:
-        """Read nothing before the poll: what a poll commits are the positions of the records that were worked on."""
+        """Read nothing before the poll: a poll commits the positions of processed records."""
 
     def _plan_poll(self) -> None:
-        """Take the records that the poll returned, and work on them; without any, poll again soon."""
+        """Take the records of the poll and process them. Without records, poll again soon."""
         if self.member.calling is not None or self.stalls or self._is_closing:
             super()._plan_poll()
             return
@@ -113,12 +113,12 @@ class _Work(Process):
             self._heap.at(self._poll_ms, self._poll_due, self._life, self._poll_ms)
 
     def _returned(self) -> Iterable[TopicPartition]:
-        """Return the partitions of which a poll returns records: an eager member that is about to give them all up returns none (KAFKA-14196)."""
+        """Return the partitions whose records a poll returns. An eager member that is about to revoke everything returns none (KAFKA-14196)."""
         is_eager = isinstance(self.member, Member) and any(assignor != COOPERATIVE_STICKY for assignor in self.settings.assignors)
         return () if self.is_starved or (is_eager and not self.member.is_settled) else sorted(self._readable())
 
     def _due(self) -> list[tuple[TopicPartition, int]]:
-        """Return how many records of each partition the poll returns, `max.poll.records` in all."""
+        """Return how many records of each partition the poll returns, `max.poll.records` in total."""
         left, found = self._rehearsed.number("max.poll.records"), []
         written = self._heap.now_ms * self._rehearsed.number("rehearse.records.per.second") // 1_000
         for partition in self._returned():
@@ -158,7 +158,7 @@ class _Work(Process):
         self._poll()
 
     def _commit(self) -> None:
-        """Commit what was worked on, as an application does that commits by itself after each batch."""
+        """Commit the processed records, like an application that commits after each batch."""
         offsets = {partition: offset for partition, offset in self._positions.items() if partition in self.member.owned}
         if offsets and self.member.is_settled:
             self._perform(self.member.commit(_COMMIT, offsets, self._heap.now_ms, is_sync=False))
@@ -173,13 +173,13 @@ class WorkingEpochProcess(_Work, EpochProcess):
 
 
 PolicyOf = Callable[[str], Policy]
-"""How a member behaves, by its name."""
+"""Returns the policy of a member, by its name."""
 
 
 def working_processes(
     settings: RehearsedSettings, meter: WorkMeter, count: int, policy_of: PolicyOf, ground: SimulationGround
 ) -> Mapping[str, _Work]:
-    """Return `count` processes that work by these settings."""
+    """Return `count` processes that work with these settings."""
     make = _epoch_process if settings.is_consumer else _classic_process
     processes = {name: make(name, settings, policy_of(name), ground) for name in (f"m{number}" for number in range(count))}
     for process in processes.values():

@@ -1,6 +1,6 @@
-"""The shim contract of groupproof, version 1, for Kafka clients in Python: nothing but the standard library, and nothing of groupproof.
+"""The shim contract of groupproof, version 1, for Kafka clients in Python. It needs only the standard library, not groupproof.
 
-A shim fills in a `PollingMember`, a `PushMember` or an `AsyncMember`, and calls `serve`.
+A shim implements a `PollingMember`, a `PushMember` or an `AsyncMember`, and calls `serve`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import asyncio for those who are on it: it takes as long as all that the others need of this."""
+    """Import `AsyncMember` on demand: importing asyncio takes as long as the rest of this package."""
     if name != "AsyncMember":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from groupproof_shim.asynchronous import AsyncMember

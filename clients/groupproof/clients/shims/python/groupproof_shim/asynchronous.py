@@ -1,4 +1,4 @@
-"""A member on asyncio, for client libraries whose calls are awaited: one task carries out its commands in order, another polls while it may."""
+"""A member on asyncio, for clients with awaitable calls: one task runs its commands in order, another polls when allowed."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ POSITION_S_MAX: Final = 10.0
 
 
 class AsyncMember(MemberBase, ABC):
-    """One member; all members of a process share one event loop, in a thread beside the one that reads commands.
+    """One member. All members of a process share one event loop, in a thread beside the one that reads commands.
 
-    A client's shim gives `open`, `poll` and `close`, and what else its client can. A client that pushes gives no `poll` and has its handler await `received`.
-    It reports what happens by `assigned`, `revoked`, `lost` and `failed`.
+    A client's shim implements `open`, `poll` and `close`, and the other features of its client. A shim for a pushing client has no `poll`; its
+    handler
+    awaits `received`. The shim reports events by `assigned`, `revoked`, `lost` and `failed`.
     """
 
-    _loop: asyncio.AbstractEventLoop | None = None  # made by the first member
+    _loop: asyncio.AbstractEventLoop | None = None  # created by the first member
 
     def __init__(self, key: str | None, lines: Lines) -> None:
         super().__init__(key, lines)
@@ -35,7 +36,7 @@ class AsyncMember(MemberBase, ABC):
         self._inbox_lock = threading.Lock()
         self._opened = self._closed = self._done = False
         self._polling = asyncio.Event()
-        self._reading = asyncio.Event()  # set while a handler is not held back
+        self._reading = asyncio.Event()  # set while handlers may continue
         self._idle = asyncio.Event()
         self._idle.set()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -53,19 +54,19 @@ class AsyncMember(MemberBase, ABC):
             threading.Thread(target=AsyncMember._loop.run_forever, name="loop", daemon=True).start()
         return AsyncMember._loop
 
-    # What a client's shim gives.
+    # The methods that a client's shim implements.
 
     @abstractmethod
     async def open(self, subscribe: Subscribe) -> None:
-        """Make the client and subscribe; return before it has joined."""
+        """Create the client and subscribe. Return before it has joined."""
 
     @abstractmethod
     async def close(self) -> None:
-        """End the client in order."""
+        """Close the client cleanly."""
 
     async def poll(self) -> Ranges:
-        """Poll once, for `poll_timeout_s` or so; return the ranges of what came."""
-        await asyncio.Event().wait()  # a client that pushes has none
+        """Poll once, for about `poll_timeout_s`. Return the ranges of the records."""
+        await asyncio.Event().wait()  # a pushing client does not poll
         return {}
 
     async def resubscribe(self, topics: Sequence[str]) -> None:
@@ -75,7 +76,7 @@ class AsyncMember(MemberBase, ABC):
         raise Unimplemented("this client cannot leave and stay")
 
     async def commit(self, offsets: Mapping[Partition, int] | None) -> None:
-        """Commit and wait; without offsets what was consumed."""
+        """Commit and wait. Without offsets, commit the consumed ones."""
         raise Unimplemented("this client commits by itself only")
 
     def assignment(self) -> Iterable[Partition]:
@@ -93,10 +94,10 @@ class AsyncMember(MemberBase, ABC):
     def problem(self, error: Exception) -> Problem:
         return problem_of(error)
 
-    # What it reports.
+    # The methods that report events.
 
     async def revoked(self, partitions: Iterable[Partition]) -> None:
-        """Report a callback of the client's, which awaits this: the application does what the case asks of it (`on_revoked`)."""
+        """Report the revoked callback, which awaits this. The application does what the case requests (`on_revoked`)."""
         going = list(partitions)
         self.emit_partitions("partitions_revoked", going, **self.identity())
         await asyncio.sleep(self.on_revoked_plan.get("sleep_ms", 0) / 1000)
@@ -105,15 +106,15 @@ class AsyncMember(MemberBase, ABC):
         self._gone(going)
 
     async def received(self, ranges: Ranges) -> None:
-        """Be the application's handler: it is held back while paused, and as slow as it was asked to be."""
-        while not self._reading.is_set():  # looked at again after each wait: nothing may be reported once the pause is answered
+        """Report records as the application's handler. It blocks while the application is paused, then takes `handler_delay_s`."""
+        while not self._reading.is_set():  # checked again after each wait: nothing may be reported after the answer to the pause
             await self._reading.wait()
         if ranges and not self._closed:
             self.emit_records(ranges)
             await asyncio.sleep(self.handler_delay_s)
 
     def failed(self, error: Exception) -> bool:
-        """Report an error; return whether the application ends by it, until `resume`."""
+        """Report an error. Return whether it stops the application until `resume`."""
         name, message, fatal = self.problem(error)
         self.emit("error", error=name, message=message, fatal=fatal)
         if fatal:
@@ -183,7 +184,7 @@ class AsyncMember(MemberBase, ABC):
         else:
             if ranges:
                 self.emit_records(ranges)
-                await asyncio.sleep(self.handler_delay_s)  # the application works on them
+                await asyncio.sleep(self.handler_delay_s)  # the application processes them
 
     async def _stop_polling(self, within_s: float | None = None) -> None:
         self._polling.clear()
@@ -192,7 +193,7 @@ class AsyncMember(MemberBase, ABC):
                 await self._idle.wait()
 
     async def _leave_off_polling(self) -> None:
-        """Stop polling, but don't wait for a poll that waits for an assignment, whatever its timeout: an application, too, leaves meanwhile."""
+        """Stop polling, but do not wait long for a poll that waits for an assignment. An application may also leave during such a poll."""
         await self._stop_polling(2 * self.poll_timeout_s)
 
     async def _subscribe(self, command: Command) -> dict[str, Any]:
@@ -238,7 +239,7 @@ class AsyncMember(MemberBase, ABC):
         self._check_leave(command)
         await self._leave_off_polling()
         self._closed = True
-        self._reading.set()  # a client may wait for its handlers before it ends: who was held back is let go, unreported
+        self._reading.set()  # the client may wait for its handlers before it ends: blocked ones continue without a report
         try:
             if self._opened:
                 await self.close()
@@ -267,7 +268,7 @@ class AsyncMember(MemberBase, ABC):
         await self._committed_with(offsets, reported)
 
     async def _committed_with(self, offsets: Mapping[Partition, int] | None, reported: Mapping[Partition, int]) -> Exception | None:
-        """Commit and emit `offsets_committed`; return what the client raised."""
+        """Commit and emit `offsets_committed`. Return the client's exception, or None."""
         raised: Exception | None = None
         try:
             await self.commit(offsets)

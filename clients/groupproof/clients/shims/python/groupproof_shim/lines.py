@@ -1,4 +1,4 @@
-"""The lines of the contract: what a member writes, whole and flushed, whichever thread writes; and the forms of partitions and offsets in them."""
+"""The lines of the contract: whole, flushed lines from any thread, and the forms of partitions and offsets in them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = [
 Command = dict[str, Any]
 Partition = tuple[str, int]
 Ranges = Mapping[Partition, tuple[int, int, int]]
-"""Least offset, greatest offset and count of the records of each partition."""
+"""The least offset, the greatest offset and the count of each partition's records."""
 
 COMMANDS: Final = frozenset(
     {"subscribe", "resubscribe", "pause", "resume", "commit", "assignment", "position", "committed", "unsubscribe", "close", "exit"},
@@ -26,7 +26,7 @@ COMMANDS: Final = frozenset(
 
 
 class Lines:
-    """The shim's stdout: one JSON object a line, whole and flushed, whichever thread writes."""
+    """The shim's stdout: one JSON object per line. Any thread can write; each line is written whole and flushed."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
@@ -34,7 +34,7 @@ class Lines:
 
     @classmethod
     def taking_stdout(cls) -> Lines:
-        """Keep the real stdout for the protocol and point file descriptor 1 at stderr, for whatever a client prints."""
+        """Keep the real stdout for the protocol. Point file descriptor 1 at stderr for the client's own output."""
         out = os.fdopen(os.dup(1), "w", encoding="utf-8", newline="\n")
         os.dup2(2, 1)
         return cls(out)
@@ -45,18 +45,18 @@ class Lines:
             try:
                 self._out.write(text)
                 self._out.flush()
-            except (BrokenPipeError, ValueError):  # nobody listens any more: end of stdin follows
+            except (BrokenPipeError, ValueError):  # nobody reads any more; the end of stdin follows
                 pass
 
 
 class Target(Protocol):
-    """What the host knows of a member: it takes commands, in order, until it has closed."""
+    """The host's view of a member: it accepts commands, in order, until it has closed."""
 
     @property
     def ended(self) -> threading.Event: ...
 
     def put(self, command: Command) -> bool:
-        """Queue a command; False once the member has closed."""
+        """Queue a command. Return False if the member has closed."""
 
 
 class MemberBase:
@@ -70,18 +70,18 @@ class MemberBase:
         self._positions: dict[Partition, int] = {}
 
     def identity(self) -> dict[str, Any]:
-        """Return `member_id` and `generation` where the client tells them, for the events of a rebalance."""
+        """Return `member_id` and `generation` if the client exposes them, for the events of a rebalance."""
         return {}
 
     def assigned(self, partitions: Iterable[Partition]) -> None:
-        """Report a callback of the client's: these came, beside what is there."""
+        """Report the client's assigned callback. The partitions are added to the current ones."""
         came = list(partitions)
         self._assigned.update(came)
         self.emit_partitions("partitions_assigned", came, **self.identity())
         self.emit("callback_done")
 
     def lost(self, partitions: Iterable[Partition]) -> None:
-        """Report a callback of the client's: these went without a chance to commit."""
+        """Report the client's lost callback. There was no chance to commit."""
         went = list(partitions)
         self.emit_partitions("partitions_lost", went, **self.identity())
         self._gone(went)
@@ -106,7 +106,7 @@ class MemberBase:
         self.emit(name, partitions=partition_objects(partitions), member_id=member_id, generation=generation)
 
     def emit_records(self, ranges: Ranges) -> None:
-        """Report records, and take them for the application's positions."""
+        """Report records, and update the application's positions."""
         self._positions.update({partition: greatest + 1 for partition, (_, greatest, _) in ranges.items()})
         parts = [
             {"topic": topic, "partition": partition, "minOffset": least, "maxOffset": greatest, "count": count}
@@ -137,7 +137,7 @@ def offsets_of(lists: Iterable[Sequence[Any]] | None) -> dict[Partition, int] | 
 
 
 def ranges_of(records: Iterable[Any]) -> Ranges:
-    """Return the ranges of records that have `topic`, `partition` and `offset`, as most clients' have."""
+    """Return the ranges of records with the attributes `topic`, `partition` and `offset`, as in most clients."""
     ranges: dict[Partition, tuple[int, int, int]] = {}
     for record in records:
         least, _, count = ranges.get((record.topic, record.partition), (record.offset, record.offset, 0))

@@ -1,4 +1,4 @@
-"""Members in threads of their own, for client libraries that block: one that is polled, and one whose client calls a handler."""
+"""Members in their own threads, for blocking clients: one kind is polled, the other's client calls a handler."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ __all__ = ["Member", "PollingMember", "PushMember"]
 
 
 class Member(MemberBase, threading.Thread, ABC):
-    """What both kinds share: commands in order, in a thread; answers; what a client has no feature for.
+    """The base of both kinds: it runs commands in order in a thread, answers them, and refuses features that the client lacks.
 
-    A client's shim gives `open` and `close`, and what else its client can; each may raise `CommandFailed`, `Unimplemented` or the client's own
-    exceptions, which `problem` names. It reports what happens by `assigned`, `revoked`, `lost` and `failed`.
+    A client's shim implements `open` and `close`, and the other features of its client. They may raise `CommandFailed`, `Unimplemented` or the
+    client's
+    own exceptions, which `problem` names. The shim reports events by `assigned`, `revoked`, `lost` and `failed`.
     """
 
     def __init__(self, key: str | None, lines: Lines) -> None:
@@ -40,14 +41,14 @@ class Member(MemberBase, threading.Thread, ABC):
 
     @abstractmethod
     def open(self, subscribe: Subscribe) -> None:
-        """Make the client and subscribe; return before it has joined."""
+        """Create the client and subscribe. Return before it has joined."""
 
     @abstractmethod
     def close(self, *, leave: bool | None) -> None:
-        """End the client in order."""
+        """Close the client cleanly."""
 
     def check_leave(self, *, leave: bool) -> None:
-        """Return where the client can be forced to leave, or to stay, so; else raise `Unimplemented`."""
+        """Return if the client can be forced to leave, or to stay. Otherwise raise `Unimplemented`."""
         raise Unimplemented("this client decides by itself whether it leaves")
 
     def resubscribe(self, topics: Sequence[str]) -> None:
@@ -57,15 +58,15 @@ class Member(MemberBase, threading.Thread, ABC):
         raise Unimplemented("this client cannot leave and stay")
 
     def commit_sync(self, offsets: Mapping[Partition, int] | None) -> None:
-        """Commit and wait; without offsets what was consumed."""
+        """Commit and wait. Without offsets, commit the consumed ones."""
         raise Unimplemented("this client commits by itself only")
 
     def commit_async(self, offsets: Mapping[Partition, int] | None) -> None:
-        """Begin a commit; when the client calls back, `emit_committed` tells its end."""
+        """Begin a commit. The client's callback then calls `emit_committed`."""
         raise Unimplemented("this client commits and waits for the answer")
 
     def assignment(self) -> Iterable[Partition]:
-        """Return what the client believes to have; without a client that says so, what was reported."""
+        """Return the client's own view of its assignment. If it exposes none, return the reported one."""
         return set(self._assigned)
 
     def consumed(self) -> dict[Partition, int]:
@@ -79,11 +80,11 @@ class Member(MemberBase, threading.Thread, ABC):
         raise Unimplemented("this client does not say what was committed")
 
     def problem(self, error: Exception) -> Problem:
-        """Name what the client raised, as its application sees it."""
+        """Name the client's exception as its application would."""
         return problem_of(error)
 
     def revoked(self, partitions: Iterable[Partition]) -> None:
-        """Report a callback of the client's: these go when it returns, after what the case asks of the application (`on_revoked`)."""
+        """Report the client's revoked callback. The application first does what the case requests (`on_revoked`); then the partitions are gone."""
         going = list(partitions)
         self.emit_partitions("partitions_revoked", going, **self.identity())
         time.sleep(self.on_revoked_plan.get("sleep_ms", 0) / 1000)
@@ -92,7 +93,7 @@ class Member(MemberBase, threading.Thread, ABC):
         self._gone(going)
 
     def failed(self, error: Exception) -> None:
-        """Report an error that the client hands to its application."""
+        """Report an error that the client passes to its application."""
         self.report(self.problem(error))
 
     @abstractmethod
@@ -100,7 +101,7 @@ class Member(MemberBase, threading.Thread, ABC):
 
     @abstractmethod
     def next_command(self) -> Command | None:
-        """Return the next command, or None after something else was done."""
+        """Return the next command, or None after other work."""
 
     @abstractmethod
     def pause(self) -> None: ...
@@ -109,7 +110,7 @@ class Member(MemberBase, threading.Thread, ABC):
     def resume(self) -> None: ...
 
     def let_go(self) -> None:
-        """Let go what a paused application holds back, unreported: the member closes."""
+        """Release a paused application's blocked handlers without a report, because the member closes."""
 
     def put(self, command: Command) -> bool:
         with self._inbox_lock:
@@ -198,7 +199,7 @@ class Member(MemberBase, threading.Thread, ABC):
         return {"offsets": offset_lists(reported)}
 
     def commit_and_tell(self, offsets: Mapping[Partition, int] | None, reported: Mapping[Partition, int]) -> None:
-        """Commit in place and emit `offsets_committed`, whatever comes of it; raise what the client raises."""
+        """Commit in place and emit `offsets_committed`, also after an error. Raise the client's exception."""
         try:
             self.commit_sync(offsets)
         except Unimplemented:
@@ -209,7 +210,7 @@ class Member(MemberBase, threading.Thread, ABC):
         self.emit_committed(reported, None)
 
     def commit_quietly(self) -> None:
-        """Commit the current positions from a rebalance callback: the event tells a failure, and the rebalance goes on."""
+        """Commit the current positions in a rebalance callback. The event reports a failure, and the rebalance continues."""
         with contextlib.suppress(Exception):
             self.commit_and_tell(None, self.consumed())
 
@@ -229,13 +230,13 @@ class Member(MemberBase, threading.Thread, ABC):
 
 
 class PollingMember(Member):
-    """A client that its application polls: commands run between polls, as in an application with one thread. A paused application polls no more."""
+    """A client that its application polls. Commands run between polls, as in an application with one thread. A paused application does not poll."""
 
     polling = False
 
     @abstractmethod
     def poll(self) -> Ranges:
-        """Poll once, for `poll_timeout_s` at most; return the ranges of what came (`ranges_of`)."""
+        """Poll once, for at most `poll_timeout_s`. Return the ranges of the records (`ranges_of`)."""
 
     def next_command(self) -> Command | None:
         try:
@@ -253,10 +254,10 @@ class PollingMember(Member):
         else:
             if ranges:
                 self.emit_records(ranges)
-                time.sleep(self.handler_delay_s)  # the application works on them, and polls no more meanwhile
+                time.sleep(self.handler_delay_s)  # the application processes them and does not poll meanwhile
 
     def report(self, problem: Problem) -> None:
-        """Report an error of poll. After a fatal one the member polls no more, as an application would not; `resume` makes it go on."""
+        """Report an error of poll. After a fatal one the member stops polling until `resume`, as an application would."""
         name, message, fatal = problem
         self.emit("error", error=name, message=message, fatal=fatal)
         if fatal:
@@ -275,9 +276,9 @@ class PollingMember(Member):
 
 
 class PushMember(Member):
-    """A client that calls a handler for records, in threads of its own: the handler calls `received`, which holds it back while the application is paused.
+    """A client that calls a handler for records in its own threads. The handler calls `received`, which blocks while the application is paused.
 
-    A client that would miss its heartbeats then, or that has a pause of its own, overrides `pause` and `resume`.
+    A client that would miss its heartbeats meanwhile, or that can pause itself, overrides `pause` and `resume`.
     """
 
     def __init__(self, key: str | None, lines: Lines) -> None:
@@ -287,8 +288,8 @@ class PushMember(Member):
         super().__init__(key, lines)
 
     def received(self, ranges: Ranges) -> None:
-        """Be the application's handler: report records (`ranges_of`), and be as slow as the application was asked to be."""
-        with self._gate:  # held while it is reported, so that nothing is once the pause is answered
+        """Report records (`ranges_of`) as the application's handler, and take `handler_delay_s`."""
+        with self._gate:  # locked during the report, so that none follows the answer to the pause
             self._gate.wait_for(lambda: not self._is_shut or self._is_over)
             if self._is_over or not ranges:
                 return

@@ -1,4 +1,4 @@
-"""Errors by the names that the contract wants: Kafka's where the client's error stands for a code, else the client's own in capitals."""
+"""Error names of the contract: Kafka's name if the client's error has a code, otherwise the client's own in capitals."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Final
 __all__ = ["ERROR_NAMES", "FATAL_TO_A_MEMBER", "CommandFailed", "Problem", "Unimplemented", "is_of_a_closed_socket", "problem_of", "upper_snake"]
 
 Problem = tuple[str, str, bool]
-"""An error as the application sees it: Kafka's name, a message, and whether the client says that it cannot go on."""
+"""An error in the application's view: Kafka's name, a message, and whether the client cannot continue."""
 
-# Kafka's Errors, for clients whose exceptions carry the number and, in old releases, an old name.
+# Kafka's Errors, for clients whose exceptions have the number and, in old releases, an old name.
 ERROR_NAMES: Final = {
     -1: "UNKNOWN_SERVER_ERROR", 1: "OFFSET_OUT_OF_RANGE", 3: "UNKNOWN_TOPIC_OR_PARTITION", 4: "INVALID_FETCH_SIZE",
     5: "LEADER_NOT_AVAILABLE", 6: "NOT_LEADER_OR_FOLLOWER", 7: "REQUEST_TIMED_OUT", 10: "MESSAGE_TOO_LARGE",
@@ -27,11 +27,11 @@ ERROR_NAMES: Final = {
 FATAL_TO_A_MEMBER: Final = frozenset(
     {"FENCED_INSTANCE_ID", "GROUP_AUTHORIZATION_FAILED", "TOPIC_AUTHORIZATION_FAILED", "INVALID_GROUP_ID", "UNSUPPORTED_VERSION"},
 )
-"""What, when a command meets it, ends more than that command. (Of poll anything is fatal that its client does not call retriable.)"""
+"""Errors that end more than the command that raises them. (In poll, every error is fatal that the client does not call retriable.)"""
 
 
 class CommandFailed(Exception):
-    """A command that the client, or this shim, refuses: `error` is its name in the answer."""
+    """The client, or this shim, refuses a command. `error` is the error's name in the answer."""
 
     def __init__(self, error: str, message: str) -> None:
         super().__init__(message)
@@ -39,11 +39,11 @@ class CommandFailed(Exception):
 
 
 class Unimplemented(Exception):
-    """The client has no such feature; the answer says why."""
+    """The client has no such feature. The answer says why."""
 
 
 def upper_snake(name: str) -> str:
-    """Return `KafkaTimeoutError` as `KAFKA_TIMEOUT`: the name of an exception that stands for no error code of Kafka's."""
+    """Return the name of an exception without a Kafka error code: `KafkaTimeoutError` becomes `KAFKA_TIMEOUT`."""
     stem = name.removesuffix("Exception").removesuffix("Error")
     stem = name if stem in ("", "Kafka") else stem
     parts = [f"_{letter}" if letter.isupper() and place and not stem[place - 1].isupper() else letter for place, letter in enumerate(stem)]
@@ -51,12 +51,12 @@ def upper_snake(name: str) -> str:
 
 
 def problem_of(error: Exception) -> Problem:
-    """Name what a client raised: by the code that it carries (`errno`), else by its class. What the client does not call `retriable` is fatal."""
+    """Name a client's exception: by its code (`errno`), otherwise by its class. It is fatal unless the client calls it `retriable`."""
     number = getattr(error, "errno", None)
     name = ERROR_NAMES.get(number) if isinstance(number, int) else None
     return name or upper_snake(type(error).__name__), str(error), not getattr(error, "retriable", False)
 
 
 def is_of_a_closed_socket(error: Exception) -> bool:
-    """Tell whether `selectors` refuses a socket that was closed a moment before: the selector has dropped it already, and whoever polls again goes on."""
+    """Return whether `selectors` refused a socket that was just closed. The selector has already dropped it, so the next poll works."""
     return isinstance(error, ValueError) and str(error) == "Invalid file descriptor: -1"

@@ -1,4 +1,4 @@
-"""The process of a shim: hello, commands from stdin, an end in order."""
+"""The process of a shim: hello, commands from stdin, a clean end."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from groupproof_shim.lines import COMMANDS, Command, Lines, Target
 __all__ = ["Host", "cannot_run_here", "log_to_stderr", "serve"]
 
 CANNOT_RUN_HERE: Final = 89
-"""The exit status that says, before `hello`: this shim cannot run here."""
+"""The exit status before `hello` that means: this shim cannot run here."""
 
 CONTRACT: Final = 1
 GOODBYE_S_MAX: Final = 600.0
-"""How long a process waits for its members to close at its end; the kit kills it long before."""
+"""How many seconds a process waits at its end for its members to close. The kit kills it long before."""
 
 
 def serve(client: str, version: str, capabilities: Sequence[str], member: Callable[[str | None, Lines], Target]) -> NoReturn:
-    """Be the shim of a client: `member` makes a member by its name (None for the only one), and starts it."""
+    """Run a client's shim. `member` creates and starts a member by its name (None for the only one)."""
     lines = Lines.taking_stdout()
     log_to_stderr()
     claimed = [*capabilities, *(["multi"] if "multi" not in capabilities else [])]
@@ -34,13 +34,13 @@ def serve(client: str, version: str, capabilities: Sequence[str], member: Callab
 
 
 def cannot_run_here(why: str) -> NoReturn:
-    """End with status 89, as the contract has it for a shim that lacks what it needs."""
+    """Exit with status 89: the contract's status of a shim that lacks something it needs."""
     print(why, file=sys.stderr, flush=True)
     raise SystemExit(CANNOT_RUN_HERE)
 
 
 def log_to_stderr() -> None:
-    """Send the client's log to stderr; `GROUPPROOF_SHIM_LOG` sets the level (INFO unless said otherwise)."""
+    """Send the client's log to stderr. `GROUPPROOF_SHIM_LOG` sets the level (default INFO)."""
     level = os.environ.get("GROUPPROOF_SHIM_LOG", "INFO").upper()
     logging.basicConfig(stream=sys.stderr, level=level, format="%(asctime)s %(levelname)s %(threadName)s %(name)s: %(message)s")
 
@@ -50,9 +50,9 @@ class _Stop(BaseException):
 
 
 class Host:
-    """The process: says `hello`, reads commands from stdin, hands each to its member, and closes all members at the end.
+    """The process: it sends `hello`, passes commands from stdin to their members, and closes all members at the end.
 
-    Members are told apart by `member`. A kit that speaks to a single one may leave it out; then `close` ends the process.
+    The field `member` identifies a member. A kit with a single member may leave it out; then `close` ends the process.
     """
 
     def __init__(self, lines: Lines, start: Callable[[str | None], Target]) -> None:
@@ -61,9 +61,9 @@ class Host:
         self._members: dict[str | None, Target] = {}
 
     def run(self, hello: Mapping[str, Any]) -> NoReturn:
-        """Serve until the end of stdin, SIGTERM or `exit`; end the process with status 0."""
+        """Run until the end of stdin, SIGTERM or `exit`. End the process with status 0."""
         _raise_file_limit()
-        faulthandler.register(signal.SIGUSR1)  # every thread's stack to stderr, for a person who wonders
+        faulthandler.register(signal.SIGUSR1)  # writes every thread's stack to stderr, for debugging
         signal.signal(signal.SIGTERM, self._on_sigterm)
         self.lines.write({"name": "hello", "contract": CONTRACT, **hello})
         leaving: Command = {}
@@ -75,7 +75,7 @@ class Host:
         self._close_all()
         if "id" in leaving:
             self.lines.write({"id": leaving["id"], "ok": True})
-        # Daemon threads of a client, or a member that hangs in close, must not hold the process back.
+        # Daemon threads of a client, or a member that hangs in close, must not delay the end.
         logging.shutdown()
         os._exit(0)
 
@@ -83,7 +83,7 @@ class Host:
         raise _Stop
 
     def _read(self) -> Command:
-        """Return the `exit` command, or nothing at the end of stdin or once the only, nameless member is closed."""
+        """Return the `exit` command, or an empty one at the end of stdin or after the only, nameless member was closed."""
         for line in sys.stdin.buffer:
             command = self._parsed(line)
             if command is None:
@@ -130,7 +130,7 @@ class Host:
 
 
 def _raise_file_limit() -> None:
-    """Take as many file descriptors as the system lets this process have: a hundred members need several each."""
+    """Raise the limit of file descriptors to the system's maximum: a hundred members need several each."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     with contextlib.suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

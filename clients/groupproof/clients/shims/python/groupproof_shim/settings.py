@@ -9,7 +9,7 @@ __all__ = ["Subscribe"]
 
 
 class Subscribe:
-    """The fields of `subscribe`; what no shim takes is listed as `ignored` in the answer."""
+    """The fields of `subscribe`. Fields that the shim does not use are listed as `ignored` in the answer."""
 
     _ENVELOPE: Final = frozenset({"id", "command", "member"})
 
@@ -27,7 +27,7 @@ class Subscribe:
         return self._fields.get(name, default)
 
     def config(self, names: Mapping[str, str]) -> dict[str, Any]:
-        """Take the given fields under the client's own names (`names`: field to setting), leaving out those that were not given."""
+        """Return the present fields under the client's setting names. `names` maps fields to settings."""
         return {setting: self.take(field) for field, setting in names.items() if field in self._fields}
 
     @property
@@ -41,5 +41,5 @@ class Subscribe:
         return sorted(set(self._fields) - self._taken)
 
     def ignore(self, name: str) -> None:
-        """List `name` as ignored although it was looked at: the client cannot have it so."""
+        """List `name` as ignored although the shim used it: the client cannot apply its value."""
         self._taken.discard(name)
