@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from groupproof.harness.judging.away_coordinators import as_passing
 from groupproof.harness.judging.broker_settings import another_course
 from groupproof.harness.judging.case_checkers import UNIVERSAL
 from groupproof.harness.judging.case_judgement import judge_run
@@ -112,14 +113,14 @@ def _if_elsewhere(judgement: Judgement, script: Script, evidence: Evidence, grou
 
 
 def _about(case: Case, judge: Judge) -> Judge:
-    """Return the judge, no graver than the case's level, and without a word on the form of member ids where the case is not about them."""
+    """Return the judge, no graver than the case's level, by what one sight proves, and without a word on the form of member ids where the case is not about them."""
     gravest = _GRAVEST[case.level]
 
     def judge_mildly(evidence: Evidence) -> Iterator[Finding]:
         for found in judge(evidence):
             if found.verdict is Verdict.INFORMATIONAL and found.requirement == _IDS and _IDS not in case.requirements:
                 continue
-            yield replace(found, verdict=_milder(found.verdict, gravest))
+            yield as_passing(replace(found, verdict=_milder(found.verdict, gravest)), evidence.trace)
 
     return judge_mildly
 

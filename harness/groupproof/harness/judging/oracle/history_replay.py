@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, Final
 
 from groupproof.coordinator.machine.coordinator import AppliedRow, Arrival, Coordinator, Output, Reply, Settings, Transition, partition_of
+from groupproof.harness.judging.away_coordinators import AWAY
 from groupproof.harness.judging.oracle.altered_configs import heard_by
 from groupproof.harness.judging.oracle.answer_diff import Difference, as_answered, differences
 from groupproof.harness.judging.oracle.exchanges import CoordinatorMove, Exchange, History
@@ -23,7 +24,7 @@ from groupproof.harness.judging.oracle.tolerance import Tolerance, untimely
 from groupproof.harness.judging.oracle.topics_seen import TopicsSeen
 from groupproof.harness.judging.oracle.transient_answers import Moment, is_passing
 from groupproof.protocol.rules import profile as profile_named
-from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState
+from groupproof.protocol.vocabulary import Api, GroupState
 from groupproof.protocol.wire.error_responses import error_of
 from groupproof.protocol.wire.message_conversion import body_of
 from groupproof.protocol.wire.messages import GroupResponse
@@ -42,7 +43,6 @@ _BROKEN_OFF: Final = (
     "the leader's list names an instance, which its JoinGroup is too old for, and the broker left the group half answered (KAFKA-14422)"
 )
 _READS: Final = frozenset({Api.DESCRIBE_GROUPS, Api.CONSUMER_GROUP_DESCRIBE, Api.LIST_GROUPS, Api.OFFSET_FETCH})
-_NOT_THERE: Final = frozenset({ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR})
 
 
 @dataclass(slots=True)
@@ -237,7 +237,7 @@ class HistoryReplay:
     def _is_loading(self, exchange: Exchange) -> bool:
         """Tell whether the answer is that of a broker that has only just become the coordinator, and took nothing up."""
         moved = any(0 <= exchange.ready_ms - move.done_ms <= self._tolerance.loading_ms for move in self._history.moves)
-        return moved and exchange.answer is not None and error_of(exchange.api, exchange.answer) in _NOT_THERE
+        return moved and exchange.answer is not None and error_of(exchange.api, exchange.answer) in AWAY
 
     def _note_beside(self, step: Step, why: str, requirement: str, expected: Mapping[str, Any]) -> None:
         """Note what is answered before the group's coordinator is asked."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from groupproof.harness.model.case import Judge
 from groupproof.harness.model.evidence import Evidence
 from groupproof.harness.model.script import MoveGroup, Raw, Script, StopReading
-from groupproof.harness.model.verdicts import Finding, Level, Verdict
+from groupproof.harness.model.verdicts import Finding, Level, Proof, Verdict
 
 __all__ = ["bystanders_stay_connected"]
 
@@ -26,8 +26,9 @@ def bystanders_stay_connected(script: Script, requirement: str, level: Level) ->
         for obs in evidence.select("event"):
             name = obs.body.get("connection")
             if obs.who == "link" and obs.body.get("name") == "closed" and obs.body.get("by") == "broker" and name not in suspects:
+                # A broker that restarts, or finds a connection idle, ends one too (connections.max.idle.ms): that counts in each run alone.
                 yield Finding(
-                    verdict=otherwise, requirement=requirement, expected="Who sent nothing wrong keeps its connection.",
+                    verdict=otherwise, proof=Proof.LIVENESS, requirement=requirement, expected="Who sent nothing wrong keeps its connection.",
                     observed=f"The broker ended connection {name}.", seq=obs.seq,
                 )  # fmt: skip
 

@@ -1,0 +1,28 @@
+"""A coordinator that is away for a moment: 14, 15 and 16 are no word on the request, and a broker may give them at any time. Pure.
+
+A partition of `__consumer_offsets` may change its leader whenever a broker of the cluster comes or goes (FIND-05, FIND-08 to FIND-10), and clients are
+asked to come again. So one such answer proves nothing: it counts where it comes in each run (contract, Repetition).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from groupproof.harness.model.verdicts import ADVERSE, Finding, Proof
+from groupproof.protocol.trace import Trace
+from groupproof.protocol.vocabulary import ErrorCode, api_named
+from groupproof.protocol.wire.error_responses import error_of
+
+__all__ = ["AWAY", "as_passing"]
+
+AWAY: Final = frozenset({ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR})
+
+
+def as_passing(finding: Finding, trace: Trace) -> Finding:
+    """Return the finding, LIVENESS where what it rests on is the answer of a coordinator that is away."""
+    if finding.verdict not in ADVERSE or finding.proof is not Proof.SAFETY or finding.seq is None or finding.seq >= len(trace):
+        return finding
+    obs = trace[finding.seq]
+    is_away = obs.kind == "response" and obs.api is not None and error_of(api_named(obs.api), obs.body) in AWAY
+    return replace(finding, proof=Proof.LIVENESS) if is_away else finding
