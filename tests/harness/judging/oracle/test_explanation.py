@@ -10,7 +10,7 @@ from groupproof.harness.judging.oracle import predictions
 from groupproof.harness.judging.oracle.answer_diff import Difference
 from groupproof.harness.judging.oracle.exchanges import histories
 from groupproof.harness.judging.oracle.explanation import finding_of
-from groupproof.harness.judging.oracle.history_replay import Divergence, ReplayResult, Step
+from groupproof.harness.judging.oracle.replay_result import Divergence, ReplayResult, Step
 from groupproof.harness.model.verdicts import Proof, Verdict
 from groupproof.protocol.vocabulary import Api, GroupState
 

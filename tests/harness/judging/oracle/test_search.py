@@ -9,7 +9,7 @@ from tests.harness.judging.oracle.recording import SETTINGS, Recording, bodied, 
 
 from groupproof.coordinator.machine.coordinator import Settings
 from groupproof.harness.judging.oracle.exchanges import histories
-from groupproof.harness.judging.oracle.history_replay import ReplayResult
+from groupproof.harness.judging.oracle.replay_result import ReplayResult
 from groupproof.harness.judging.oracle.search import explained, unsettled
 from groupproof.harness.judging.oracle.tolerance import Tolerance
 from groupproof.protocol.trace import Observation, Trace
