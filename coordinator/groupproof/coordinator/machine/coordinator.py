@@ -76,8 +76,12 @@ class Coordinator:
         self._repeats = RepeatedHeartbeats(self._engine, self._gate) if self._keeps_laws else None  # a variant may change its groups at any heartbeat
         self._repeating, self._parking = ({}, {}) if self._repeats is None else short_ways(self._engine, self._gate, self._repeats)
         self._loading, self._now_ms = set[int](), 0
-        led = range(self.settings.offsets_topic_num_partitions) if partitions is None else partitions
-        self._engine.partitions.update(dict.fromkeys(led))
+        self._engine.partitions.update(dict.fromkeys(range(self.settings.offsets_topic_num_partitions) if partitions is None else partitions))
+
+    @property
+    def engine(self) -> Engine:
+        """Return what holds the groups, to be looked at and never changed."""
+        return self._engine
 
     @property
     def append_error(self) -> ErrorCode:
@@ -166,9 +170,8 @@ class Coordinator:
 
     def change_topics(self, topics: Mapping[str, TopicImage]) -> None:
         """Take note of the topics that there are from now on; groups that subscribe to one that changed look at them with their next heartbeat."""
-        before = self._engine.topics
-        after = self._engine.topics = before.changed_to(topics)
-        changed = after.changed_names(before)
+        before, self._engine.topics = self._engine.topics, self._engine.topics.changed_to(topics)
+        changed = self._engine.topics.changed_names(before)
         for group in self._engine.groups.values():
             self._engine.tables.functions[group.dialect].hear_of_topics(group, changed)
 
@@ -177,8 +180,7 @@ class Coordinator:
         self._engine.may_describe = may_describe
 
     def configure_group(self, group_id: str, configs: Mapping[str, str], *, only_checks: bool = False) -> ErrorCode:
-        """Give a group settings of its own, instead of those that it had, unless they are only to be checked; return the error by which they are refused
-        (IncrementalAlterConfigs)."""
+        """Give a group settings of its own, instead of those that it had, unless they are only to be checked; return the error by which they are refused (IncrementalAlterConfigs)."""
         error, values = self._engine.tables.check_config(self.settings, self._engine.fields, group_id, configs)
         if not error and not only_checks:
             self._engine.group_configs[group_id] = values
@@ -331,10 +333,8 @@ class Coordinator:
         engine.reply(arrival.token, batch.join([reply.message for reply in replies]))
 
     def _list(self, message: ListGroupsRequest, arrival: Arrival) -> None:
-        gate = CoordinatorStatus(active=self.active, loading=bool(self._loading))
-        groups = tuple(self._engine.groups.values())
         event = Event(kind=ClassicEvent.LIST_GROUPS, now_ms=self._now_ms, settings=self.settings, group_id="", request=message, arrival=arrival)
-        event.gate, event.groups = gate, groups
+        event.gate, event.groups = CoordinatorStatus(active=self.active, loading=bool(self._loading)), tuple(self._engine.groups.values())
         self._decide(event)
 
     def _offsets(self, group_id: str) -> Offsets | None:

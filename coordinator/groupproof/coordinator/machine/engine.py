@@ -75,6 +75,11 @@ class Engine:
                 return rule.row
         raise Unreachable(f"no row of {event.kind.value} in {state_name(state)} is for what came to group {event.group_id!r}")
 
+    def rules_of(self, event: Event) -> tuple[Rule, ...]:
+        """Return the rows that decide on an input to its group as it is, in their order; none where none can come."""
+        group = event.group
+        return (self._only or self._cells_for(group)).get((event.kind, None if group is None else group.state), ())
+
     def _cells_for(self, group: AnyGroup | None) -> Mapping[Place, tuple[Rule, ...]]:
         return self._none if group is None else self._cells[group.dialect]
 

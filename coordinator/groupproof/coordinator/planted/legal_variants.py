@@ -9,8 +9,15 @@ from typing import TYPE_CHECKING, Any, Final
 from groupproof.coordinator.machine.choices import RandomChoices
 from groupproof.coordinator.machine.machine_outputs import Arrival
 from groupproof.coordinator.machine.variant import ConnectionVariant, Variant
-from groupproof.protocol.rules.consumer.consumer_terms import ConsumerGuard
-from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.rules.cells import Row
+from groupproof.protocol.rules.classic.classic_states import LIVE as CLASSIC_LIVE
+from groupproof.protocol.rules.classic.classic_terms import ClassicEvent
+from groupproof.protocol.rules.classic.group_table import BEFORE_GROUP
+from groupproof.protocol.rules.classic.shared_rows import UNNAMED
+from groupproof.protocol.rules.consumer.classic_requests import LIVE
+from groupproof.protocol.rules.consumer.consumer_terms import ConsumerEvent, ConsumerGuard
+from groupproof.protocol.rules.deltas import Change
+from groupproof.protocol.vocabulary import Api, ErrorCode
 
 if TYPE_CHECKING:
     from groupproof.coordinator.machine.incoming_request import IncomingRequest
@@ -104,10 +111,14 @@ def _late_timer(key: TimerKey, due_ms: int) -> int:
 
 def _idle_fields(arrived: IncomingRequest, answer: Body) -> Body:
     """Give refusals of JoinGroup what no client reads there."""
-    if arrived.wire.api is Api.JOIN_GROUP and answer["error_code"] not in (0, 79):
+    if arrived.wire.api is not Api.JOIN_GROUP:
+        return answer
+    if answer["error_code"] not in (ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED):
         return {**answer, "generation_id": 0, "leader": "x", "protocol_name": "x"}
-    return answer
+    return {**answer, "generation_id": 0, "leader": "x"} if answer["error_code"] == ErrorCode.MEMBER_ID_REQUIRED else answer
 
+
+_STRANGER_FIRST: Final = Row("stranger-first", ConsumerGuard.STRANGER, ErrorCode.UNKNOWN_MEMBER_ID, "CGH-45")
 
 LEGAL: Final[tuple[Variant, ...]] = (
     Variant(name="last-leads", says="Of the members that remain the one that joined last follows a leader.", choices=_LastLeads),
@@ -116,6 +127,13 @@ LEGAL: Final[tuple[Variant, ...]] = (
     Variant(name="regexes-at-once", says="A heartbeat with a new regular expression is answered with the topics that it matches.", choices=_ResolvesAtOnce),
     Variant(name="own-instance-returns", says="A static member that joins again under its own member id is taken back, as KIP-848 asks (CGS-07).",
             guards={ConsumerGuard.OWN_INSTANCE_HELD: lambda _: False}),
+    Variant(name="names-after-members", says="A SyncGroup's protocol is looked at behind who sends it, whether it is named or not.",
+            before={ClassicEvent.SYNC_GROUP: tuple(row for row in BEFORE_GROUP[ClassicEvent.SYNC_GROUP] if row is not UNNAMED)},
+            rows=(Change(kind=ClassicEvent.SYNC_GROUP, states=CLASSIC_LIVE, name="protocol-differs", rows=(UNNAMED,), keeps=True),)),
+    Variant(name="members-before-size", says="A full group tells a stranger that sends heartbeats that it is none of its members (CGM-37).", dialect="consumer",
+            rows=(Change(kind=ConsumerEvent.HEARTBEAT, states=LIVE, name="group-full", rows=(_STRANGER_FIRST,), keeps=True),)),
+    Variant(name="breaks-off-nowhere", says="What Kafka has no answer for is refused in order: a fetch that names an epoch and no member (CGO-34), an upgrade of a group that is not readable.",
+            guards={ConsumerGuard.FETCHES_WITHOUT_NAME: lambda _: False, ConsumerGuard.PROTOCOL_MISSING: lambda _: False}),
     Variant(name="bare-member-ids", says="Member ids do not begin with the client id.", choices=_BareIds),
     Variant(name="long-member-ids", says="Member ids are long, and not of ASCII alone.", choices=_LongIds),
     Variant(name="lists-reversed", says="Lists of members, topics, partitions, groups and versions come in another order.", line=_every(_reversed)),

@@ -49,6 +49,24 @@ def test_fields_of_a_refusal_are_idle_unless_its_code_differs() -> None:
     assert [difference.is_idle for difference in differences({"error_code": 79, "member_id": "a"}, {"error_code": 79, "member_id": "b"})] == [False]
 
 
+@pytest.mark.parametrize(("field", "is_idle"), [("member_id", False), ("generation_id", True), ("leader", True), ("protocol_name", True)])
+def test_beside_an_id_that_is_handed_out_nothing_but_the_id_is_read(field: str, is_idle: bool) -> None:
+    handed_out = {"error_code": 79, "member_id": "a", "generation_id": -1, "leader": "", "protocol_name": None}
+
+    assert [difference.is_idle for difference in differences(handed_out, {**handed_out, field: "x"})] == [is_idle]
+
+
+def test_beside_the_error_of_one_group_or_partition_nothing_of_it_is_read() -> None:
+    partition = {"partition_index": 0, "error_code": 88, "committed_offset": -1}
+    refused = {"groups": [{"group_id": "g", "error_code": 113, "topics": []}]}
+
+    (of_partition,) = differences({"partitions": [partition]}, {"partitions": [{**partition, "committed_offset": 4}]})
+    (of_group,) = differences(refused, {"groups": [{**refused["groups"][0], "topics": [{"name": "t", "partitions": []}]}]})
+    (of_code,) = differences({"partitions": [partition]}, {"partitions": [{**partition, "error_code": 3}]})
+
+    assert (of_partition.is_idle, of_group.is_idle, of_code.is_idle) == (True, True, False)
+
+
 def test_what_a_version_cannot_say_holds_its_default() -> None:
     body = {"error_code": 0, "protocol_type": "consumer", "protocol_name": "range", "assignment": b"x", "throttle_time_ms": 12}
 

@@ -211,7 +211,8 @@ def _commits_as_stranger(event: ConsumerGroupEvent) -> bool:
 
 
 def _commits_in_old_version(event: ConsumerGroupEvent) -> bool:
-    return event.version < EPOCH_COMMITS_SINCE and group_of(event).members[event.member_id].classic is None
+    member = group_of(event).members.get(event.member_id)
+    return event.version < EPOCH_COMMITS_SINCE and (member is None or member.classic is None)
 
 
 def _ahead_by(event: ConsumerGroupEvent) -> int:

@@ -142,6 +142,7 @@ _ENTRANCE = (
         ("JOIN-29", "JOIN-09"),
         stable("a"),
         _refused("b", 23, protocols=("custom",), member_id=NOBODY),
+        level=Level.SHOULD,
     ),
 )
 

@@ -6,7 +6,7 @@ left out: throttle times, error messages, the host under which a broker sees a c
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -38,6 +38,9 @@ class Difference:
 _IDLE_OF_LEAVES: Final = frozenset({"heartbeat_interval_ms"})
 """A member that leaves sends no heartbeat after it (CGM-29): Kafka tells it 0, others what they tell everybody."""
 
+_READ_BESIDE: Final[Mapping[int, Set[str]]] = {ErrorCode.MEMBER_ID_REQUIRED: {"member_id"}}
+"""What clients read beside an error code: the id that 79 hands out (KIP-394), and nothing beside any other (JoinGroupResponseHandler)."""
+
 
 def as_answered(api: Api, version: int, body: Mapping[str, Any]) -> dict[str, Any]:
     """Return the body as a client of `version` reads it: what the version lacks holds its default, lists are lists, open fields are gone."""
@@ -58,21 +61,23 @@ def _plain(value: Any) -> Any:
 
 
 def differences(expected: Mapping[str, Any], observed: Mapping[str, Any]) -> list[Difference]:
-    """Return what differs, the error code first where that does; of an answer that refuses as expected the other fields are idle."""
+    """Return what differs, the error code first where that does; what stands beside an error code that is as expected is idle, of each entry by itself."""
     if expected == observed:
         return []
     found = list(_of_mappings("", expected, observed))
     found.sort(key=lambda difference: difference.field != "error_code")
-    refused = expected.get("error_code", 0) not in (ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED)
-    if any(difference.path == "error_code" for difference in found):
+    if expected.get("member_epoch", 0) >= 0 or any(difference.path == "error_code" for difference in found):
         return found
-    idle = {difference.path for difference in found} if refused else _IDLE_OF_LEAVES if expected.get("member_epoch", 0) < 0 else frozenset()
-    return [replace(difference, is_idle=difference.path in idle) for difference in found]
+    return [replace(difference, is_idle=difference.is_idle or difference.path in _IDLE_OF_LEAVES) for difference in found]
 
 
 def _of_mappings(path: str, expected: Mapping[str, Any], observed: Mapping[str, Any]) -> Iterator[Difference]:
+    code = expected.get("error_code", 0)
+    is_refusal = code != ErrorCode.NONE and observed.get("error_code", 0) == code
+    read = _READ_BESIDE.get(code, frozenset())
     for name in dict.fromkeys([*expected, *observed]):
-        yield from _of_values(f"{path}{name}", name, expected.get(name, ABSENT), observed.get(name, ABSENT))
+        found = _of_values(f"{path}{name}", name, expected.get(name, ABSENT), observed.get(name, ABSENT))
+        yield from (replace(difference, is_idle=True) for difference in found) if is_refusal and name not in read else found
 
 
 def _of_values(path: str, field: str, expected: Any, observed: Any) -> Iterator[Difference]:

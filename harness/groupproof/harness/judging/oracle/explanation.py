@@ -21,7 +21,7 @@ from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState, error_nam
 from groupproof.protocol.wire.error_responses import error_of
 from groupproof.protocol.wire.messages import JoinGroupRequest
 
-__all__ = ["Prediction", "finding_of", "idle_findings", "predictions_of", "unusual_ids"]
+__all__ = ["Prediction", "finding_of", "idle_findings", "open_findings", "predictions_of", "unusual_ids"]
 
 _VERDICTS: Final = {Level.MUST: Verdict.FAILED, Level.SHOULD: Verdict.NON_STRICT, Level.INFO: Verdict.INFORMATIONAL}
 _PROOFS: Final = {"late": Proof.TIMING, "missing": Proof.LIVENESS, "closed": Proof.LIVENESS}
@@ -162,6 +162,23 @@ def idle_findings(replay: ReplayResult) -> Iterator[Finding]:
                 expected=f"{_asked(step)}: {_expected(step, replay.names)}.",
                 observed=f"{step.exchange.api.title} refused: {_listed(step.idle, replay.names)}, which no client reads.",
             )  # fmt: skip
+
+
+def open_findings(replay: ReplayResult) -> Iterator[Finding]:
+    """Yield what was answered otherwise than the release does, and as rightly: each kind of answer once."""
+    kinds: set[tuple[Api, int, int]] = set()
+    for step in replay.steps:
+        exchange = step.exchange
+        kind = exchange.api, error_of(exchange.api, step.expected or {}), error_of(exchange.api, exchange.answer or {})
+        if step.instead is None or kind in kinds:
+            continue
+        kinds.add(kind)
+        yield Finding(
+            verdict=_VERDICTS[step.instead.level], requirement=step.instead.requirement, seq=exchange.seq,
+            expected=f"{_asked(step)}: {_expected(step, replay.names)}.",
+            observed=f"{_asked(step)}: {_answer(exchange.answer or {}, exchange.api, replay.names)}, {step.instead.words}.",
+            detail=f"{exchange.label}: rule {step.rule}",
+        )  # fmt: skip
 
 
 def unusual_ids(replay: ReplayResult) -> Iterator[Finding]:

@@ -13,11 +13,13 @@ from functools import partial
 from typing import Any, Final
 
 from groupproof.coordinator.machine.coordinator import AppliedRow, Arrival, Coordinator, Output, Reply, Settings, Transition, partition_of
+from groupproof.coordinator.machine.due_refusals import due_refusals
 from groupproof.harness.judging.away_coordinators import AWAY
 from groupproof.harness.judging.oracle.altered_configs import heard_by
 from groupproof.harness.judging.oracle.answer_diff import Difference, as_answered, differences
 from groupproof.harness.judging.oracle.exchanges import CoordinatorMove, Exchange, History
 from groupproof.harness.judging.oracle.machine_step import ImpossibleChoice, answers_by_rule, breaks_off, followed
+from groupproof.harness.judging.oracle.open_answers import UNKNOWN_PARTITIONS, another_answer
 from groupproof.harness.judging.oracle.recorded_choices import RecordedChoices
 from groupproof.harness.judging.oracle.replay_result import Branch, Divergence, ReplayResult, Step, Turns
 from groupproof.harness.judging.oracle.tolerance import Tolerance, untimely
@@ -79,6 +81,7 @@ class HistoryReplay:
         self._moving_ms = 0.0
         self._is_broken_off = False
         self._journal = _Journal()
+        self._asked = self._machine  # whoever has the request under way: a stray one does not come to the group's coordinator
 
     def go(self) -> ReplayResult:
         divergence = None
@@ -199,19 +202,18 @@ class HistoryReplay:
             self._perform(followed(self._machine.clean_up, self._now_ms), self._now_ms, None)
 
     def _ask(self, exchange: Exchange, at_ms: int, machine: Coordinator) -> None:
-        self._now_ms = at_ms
+        self._now_ms, self._asked = at_ms, machine
         step = Step(exchange=exchange, at_ms=at_ms, before=machine.standing(self._history.group))
         self._journal.steps[exchange.number] = self._parked[exchange.number] = step
-        arrival = Arrival(token=exchange.number, api_version=exchange.version, client_id=exchange.client, client_host="/127.0.0.1")
         if self._is_loading(exchange):
             self._note_beside(step, "loading", "FIND-10", exchange.answer or {})
             return
         way = partial(self._way, "cache", exchange.number)
         message, refused = self._topics.asked_of_group(exchange.message, exchange.ready_ms, exchange.seq, way)
         if refused is not None:
-            self._note_beside(step, "unknown-partitions", "ERR-02", as_answered(exchange.api, exchange.version, body_of(refused)))
+            self._note_beside(step, UNKNOWN_PARTITIONS, "ERR-02", as_answered(exchange.api, exchange.version, body_of(refused)))
             return
-        self._perform(followed(machine.handle, message, arrival, at_ms, fires=False), at_ms, exchange)
+        self._perform(followed(machine.handle, message, _arrival(exchange), at_ms, fires=False), at_ms, exchange)
         if step.due_ms is None:
             step.after = machine.standing(self._history.group)
         if exchange.api not in _READS:
@@ -223,9 +225,8 @@ class HistoryReplay:
             self._ask(self._unread.pop(0), max(self._now_ms, at_ms), self._machine)
 
     def _fits(self, exchange: Exchange, at_ms: int) -> bool:
-        arrival = Arrival(token=exchange.number, api_version=exchange.version, client_id=exchange.client, client_host="/127.0.0.1")
         self._now_ms = max(self._now_ms, at_ms)
-        outputs = followed(self._machine.handle, exchange.message, arrival, self._now_ms)
+        outputs = followed(self._machine.handle, exchange.message, _arrival(exchange), self._now_ms)
         messages = [output.message for output in outputs if isinstance(output, Reply) and output.token == exchange.number]
         beside: list[Output] = [
             output for output in outputs if isinstance(output, Transition) or (isinstance(output, Reply) and output.message not in messages)
@@ -318,7 +319,7 @@ class HistoryReplay:
             return
         found = tuple(differences(step.expected, exchange.answer))
         serious = tuple(difference for difference in found if not difference.is_idle)
-        if serious and not self._is_passing(step, serious):
+        if serious and not self._is_passing(step, serious) and not self._is_as_right(step):
             raise _Divergence("other", step, serious)
         if kind := untimely(exchange, due_ms=at_ms, cause=cause, tolerance=self._tolerance, moving_ms=self._moving_ms):
             raise _Divergence(kind, step)
@@ -334,6 +335,13 @@ class HistoryReplay:
         if latest_ms < exchange.gone_ms and not exchange.is_unread:
             raise _Divergence("missing", step)
 
+    def _is_as_right(self, step: Step) -> bool:
+        """Tell whether the protocol leaves the answer open, and note which other one came: what it refuses changes nothing either way."""
+        asked = step.exchange
+        due = due_refusals(self._asked.engine, asked.message, _arrival(asked), self._now_ms)
+        step.instead = another_answer(step, due, self._answers.get(step.rule), partial(self._topics.completed, asked.message))
+        return step.instead is not None
+
     def _is_passing(self, step: Step, found: tuple[Difference, ...]) -> bool:
         """Tell whether the difference is one that a group shows for a moment."""
         at_ms, moved = self._journal.transitions[-1] if self._journal.transitions else (0, None)
@@ -344,3 +352,7 @@ class HistoryReplay:
             stored=self._machine.stored(partition_of(group, self._settings.offsets_topic_num_partitions)),
             is_new=created_ms is not None and step.exchange.ready_ms - created_ms <= self._tolerance.unseen_ms,
         ))  # fmt: skip
+
+
+def _arrival(exchange: Exchange) -> Arrival:
+    return Arrival(token=exchange.number, api_version=exchange.version, client_id=exchange.client, client_host="/127.0.0.1")

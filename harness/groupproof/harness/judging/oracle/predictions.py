@@ -15,7 +15,7 @@ from groupproof.coordinator.machine.coordinator import Settings
 from groupproof.coordinator.machine.coordinator_settings import setting_names
 from groupproof.harness.judging.oracle.answer_diff import Difference
 from groupproof.harness.judging.oracle.exchanges import History, histories
-from groupproof.harness.judging.oracle.explanation import Prediction, finding_of, idle_findings, predictions_of, unusual_ids
+from groupproof.harness.judging.oracle.explanation import Prediction, finding_of, idle_findings, open_findings, predictions_of, unusual_ids
 from groupproof.harness.judging.oracle.replay_result import Divergence, ReplayResult
 from groupproof.harness.judging.oracle.search import WALKS_MAX, explained, unsettled
 from groupproof.harness.judging.oracle.slowness import Slowness, slowness_of
@@ -154,6 +154,7 @@ def _findings(
     history: History, replay: ReplayResult, profile: str, settings: Mapping[str, Any], tolerance: Tolerance, *, names_release: bool
 ) -> Iterator[Finding]:
     yield from idle_findings(replay)
+    yield from open_findings(replay)
     yield from unusual_ids(replay)
     if replay.divergence is None:
         return
@@ -207,7 +208,7 @@ def _upheld(replay: ReplayResult) -> Iterator[Finding]:
     wrong = None if replay.divergence is None else replay.divergence.step
     for step in replay.steps:
         requirement = step.answer_requirement or step.requirement
-        if step is not wrong and step.expected is not None and step.exchange.answer is not None and requirement:
+        if step is not wrong and step.instead is None and step.expected is not None and step.exchange.answer is not None and requirement:
             yield Finding(
                 verdict=Verdict.OK, requirement=requirement, seq=step.exchange.seq,
                 expected=f"{step.exchange.api.title} is answered by the rule {step.answer_rule or step.rule}.", observed="It is.",

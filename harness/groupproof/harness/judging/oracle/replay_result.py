@@ -1,4 +1,4 @@
-"""What a walk through a group's history leaves behind: its steps, the forks that it came to, and where it left the machine's way. Pure data."""
+"""What a walk through a group's history leaves: its steps, the questions that the trace left open, and where it went no further. Pure."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from groupproof.coordinator.machine.machine_outputs import GroupProgress
     from groupproof.harness.judging.oracle.answer_diff import Difference
     from groupproof.harness.judging.oracle.exchanges import Exchange
+    from groupproof.harness.judging.oracle.open_answers import OpenAnswer
 
 __all__ = ["Branch", "Divergence", "ReplayResult", "Step", "Turns"]
 
@@ -31,6 +32,7 @@ class Step:
     """What the machine does with one request: taken up at `at_ms` in the state of `before`, by `rule`; answered `expected` at `due_ms`.
 
     `before` is None where there was no group, `after` the group with the request parked. The `answer_rule` is the one that answers a parked request.
+    `idle` is what differs and nobody reads, `instead` why another answer is as right as the expected one.
     """
 
     exchange: Exchange
@@ -44,6 +46,7 @@ class Step:
     answer_rule: str = ""
     answer_requirement: str = ""
     idle: tuple[Difference, ...] = ()
+    instead: OpenAnswer | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

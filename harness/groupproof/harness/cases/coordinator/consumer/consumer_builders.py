@@ -15,6 +15,7 @@ from groupproof.harness.model import script_builders as classic
 from groupproof.harness.model.case import Case, script_of
 from groupproof.harness.model.consumer_script_builders import acknowledge, beat, join, leave
 from groupproof.harness.model.script import Ask, ScriptStep, topics_in
+from groupproof.harness.model.verdicts import Level
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
 from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
 from groupproof.protocol.rules.consumer.group_configs import PROTOCOLS
@@ -69,9 +70,10 @@ def consumer_case(
     settings: Mapping[str, Any] = QUICK,
     topics: Mapping[str, int] | None = None,
     brokers: int = 1,
+    level: Level | None = None,
 ) -> Case:
     """Return a case of the dialect; unless `topics` are given, `t` has four partitions, and `u` three where a request names it."""
-    made = case(id, title, requirements, *steps, settings=settings, brokers=brokers, topics=topics, dialect=CONSUMER)
+    made = case(id, title, requirements, *steps, settings=settings, brokers=brokers, topics=topics, dialect=CONSUMER, level=level)
     script = script_of(made)
     named = {"t", *(topic for step in script.steps if isinstance(step, Ask) for topic in topics_in(step.fields))}
     return made if topics else replace(made, plan=replace(script, topics={topic: count for topic, count in _PARTITIONS.items() if topic in named}))

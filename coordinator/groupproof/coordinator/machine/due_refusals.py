@@ -1,0 +1,96 @@
+"""What a request could be refused with as well: every check that is due, not only the first in Kafka's order. Pure.
+
+The oracle asks for them, because the protocol leaves most of that order open (`groupproof.protocol.rules.check_order`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from groupproof.coordinator.machine.event import OPEN, CoordinatorStatus
+from groupproof.coordinator.machine.storage import partition_of
+from groupproof.protocol.rules.classic.classic_terms import Effect
+from groupproof.protocol.vocabulary import ErrorCode
+
+if TYPE_CHECKING:
+    from groupproof.coordinator.machine.bound_tables import Rule
+    from groupproof.coordinator.machine.dialect_functions import RequestFunctions
+    from groupproof.coordinator.machine.engine import Engine
+    from groupproof.coordinator.machine.event import Event
+    from groupproof.coordinator.machine.machine_outputs import Arrival
+    from groupproof.protocol.rules.cells import EffectName, Row
+    from groupproof.protocol.wire.messages import GroupRequest, GroupResponse
+
+__all__ = ["DueRefusal", "due_refusals"]
+
+_NO_REFUSALS: Final = (ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED)
+_LEAVE_NO_TRACE: Final = frozenset({Effect.BLANK_MEMBER_ID, Effect.REJECT})
+"""What is done for the answer alone, or to an id that was handed out to one that is turned away."""
+
+
+class DueRefusal(NamedTuple):
+    """A refusal that is due: the row that has it, and the whole answer."""
+
+    rule: str
+    requirement: str
+    code: ErrorCode
+    message: GroupResponse
+
+
+def due_refusals(engine: Engine, message: GroupRequest, arrival: Arrival, now_ms: int) -> list[DueRefusal]:
+    """Return the refusals that are due to a request about one group as the group is now, the first in Kafka's order first; nothing is done.
+
+    All of them leave the group as the first one does, which is as it is in nearly every case. Of requests about several groups none are told.
+    """
+    request = engine.tables.requests.get(type(message))
+    rules = [] if request is None else list(_refusing(engine, event := _event_of(engine, request, message, arrival, now_ms)))
+    alike = [rule for rule in rules if _marks(rule.row) == _marks(rules[0].row)]
+    return [
+        DueRefusal(rule.name, rule.row.requirement, rule.row.answer, rule.says(event))
+        for rule in alike
+        if isinstance(rule.row.answer, ErrorCode) and rule.says is not None
+    ]
+
+
+def _event_of(engine: Engine, request: RequestFunctions, message: Any, arrival: Arrival, now_ms: int) -> Event:
+    group_id = message.group_id
+    event = request.event(
+        kind=request.kind,
+        now_ms=now_ms,
+        settings=engine.settings,
+        group_id=group_id,
+        group=engine.groups.get(group_id),
+        request=message,
+        arrival=arrival,
+    )
+    if partition_of(group_id, engine.settings.offsets_topic_num_partitions) not in engine.partitions:
+        event.gate = CoordinatorStatus(led=False)
+    request.fill(event, message)
+    return event
+
+
+def _refusing(engine: Engine, event: Event) -> Iterator[Rule]:
+    """Yield the rows that refuse, up to the first one that lets the request through.
+
+    Who may not look at the group refuses nothing for what is in it. A guard may take for granted what the rows before it say, and fails where they hold: it
+    is not asked whether it is due, nor is what stands behind it.
+    """
+    checks = (*engine.tables.before[event.kind], *(engine.rules_of(event) if event.gate is OPEN else ()))
+    for rule in checks:
+        try:
+            is_due = rule.guard(event)
+        except (AssertionError, AttributeError, KeyError):
+            return
+        if is_due and not _refuses(rule.row):
+            return
+        if is_due:
+            yield rule
+
+
+def _refuses(row: Row) -> bool:
+    return isinstance(row.answer, ErrorCode) and row.answer not in _NO_REFUSALS and row.then is None and not row.after
+
+
+def _marks(row: Row) -> tuple[EffectName, ...]:
+    return tuple(effect for effect in row.effects if effect not in _LEAVE_NO_TRACE)

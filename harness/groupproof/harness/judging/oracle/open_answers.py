@@ -1,0 +1,76 @@
+"""Answers that are as right as the rule's: another refusal that is due as well, or any refusal where Kafka breaks off with an error of its own. Pure.
+
+Both refuse the request, and a refused request changes nothing: the walk goes on, and what came instead is told once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from groupproof.harness.judging.oracle.answer_diff import as_answered, differences
+from groupproof.protocol.rules.check_order import BROKEN_OFF, order_of
+from groupproof.protocol.rules.requirements import by_id
+from groupproof.protocol.vocabulary import ErrorCode, Level
+from groupproof.protocol.wire.error_responses import error_of
+from groupproof.protocol.wire.message_conversion import body_of
+
+if TYPE_CHECKING:
+    from groupproof.coordinator.machine.due_refusals import DueRefusal
+    from groupproof.harness.judging.oracle.exchanges import Exchange
+    from groupproof.harness.judging.oracle.replay_result import Step
+    from groupproof.protocol.wire.messages import GroupResponse
+
+__all__ = ["UNKNOWN_PARTITIONS", "OpenAnswer", "another_answer"]
+
+UNKNOWN_PARTITIONS: Final = "unknown-partitions"
+"""The name of what refuses partitions that there are not, before any group is asked."""
+
+_NO_REFUSALS: Final = (ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED, ErrorCode.UNKNOWN_SERVER_ERROR)
+_BROKEN_OFF: Final = "Kafka breaks off here, and any refusal is as right"
+_DUE: Final = "due as well, and no KIP says which of the two comes first"
+_LATER: Final = "due as well, and to come later"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenAnswer:
+    """Why an answer is no breach of a MUST: as grave as the `level` of the `requirement` that speaks of it, in `words` that follow the answer's code."""
+
+    requirement: str
+    level: Level
+    words: str
+
+
+def another_answer(step: Step, due: Sequence[DueRefusal], answer: object, complete: Callable[[GroupResponse], GroupResponse]) -> OpenAnswer | None:
+    """Return why what came is as right as what the step's rule has for an `answer`; None where it is not.
+
+    `due` are the refusals that the request could be given, `complete` puts into an answer what is said of partitions that there are not.
+    """
+    code = error_of(step.exchange.api, step.exchange.answer or {})
+    if answer is ErrorCode.UNKNOWN_SERVER_ERROR and step.rule.rpartition("/")[2] in BROKEN_OFF and code not in _NO_REFUSALS:
+        return OpenAnswer(requirement=step.requirement, level=Level.INFO, words=_BROKEN_OFF)
+    is_refused = isinstance(answer, ErrorCode) and bool(due) and due[0].rule == step.rule
+    # Partitions that there are not are refused by the broker, before the group is asked (`KafkaApis.handleOffsetCommitRequest`): no KIP says so (CGO-27).
+    is_refused_beside = step.rule.endswith(f"/{UNKNOWN_PARTITIONS}")
+    if not is_refused and not is_refused_beside:
+        return None
+    came = next((refusal for refusal in due if _is_answered(step.exchange, refusal.message, complete)), None)
+    return None if came is None else _by_order(step, due[0], came)
+
+
+def _is_answered(asked: Exchange, message: GroupResponse, complete: Callable[[GroupResponse], GroupResponse]) -> bool:
+    """Tell whether the answer that came is the refusal, of all partitions or of those that there are."""
+    return any(_is_like(asked, body_of(whole)) for whole in (message, complete(message)))
+
+
+def _is_like(asked: Exchange, body: dict[str, Any]) -> bool:
+    return all(difference.is_idle for difference in differences(as_answered(asked.api, asked.version, body), asked.answer or {}))
+
+
+def _by_order(step: Step, first: DueRefusal, came: DueRefusal) -> OpenAnswer | None:
+    order = order_of(step.exchange.api, first.code, came.code)
+    if order is None:
+        return OpenAnswer(requirement=came.requirement, level=Level.INFO, words=_DUE)
+    level = by_id(order).level
+    return None if level is Level.MUST else OpenAnswer(requirement=order, level=level, words=_LATER if level is Level.SHOULD else _DUE)
