@@ -61,8 +61,8 @@ class Matches:
 class Stable:
     """Holds when the group is Stable and every member in `members` has its assignment of the newest generation.
 
-    After `after`, each member got a SyncGroup response without an error. It also reported `partitions_assigned`, or kept all its partitions in a
-    cooperative protocol. `after` None: at any time in the newest generation.
+    After `after`, each member got a SyncGroup response without an error. It also reported `partitions_assigned`; a cooperative member need not, if its
+    application already holds exactly that assignment. `after` None: at any time in the newest generation.
     """
 
     members: tuple[str, ...]
