@@ -83,7 +83,8 @@ def _breakage(broken: Observation) -> Judgement:
 
 def _refusal(trace: Trace, refused: Observation, dialect: str) -> Judgement:
     """Return the judgement on a refused command. A client may support a command in the classic dialect alone, so in another dialect a refusal is
-    not BROKEN."""
+    not BROKEN.
+    """
     command, reason = refused.body["command"], refused.body["reason"]
     if not refused.body["unimplemented"]:
         return Judgement(verdict=Verdict.BROKEN, reason=f"{command} was refused: {reason}")

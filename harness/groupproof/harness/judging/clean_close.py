@@ -1,11 +1,9 @@
 """The verdict on the clean close, from the trace: did the members leave as members should (contract, "Verdicts")? Pure.
 
-UNCLEAN: a missing LeaveGroup, a missing commit of what an auto-committing member had consumed, a process that crashed while it closed, or one
-that had to be killed after its deadline. A dynamic member (or one whose close command says to leave) owes a LeaveGroup if, as far as it knows, it
-is in
+UNCLEAN: a missing LeaveGroup, a missing commit of what an auto-committing member had consumed, a process that crashed while it closed, or one that
+had to be killed after its deadline. A dynamic member (or one whose close command says to leave) owes a LeaveGroup if, as far as it knows, it is in
 the group and knows its coordinator. How the coordinator then answers is not the member's doing. A KIP-848 heartbeat that is answered with a fatal
-error
-ends the membership for the member. It owes nothing until it gets an answer without an error again (decision 32).
+error ends the membership for the member. It owes nothing until it gets an answer without an error again (decision 32).
 """
 
 from __future__ import annotations
@@ -37,7 +35,8 @@ _MEMBERSHIP = frozenset({_BEAT, *(api.title for api in (Api.JOIN_GROUP, Api.SYNC
 @dataclass(slots=True)
 class _Departure:
     """How one client leaves. `owes_leave` says whether, as far as it knows, it is a member and knows its coordinator. It never becomes true after
-    the close."""
+    the close.
+    """
 
     settings: Mapping[str, Any]
     owes_leave: bool = False

@@ -114,8 +114,8 @@ def _at(body: Mapping[str, Any], path: str) -> Any:
 class _StableWatcher:
     """Follows the group's state, its newest generation, and which members have synced and got their partitions since then.
 
-    A member's `partitions_assigned` counts from its SyncGroup request on. In one process its event may be recorded before the response that
-    caused it, because the response counts as sent only when the peer has received the bytes.
+    A member's `partitions_assigned` counts from its SyncGroup request on. In one process its event may be recorded before the response that caused
+    it, because the response counts as sent only when the peer has received the bytes.
     """
 
     def __init__(self, condition: Stable, subjects: frozenset[str]) -> None:
@@ -134,7 +134,8 @@ class _StableWatcher:
 
     def _has_synced(self, name: str) -> bool:
         """Return whether a member has its assignment in the newest generation and its application knows it. A cooperative application that already
-        holds exactly that assignment needs no callback."""
+        holds exactly that assignment needs no callback.
+        """
         mine, hands = self._group.members.get(name), self._group.hands
         if mine is None or mine.assignment is None or mine.generation != self._group.generation or mine.assignment.seq < self._since_seq:
             return False

@@ -1,9 +1,8 @@
 """How the kit's own lateness weakens a finding (contract, "Time"). Pure.
 
 The canary's lags are in the trace, each at its end. Lateness (TIMING) near a lag is no verdict. For absence and final states (LIVENESS) the
-client's
-real time counts: the wait minus the time that the kit's computer lost. If the rest is still long enough, the finding is proven. So
-a loaded computer still reaches verdicts.
+client's real time counts: the wait minus the time that the kit's computer lost. If the rest is still long enough, the finding is proven. So a
+loaded computer still reaches verdicts.
 """
 
 from __future__ import annotations

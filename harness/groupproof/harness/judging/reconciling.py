@@ -22,8 +22,8 @@ _OUT = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH})
 @dataclass(slots=True)
 class EpochMember:
     """One client according to its heartbeats. `epoch` is -1 where it is no member. `target` is None until an answer gives one. `reported` are the
-    partitions
-    that it says it owns. A report counts once its heartbeat is answered without an error. `beat_seq` is the newest answer without an error.
+    partitions that it says it owns. A report counts once its heartbeat is answered without an error. `beat_seq` is the newest answer without an
+    error.
     """
 
     member: str = ""

@@ -1,10 +1,10 @@
 """Records that a shim reports, compared with the client's next Fetch: after a record, a client asks for the next offset. Pure.
 
-If a client reports records up to an offset, and its later Fetch requests never ask beyond that, it did not get them. The shim made the offsets
-up, or counted wrongly, and what rests on them proves nothing about the client.
+If a client reports records up to an offset, and its later Fetch requests never ask beyond that, it did not get them. The shim made the offsets up,
+or counted wrongly, and what rests on them proves nothing about the client.
 
-A single Fetch from the same offset as before proves nothing. A client that fetches in another thread than it polls may have sent it
-before the records reached the application (Java's `AsyncKafkaConsumer`, which drops duplicates).
+A single Fetch from the same offset as before proves nothing. A client that fetches in another thread than it polls may have sent it before the
+records reached the application (Java's `AsyncKafkaConsumer`, which drops duplicates).
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ _FETCHES_MIN: Final = 2
 @dataclass(slots=True)
 class _Position:
     """One partition: the newest reported record, the largest offset asked for (at all, before the report, since it), and the number of requests
-    since it."""
+    since it.
+    """
 
     reported: int = -1
     asked: int = -1
@@ -44,8 +45,7 @@ def refuted_records(trace: Trace) -> Iterator[str]:
     """Yield a sentence for each client and partition whose reported records contradict the client's own Fetch requests.
 
     A rejoin starts afresh, after what was refuted before is reported: a member may then start at an older committed offset. So does an assignment,
-    because
-    the shim may report earlier records after the JoinGroup.
+    because the shim may report earlier records after the JoinGroup.
     """
     positions: dict[tuple[str, str, int], _Position] = {}
     for obs in trace:

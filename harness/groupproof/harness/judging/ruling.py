@@ -1,8 +1,7 @@
 """Combines the judgements of a case's runs into the ruling on the case. Pure.
 
 What is proven on the wire counts with one occurrence. Absence and lateness count only with 3 of 3 (contract, "Verdicts"). Each finding keeps its
-run,
-so that its `seq` and the trace belong together.
+run, so that its `seq` and the trace belong together.
 """
 
 from __future__ import annotations
@@ -27,10 +26,8 @@ class Judgement:
     """The result of one run. `reason` says why it is BROKEN, UNIMPLEMENTED or INCONCLUSIVE.
 
     `is_blurred`: a process shared with other cases died, or the kit was late. The run then proves nothing and must be repeated with its own
-    processes.
-    `lag_ms` is the kit's largest lag in the whole run. `blurs` are the reasons why earlier runs proved nothing. `shared_ends` describe the unasked
-    ends of
-    processes that were shared with other cases.
+    processes. `lag_ms` is the kit's largest lag in the whole run. `blurs` are the reasons why earlier runs proved nothing. `shared_ends` describe
+    the unasked ends of processes that were shared with other cases.
     """
 
     verdict: Verdict

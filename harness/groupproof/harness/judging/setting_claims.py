@@ -1,9 +1,8 @@
 """Settings and commands that a shim says it performed, compared with the frames and its own lines: auto-commit, `on_revoked`, `close`. Pure.
 
 If a client should auto-commit and sends no OffsetCommit at all, its shim did not pass the setting on. The same holds for a client that joins
-without its
-instance id (CLIENT-62). The application is the shim's own: what it does in `partitions_revoked` and what it prints after the close is not the
-client's doing.
+without its instance id (CLIENT-62). The application is the shim's own: what it does in `partitions_revoked` and what it prints after the close is
+not the client's doing.
 """
 
 from __future__ import annotations

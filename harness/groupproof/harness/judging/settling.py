@@ -1,9 +1,8 @@
 """Whether a group has settled, from the wire and the applications alone. Pure. A waiting plan and a judge use the same rule.
 
-It needs no state of the coordinator. A member is in its group when its SyncGroup and a later Heartbeat were answered without an error
-in the generation of its last JoinGroup. So it works for a broker behind a tap as for the reference. A member with epochs (KIP-848) is in the group
-when it has reported that it owns its whole target (`EpochMember`). A group may have members of both kinds; a generation is then the group epoch
-(CGG-29).
+It needs no state of the coordinator. A member is in its group when its SyncGroup and a later Heartbeat were answered without an error in the
+generation of its last JoinGroup. So it works for a broker behind a tap as for the reference. A member with epochs (KIP-848) is in the group when it
+has reported that it owns its whole target (`EpochMember`). A group may have members of both kinds; a generation is then the group epoch (CGG-29).
 """
 
 from __future__ import annotations
@@ -22,8 +21,7 @@ class Settling:
     """Takes every observation of a trace in order.
 
     The group has settled when exactly `members` share the partitions of `topics` in one generation, each partition has one owner, their
-    applications know
-    it, and each member has had a Heartbeat answered without an error since mark `after`.
+    applications know it, and each member has had a Heartbeat answered without an error since mark `after`.
     """
 
     def __init__(self, members: tuple[str, ...], topics: Mapping[str, int], after: str | None = None) -> None:

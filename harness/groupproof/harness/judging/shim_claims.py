@@ -1,8 +1,8 @@
 """What a shim claims, compared with the wire: client id, group, session timeout, instance id, protocols, and pause by silent polls. Pure.
 
-The rebalance timeout is not compared with max.poll.interval.ms: a client may have its own setting for it (CLIENT-23 judges it).
-A refuted claim means that the shim reported falsely. The case is then BROKEN and never FAILED, because it proves nothing about the client. What the
-answer to `subscribe` lists as `ignored` was not claimed.
+The rebalance timeout is not compared with max.poll.interval.ms: a client may have its own setting for it (CLIENT-23 judges it). A refuted claim
+means that the shim reported falsely. The case is then BROKEN and never FAILED, because it proves nothing about the client. What the answer to
+`subscribe` lists as `ignored` was not claimed.
 """
 
 from __future__ import annotations

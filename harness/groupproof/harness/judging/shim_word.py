@@ -1,8 +1,7 @@
 """The shim's word on which a finding rests, where frames alone do not prove it: an event, a missing event, a command or a setting. Pure.
 
 No frame distinguishes an application without a callback from a shim that printed nothing (CLIENT-62), nor an application that polls in vain from
-one that
-does not poll (CLIENT-52). The finding stands, and names the word that it believes.
+one that does not poll (CLIENT-52). The finding stands, and names the word that it believes.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Short sessions of a case for which a client is too slow: the case is then UNIMPLEMENTED for that client. Pure.
 
 The coordinator keeps a member id from JoinGroup for one session (KIP-394). sarama up to 1.41 waits its backoff of 2 s before it joins with the id.
-That
-is harmless with sessions of 6 s or more, the default minimum of every broker (group.min.session.timeout.ms). Cases use shorter ones.
+That is harmless with sessions of 6 s or more, the default minimum of every broker (group.min.session.timeout.ms). Cases use shorter ones.
 """
 
 from __future__ import annotations

@@ -42,7 +42,8 @@ _TOPICS: Final = ("bids", "carts", "clicks", "devices", "invoices", "orders", "p
 _CODES: Final = range(900, 32_000)
 _OFFSETS_PARTITIONS: Final = 50
 """The number of partitions over which Kafka distributes groups (`offsets.topic.num.partitions`). The leader of a group's partition is its
-coordinator."""
+coordinator.
+"""
 
 _CODE_KEYS: Final = frozenset({"code", "error", "error_code"})
 
@@ -202,8 +203,7 @@ class _Words:
     """Replaces names and error codes, in JSON values and in the blobs of the consumer protocol and of Kafka Connect.
 
     By default a text is replaced only as a whole. With `within`, names are also replaced inside longer texts, and codes inside the texts of shim
-    events.
-    That is possible only for drawn names, because they are unmistakable.
+    events. That is possible only for drawn names, because they are unmistakable.
     """
 
     def __init__(self, names: Mapping[str, str], codes: Mapping[int, int], *, within: bool = False) -> None:
@@ -295,7 +295,8 @@ class _Words:
 
     def _blob(self, blob: bytes) -> bytes:
         """Return a subscription or an assignment with the names replaced. Its user data may change in length. In other blobs, names are texts with
-        a length prefix."""
+        a length prefix.
+        """
         if not any(old in blob for old in self._framed):
             return blob
         for renamed in (self._subscription, self._assignment, self._worker_state, self._connect_assignment):

@@ -1,7 +1,7 @@
 """What each room of the harness knows of a dialect, as an object that the dialect registers and the room looks up. Pure.
 
-The rules and the machine already have their halves of a dialect (decision 0014). The harness has one part for each thing that it does: it reads frames
-into memberships, checks groups, simulates, and draws histories. Without a part, the harness does not do that thing for the dialect.
+The rules and the machine already have their halves of a dialect (decision 0014). The harness has one part for each thing that it does: it reads
+frames into memberships, checks groups, simulates, and draws histories. Without a part, the harness does not do that thing for the dialect.
 """
 
 from __future__ import annotations

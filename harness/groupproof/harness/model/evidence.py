@@ -2,13 +2,13 @@
 
 How the trace is written (beyond the contract's columns):
 * a client's request: kind `request` on arrival, `processed` when the coordinator processes it, `response` when its response is sent. The three are
-joined by connection and correlation. `client` is the client id, in a case the member's name;
+  joined by connection and correlation. `client` is the client id, in a case the member's name;
 * OffsetCommit requests carry `offsets`, SyncGroup responses `partitions` (the assignment), JoinGroup requests `partitions` (owned);
 * a fault's receipts: kind `fault`; `detail` is the stage: armed, triggered, delivered, released, healed or failed;
 * a shim's event: kind `event`, who `shim`; `body` is the event with its `name`. The answer to a command is the event named `answer`;
 * the driver: kind `event`, who `kit`; `body.name` is mark, command, step, timeout, end, kill, freeze or thaw;
 * a connection: kind `event`, who `link`; `body.name` is connected, closed, or unsent. Unsent: the response of this connection and correlation never
-left, so judges treat the request as unanswered.
+  left, so judges treat the request as unanswered.
 """
 
 from __future__ import annotations

@@ -61,8 +61,8 @@ class Matches:
 class Stable:
     """Holds when the group is Stable and every member in `members` has its assignment of the newest generation.
 
-    After `after`, each member got a SyncGroup response without an error. It also reported `partitions_assigned`; a cooperative member need not, if its
-    application already holds exactly that assignment. `after` None: at any time in the newest generation.
+    After `after`, each member got a SyncGroup response without an error. It also reported `partitions_assigned`; a cooperative member need not, if
+    its application already holds exactly that assignment. `after` None: at any time in the newest generation.
     """
 
     members: tuple[str, ...]
@@ -75,8 +75,7 @@ class GroupSettled:
     """Holds when exactly `members` share the partitions of `topics`, in one generation or at one epoch, and their applications know it.
 
     Each member must also have had a heartbeat answered without an error since mark `after` (None: at any time). Members may speak different
-    dialects.
-    The condition reads only the wire, so it also holds behind a tap.
+    dialects. It needs no transition of the coordinator, so it works behind a tap too.
     """
 
     members: tuple[str, ...]
@@ -88,7 +87,8 @@ class GroupSettled:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reconciled:
     """Holds when `members` of a group with member epochs (KIP-848) share the partitions of `topics` at one epoch. Each has reported that it owns
-    its part, its application knows it, and since `after` each had a heartbeat answered without an error."""
+    its part, its application knows it, and since `after` each had a heartbeat answered without an error.
+    """
 
     members: tuple[str, ...]
     topics: Mapping[str, int]
@@ -110,7 +110,8 @@ class Start:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Await:
     """Wait at most `within_ms` until the condition holds. On timeout the kit records a `timeout` event. Unless `go_on`, the plan then jumps to its
-    end, and the judges decide what the timeout means."""
+    end, and the judges decide what the timeout means.
+    """
 
     until: Condition
     within_ms: int = 10_000
@@ -282,7 +283,8 @@ Step = (
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """The members and steps of a case. `coordinator` are broker settings by Kafka's names. `topics` maps a name to its partition count. `records`
-    is the number of records in each partition."""
+    is the number of records in each partition.
+    """
 
     members: tuple[Member, ...]
     steps: tuple[Step, ...]

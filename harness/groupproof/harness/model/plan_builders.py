@@ -101,8 +101,8 @@ def settled(topics: Mapping[str, int], *members: str, after: str | None = None, 
 def joined(*members: str, idle: Collection[str] = ()) -> list[Step]:
     """Start members one after the other. Each time wait until the group is stable with all members so far, and the new member consumes.
 
-    A leader without metadata may assign nothing in its first generation and rejoin at once. Only a member that gets records has settled.
-    `idle` members get no records. If one gives up its membership for that reason, the plan goes on without it.
+    A leader without metadata may assign nothing in its first generation and rejoin at once. Only a member that gets records has settled. `idle`
+    members get no records. If one gives up its membership for that reason, the plan goes on without it.
     """
     steps: list[Step] = []
     for count, member in enumerate(members, 1):
@@ -126,8 +126,7 @@ def tells_of_a_rebalance(client: str = "m0", *, name: str = "rebalance", within_
     """Answer each Heartbeat of `client` with 27 until it joins again, as a coordinator in a rebalance does.
 
     A single 27 is not enough: the next Heartbeat in the same generation would take it back, and a member that has not polled in between may obey
-    that.
-    The fault acts on responses, so the coordinator gets the heartbeats and a slow member stays in the group.
+    that. The fault acts on responses, so the coordinator gets the heartbeats and a slow member stays in the group.
     """
     return [
         answers(name, Api.HEARTBEAT, ErrorCode.REBALANCE_IN_PROGRESS, count=None, client=client, direction="response"),

@@ -1,8 +1,8 @@
 """What a case needs; without it the case is UNIMPLEMENTED. Pure.
 
-A coordinator case needs API versions in the broker's ApiVersions. A client case needs capabilities of the shim and features of the release.
-A need is an API's name (`OffsetDelete`: any version), with a version that must be spoken (`JoinGroup=0`), or with a minimum for the newest
-version (`JoinGroup>=5`).
+A coordinator case needs API versions in the broker's ApiVersions. A client case needs capabilities of the shim and features of the release. A need
+is an API's name (`OffsetDelete`: any version), with a version that must be spoken (`JoinGroup=0`), or with a minimum for the newest version
+(`JoinGroup>=5`).
 """
 
 from __future__ import annotations

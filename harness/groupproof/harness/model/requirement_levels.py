@@ -1,8 +1,7 @@
 """Limits the gravity of a finding to the level of its requirement. Pure.
 
 Breaking a MUST breaks the group or the client's own progress. Breaking a SHOULD costs others. Breaking an INFO costs nobody (`levels.toml`). A
-judge
-names the requirement that is broken. If missing a SHOULD stops progress, a separate MUST requirement covers that, and the judge names it.
+judge names the requirement that is broken. If missing a SHOULD stops progress, a separate MUST requirement covers that, and the judge names it.
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@
 The runner (`script_runner.py`) runs a script against any broker and records a trace. The oracle (`judging/oracle/`) then says of every answer
 whether the release's profile gives it. A script written as JSON is a schedule file. Times are in milliseconds.
 
-Bodies have the newest shape of the API, as on the wire. Markers stand for values that only the run knows: `Ref` (an attribute of a member),
-`Group` and `Topic` (names that differ from run to run), `SubscriptionBytes` and `AssignmentBytes` (bytes that hold such names),
-`PartitionsById`, `OwnedById` and `TopicId` (topics by their ids), and `TopicPattern` (topics in a regular expression).
+Bodies have the newest shape of the API, as on the wire. Markers stand for values that only the run knows: `Ref` (an attribute of a member), `Group`
+and `Topic` (names that differ from run to run), `SubscriptionBytes` and `AssignmentBytes` (bytes that hold such names), `PartitionsById`,
+`OwnedById` and `TopicId` (topics by their ids), and `TopicPattern` (topics in a regular expression).
 """
 
 from __future__ import annotations
@@ -105,12 +105,10 @@ class OwnedById:
 class Ask:
     """Send a request. With `wait`, wait for its answer, at most `within_ms`. Otherwise the script goes on once the broker has received the request.
 
-    `member` is the client id, and the name of the connection unless `over` names another. `version` None is the newest that both sides
-    speak. `label` names the exchange for `AwaitAnswer`. `to` is "coordinator" of `Group`, "other" (a broker that is not), or "any". `code` is the
-    error
+    `member` is the client id, and the name of the connection unless `over` names another. `version` None is the newest that both sides speak.
+    `label` names the exchange for `AwaitAnswer`. `to` is "coordinator" of `Group`, "other" (a broker that is not), or "any". `code` is the error
     that kafka-4.1 answers; None where the case does not depend on it. With `is_parked`, no answer may come before the next step. With `settles`
-    False the
-    script goes on at once, so that the broker may process this request and the next in either order. The step is skipped where the newest
+    False the script goes on at once, so that the broker may process this request and the next in either order. The step is skipped where the newest
     version that both sides speak is below `since`.
     """
 

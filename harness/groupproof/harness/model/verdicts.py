@@ -40,7 +40,8 @@ class Goodbye(Enum):
 
 class Proof(Enum):
     """How a finding is proven, which decides whether it must be repeated. For SAFETY one frame on the wire is enough. Absence (LIVENESS) and
-    lateness (TIMING) need 3 of 3 runs."""
+    lateness (TIMING) need 3 of 3 runs.
+    """
 
     SAFETY = "safety"
     LIVENESS = "liveness"
@@ -65,8 +66,7 @@ class Grounds:
 
     `run` counts the runs of the case from 1; `seq` belongs to the trace of that run. `lag_ms` is the kit's largest lag in the time that was judged.
     `is_reported` says that the finding rests on the application's events, not on frames. `word` is the event, command or setting for which the kit
-    believes
-    the shim. `is_tried` says whether the kit tried that word in this run.
+    believes the shim. `is_tried` says whether the kit tried that word in this run.
     """
 
     run: int = 1
@@ -85,9 +85,8 @@ class Finding:
     A judge that yields LIVENESS gives its `wait`. For an observation that never came, the wait begins where it was due. For a state at the end, it
     begins at the last observation that could still have changed the state. Without `wait`, a lag shortly before `seq` leaves the finding undecided.
     `line` is the event whose absence decides: the shim should have printed it. `setting` is the field of `subscribe` that the shim says it passed
-    on,
-    where no frame shows it. `command` is the command that the shim says it performed. The judgement of the run and the ruling of the case fill in
-    `grounds`.
+    on, where no frame shows it. `command` is the command that the shim says it performed. The judgement of the run and the ruling of the case fill
+    in `grounds`.
     """
 
     verdict: Verdict
@@ -114,6 +113,7 @@ def worst(verdicts: Iterable[Verdict]) -> Verdict:
 
 def fingerprint(findings: Iterable[Finding]) -> str:
     """Return 12 hex digits over what was wrong, so that an expectation excuses only the same failure. The number of occurrences depends on time and
-    does not count."""
+    does not count.
+    """
     wrong = sorted({f"{finding.requirement}|{finding.observed}" for finding in findings})
     return hashlib.sha256("\n".join(wrong).encode()).hexdigest()[:12]

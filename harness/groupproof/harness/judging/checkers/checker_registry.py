@@ -40,8 +40,7 @@ class DialectRouter:
     appearance.
 
     A frame belongs to the dialect that has its request. A request that all dialects share belongs to the dialect that was spoken last on its
-    connection,
-    or else by its client. A transition belongs to the dialect of its rule. Any other observation is for all checkers.
+    connection, or else by its client. A transition belongs to the dialect of its rule. Any other observation is for all checkers.
     """
 
     spoken: dict[str, None] = field(default_factory=dict)
@@ -72,7 +71,8 @@ class DialectRouter:
 
 def checkers_spoken(story: Iterable[Observation]) -> list[tuple[DialectCheckers, list[Observation]]]:
     """Return the checkers of each dialect that a group speaks, with their observations. Return the classic ones for a group without any request of
-    a dialect."""
+    a dialect.
+    """
     router, observations = DialectRouter(), list(story)
     routes = [router.route(obs) for obs in observations]
     found = [part for name in router.spoken if (part := checkers_named(name)) is not None]

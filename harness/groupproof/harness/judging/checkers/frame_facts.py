@@ -153,5 +153,6 @@ def instance_of(request: Observation) -> str | None:
 
 def is_begun_anew(transition: Observation) -> bool:
     """Return whether a transition begins a new group under the name. A group that is converted from one protocol to the other stays the same
-    (CGG-52, CGG-57)."""
+    (CGG-52, CGG-57).
+    """
     return transition.state_before is None and transition.detail not in _CONVERSIONS

@@ -20,8 +20,7 @@ class LateRequests:
     """Requests that come too late to be legal, held for a short while. A request that was only delayed on its way is no fault.
 
     There are two signs of a delay. Its client closed the connection before it arrived or just after, so nobody reads the answer. Or requests with
-    higher
-    correlations overtook it, which TCP does not do, but some proxies and simulated networks do.
+    higher correlations overtook it, which TCP does not do, but some proxies and simulated networks do.
     """
 
     def __init__(self) -> None:

@@ -42,7 +42,8 @@ class FindingCount:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupResult:
     """The result of a whole group. `members` and `laws` are the findings against members and invariants. `joined` says whether any member joined.
-    `dialect` is the one that was spoken first."""
+    `dialect` is the one that was spoken first.
+    """
 
     run: str
     case: str
@@ -87,8 +88,8 @@ class _Passing:
 class GroupChecker:
     """Takes the observations of one group in the order of `seq`, and those of connections and nodes that touch it.
 
-    The classic checkers work from the beginning. Those of another dialect start at its first request, and get the newest observations before it.
-    A member that joined before the trace begins is judged when it joins again.
+    The classic checkers work from the beginning. Those of another dialect start at its first request, and get the newest observations before it. A
+    member that joined before the trace begins is judged when it joins again.
     """
 
     def __init__(self, run: str, case: str, group: str) -> None:
@@ -174,7 +175,8 @@ class GroupChecker:
 
     def _steady_run(self, stretch: Stretch) -> _DialectRun | None:
         """Return the checkers that the stretch is for, and name its members by their processes. Return None where a row would change their shared
-        state."""
+        state.
+        """
         dialects = {self._router.steady_dialect(steady) for steady in stretch.members}
         run = self._runs.get(next(iter(dialects)) or "") if len(dialects) == 1 else None
         for steady in stretch.members:

@@ -1,9 +1,8 @@
 """Steady exchanges: the same requests that a member at rest repeats, each answered without an error. Pure.
 
 Most rows of a fleet are steady. A reader of a trace in blocks finds the complete exchanges (request, answer, and the processing where it is
-recorded)
-and asks the checkers which rows of a member they need in their current state. By default a checker needs all rows. For the rows that
-it does not need, it reads its state from a `Steady`. The result is the same as row by row.
+recorded) and asks the checkers which rows of a member they need in their current state. By default a checker needs all rows. For the rows that it
+does not need, it reads its state from a `Steady`. The result is the same as row by row.
 """
 
 from __future__ import annotations
@@ -58,9 +57,8 @@ class Steady:
     """What one member asked while nothing else happened in its group, one exchange after the other. Correlations rise.
 
     All requests came on one connection to one node. Each names the member, its generation and its instance; the bodies say nothing else. `client`
-    is the name of
-    the process, `wire_client` the client id. `apis` are those of its requests, and of requests still open at the ends of the stretch. The stretch
-    ends at `end_ms`; the last answer was sent at `last_ms`.
+    is the name of the process, `wire_client` the client id. `apis` are those of its requests, and of requests still open at the ends of the
+    stretch. The stretch ends at `end_ms`; the last answer was sent at `last_ms`.
     """
 
     client: str

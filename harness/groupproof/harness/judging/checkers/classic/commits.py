@@ -69,9 +69,8 @@ class CommitOutcomesReported(ListeningChecker):
     """A commit that the application considers done was accepted by the coordinator (CLIENT-69).
 
     The report may be recorded before the answer, by as much as the kit is late. A report without offsets is about the offsets that the kit asked to
-    commit:
-    with several open requests, about any of them. An `unknown` outcome, of a client whose commit returns nothing, claims neither success nor
-    failure.
+    commit: with several open requests, about any of them. An `unknown` outcome, of a client whose commit returns nothing, claims neither success
+    nor failure.
     """
 
     listens = frozenset({("response", _COMMIT), *(("request", title) for title in _SPEAKS)})
@@ -175,8 +174,8 @@ class CommitsAreOwn(TrackingChecker):
     """A client commits on its own only for its partitions in the generation that it names. Otherwise it overwrites another's progress (COMMIT-27).
 
     A partition that a cooperative assignment takes away is still the member's until it has revoked it. A group that is created again counts its
-    generations
-    from 1 again (INV-04), so owners in an earlier generation of that number do not count. An assignment that the kit cannot read is not judged.
+    generations from 1 again (INV-04), so owners in an earlier generation of that number do not count. An assignment that the kit cannot read is not
+    judged.
     """
 
     listens = frozenset({("request", _COMMIT), ("response", _COMMIT)})
@@ -251,7 +250,8 @@ class CommitsAreOwn(TrackingChecker):
 
     def _hands_over(self, client: str, partition: TopicPartition, request: Observation) -> bool:
         """Return whether the callback that revokes the partition may still run. In it Java's application commits, with the new generation
-        (KIP-429)."""
+        (KIP-429).
+        """
         if self._group.hands.hands_over_unheard(client):
             before = self._group.assigned[client].latest.get(partition)
             return before is not None and request.generation is not None and before.generation == request.generation - 1
@@ -282,8 +282,7 @@ class CommitsWereDelivered(TrackingChecker):
     """A client commits on its own only what it delivered to its application. Otherwise a restart loses records (CLIENT-62).
 
     A delivery may be reported `REPORTING_MS` after the commit, and later where the events are late. A starting position (0, or what was fetched) is
-    no
-    loss. The checker relies on events about records, so its findings are LIVENESS.
+    no loss. The checker relies on events about records, so its findings are LIVENESS.
     """
 
     listens = frozenset({("request", _COMMIT), ("response", Api.OFFSET_FETCH.title)})
@@ -321,7 +320,8 @@ class CommitsWereDelivered(TrackingChecker):
 
     def wants(self, steady: Steady) -> Collection[int] | None:
         """Need no commit of what was reached. Before any event about records, need only the few commits that are kept, and those that may still
-        wait when such an event comes."""
+        wait when such an event comes.
+        """
         mine, commits = self._reached.get(steady.client), steady.asked[_COMMIT]
         if mine is None:
             return ALL_ROWS

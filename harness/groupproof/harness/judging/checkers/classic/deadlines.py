@@ -32,8 +32,7 @@ class AnswersCome(Invariant):
     """Every request is answered: parked ones by the end of their phase, all others at once (INV-06, INV-08). Reported at the end.
 
     A connection serves one request at a time, so only its oldest one is owed an answer. A request that its member's newer one supersedes is not
-    (JOIN-35).
-    If a later request of the connection was answered, so was this one; its answer was not recorded.
+    (JOIN-35). If a later request of the connection was answered, so was this one; its answer was not recorded.
     """
 
     listens = frozenset({("response", None)})
@@ -80,10 +79,9 @@ class RebalancesEnd(Invariant):
     """A join phase lasts no longer than the longest rebalance timeout of the group (INV-12). A first one may last as long as the initial delay.
 
     It is measured by the coordinator's transitions, or without them by how long a JoinGroup waits. Some waits are not judged. A group with static
-    members may wait
-    longer for them (TR-050), and the wait for SyncGroup depends on the release (SYNC-16). Nor is a group judged that the trace does not have as a
-    whole: a
-    member whose join is missing may have the longest timeout. Whether the trace is whole is known when every request was answered.
+    members may wait longer for them (TR-050), and the wait for SyncGroup depends on the release (SYNC-16). Nor is a group judged that the trace
+    does not have as a whole: a member whose join is missing may have the longest timeout. Whether the trace is whole is known when every request
+    was answered.
     """
 
     listens = frozenset({("transition", None), ("request", _JOIN), ("response", _JOIN)})
@@ -133,7 +131,8 @@ class RebalancesEnd(Invariant):
 @dataclass(slots=True)
 class _Membership:
     """What keeps one member in the group: the time of its last good request, and how long that is valid. `has_synced` is set once it has its
-    assignment."""
+    assignment.
+    """
 
     limit_ms: float
     instance: str | None
@@ -147,10 +146,8 @@ class NobodyEvictedEarly(Invariant):
     """A member that the coordinator removes was silent for a session timeout, missed a join phase, or left (HB-11).
 
     Two answers prove that the coordinator heard a member that had missed nothing: a Heartbeat without error, and a JoinGroup into a new generation.
-    A JoinGroup
-    that is answered at once does not restart the session, nor does such a SyncGroup from 4.0 on. A Heartbeat before an owed SyncGroup proves
-    nothing
-    (SYNC-16); nor does the answer to a Heartbeat from a coordinator that is loading the group (FIND-10).
+    A JoinGroup that is answered at once does not restart the session, nor does such a SyncGroup from 4.0 on. A Heartbeat before an owed SyncGroup
+    proves nothing (SYNC-16); nor does the answer to a Heartbeat from a coordinator that is loading the group (FIND-10).
     """
 
     listens = frozenset({("request", _LEAVE), ("response", None)})

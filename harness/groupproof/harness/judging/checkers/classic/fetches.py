@@ -1,11 +1,9 @@
 """Checks that a client fetches only the partitions that SyncGroup responses gave it, whatever its application prints.
 
 Only clients that the kit drives are judged. Elsewhere processes may share a client id, and an application may read partitions by hand. Some Fetch
-requests
-are legal: one on its way when the response left, those of an eager member with a parked JoinGroup, those of a cooperative member through a
-rebalance, and
-those of a member that does not know that the group went on without it. So a client is compared with the others of its own generation.
-An incremental Fetch of a session (KIP-227) lists only changes, so only what it lists is judged.
+requests are legal: one on its way when the response left, those of an eager member with a parked JoinGroup, those of a cooperative member through a
+rebalance, and those of a member that does not know that the group went on without it. So a client is compared with the others of its own
+generation. An incremental Fetch of a session (KIP-227) lists only changes, so only what it lists is judged.
 """
 
 from __future__ import annotations
@@ -42,7 +40,8 @@ _NEVER: Final = -1
 @dataclass(slots=True)
 class _ForeignFetches:
     """The number of requests by which a client fetched a partition of another. `assignment` is the `seq` of the SyncGroup response that it had
-    then."""
+    then.
+    """
 
     assignment: int
     requests: int = 0
@@ -70,7 +69,8 @@ class _Fetch:
     @property
     def is_new(self) -> bool:
         """Return whether the client made it after it knew its assignment: its connection's earlier Fetch was answered since, or it comes long
-        after."""
+        after.
+        """
         after_ms = self.request.at_ms - self.since_ms
         return after_ms >= IN_FLIGHT_MS or (after_ms >= HAND_OVER_MS and self.answered_ms >= self.since_ms)
 
@@ -143,7 +143,8 @@ class FetchesStayWithOwners(TrackingChecker):
 
     def _is_anothers(self, fetch: _Fetch, partition: TopicPartition) -> bool:
         """Return whether the generation of the client's last read assignment gave the partition to another, and not to it, as far as the kit can
-        read that."""
+        read that.
+        """
         mine, client = fetch.assignment, fetch.request.client or ""
         if mine is None or partition in mine.partitions or client in self._group.unreadable or not fetch.is_new:
             return False
