@@ -108,7 +108,7 @@ def _is_too_long(text: str) -> bool:
 def _object(text: str) -> dict[str, Any]:
     try:
         body = json.loads(text, parse_constant=_no_number)
-        # A lone surrogate ("\ud800") is no text: a message about it could not be written.
+        # A lone surrogate ("\\ud800") is no text: a message about it could not be written.
         if "\\u" in text:
             json.dumps(body, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
