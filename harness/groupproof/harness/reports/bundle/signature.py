@@ -65,7 +65,7 @@ def sign(manifest: bytes, key: Path) -> bytes:
 
 
 def signed_by(manifest: bytes, signature: bytes) -> Signature:
-    """Return the key that signed the manifest, whoever its owner is. Raise `BadSignature` where the signature does not belong to this manifest."""
+    """Return the key that signed the manifest. Its owner is not checked. Raise `BadSignature` where the signature does not belong to this manifest."""
     with _beside(manifest, signature) as data:
         done = _run(["-Y", "check-novalidate", "-n", NAMESPACE, "-s", f"{data}.sig"], manifest)
     if done.returncode:

@@ -1,5 +1,4 @@
-"""
-A picture of a simulated run: states of the group and its members, faults, and broken invariants.
+"""A picture of a simulated run: states of the group and its members, faults, and broken invariants.
 
 Heartbeats and commits without effect are left out.
 """
