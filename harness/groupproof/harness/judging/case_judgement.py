@@ -1,7 +1,7 @@
-"""From the trace of one run to what it shows. Pure: the same in a run and in `trace check`.
+"""Judges the trace of one run. Pure: the same in a run and in `trace check`.
 
-The rules are the contract's ("Verdicts"): a lying shim is BROKEN; a crash is FAILED; a fault without receipt, a judge that never got to see
-what it judges, and what the machine's own lateness explains are INCONCLUSIVE; a client that sent nothing is never OK.
+The rules are the contract's ("Verdicts"). A shim that reports falsely is BROKEN. A crash is FAILED. Three things are INCONCLUSIVE: a fault without
+receipt, a judge that never observed what it judges, and a finding that the kit's own lateness explains. A client that sent nothing is never OK.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ from groupproof.protocol.vocabulary import ErrorCode
 __all__ = ["FLOOD_WORDS", "judge_run"]
 
 FLOOD_WORDS = "the end of a flood"
-"""How the driver begins to say that it ended a run for the number of its observations."""
+"""How the driver's reason begins when it ended a run because of too many observations."""
 
 _CAPABILITIES = {"pause": "pause", "resume": "pause", "commit": "commit", "resubscribe": "resubscribe", "seek": "seek"}
 
 
 def judge_run(case: Case, trace: Trace, universal: Sequence[Judge]) -> Judgement:
-    """Judge one run; an exception of a judge other than `NotReached` and `NotOffered` is the kit's own and comes out.
+    """Judge one run. An exception of a judge other than `NotReached` and `NotOffered` is the kit's own fault and is raised.
 
-    Findings have the names that the case is written with, whatever names its run drew: two runs with the same findings are told to be alike.
+    Findings use the names of the written case, not those that the run drew. So two runs with the same findings can be compared.
     """
     trace = as_written(trace)
     goodbye, why = goodbye_of(trace)
@@ -54,7 +54,7 @@ def judge_run(case: Case, trace: Trace, universal: Sequence[Judge]) -> Judgement
 
 
 def _ended_early(case: Case, trace: Trace) -> Judgement | None:
-    """Return the judgement where the shim, rather than the client, decides it."""
+    """Return the judgement where the shim, not the client, decides it; else None."""
     if broken := next(_kit(trace, "broken"), None):
         return _breakage(broken)
     if refused := next(_kit(trace, "refused"), None):
@@ -74,7 +74,7 @@ def _kit(trace: Trace, name: str) -> Iterator[Observation]:
 
 
 def _breakage(broken: Observation) -> Judgement:
-    """Return BROKEN; what falls silent while it serves other cases too may have been brought to it by a client of theirs."""
+    """Return BROKEN. Return INCONCLUSIVE for a shim process shared with other cases: one of their clients may have stopped it."""
     reason = str(broken.body["reason"])
     if broken.body.get("shared"):
         return Judgement(verdict=Verdict.INCONCLUSIVE, reason=f"of a shim process shared with other cases, {reason}", is_blurred=True)
@@ -82,7 +82,9 @@ def _breakage(broken: Observation) -> Judgement:
 
 
 def _refusal(trace: Trace, refused: Observation, dialect: str) -> Judgement:
-    """Return what a command comes to that was refused. What a client can do in the classic dialect it may lack in another: there that is no lie."""
+    """Return the judgement on a refused command. A client may support a command in the classic dialect alone, so in another dialect a refusal is
+    not BROKEN.
+    """
     command, reason = refused.body["command"], refused.body["reason"]
     if not refused.body["unimplemented"]:
         return Judgement(verdict=Verdict.BROKEN, reason=f"{command} was refused: {reason}")
@@ -94,7 +96,7 @@ def _refusal(trace: Trace, refused: Observation, dialect: str) -> Judgement:
 
 @dataclass(slots=True)
 class _Findings:
-    """What judges said: their findings, what they never got to see (`missed`), and what the subject does not let be set (`lack`)."""
+    """The results of the judges: their findings, what they never reached (`missed`), and what the subject does not let the kit set (`lack`)."""
 
     findings: list[Finding] = field(default_factory=list)
     missed: list[str] = field(default_factory=list)
@@ -111,9 +113,9 @@ def _judged(case: Case, trace: Trace, universal: Sequence[Judge]) -> Judgement:
     findings = tuple(_grounded(with_lag(capped(finding), trace), trace) for finding in (*entries, *flood))
     unproven = list(_without_receipt(trace))
     if unproven:
-        # What the fault would have caused proves nothing now; what is on the wire stays proven.
+        # What the fault should have caused proves nothing now. What is on the wire stays proven.
         findings = tuple(finding for finding in findings if finding.proof is Proof.SAFETY)
-    # A client that floods its coordinator has itself kept its judges from seeing more.
+    # A client that floods its coordinator has itself kept its judges from observing more.
     missed = [] if flood else own.missed
     doubts = [*missed, *unproven, *(finding.detail for finding in findings if finding.verdict is Verdict.INCONCLUSIVE)]
     if not own.findings and not doubts and not flood:
@@ -128,13 +130,13 @@ def _judged(case: Case, trace: Trace, universal: Sequence[Judge]) -> Judgement:
             f"the program of {who} ended itself, and said so, before what the case waits for: {'; '.join(dict.fromkeys(doubts))}", findings
         )
     is_late = any(finding.verdict is Verdict.INCONCLUSIVE for finding in findings)
-    # What was never reached while the kit itself was late says nothing of the subject either.
+    # If the kit itself was late, what was never reached proves nothing about the subject either.
     is_blurred = verdict is Verdict.INCONCLUSIVE and (is_late or (bool(missed) and bool(lags_in(trace))))
     return Judgement(verdict=verdict, findings=findings, reason="; ".join(dict.fromkeys(doubts)), is_blurred=is_blurred)
 
 
 def _universal(case: Case, universal: Sequence[Judge]) -> Sequence[Judge]:
-    """Return the judges of every case as the case's dialect has them: `universal` in the classic one, and in another what it brings."""
+    """Return the universal judges of the case's dialect: `universal` for the classic one, the dialect's own checkers for another."""
     dialect = dialect_of_case(case.id)
     if not universal or dialect in ("", CLASSIC_CHECKERS.dialect.name):
         return universal
@@ -143,7 +145,7 @@ def _universal(case: Case, universal: Sequence[Judge]) -> Sequence[Judge]:
 
 
 def _not_offered(lack: str, entries: Sequence[Finding]) -> Judgement:
-    """Return UNIMPLEMENTED, but for what is proven on the wire all the same."""
+    """Return UNIMPLEMENTED, or FAILED where the wire proves a failure all the same."""
     proven = tuple(finding for finding in entries if finding.verdict is Verdict.FAILED and finding.proof is Proof.SAFETY)
     return Judgement(verdict=Verdict.FAILED if proven else Verdict.UNIMPLEMENTED, findings=proven, reason=lack)
 
@@ -163,7 +165,7 @@ def _asked(judges: Iterable[Judge], evidence: Evidence) -> _Findings:
 
 
 def _grounded(finding: Finding, trace: Trace) -> Finding:
-    """Return the finding, of an adverse one with what it rests on."""
+    """Return the finding. Add its grounds where it is adverse."""
     if finding.verdict not in ADVERSE:
         return finding
     obs = trace[finding.seq] if finding.seq is not None and finding.seq < len(trace) else None
@@ -174,7 +176,7 @@ def _grounded(finding: Finding, trace: Trace) -> Finding:
 
 
 def _flood_of(case: Case, trace: Trace) -> list[Finding]:
-    """Return that one client's requests ended the run, where they are most of what was seen in it."""
+    """Return a finding that one client's requests ended the run, where they are more than half of its observations."""
     ended = next((obs for obs in _kit(trace, "timeout") if str(obs.body.get("waiting")).startswith(FLOOD_WORDS)), None)
     if ended is None:
         return []
@@ -195,9 +197,10 @@ def _flood_of(case: Case, trace: Trace) -> list[Finding]:
 
 
 def _answers_a_made_up_refusal(trace: Trace, client: str | None) -> bool:
-    """Tell whether a client's requests are the joins of one that a fault has told that it is fenced: CGT-21 asks for them without a pause.
+    """Return whether most of a client's requests are the rejoins that CGT-21 asks of a fenced member, after a fault made up the error
+    FENCED_MEMBER_EPOCH.
 
-    Its coordinator has it still, knows nothing of that, and refuses each of them until its session ends.
+    Its coordinator did not fence it, still has the member, and refuses every rejoin until the session ends.
     """
     struck = {obs.exchange_id for obs in trace if obs.kind == "fault" and obs.detail == "triggered"}
     fenced = [obs for obs in trace if obs.kind == "response" and obs.client == client and obs.error == ErrorCode.FENCED_MEMBER_EPOCH]
@@ -209,9 +212,9 @@ def _answers_a_made_up_refusal(trace: Trace, client: str | None) -> bool:
 
 
 def _without_receipt(trace: Trace) -> Iterator[str]:
-    """Yield the faults whose trigger came and that left no receipt.
+    """Yield each fault that was triggered and left no receipt.
 
-    One that failed because the client had hung up is told by that: not to wait for an answer is the client's choice, and for the judges.
+    A fault that failed because the client closed the connection counts as acted: the client chose not to wait, and the judges consider that.
     """
     stages: dict[str, set[str]] = {}
     hung_up = {obs.connection for obs in trace if obs.who == "link" and obs.body.get("name") == "closed" and obs.body.get("by") == "client"}

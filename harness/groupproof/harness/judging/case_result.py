@@ -1,4 +1,4 @@
-"""What a case of a run leaves behind: each time that it was run, and the ruling. Plain data, below whoever runs cases and whoever reports them. Pure."""
+"""The result of a case: its runs, and the ruling. Plain data, below the modules that run cases and those that report them. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["CaseResult", "Play", "unfinished"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Play:
-    """What a run leaves behind; with `trouble`, what ended it from outside, nothing is said of the subject."""
+    """The result of one run. With `trouble`, something outside ended the run, and it proves nothing about the subject."""
 
     trace: Trace
     stderr: Mapping[str, list[str]]
@@ -26,7 +26,7 @@ class Play:
 
 @dataclass(slots=True, kw_only=True)
 class CaseResult:
-    """A case that was reached: its runs, the first of which is the one shown, and the ruling. `trouble` is not the subject's."""
+    """A case that was reached: its runs, the first of which reports show, and the ruling. `trouble` is not the subject's fault."""
 
     case: Case
     ruling: Ruling
@@ -36,7 +36,7 @@ class CaseResult:
 
 
 def unfinished(case: Case, plays: list[Play], error: RunError) -> CaseResult:
-    """Return the result of a case that could not be carried through: no verdict on the subject, whoever is to blame."""
+    """Return the result of a case that could not be finished: no verdict on the subject."""
     ruling = Ruling(
         verdict=Verdict.INCONCLUSIVE,
         goodbye=Goodbye.NONE,

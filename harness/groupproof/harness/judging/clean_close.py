@@ -1,9 +1,9 @@
-"""The verdict on the goodbye, computed from the trace: did the members go as members should (contract, "Verdicts")? Pure.
+"""The verdict on the clean close, from the trace: did the members leave as members should (contract, "Verdicts")? Pure.
 
-UNCLEAN: no LeaveGroup where one is due, no commit of what an auto-committing member had consumed, a process that crashed while it closed, or one
-that had to be killed after its deadline. A LeaveGroup is due of a dynamic member (or where the close was told to leave) that, as far as it was told, is in the group
-and knows its coordinator; what the coordinator then answers is not the member's doing. A heartbeat of KIP-848 that was answered with an error that no
-retry mends has ended the membership for its member, which owes nothing until it is answered without an error again (decision 32).
+UNCLEAN: a missing LeaveGroup, a missing commit of what an auto-committing member had consumed, a process that crashed while it closed, or one that
+had to be killed after its deadline. A dynamic member (or one whose close command says to leave) owes a LeaveGroup if, as far as it knows, it is in
+the group and knows its coordinator. How the coordinator then answers is not the member's doing. A KIP-848 heartbeat that is answered with a fatal
+error ends the membership for the member. It owes nothing until it gets an answer without an error again (decision 32).
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from groupproof.protocol.wire.embedded.streams_protocol import ASSIGNOR
 
 __all__ = ["goodbye_of"]
 
-# After these answers a member has nobody to say goodbye to.
+# After these errors a member has no coordinator to leave.
 _UNREACHABLE = frozenset({ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.GROUP_AUTHORIZATION_FAILED})
-# KIP-848: after these answers to its heartbeat a member goes on as the member that it is (AbstractHeartbeatRequestManager.onErrorResponse). Any other is the end.
+# KIP-848: after these errors to its heartbeat a member stays a member (AbstractHeartbeatRequestManager.onErrorResponse). Any other error ends it.
 _PASSING = frozenset({ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.TOPIC_AUTHORIZATION_FAILED})
 _EARLIER = " #"
 _BEAT = Api.CONSUMER_GROUP_HEARTBEAT.title
@@ -34,7 +34,9 @@ _MEMBERSHIP = frozenset({_BEAT, *(api.title for api in (Api.JOIN_GROUP, Api.SYNC
 
 @dataclass(slots=True)
 class _Departure:
-    """One client's way out. `owes_leave` tells whether it is a member, as far as it knows, and knows its coordinator; after its close that begins no more."""
+    """How one client leaves. `owes_leave` says whether, as far as it knows, it is a member and knows its coordinator. It never becomes true after
+    the close.
+    """
 
     settings: Mapping[str, Any]
     owes_leave: bool = False
@@ -51,7 +53,7 @@ class _Departure:
 
 
 def goodbye_of(trace: Trace) -> tuple[Goodbye, str]:
-    """Return the verdict and, of UNCLEAN, why."""
+    """Return the verdict and, for UNCLEAN, the reason."""
     departures: dict[str, _Departure] = {}
     group = GroupTracker()
     for obs in trace:
@@ -86,7 +88,7 @@ def _leaves(departure: _Departure) -> bool:
     if departure.forced is not None:
         return departure.forced
     if dialect_asked(departure.settings) != CLASSIC.name:
-        return True  # KIP-848: a static member says that it will be back, with epoch -2
+        return True  # KIP-848: a static member announces with epoch -2 that it comes back
     is_thread = departure.settings.get("assignors") == [ASSIGNOR]  # Kafka Streams stays a member when it closes (KAFKA-8399)
     return departure.settings.get("instance_id") is None and not is_thread
 
@@ -118,8 +120,8 @@ def _follow_kit(departures: dict[str, _Departure], obs: Observation) -> None:
     if departure is None:
         return
     if name == "refused" and obs.body.get("command") == "subscribe":
-        del departures[obs.client]  # it never was one, and has nothing to close
-    elif name == "hello":  # a member that is started again; how it went before counts too
+        del departures[obs.client]  # it never became a member, and has nothing to close
+    elif name == "hello":  # a member that is started again; how it ended before counts too
         departures[f"{obs.client}{_EARLIER}{len(departures)}"] = departures.pop(obs.client)
     elif name == "command" and obs.body.get("command") in ("close", "unsubscribe"):
         departure.is_closed = True
@@ -169,12 +171,12 @@ def _follow_answer(departure: _Departure, obs: Observation, *, is_member: bool) 
 
 
 def _has_nobody_left(obs: Observation) -> bool:
-    """Tell whether a member that is answered so has no coordinator, or no membership, to take its leave of."""
+    """Return whether a member with this answer has no coordinator, or no membership, to leave."""
     return obs.error in _UNREACHABLE or (obs.api == _BEAT and bool(obs.error) and obs.error not in _PASSING)
 
 
 def _is_leave(obs: Observation) -> bool:
-    """Tell whether a request takes its leave: LeaveGroup, or a heartbeat with an epoch below 0 (KIP-848)."""
+    """Return whether a request leaves the group: LeaveGroup, or a heartbeat with an epoch below 0 (KIP-848)."""
     return obs.api == Api.LEAVE_GROUP.title or (obs.api == _BEAT and (obs.member_epoch or 0) < 0)
 
 
@@ -188,6 +190,6 @@ def _follow_event(departure: _Departure, obs: Observation) -> None:
         for partition in obs.body.get("partitions", ()):
             departure.consumed[partition["topic"], partition["partition"]] = int(partition.get("maxOffset", -1)) + 1
     elif name == "partitions_assigned" or (name in ("partitions_revoked", "partitions_lost") and not departure.is_closed):
-        # What is handed over while closing is still to be committed first. What is assigned anew is read from where the group had committed.
+        # A partition that is revoked while closing must still be committed first. For a new assignment, consumption starts at the committed offset.
         for place in obs.partitions:
             departure.consumed.pop(place, None)

@@ -1,6 +1,6 @@
-"""Whether a plan's condition holds, told observation by observation; pure. The driver waits on it, and tests feed it by hand.
+"""Whether a plan's condition holds, observation by observation. Pure. The driver waits on it, and tests feed it by hand.
 
-A `Matches` of kind `fault` counts deliveries, the receipt that proves the fault; `where={"stage": …}` asks for another stage.
+A `Matches` of kind `fault` counts deliveries, the receipt that proves the fault. `where={"stage": …}` asks for another stage.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ __all__ = ["Watcher", "describe", "marks_of", "watch"]
 
 
 class Watcher(Protocol):
-    """Takes every observation of a trace in order, from its start; tells whether the condition holds."""
+    """Takes every observation of a trace in order, from its start. Returns whether the condition holds."""
 
     def feed(self, obs: Observation) -> bool: ...
 
 
 def watch(condition: Condition, subjects: frozenset[str]) -> Watcher:
-    """Return a watcher; `subjects` are the members that report `partitions_assigned`, the reference's do too."""
+    """Return a watcher. `subjects` are the members that report `partitions_assigned`; reference members do so too."""
     if isinstance(condition, GroupSettled):
         return Settling(condition.members, condition.topics, condition.after)
     if isinstance(condition, Reconciled):
@@ -35,7 +35,7 @@ def watch(condition: Condition, subjects: frozenset[str]) -> Watcher:
 
 
 def marks_of(obs: Observation) -> str | None:
-    """Return the name of the instant that `seen` is: a fault's delivery or a mark; else None."""
+    """Return the name of the instant that `obs` is: a fault's delivery or a mark. Return None for any other observation."""
     if obs.kind == "fault" and obs.detail == "delivered":
         return obs.fault
     if obs.who == "kit" and obs.body.get("name") == "mark":
@@ -52,7 +52,7 @@ class _Since:
         self.is_expected = after is None
 
     def feed(self, obs: Observation) -> bool:
-        """Take the next observation; tell whether time begins to count with it, so that what came before is to be forgotten."""
+        """Record the next observation. Return whether time begins to count with it, so that the watcher must forget earlier ones."""
         before = self.is_expected
         if not self.is_open and marks_of(obs) == self._after:
             self.is_open = self.is_expected = True
@@ -112,10 +112,10 @@ def _at(body: Mapping[str, Any], path: str) -> Any:
 
 
 class _StableWatcher:
-    """Follows the group's state, its newest generation, and who has synced and was told its partitions since then.
+    """Follows the group's state, its newest generation, and which members have synced and got their partitions since then.
 
-    A member's `partitions_assigned` counts from its SyncGroup request on: in one process its event may be recorded before the answer that
-    caused it, whose bytes count as gone only once the peer took them.
+    A member's `partitions_assigned` counts from its SyncGroup request on. In one process its event may be recorded before the response that caused
+    it, because the response counts as sent only when the peer has received the bytes.
     """
 
     def __init__(self, condition: Stable, subjects: frozenset[str]) -> None:
@@ -133,8 +133,9 @@ class _StableWatcher:
         return is_stable and all(self._has_synced(name) for name in self._condition.members)
 
     def _has_synced(self, name: str) -> bool:
-        """Tell whether a member has its assignment in the newest generation, and its application knows it; a cooperative one that keeps what it has need
-        not be called."""
+        """Return whether a member has its assignment in the newest generation and its application knows it. A cooperative application that already
+        holds exactly that assignment needs no callback.
+        """
         mine, hands = self._group.members.get(name), self._group.hands
         if mine is None or mine.assignment is None or mine.generation != self._group.generation or mine.assignment.seq < self._since_seq:
             return False
@@ -143,7 +144,7 @@ class _StableWatcher:
 
 
 def describe(condition: Condition) -> str:
-    """Return the condition as a reader of a report wants it."""
+    """Return the condition as text for a report."""
     since = f" after {condition.after}" if condition.after else ""
     if isinstance(condition, Stable):
         return f"group stable with {', '.join(condition.members)}{since}"

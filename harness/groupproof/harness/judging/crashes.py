@@ -1,7 +1,7 @@
-"""A shim's process that ended without being asked to: whose doing that is, and the sentence that says so. Pure.
+"""A shim's process that ended without being asked to: the cause, and the sentence about it. Pure.
 
-SIGKILL and the signals by which people and machines end programs are sent from outside: no client does that to itself. What a program does to
-itself (SIGSEGV, SIGABRT, an exit status) is the client's own once it has spoken to its group; before that the shim never got so far.
+SIGKILL and the signals by which people and systems end programs come from outside; no client does that to itself. Another end (SIGSEGV, SIGABRT, an
+exit status) is the client's own fault once it has sent a group request. Before that, it is the shim's.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ __all__ = ["crash_in", "gave_up_in", "has_crashed_closing", "how_it_ended", "sig
 
 _FROM_OUTSIDE: Final = frozenset({signal.SIGHUP, signal.SIGINT, signal.SIGKILL, signal.SIGTERM})
 _SIGNAL_STATUS: Final = 128
-"""A shell, a container and a JVM exit with this and the number of the signal that ended what ran in them."""
+"""A shell, a container and a JVM exit with this number plus the signal that ended their program."""
 
 
 def crash_in(case: Case, trace: Trace) -> Judgement | None:
-    """Return the judgement on a run in which a shim's process ended uncommanded; None where none did."""
+    """Return the judgement on a run in which a shim's process ended uncommanded. Return None where none did."""
     crash = next((obs for obs in _exits(trace) if _is_unasked(obs) and not obs.body.get("gave_up")), None)
     if crash is None:
         return None
@@ -52,15 +52,15 @@ def crash_in(case: Case, trace: Trace) -> Judgement | None:
 
 
 def gave_up_in(trace: Trace) -> str | None:
-    """Return the client whose program, of level 0, ended itself in order before anybody asked it to; None where none did.
+    """Return the client whose program, of level 0, ended itself in order before it was asked to. Return None where none did.
 
-    It is the program that takes an error for its end: what its client would have done next nobody sees.
+    The program treats an error as its end. What its client would have done next stays unknown.
     """
     return next((obs.client for obs in _exits(trace) if obs.body.get("gave_up") and not obs.body["commanded"]), None)
 
 
 def how_it_ended(ended: Observation) -> str:
-    """Return how a process ended, in words that are the same whenever it ends so."""
+    """Return how a process ended, in words that are the same for the same end."""
     status = ended.body.get("status")
     if isinstance(status, int) and status < 0:
         return f"its process was ended by signal {-status} ({_named(-status)})"
@@ -68,7 +68,7 @@ def how_it_ended(ended: Observation) -> str:
 
 
 def signal_from_outside(ended: Observation) -> int | None:
-    """Return the number of the signal that somebody else sent the process; None where it ended by its own doing."""
+    """Return the number of the signal that came from outside. Return None where the process ended by itself."""
     status = ended.body.get("status")
     if not isinstance(status, int):
         return None
@@ -77,13 +77,13 @@ def signal_from_outside(ended: Observation) -> int | None:
 
 
 def has_crashed_closing(ended: Observation) -> bool:
-    """Tell whether a process that was asked to end did so by a crash; our own SIGTERM, which asks as well, makes none."""
+    """Return whether a process crashed after it was asked to end. The kit's own SIGTERM is a request too, not a crash."""
     status = ended.body.get("status")
     return bool(ended.body["commanded"] and not ended.body["shared"] and status and signal_from_outside(ended) is None)
 
 
 def _is_unasked(ended: Observation) -> bool:
-    """Tell whether nobody asked for the end. A process of many members is not asked to end where one of them is told to close."""
+    """Return whether the end was unasked. For a process of many members, a close of one member is no request to end."""
     return not ended.body["commanded"] or bool(ended.body["shared"] and ended.body.get("status"))
 
 

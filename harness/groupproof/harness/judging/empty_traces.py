@@ -1,6 +1,6 @@
-"""What a run without frames is worth: a client that sent nothing has shown nothing, whatever its shim tells. Pure.
+"""Judges runs without frames: a client that sent nothing has proven nothing, whatever its shim reports. Pure.
 
-A shim that tells of an assignment, of records or of a commit before its client has sent a single request of the group protocol made that up: BROKEN.
+A shim may report an assignment, records or a commit before its client has sent any request of the group protocol. It made that up: BROKEN.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from groupproof.protocol.trace import Observation, Trace
 __all__ = ["lies_in", "silence_of"]
 
 _NEED_FRAMES: Final = {"partitions_assigned": "partitions", "records_consumed": "count", "offsets_committed": "offsets"}
-"""The events that no client can have without its group, with the field that says so where it is not empty."""
+"""The events that no client can have without its group, each with the field that must not be empty."""
 
 
 def lies_in(case: Case, trace: Trace) -> list[str]:
-    """Return the events that cannot be true, the first of each member, as sentences."""
+    """Return the events that cannot be true as sentences, the first of each member."""
     names = _subjects(case)
     if not names or not _is_attributable(trace):
         return []
@@ -37,9 +37,9 @@ def lies_in(case: Case, trace: Trace) -> list[str]:
 
 
 def silence_of(case: Case, trace: Trace, verdict: Verdict) -> str:
-    """Return why the verdict can't stand, since no subject of the case sent a request of the group protocol; empty where it can.
+    """Return why the verdict cannot stand: no subject of the case sent a request of the group protocol. Return "" where it can stand.
 
-    A client that asks for metadata and never for its coordinator is at fault itself; of one that was never heard of nobody knows whether it exists.
+    A client that asks for metadata but never for its coordinator is itself at fault. A client that sent no request at all may not exist.
     """
     names = _subjects(case) & {obs.client for obs in trace if obs.client is not None and _is_subscribing(obs)}
     requests = [obs for obs in trace if obs.kind == "request" and (obs.client in names or not _is_attributable(trace))]
@@ -53,7 +53,7 @@ def _subjects(case: Case) -> frozenset[str]:
 
 
 def _is_attributable(trace: Trace) -> bool:
-    """Tell whether requests carry the members' names: a shim may say that its client can't be given an id."""
+    """Return whether requests carry the members' names. A shim may say that it cannot give its client an id."""
     answers = (obs.body.get("ignored") for obs in trace if obs.who == "shim" and obs.body.get("name") == "answer")
     return not any("client_id" in (answer or ()) for answer in answers)
 

@@ -1,8 +1,8 @@
-"""What the machine's own lateness leaves of a finding (contract, "Time"). Pure.
+"""How the kit's own lateness weakens a finding (contract, "Time"). Pure.
 
-The canary's lags stand in the trace, each as it ended. Lateness (TIMING) near one is no verdict. Absence and how things stand (LIVENESS) count what
-the client had of its time: the wait less what the machine lost meanwhile. A wait that was long enough all the same proves what it proves, so that
-a loaded machine still reaches verdicts.
+The canary's lags are in the trace, each at its end. Lateness (TIMING) near a lag is no verdict. For absence and final states (LIVENESS) the
+client's real time counts: the wait minus the time that the kit's computer lost. If the rest is still long enough, the finding is proven. So a
+loaded computer still reaches verdicts.
 """
 
 from __future__ import annotations
@@ -16,29 +16,29 @@ from groupproof.protocol.trace import Observation, Trace
 __all__ = ["LAG_MS_MAX", "LAG_WINDOW_MS", "LOST_MS_MAX", "is_lag", "lags_in", "lost_ms", "most_lag_ms", "with_lag"]
 
 LAG_MS_MAX = 100.0
-"""From this lag on the canary was not in time."""
+"""Lags from this length on count."""
 
 LAG_WINDOW_MS = 5_000.0
-"""A lag this long before a late observation may have caused it; the longest wait of a case that is judged for lateness fits in."""
+"""A lag up to this long before a late observation may have caused it. It exceeds the longest wait of a case that is judged for lateness."""
 
 LOST_MS_MAX = 500.0
-"""What the tolerance of a deadline covers, where a judge of LIVENESS does not tell its wait."""
+"""The lost time that the tolerance of a deadline covers, where a judge of LIVENESS gives no wait."""
 
 _Span = tuple[float, float]
 
 
 def lags_in(trace: Iterable[Observation]) -> list[Observation]:
-    """Return the canary's lags that matter."""
+    """Return the canary's lags that count."""
     return [obs for obs in trace if is_lag(obs)]
 
 
 def is_lag(obs: Observation) -> bool:
-    """Tell whether an observation is a lag that matters."""
+    """Return whether an observation is a lag that counts."""
     return obs.who == "kit" and obs.body.get("name") == "lag" and float(obs.body["lag_ms"]) >= LAG_MS_MAX
 
 
 def lost_ms(trace: Iterable[Observation], since_ms: float, until_ms: float) -> float:
-    """Return how much of the time between two instants the machine lost; what both canaries were late by is lost once."""
+    """Return how many ms between two instants the kit's computer lost. Lags of both canaries that overlap count once."""
     lost, reached = 0.0, since_ms
     for begin, end in sorted(_span(obs) for obs in lags_in(trace)):
         begin, end = max(begin, reached), min(end, until_ms)
@@ -49,7 +49,7 @@ def lost_ms(trace: Iterable[Observation], since_ms: float, until_ms: float) -> f
 
 
 def with_lag(finding: Finding, trace: Trace) -> Finding:
-    """Return the finding, INCONCLUSIVE where it may be the machine's doing."""
+    """Return the finding. Make it INCONCLUSIVE where the kit's lateness may have caused it."""
     if finding.verdict not in ADVERSE or finding.proof is Proof.SAFETY:
         return finding
     why = _late_by(finding, trace) if finding.proof is Proof.TIMING else _lost(finding, trace)
@@ -57,7 +57,7 @@ def with_lag(finding: Finding, trace: Trace) -> Finding:
 
 
 def most_lag_ms(finding: Finding, trace: Trace) -> float:
-    """Return the longest lag in the time that the finding rests on, 0 where there was none."""
+    """Return the longest lag (ms) in the time that the finding rests on, or 0."""
     begin, end = _window(finding, trace)
     return max((float(obs.body["lag_ms"]) for obs in lags_in(trace) if _overlaps(_span(obs), (begin, end))), default=0.0)
 
@@ -71,14 +71,14 @@ def _overlaps(one: _Span, other: _Span) -> bool:
 
 
 def _window(finding: Finding, trace: Trace) -> _Span:
-    """Return the time that a finding rests on; the whole of the trace where it names no observation."""
+    """Return the time span that a finding rests on: the whole trace where it names no observation."""
     if (wait := _known_wait(finding, trace)) is not None:
         since = trace[wait.since].at_ms
         return since, since + wait.ms
     if finding.seq is None or finding.seq >= len(trace):
         return (trace[0].at_ms, trace[-1].at_ms) if trace else (0.0, 0.0)
     at = trace[finding.seq].at_ms
-    # A lag is recorded at its end; what a request waits for comes after it.
+    # A lag is recorded at its end. A request's wait comes after the request.
     return at - LAG_WINDOW_MS, at if finding.proof is Proof.TIMING else at + LAG_WINDOW_MS
 
 
@@ -87,14 +87,14 @@ def _known_wait(finding: Finding, trace: Trace) -> Wait | None:
 
 
 def _late_by(finding: Finding, trace: Trace) -> str:
-    """Return what the kit was late by around a late observation; a lag that ends soon after it may have begun before it."""
+    """Return the kit's lag around a late observation as text. A lag that ends soon after the observation may have begun before it."""
     begin, end = _window(finding, trace)
     lags = [float(obs.body["lag_ms"]) for obs in lags_in(trace) if begin <= obs.at_ms <= end + float(obs.body["lag_ms"]) + LAG_MS_MAX]
     return f"the kit itself lagged {max(lags):.0f} ms around it" if lags else ""
 
 
 def _lost(finding: Finding, trace: Trace) -> str:
-    """Return what the machine lost of the wait, where too little is left of it."""
+    """Return as text how much of the wait was lost, where too little of it remains; else ""."""
     begin, end = _window(finding, trace)
     lost = lost_ms(trace, begin, end)
     wait = _known_wait(finding, trace)

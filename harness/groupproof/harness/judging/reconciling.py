@@ -1,7 +1,7 @@
-"""Whether a group with member epochs (KIP-848) has reconciled, from the frames and the applications alone; pure. For a plan that waits, and behind a tap too.
+"""Whether a group with member epochs (KIP-848) has reconciled, from frames and applications alone, so behind a tap too. Pure. A plan waits for it.
 
-One heartbeat does everything: its answer gives the epoch and the target, and what a later one says that its member owns acknowledges it. A member has its part
-when what it said last, in a heartbeat that was answered without an error, is its whole target, and its application was told the same.
+The heartbeat does everything. Its answer gives the epoch and the target; a later heartbeat acknowledges the target by the owned partitions that it
+reports. A member has its part when its last report, in a heartbeat answered without an error, is its whole target, and its application knows it.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _OUT = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH})
 
 @dataclass(slots=True)
 class EpochMember:
-    """One client as its heartbeats show it: `epoch` -1 where it is no member, `target` None until an answer gave one, `said` what it owns by its own word.
-
-    `beat_seq` is the newest answer without an error. What a request says counts once it was answered so.
+    """One client according to its heartbeats. `epoch` is -1 where it is no member. `target` is None until an answer gives one. `reported` are the
+    partitions that it says it owns. A report counts once its heartbeat is answered without an error. `beat_seq` is the newest answer without an
+    error.
     """
 
     member: str = ""
@@ -34,7 +34,7 @@ class EpochMember:
     _asked: dict[ExchangeId, Observation] = field(default_factory=dict)
 
     def follow(self, obs: Observation) -> None:
-        """Take the next heartbeat, or its answer."""
+        """Record the next heartbeat, or its answer."""
         if obs.kind == "request":
             self._asked[obs.exchange_id] = obs
             if (obs.member_epoch or 0) < 0:
@@ -60,20 +60,20 @@ class EpochMember:
 
     @property
     def has_said_all(self) -> bool:
-        """Tell whether it has acknowledged its target; a member without partitions need not (CGC-21)."""
+        """Return whether it has acknowledged its target. A member without partitions need not (CGC-21)."""
         return self.target is not None and self.target == (self.reported or frozenset())
 
 
 def follow_heartbeats(members: dict[str, EpochMember], obs: Observation) -> None:
-    """Take the next observation of a trace into what is known of each client."""
+    """Record the next observation of a trace for its client."""
     if obs.client is not None and obs.api == _BEAT and obs.kind in ("request", "response"):
         members.setdefault(obs.client, EpochMember()).follow(obs)
 
 
 class Reconciling:
-    """Takes every observation of a trace in order. `since_seq`: after that each member must have had a heartbeat answered without an error.
+    """Takes every observation of a trace in order. Each member must have had a heartbeat answered without an error after `since_seq`.
 
-    The application of a client without a callback (no `on-revoked`) may be told with its next assignment of what has gone.
+    The application of a client without a callback (no `on-revoked`) may learn of revoked partitions only with its next assignment.
     """
 
     def __init__(self, members: tuple[str, ...], topics: Mapping[str, int]) -> None:
@@ -98,7 +98,7 @@ class Reconciling:
             self._untold.add(obs.client)
 
     def missing(self) -> str:
-        """Return what is not yet so, in words; empty when the group has reconciled."""
+        """Return in words what is missing; "" when the group has reconciled."""
         for name in self._members:
             mine = self._epochs.get(name, EpochMember())
             if mine.epoch <= 0 or mine.beat_seq <= self.since_seq:

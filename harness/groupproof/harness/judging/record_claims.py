@@ -1,10 +1,10 @@
-"""Records that a shim tells of, held against what its client asks for next: whoever has been given a record asks for the one behind it. Pure.
+"""Records that a shim reports, compared with the client's next Fetch: after a record, a client asks for the next offset. Pure.
 
-A client that tells of records up to an offset, and whose Fetch requests afterwards never ask beyond that, has not had them: the shim made the offsets
-up, or counted wrongly, and what rests on them says nothing about the client.
+If a client reports records up to an offset, and its later Fetch requests never ask beyond that, it did not get them. The shim made the offsets up,
+or counted wrongly, and what rests on them proves nothing about the client.
 
-One Fetch from where the one before it began proves nothing: a client that fetches in another thread than the one that polls may have made it
-before the records reached the application (Java's `AsyncKafkaConsumer`, which drops what comes twice).
+A single Fetch from the same offset as before proves nothing. A client that fetches in another thread than it polls may have sent it before the
+records reached the application (Java's `AsyncKafkaConsumer`, which drops duplicates).
 """
 
 from __future__ import annotations
@@ -20,12 +20,14 @@ __all__ = ["refuted_records"]
 
 _FETCH, _JOIN = Api.FETCH.title, Api.JOIN_GROUP.title
 _FETCHES_MIN: Final = 2
-"""So many requests after a record was told have to ask for one before it, where none of them goes on from those before."""
+"""The number of requests after a reported record that must ask for an older one, if none of them goes beyond earlier requests."""
 
 
 @dataclass(slots=True)
 class _Position:
-    """The newest record told of one partition, the furthest offset asked for (at all, before, since), and how many requests since asked for one."""
+    """One partition: the newest reported record, the largest offset asked for (at all, before the report, since it), and the number of requests
+    since it.
+    """
 
     reported: int = -1
     asked: int = -1
@@ -42,8 +44,8 @@ class _Position:
 def refuted_records(trace: Trace) -> Iterator[str]:
     """Yield a sentence for each client and partition whose reported records contradict the client's own Fetch requests.
 
-    A rejoin begins anew, with what was refuted before it: a member may then start at an older offset that was committed. So does an assignment, since
-    records that were read before may be told after the JoinGroup.
+    A rejoin starts afresh, after what was refuted before is reported: a member may then start at an older committed offset. So does an assignment,
+    because the shim may report earlier records after the JoinGroup.
     """
     positions: dict[tuple[str, str, int], _Position] = {}
     for obs in trace:

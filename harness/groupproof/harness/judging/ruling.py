@@ -1,7 +1,7 @@
-"""From the judgements of a case's runs to the ruling on the case: repetition, and what decides. Pure.
+"""Combines the judgements of a case's runs into the ruling on the case. Pure.
 
-What is proven on the wire counts when seen once, absence and lateness only 3 of 3 (contract, "Verdicts"). Each finding keeps the run that shows it,
-so that its `seq` and the trace belong together.
+What is proven on the wire counts with one occurrence. Absence and lateness count only with 3 of 3 (contract, "Verdicts"). Each finding keeps its
+run, so that its `seq` and the trace belong together.
 """
 
 from __future__ import annotations
@@ -16,16 +16,19 @@ from groupproof.harness.model.verdicts import ADVERSE, UNDECIDED, Finding, Goodb
 __all__ = ["RUNS", "Judgement", "Ruling", "rule_on"]
 
 RUNS = 3
-"""How often absence and lateness must be seen, under the same schedule."""
+"""The number of runs under the same schedule that must agree on absence or lateness."""
 
 _UNSTABLE = "unstable"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """What one run shows. `reason` says why it is BROKEN, UNIMPLEMENTED or INCONCLUSIVE; `is_blurred`: a process shared with other cases
-    died, or the kit itself was late, so that this run says nothing and has to be repeated with processes of its own. `lag_ms` is the most that the
-    kit lagged in the whole of it, `blurs` why runs before it said nothing; `shared_ends` how processes ended, unasked, that it shared with other cases."""
+    """The result of one run. `reason` says why it is BROKEN, UNIMPLEMENTED or INCONCLUSIVE.
+
+    `is_blurred`: a process shared with other cases died, or the kit was late. The run then proves nothing and must be repeated with its own
+    processes. `lag_ms` is the kit's largest lag in the whole run. `blurs` are the reasons why earlier runs proved nothing. `shared_ends` describe
+    the unasked ends of processes that were shared with other cases.
+    """
 
     verdict: Verdict
     findings: tuple[Finding, ...] = ()
@@ -40,15 +43,18 @@ class Judgement:
 
     @property
     def wants_repetition(self) -> bool:
-        """Whether the verdict rests on something that counts only when it is seen each time."""
+        """Whether the verdict rests on a finding that counts only when every run shows it."""
         adverse = [finding for finding in self.findings if finding.verdict in ADVERSE]
         return self.verdict in ADVERSE and any(finding.proof is not Proof.SAFETY for finding in adverse)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ruling:
-    """The verdict on a case; `stability` is k/n, or "unstable k/n"; `run` (from 1) is the run that shows what decides it; `lag_ms` the most that the
-    kit lagged in the time looked at; `blurs` why runs before said nothing; `shared_ends` are those of all runs."""
+    """The verdict on a case. `stability` is k/n, or "unstable k/n". `run` (from 1) is the run that shows the decisive finding.
+
+    `lag_ms` is the kit's largest lag in the time that was judged. `blurs` are the reasons why earlier runs proved nothing. `shared_ends` are those
+    of all runs.
+    """
 
     verdict: Verdict
     goodbye: Goodbye
@@ -66,15 +72,15 @@ class Ruling:
 
     @property
     def is_unstable(self) -> bool:
-        """Whether it is no verdict because only some runs show what is wrong."""
+        """Whether the ruling is no verdict because only some runs show the problem."""
         return self.verdict is Verdict.INCONCLUSIVE and self.stability.startswith(_UNSTABLE)
 
 
 def rule_on(case: Case, judgements: Sequence[Judgement]) -> Ruling:
-    """Combine the judgements of one run, or of `RUNS` under the same schedule; raise `ValueError` for none."""
+    """Combine the judgements of one run, or of `RUNS` runs under the same schedule. Raise `ValueError` for none."""
     if not judgements:
         raise ValueError(f"{case.id} was never run")
-    # What ended in the company of other cases may be theirs, and decides nothing here; the report of the whole run tells of it.
+    # A process shared with other cases may have ended because of them. That decides nothing here; the report of the whole run mentions it.
     return replace(_ruling_on(judgements), shared_ends=tuple(ended for judgement in judgements for ended in judgement.shared_ends))
 
 
@@ -89,7 +95,7 @@ def _ruling_on(judgements: Sequence[Judgement]) -> Ruling:
 
 
 def _of_run(judgement: Judgement, number: int) -> Judgement:
-    """Return the judgement, whose adverse findings know their run."""
+    """Return the judgement with the run's number in the grounds of its adverse findings."""
     findings = (
         replace(finding, grounds=replace(finding.grounds or Grounds(), run=number)) if finding.verdict in ADVERSE else finding
         for finding in judgement.findings
@@ -98,9 +104,9 @@ def _of_run(judgement: Judgement, number: int) -> Judgement:
 
 
 def _ruling_on_repetition(judgements: Sequence[Judgement]) -> Ruling:
-    """Keep what every run shows, and what one run proves on the wire; what only some show is unstable, and no verdict.
+    """Keep the findings that every run shows, and those that one run proves on the wire. A finding of only some runs is unstable, and no verdict.
 
-    The findings of an unstable ruling are those that decide nothing too: an entry `by_chance` may know them.
+    An unstable ruling also has the findings that decide nothing: an expectation `by_chance` may name them.
     """
     runs, first = len(judgements), judgements[0]
     by_name: dict[_Key, list[Finding]] = {}
@@ -132,12 +138,12 @@ def _ruling_on_repetition(judgements: Sequence[Judgement]) -> Ruling:
 
 
 def _named(finding: Finding) -> str:
-    """Return the finding with what an entry names it by that knows it to come by chance."""
+    """Return the finding with the fields by which an expectation `by_chance` names it."""
     return f"{finding.observed} ({finding.verdict.value}, fingerprint {fingerprint([finding])})"
 
 
 def _representative(found: Sequence[Finding]) -> Finding:
-    """Return the finding that is shown of those that are the same: one that is proven on the wire, if any is, else the first."""
+    """Return the finding to report among equal ones: one that is proven on the wire, else the first."""
     return next((finding for finding in found if finding.proof is Proof.SAFETY), found[0])
 
 
@@ -174,7 +180,7 @@ def _ruling(judgement: Judgement, stability: str, *, run: int = 1) -> Ruling:
 
 
 def _fingerprint(verdict: Verdict, decisive: Sequence[Finding], reason: str) -> str:
-    """Return what an expectation recognises the failure by; empty where there is nothing to expect. Counts and times don't matter."""
+    """Return the fingerprint by which an expectation recognises the failure; "" where nothing is to be expected. Counts and times do not matter."""
     if verdict in ADVERSE:
         return fingerprint(decisive)
     if verdict not in UNDECIDED:

@@ -1,7 +1,8 @@
-"""Settings and commands that a shim says it has performed, held against the frames and its own lines: auto-commit, `on_revoked`, `close`. Pure.
+"""Settings and commands that a shim says it performed, compared with the frames and its own lines: auto-commit, `on_revoked`, `close`. Pure.
 
-A client that is told to commit by itself and sends no OffsetCommit at all was not told, as one that is told an instance id and joins without it (CLIENT-62).
-The application is the shim's own: what it does in `partitions_revoked`, and what it prints when its client has closed, is no client's doing.
+If a client should auto-commit and sends no OffsetCommit at all, its shim did not pass the setting on. The same holds for a client that joins
+without its instance id (CLIENT-62). The application is the shim's own: what it does in `partitions_revoked` and what it prints after the close is
+not the client's doing.
 """
 
 from __future__ import annotations
@@ -19,16 +20,16 @@ __all__ = ["refuted_settings"]
 _COMMIT, _BEAT, _JOIN, _SYNC = (api.title for api in (Api.OFFSET_COMMIT, Api.HEARTBEAT, Api.JOIN_GROUP, Api.SYNC_GROUP))
 
 _INTERVAL_MS: Final = 5_000
-"""Kafka's default of auto.commit.interval.ms, which a client may have whatever `subscribe` says."""
+"""Kafka's default of auto.commit.interval.ms. A client may use it whatever `subscribe` says."""
 
 _INTERVALS_MIN: Final = 1.2
-"""So many intervals without a commit show that there is none."""
+"""The number of intervals without a commit that prove that the client does not auto-commit."""
 
 _SHARE_OF_SLEEP: Final = 0.5
-"""Who came back before this share of what it was to sleep was over has not slept."""
+"""An application that returns before this share of its sleep time has not slept."""
 
 Life = list[Observation]
-"""What was seen of one client from a `subscribe` on, with the time that the machine lost meanwhile."""
+"""The observations of one client from a `subscribe` on, with the lags of that time."""
 
 
 def refuted_settings(trace: Trace) -> Iterator[str]:
@@ -65,7 +66,7 @@ def _lives(trace: Trace) -> Iterator[tuple[str, frozenset[str], Life]]:
 
 
 def _settings(life: Life) -> dict[str, Any]:
-    """Return the settings that the client has, by the answer to `subscribe`; empty where it was refused or never answered."""
+    """Return the settings that the client has, by the answer to `subscribe`. Return none where it was refused or never answered."""
     answer = next((obs for obs in life if _is_line(obs, "answer")), None)
     if answer is None or not answer.body.get("ok"):
         return {}
@@ -73,7 +74,7 @@ def _settings(life: Life) -> dict[str, Any]:
 
 
 def _commits_nothing(client: str, settings: dict[str, Any], life: Life, stretch: float) -> Iterator[str]:
-    """Look at the time that it was in a generation after its first records, with polls that nothing kept from coming."""
+    """Check the time that it spent in a generation after its first records, while nothing stopped its polls."""
     slow_ms = float(settings.get("handler_delay_ms") or 0)
     due_ms = (max(_INTERVAL_MS, settings.get("auto_commit_interval_ms") or 0) * _INTERVALS_MIN + slow_ms) * stretch
     if any(obs.kind == "request" and obs.api == _COMMIT for obs in life):
@@ -82,7 +83,7 @@ def _commits_nothing(client: str, settings: dict[str, Any], life: Life, stretch:
     lags, longest_ms = lags_in(life), 0.0
     for observation in life:
         if (observation.kind == "request" and observation.api == _JOIN) or _is_command(observation):
-            since = None  # what is paused does not poll, and a rebalance and a close have rules of their own
+            since = None  # a paused client does not poll, and a rebalance and a close have their own rules
         elif since is None and _is_line(observation, "records_consumed") and observation.body.get("count"):
             since = observation
         elif since is not None and observation.kind == "response" and observation.api == _BEAT and not observation.error:
@@ -92,9 +93,9 @@ def _commits_nothing(client: str, settings: dict[str, Any], life: Life, stretch:
 
 
 def _sleeps_not(client: str, sleep_ms: float, life: Life) -> Iterator[str]:
-    """Look at the time from the answer that tells of a rebalance (a cooperative member: SyncGroup's) to the next JoinGroup: the application sleeps in it.
+    """Check the time from the response that announces a rebalance (cooperative: SyncGroup's) to the next JoinGroup. The application sleeps in it.
 
-    The end of the callback was printed before the JoinGroup arrived, so that a client which does not wait for its application is not meant.
+    The end of the callback must be printed before the JoinGroup arrives, so that a client which does not wait for its application is not blamed.
     """
     event: Observation | None = None
     revoked: Observation | None = None
@@ -115,7 +116,7 @@ def _sleeps_not(client: str, sleep_ms: float, life: Life) -> Iterator[str]:
 
 
 def _ends_unsaid(client: str, life: Life) -> Iterator[str]:
-    """Look at a member that the plan closed: what a run closes at its end is judged by nobody."""
+    """Check a member that the plan closed. Members that the run closes at its end are not judged."""
     closing = next((at for at, obs in enumerate(life) if _is_command(obs, "close")), len(life))
     planned = any(obs.who == "kit" and obs.body.get("name") == "end" for obs in life[closing:])
     if not planned or not _is_answered_well(life):
@@ -125,7 +126,7 @@ def _ends_unsaid(client: str, life: Life) -> Iterator[str]:
 
 
 def _is_answered_well(life: Sequence[Observation]) -> bool:
-    """Tell whether every command was answered, and the last of them with ok."""
+    """Return whether every command was answered, and the last one with ok."""
     answers = [obs for obs in life if _is_line(obs, "answer")]
     return len(answers) == sum(1 for obs in life if _is_command(obs)) and bool(answers[-1].body.get("ok"))
 

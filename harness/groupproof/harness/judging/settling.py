@@ -1,8 +1,8 @@
-"""Whether a group has settled, seen from the wire and the applications alone; pure. The same for a plan that waits and a judge that reads.
+"""Whether a group has settled, from the wire and the applications alone. Pure. A waiting plan and a judge use the same rule.
 
-It needs no word of the coordinator's own: a member is in its group when its SyncGroup and a Heartbeat after it were answered without an error
-in the generation that its last JoinGroup gave it. So it holds for a broker behind a tap as for the reference. A member with epochs (KIP-848) is in it when it has
-said that it owns its whole target (`EpochMember`); a group may have members of both kinds, and a generation is the group's epoch there (CGG-29).
+It needs no state of the coordinator. A member is in its group when its SyncGroup and a later Heartbeat were answered without an error in the
+generation of its last JoinGroup. So it works for a broker behind a tap as for the reference. A member with epochs (KIP-848) is in the group when it
+has reported that it owns its whole target (`EpochMember`). A group may have members of both kinds; a generation is then the group epoch (CGG-29).
 """
 
 from __future__ import annotations
@@ -18,8 +18,11 @@ __all__ = ["Settling"]
 
 
 class Settling:
-    """Takes every observation of a trace in order. The group has settled when `members`, and they alone, share the partitions of `topics` in one
-    generation, each exactly once, their applications know it, and each has had a Heartbeat answered without an error since mark `after`."""
+    """Takes every observation of a trace in order.
+
+    The group has settled when exactly `members` share the partitions of `topics` in one generation, each partition has one owner, their
+    applications know it, and each member has had a Heartbeat answered without an error since mark `after`.
+    """
 
     def __init__(self, members: tuple[str, ...], topics: Mapping[str, int], after: str | None = None) -> None:
         self._members = members
@@ -37,7 +40,7 @@ class Settling:
         return self._since_seq is not None and not self.missing()
 
     def missing(self) -> str:
-        """Return what is not yet so, in words; empty when the group has settled."""
+        """Return in words what is missing; "" when the group has settled."""
         for name in self._members:
             if missing := self._missing_of_epochs(name) if name in self._by_epochs else self._missing_of_generations(name):
                 return f"{name} {missing}"

@@ -1,9 +1,8 @@
-"""What a shim claims, held against the wire: client id, group, session timeout, instance id, protocols, and pause by silent polls. Pure.
+"""What a shim claims, compared with the wire: client id, group, session timeout, instance id, protocols, and pause by silent polls. Pure.
 
-The rebalance timeout is not held against max.poll.interval.ms: a setting of the client's own is legal (CLIENT-23 judges it).
-
-A claim that does not hold means that the shim lied, so the case is BROKEN and never FAILED: it says nothing about the client. What the
-answer to `subscribe` lists as `ignored` was not claimed.
+The rebalance timeout is not compared with max.poll.interval.ms: a client may have its own setting for it (CLIENT-23 judges it). A refuted claim
+means that the shim reported falsely. The case is then BROKEN and never FAILED, because it proves nothing about the client. What the answer to
+`subscribe` lists as `ignored` was not claimed.
 """
 
 from __future__ import annotations
@@ -37,14 +36,14 @@ GROUP_TITLES = frozenset(
 )
 
 _FIELD_OF = {"static": "instance_id", "cooperative": "assignors", "auto-commit": "auto_commit", "on-revoked": "on_revoked"}
-"""The field of `subscribe` by which a capability is used."""
+"""The field of `subscribe` that uses a capability."""
 
 _INSTANCE_SINCE = 5  # KIP-345: JoinGroup v5 carries the instance id
 
 
 @dataclass(slots=True)
 class _ClientSettings:
-    """Which member one client was started as."""
+    """The settings and commands that one client got."""
 
     fields: Mapping[str, Any]
     capabilities: frozenset[str] = frozenset()
@@ -59,7 +58,7 @@ def broken_claims(trace: Trace) -> list[str]:
 
 
 def unattributed(trace: Trace) -> str | None:
-    """Return the client id of requests that can't be laid at a member's door: its client takes no id, as its shim says, and chose this one."""
+    """Return the client id of requests that belong to no known member: the shim says that its client accepts no id, and the client chose this one."""
     asked: dict[str, _ClientSettings] = {}
     strangers: list[str] = []
     for obs in trace:
@@ -107,14 +106,14 @@ def _follow_shim(settings: _ClientSettings, obs: Observation) -> Iterator[str]:
             _follow_ignored(settings, obs)
             yield from _ignored_claims(settings, str(obs.client))
         elif settings.commands[-1] == "pause":
-            # Commands are answered in any order: a pause is certain only when asked alone.
+            # Commands may be answered in any order. A pause is certain only when it was the only command.
             settings.is_paused = bool(obs.body.get("ok"))
     elif name == "records_consumed" and settings.is_paused and obs.body.get("count"):
         yield f"{obs.client} was paused, yet its polls returned records"
 
 
 def _follow_ignored(settings: _ClientSettings, obs: Observation) -> None:
-    """Take what the answer to `subscribe`, which comes alone, lists."""
+    """Record what the answer to `subscribe` lists. That answer comes alone."""
     if obs.body.get("name") == "answer" and settings.commands == ["subscribe"]:
         settings.ignored = frozenset(obs.body.get("ignored") or ())
 
@@ -143,7 +142,7 @@ def _request(asked: Mapping[str, _ClientSettings], obs: Observation) -> Iterator
 
 
 def _is_beside(name: str, settings: _ClientSettings, obs: Observation) -> bool:
-    """Tell whether a request comes of what an application of Kafka Streams has beside its member: a restore consumer, an administrator, a producer."""
+    """Return whether a request comes from a client that Kafka Streams has beside its member: a restore consumer, an administrator, a producer."""
     return settings.fields.get("assignors") == [ASSIGNOR] and str(obs.client).startswith(f"{name}-")
 
 
@@ -159,5 +158,5 @@ def _join_claims(fields: Mapping[str, Any], obs: Observation) -> Iterator[tuple[
     on_wire = obs.body.get("group_instance_id") if version >= _INSTANCE_SINCE else None
     yield "instance_id", fields.get("instance_id"), on_wire
     listed = sorted(protocol["name"] for protocol in obs.body.get("protocols") or ())
-    # A client that lists only some of its assignors breaks ASSIGN-13 itself; one that lists none of them was never told.
+    # A client that lists only some of its assignors breaks ASSIGN-13 itself. A client that lists none of them never got the setting.
     yield "assignors", sorted(fields["assignors"]), sorted(fields["assignors"]) if set(listed) & set(fields["assignors"]) else listed

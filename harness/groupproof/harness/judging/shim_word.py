@@ -1,7 +1,7 @@
-"""What a finding takes from the shim, where the frames alone do not prove it: a line, a missing line, or what the shim says it performed or passed on. Pure.
+"""The shim's word on which a finding rests, where frames alone do not prove it: an event, a missing event, a command or a setting. Pure.
 
-No frame tells an application that was told nothing from a shim that printed nothing (CLIENT-62), nor an application that polls in vain from one that
-does not poll (CLIENT-52). The finding stands, and says whose word it is.
+No frame distinguishes an application without a callback from a shim that printed nothing (CLIENT-62), nor an application that polls in vain from
+one that does not poll (CLIENT-52). The finding stands, and names the word that it believes.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from groupproof.protocol.trace import Observation, Trace
 __all__ = ["word_of"]
 
 _UNSEEN: Final = frozenset({"pause", "resume", "unsubscribe", "resubscribe", "close"})
-"""The commands of which a shim that does nothing leaves the frames of a client that does nothing."""
+"""The commands for which an idle shim and an idle client cause the same frames."""
 
 
 def word_of(finding: Finding, trace: Trace) -> str:
-    """Return the event, command or setting that is believed; empty where frames prove the finding, or the client's silence that follows no command."""
+    """Return the event, command or setting that is believed. Return "" where frames prove the finding, or a silence that follows no command."""
     if word := finding.line or finding.setting or finding.command:
         return word
     obs = trace[finding.seq] if finding.seq is not None and finding.seq < len(trace) else None
@@ -28,13 +28,13 @@ def word_of(finding: Finding, trace: Trace) -> str:
 
 
 def _command_of(trace: Trace, answer: Observation) -> str:
-    """Return the command that the line answers: the last one of its member before it."""
+    """Return the command that the line answers: the last one to its member before it."""
     asked = (obs for obs in reversed(trace[: answer.seq]) if _is_kits(obs, "command") and obs.client == answer.client)
     return next((str(obs.body.get("command")) for obs in asked), "answer")
 
 
 def _command_since(trace: Trace, since: int) -> str:
-    """Return the command of the step that is waited for: the first one behind its mark, which may stand before `since`."""
+    """Return the command of the awaited step: the first one after its mark, which may come before `since`."""
     marked = next((obs.seq for obs in reversed(trace[: since + 1]) if _is_kits(obs, "mark")), None)
     if marked is None:
         return ""

@@ -1,7 +1,7 @@
-"""Sessions that a case wants to be short, and that a client's own pace is too slow for: then the case can't be had of that client. Pure.
+"""Short sessions of a case for which a client is too slow: the case is then UNIMPLEMENTED for that client. Pure.
 
-A member id that JoinGroup hands out is kept for one session (KIP-394). sarama up to 1.41 waits its backoff of 2 s before it joins with the id. That
-harms nobody where a session has 6 s or more, as every broker insists on by default (group.min.session.timeout.ms); cases are quicker than that.
+The coordinator keeps a member id from JoinGroup for one session (KIP-394). sarama up to 1.41 waits its backoff of 2 s before it joins with the id.
+That is harmless with sessions of 6 s or more, the default minimum of every broker (group.min.session.timeout.ms). Cases use shorter ones.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from groupproof.protocol.vocabulary import Api, ErrorCode
 __all__ = ["SESSION_MS_MIN", "outpaced"]
 
 SESSION_MS_MIN: Final = 6_000
-"""Kafka's default of group.min.session.timeout.ms: a client has no need to be in time for a shorter session."""
+"""Kafka's default of group.min.session.timeout.ms. A client need not be in time for a shorter session."""
 
 _JOIN: Final = Api.JOIN_GROUP.title
 
 
 def outpaced(trace: Trace) -> str:
-    """Return which client came back with the id that it was given only when its short session was over; empty where none did."""
+    """Return as text which client rejoined with its new member id only after its short session was over; "" where none did."""
     answers: dict[str, Observation] = {}
     for obs in trace:
         if obs.api != _JOIN or obs.client is None:

@@ -1,6 +1,6 @@
-"""What a trial of the shim's word does to a verdict: where the shim is refuted, nothing that rests on its word blames the client. Pure.
+"""How a trial of the shim's word changes a verdict: if the shim is refuted, nothing that rests on its word blames the client. Pure.
 
-The trial stands in the trace, so that the verdict can be had again from it. What frames alone prove stays proven.
+The trial is in the trace, so that the verdict can be computed from it again. What frames alone prove stays proven.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from groupproof.protocol.trace import Observation, Trace
 __all__ = ["TRIAL", "refuted_words", "tried_words", "with_trial", "without_refuted", "words_of"]
 
 TRIAL: Final = "trial"
-"""The kit's event that tells of it."""
+"""The kit's event that records the trial."""
 
 _CAUSES: Final = {
     "assignors": ("the shim does not pass the assignors on", "the client does not list them"),
@@ -28,11 +28,11 @@ _CAUSES: Final = {
     "resume": ("the shim does not carry resume out", "the client does not go on"),
     "unsubscribe": ("the shim does not carry unsubscribe out", "the client stays a member"),
 }
-"""What may be wrong, by event, command or setting: with the shim, and with the client."""
+"""The possible causes by event, command or setting: the shim's fault, and the client's."""
 
 
 def words_of(judgement: Judgement) -> frozenset[str]:
-    """Return the events, commands and settings for which the shim is believed where the client is blamed."""
+    """Return the events, commands and settings for which the kit believes the shim in findings that blame the client."""
     if judgement.verdict not in ADVERSE:
         return frozenset()
     return frozenset(finding.grounds.word for finding in _adverse(judgement) if finding.grounds is not None and finding.grounds.word)
@@ -49,7 +49,7 @@ def refuted_words(trace: Trace) -> dict[str, str]:
 
 
 def with_trial(trace: Trace, tried: Collection[str], refuted: Mapping[str, str]) -> Trace:
-    """Return the trace with what the trial came to as its last observation."""
+    """Return the trace with the result of the trial as its last observation."""
     last = trace[-1]
     body = {"name": TRIAL, "tried": sorted(tried), "refuted": dict(sorted(refuted.items()))}
     line = Observation(
@@ -59,7 +59,7 @@ def with_trial(trace: Trace, tried: Collection[str], refuted: Mapping[str, str])
 
 
 def without_refuted(judgement: Judgement, trace: Trace) -> Judgement:
-    """Return the judgement without what rests on a word that was refuted: BROKEN, where no frame proves the client's fault by itself."""
+    """Return the judgement without the findings that rest on a refuted word. It is BROKEN where no frame alone proves the client's fault."""
     refuted = refuted_words(trace)
     doubtful = {word: finding for finding in _adverse(judgement) if finding.grounds is not None and (word := finding.grounds.word) in refuted}
     if judgement.verdict not in ADVERSE or not doubtful:

@@ -14,7 +14,7 @@ __all__ = ["lack_of", "unimplemented"]
 
 
 def lack_of(case: Case, capabilities: Collection[str], profile: str) -> str:
-    """Return why a client of these capabilities can't be put through the case before brokers of this profile; empty where it can."""
+    """Return why a client with these capabilities cannot run the case against brokers of this profile; "" where it can."""
     missing = case.needs - set(capabilities)
     return f"Its shim declares no {' and no '.join(sorted(missing))}." if missing else unheard_of(case, profile)
 

@@ -1,4 +1,4 @@
-"""Commits of which a client tells its application nothing: a run goes on until what was refused last could have been sent again."""
+"""Commits whose result a client never reports. A run goes on until the last refused commit could have been sent again."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from groupproof.protocol.vocabulary import Api
 __all__ = ["UNTOLD_MS", "untold"]
 
 UNTOLD_MS: Final = 3_000
-"""How long a commit may take to be sent again where the client returns nothing of it: it is told when it is called, and not when it is done."""
+"""How long (ms) a client may take to send a commit again, where it reports no result. Its call returns before the commit is done."""
 
 
 def untold(trace: Iterable[Observation]) -> list[str]:
-    """Return the clients whose last commit had an unknown outcome, was not accepted so far, and left the application without an error."""
+    """Return the clients whose last commit has an unknown outcome, is not accepted so far, and gave the application no error."""
     unknown: dict[str, bool] = {}
     accepted: dict[str, bool] = {}  # of the newest OffsetCommit
     for obs in trace:

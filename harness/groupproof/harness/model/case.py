@@ -1,4 +1,4 @@
-"""A case: a plan or a script to perform, and the checkers that read its trace."""
+"""A case: the plan or script to run, and the checkers that read its trace."""
 
 from __future__ import annotations
 
@@ -18,16 +18,17 @@ __all__ = ["Case", "Judge", "checker", "plan_of", "script_of", "seed_of"]
 P = ParamSpec("P")
 
 Judge = Callable[[Evidence], Iterable[Finding]]
-"""Reads the evidence of one run and says what it shows; pure. It may raise `NotReached`: the case is then INCONCLUSIVE."""
+"""Reads the evidence of one run and yields findings. It is pure. It may raise `NotReached`: the case is then INCONCLUSIVE."""
 
 _NO_RUN = cast(Evidence, None)
 
 
 def checker(findings: Callable[Concatenate[Evidence, P], Iterator[Finding]]) -> Callable[P, Judge]:
-    """Return a maker of judges: a case calls it with all that the function takes beside the evidence."""
+    """Return a factory of judges. A case calls it with every argument of `findings` except the evidence."""
 
     def maker(*args: P.args, **kwargs: P.kwargs) -> Judge:
-        # A generator that nobody asks runs nothing. Wrong arguments are an error here, where the case is written, and not where it is judged.
+        # Calling a generator function runs nothing, but binds the arguments: wrong arguments fail here, where the case is written, not when it is
+        # judged.
         findings(_NO_RUN, *args, **kwargs)
         return update_wrapper(lambda ev: findings(ev, *args, **kwargs), findings)
 
@@ -36,14 +37,14 @@ def checker(findings: Callable[Concatenate[Evidence, P], Iterator[Finding]]) -> 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One conformance test; `id` is `area/dialect/name`, `requirements` the catalogue ids it judges.
+    """One conformance test. `id` is `area/dialect/name`; `requirements` are the catalogue ids that it judges.
 
-    `plan` is a plan for cases of the client side, a script for those of the coordinator side, whose answers the oracle judges beside the
-    judges named here. `needs` are shim capabilities, or of a coordinator what its ApiVersions must say (`prerequisites.py`), without
-    which it is UNIMPLEMENTED; `isolated` asks for a process of each member's own (kill, freeze);
-    `settings_needed` are, by member, the settings of which only a shim can say whether its client has them, and without which it is UNIMPLEMENTED too;
-    `level` is the gravest level of its judges; `required` puts it on its level's list, without which the grade is PARTIAL.
-    `origin` is what its judges are made of, where no catalogue has it, as JSON: it stands at the head of its trace, which can so be judged again.
+    `plan` is a plan for a client case and a script for a coordinator case. The oracle judges the answers to a script, beside the judges named here.
+    `needs` are shim capabilities of a client, or API versions of a coordinator (`prerequisites.py`). Without them the case is UNIMPLEMENTED.
+    `settings_needed` are settings by member. Only a shim can say whether its client has them. Without them the case is UNIMPLEMENTED too.
+    `isolated` asks for one process per member (kill, freeze). `level` is the gravest level of its judges. `required` puts the case on its level's
+    list; if such a case is missing, the grade is PARTIAL. `origin` describes the judges as JSON, for a case that is in no catalogue. The trace
+    begins with it, so that the trace can be judged again.
     """
 
     id: str
@@ -62,19 +63,19 @@ class Case:
 
 
 def plan_of(case: Case) -> Plan:
-    """Return the plan of a client case; raise `TypeError` for a case of the other side."""
+    """Return the plan of a client case. Raise `TypeError` for a coordinator case."""
     if not isinstance(case.plan, Plan):
         raise TypeError(f"{case.id} is a case of the {case.side} side")
     return case.plan
 
 
 def script_of(case: Case) -> Script:
-    """Return the script of a coordinator case; raise `TypeError` for a case of the other side."""
+    """Return the script of a coordinator case. Raise `TypeError` for a client case."""
     if not isinstance(case.plan, Script):
         raise TypeError(f"{case.id} is a case of the {case.side} side")
     return case.plan
 
 
 def seed_of(seed: int, case: str) -> int:
-    """Return the seed of a case in a run: the same seed gives the same schedule, whatever else is selected."""
+    """Return the seed of a case in a run. It depends on the run's seed and the case alone, not on the selection."""
     return int.from_bytes(hashlib.sha256(f"{seed}/{case}".encode()).digest()[:8], "big")

@@ -1,4 +1,4 @@
-"""The dialect of a case, which its id names (`area/dialect/name`): made from the object, read back by its name. Pure."""
+"""The dialect in a case id (`area/dialect/name`): written from the dialect, and read back by its name. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from groupproof.protocol.rules.dialect_registry import dialects
 __all__ = ["CLASSIC_CAPABILITY", "case_id", "dialect_asked", "dialect_of_apis", "dialect_of_case"]
 
 CLASSIC_CAPABILITY: Final = CLASSIC.name
-"""What a client declares that speaks the classic dialect."""
+"""The capability of a client that speaks the classic dialect."""
 
 
 def case_id(area: str, dialect: Dialect, name: str) -> str:
@@ -21,17 +21,17 @@ def case_id(area: str, dialect: Dialect, name: str) -> str:
 
 
 def dialect_of_case(id: str) -> str:
-    """Return the name of the dialect that a case's id names, "" where it names none: then it is no case's."""
+    """Return the name of the dialect in a case's id. Return "" where the id names none, so that it is no case id."""
     parts = id.split("/")
     return parts[1] if len(parts) == 3 else ""
 
 
 def dialect_asked(fields: Mapping[str, Any]) -> str:
-    """Return the name of the dialect that the fields of a `subscribe` ask for: Kafka's name for it wins where both are given."""
+    """Return the name of the dialect that the fields of a `subscribe` ask for. Kafka's `group_protocol` wins where both are set."""
     return str(fields.get("group_protocol") or fields.get("protocol") or CLASSIC.name)
 
 
 def dialect_of_apis(apis: Iterable[str | None]) -> Dialect:
-    """Return the dialect that members speak who send these requests: the first that has one of them, else the classic one, which everybody speaks."""
+    """Return the dialect of members that send these requests: the first dialect with one of them, else the classic one, which every member speaks."""
     asked = set(apis)
     return next((dialect for dialect in dialects() if any(request.value in asked for request in dialect.requests)), CLASSIC)

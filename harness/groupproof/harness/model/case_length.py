@@ -1,4 +1,4 @@
-"""How long a case takes, estimated from its plan or its script: the longest begin first, and shards get equal work. Pure."""
+"""How long a case takes, estimated from its plan or its script. The longest cases start first, and shards get equal work. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["length_ms"]
 
 
 def length_ms(case: Case) -> int:
-    """Estimate how long a case takes: what it lets pass, keeps back and makes its members sleep, and a little for each step that waits."""
+    """Estimate how long a case takes in ms: its passes, holds and sleeps, and a little for each step that waits."""
     if isinstance(case.plan, Script):
         return sum(step.ms if isinstance(step, ScriptPass) else 50 for step in case.plan.steps)
     handing_over: int = sum(member.settings.get("on_revoked", {}).get("sleep_ms", 0) for member in case.plan.members)

@@ -1,8 +1,9 @@
-"""The names that a client sees in one run of a case: its group, its topics and an error code that no release of Kafka has. Pure.
+"""The names that a client observes in one run of a case: its group, its topics and an error code that no release of Kafka has. Pure.
 
-A case is written with the same few names, by which a client could tell that it is tested. They are drawn from the run's seed instead: the plan is carried
-out with the drawn names, the head of the trace says what they stand for, and judges read the trace with the names that the case is written with.
-The drawn names keep what depends on a name: the order of topics, by which assignors deal, and the node that coordinates the group (FIND-02).
+A case is written with the same few names, so a client could detect by them that it is under test. Each run therefore draws names from its seed. The
+plan runs with the drawn names, the head of the trace maps them, and judges read the trace with the names of the written case.
+
+The drawn names keep what depends on a name: the order of topics, which assignors use, and the node that coordinates the group (FIND-02).
 """
 
 from __future__ import annotations
@@ -33,28 +34,30 @@ from groupproof.protocol.wire.subscription import decode_assignment, decode_subs
 __all__ = ["NAMES", "CaseNames", "as_written", "drawn"]
 
 NAMES: Final = "names"
-"""The kit's event at the head of a trace that says what the drawn names stand for."""
+"""The kit's event at the head of a trace that maps the drawn names."""
 
 _GROUPS: Final = ("accounts", "alerts", "audit", "billing", "checkout", "exports", "fraud", "ledger", "loader", "mailer", "reports", "search")
 _TOPICS: Final = ("bids", "carts", "clicks", "devices", "invoices", "orders", "payments", "returns", "shipments", "trades", "users", "visits")
 
 _CODES: Final = range(900, 32_000)
 _OFFSETS_PARTITIONS: Final = 50
-"""Into so many partitions Kafka deals groups (`offsets.topic.num.partitions`); the leader of a group's is its coordinator."""
+"""The number of partitions over which Kafka distributes groups (`offsets.topic.num.partitions`). The leader of a group's partition is its
+coordinator.
+"""
 
 _CODE_KEYS: Final = frozenset({"code", "error", "error_code"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseNames:
-    """What stands for what, by the names that the case is written with; empty where nothing is drawn."""
+    """Maps each written name to its drawn name. Empty where nothing is drawn."""
 
     group: Mapping[str, str] = field(default_factory=dict)
     topics: Mapping[str, str] = field(default_factory=dict)
     codes: Mapping[int, int] = field(default_factory=dict)
 
     def plan(self, plan: Plan) -> Plan:
-        """Return the plan with the drawn names in place of those that it is written with."""
+        """Return the plan with the drawn names in place of the written ones."""
         put = _Words({**self.group, **self.topics}, self.codes).value
         return replace(
             plan,
@@ -64,14 +67,14 @@ class CaseNames:
         )
 
     def written(self, trace: Trace) -> Trace:
-        """Return the trace with the names that the case is written with in place of the drawn ones."""
+        """Return the trace with the written names in place of the drawn ones."""
         words = {name: written for written, name in (*self.group.items(), *self.topics.items())}
         back = _Words(words, {code: written for written, code in self.codes.items()}, within=True)
         return [back.observation(obs) for obs in trace]
 
 
 def drawn(plan: Plan, seed: int) -> CaseNames:
-    """Return names for what `plan` names, drawn from `seed`, which is the case's in the run."""
+    """Return names for everything that `plan` names, drawn from `seed`, the seed of the case in the run."""
     topics = sorted(_topics_of(plan))
     words = sorted(_several(_TOPICS, len(topics), seed))
     return CaseNames(
@@ -82,7 +85,7 @@ def drawn(plan: Plan, seed: int) -> CaseNames:
 
 
 def as_written(trace: Trace) -> Trace:
-    """Return a case's trace with the names that the case is written with: as it is where none were drawn."""
+    """Return a case's trace with the written names. Return it unchanged where none were drawn."""
     names = next((obs.body for obs in trace if obs.who == "kit" and obs.body.get("name") == NAMES), None)
     return trace if names is None else msgspec.convert(names, CaseNames, strict=False).written(trace)
 
@@ -102,7 +105,7 @@ def _topics_of(plan: Plan) -> set[str]:
 
 
 def _codes_of(plan: Plan) -> Iterator[int]:
-    """Yield the codes in the plan's answers that no release has."""
+    """Yield the error codes in the plan's answers that no release has."""
     for step in plan.steps:
         if isinstance(step, Arm) and isinstance(step.fault.action, Answer):
             codes = (step.fault.action.error_code, *_codes_in(step.fault.action.body))
@@ -134,7 +137,7 @@ def _several(words: tuple[str, ...], count: int, seed: int) -> list[str]:
 
 
 def _group(group: str, seed: int) -> str:
-    """Draw a name for a group that has the same node as `group` for its coordinator."""
+    """Draw a name for a group, so that the group keeps the coordinator node of `group`."""
     (word,) = _several(_GROUPS, 1, seed)
     place = _place(group)
     tries = (f"{word}-{_number(seed, f'{group}/{count}') & 0xFFFF:04x}" for count in range(1 << 16))
@@ -154,7 +157,7 @@ def _code(seed: int, code: int) -> int:
 
 _Put = Callable[[Any], Any]
 _WORD: Final = re.compile(r"\w+")
-"""A topic in a regular expression of a case's."""
+"""A topic in a case's regular expression."""
 
 
 def _member(member: Member, put: _Put) -> Member:
@@ -193,13 +196,14 @@ def _await(step: Await, put: _Put) -> Await:
     return replace(step, until=until)
 
 
-# Words for words.
+# Replacement of names.
 
 
 class _Words:
-    """Puts names for names and codes for codes, in values of JSON and in the blobs of the consumer protocol and of Kafka Connect.
+    """Replaces names and error codes, in JSON values and in the blobs of the consumer protocol and of Kafka Connect.
 
-    A text is a name, or not; `within` says that names are looked for in longer texts too, and codes in what shims tell: drawn ones can be told.
+    By default a text is replaced only as a whole. With `within`, names are also replaced inside longer texts, and codes inside the texts of shim
+    events. That is possible only for drawn names, because they are unmistakable.
     """
 
     def __init__(self, names: Mapping[str, str], codes: Mapping[int, int], *, within: bool = False) -> None:
@@ -215,7 +219,7 @@ class _Words:
         is_told = obs.who in ("shim", "kit")
         if is_told and obs.body.get("name") == NAMES:
             return obs
-        # Most rows name the group and nothing else, many not even that: only what changes is made anew.
+        # Most rows name only the group, many not even that. Only the changed fields are built again.
         changed: dict[str, Any] = {}
         if obs.group is not None and (group := self._text(obs.group)) != obs.group:
             changed["group"] = group
@@ -235,7 +239,7 @@ class _Words:
         return msgspec.structs.replace(obs, **changed) if changed else obs
 
     def value(self, value: Any, *, is_code: bool = False) -> Any:
-        """Return the value with other names in it; a number is a code where its key says so."""
+        """Return the value with the names replaced. A number is an error code only where its key says so."""
         if value is None or (type(value) is int and not is_code):
             return value
         if isinstance(value, str):
@@ -243,7 +247,7 @@ class _Words:
         if type(value) is dict:
             return self._entries(value)
         if isinstance(value, bytes):
-            renamed = self._blobs.get(value)  # a member joins with the same subscription each time, and peers are shown it
+            renamed = self._blobs.get(value)  # a member joins with the same subscription each time, and peers receive it too
             if renamed is None:
                 renamed = self._blobs[value] = self._blob(value)
             return renamed
@@ -254,7 +258,7 @@ class _Words:
         return self._codes.get(value, value) if is_code and isinstance(value, int) else value
 
     def _entries(self, entries: Mapping[Any, Any]) -> dict[Any, Any]:
-        """Return entries in other names. Texts that were met before, and numbers, need no call: they are most of what a trace has."""
+        """Return entries with the names replaced. Most values of a trace are known texts or numbers; these need no call."""
         texts, codes, named = self._texts, self._codes, {}
         for key, item in entries.items():
             kind = type(item)
@@ -280,7 +284,7 @@ class _Words:
         return renamed
 
     def _with_codes(self, value: Any) -> Any:
-        """Return what a shim tells with other codes in its texts: `CODE_4711` is a code, whatever is written around the number."""
+        """Return a shim event with the codes in its texts replaced. `CODE_4711` is a code, whatever text surrounds the number."""
         if self._code_pattern is None:
             return value
         if isinstance(value, str):
@@ -290,7 +294,9 @@ class _Words:
         return type(value)(self._with_codes(item) for item in value) if isinstance(value, list | tuple) else value
 
     def _blob(self, blob: bytes) -> bytes:
-        """Return a subscription or an assignment with other names in it, whose user data may so be of another length; in all else names are texts with a length."""
+        """Return a subscription or an assignment with the names replaced. Its user data may change in length. In other blobs, names are texts with
+        a length prefix.
+        """
         if not any(old in blob for old in self._framed):
             return blob
         for renamed in (self._subscription, self._assignment, self._worker_state, self._connect_assignment):
@@ -339,6 +345,6 @@ def _is_code(key: Any) -> bool:
 
 
 def _framed(name: str) -> bytes:
-    """Return a name as Kafka's older formats write a text: behind its length."""
+    """Return a name as Kafka's older formats encode a text: with its length before it."""
     encoded = name.encode()
     return len(encoded).to_bytes(2, "big") + encoded

@@ -1,7 +1,7 @@
-"""A client's own terms, read from the wire: its session and rebalance timeout from JoinGroup, its heartbeat interval from its heartbeats. Pure.
+"""A client's own timeouts, read from the wire: session and rebalance timeout from JoinGroup, heartbeat interval from its heartbeats. Pure.
 
-A plan wishes settings, a shim may not be able to set them, and a client may have a rhythm of its own. Cases are judged, and plans wait, by what the
-client does (contract, amendment 2). The same for a driver that waits and a judge that reads.
+A plan asks for settings, but a shim may be unable to set them, and a client may have its own rhythm. Judges and plans go by what the client does
+(contract, amendment 2). The driver that waits and the judge that reads use the same values.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from groupproof.protocol.vocabulary import Api
 __all__ = ["REACT_MS", "Terms", "TermsReader"]
 
 REACT_MS: Final = 6_000.0
-"""Within which a client has reacted, unless its own rhythm was measured and is slower."""
+"""The time (ms) within which a client reacts, unless its own measured rhythm is slower."""
 
 _TOLERANCE: Final = 0.1
-"""The share by which a long wait may be overrun before it counts as late (contract, "Time")."""
+"""The share by which a long wait may overrun before it counts as late (contract, "Time")."""
 _GAPS_KEPT: Final = 16
 _GAPS_MIN: Final = 3
 _JOIN, _BEAT, _EPOCH_BEAT = Api.JOIN_GROUP.title, Api.HEARTBEAT.title, Api.CONSUMER_GROUP_HEARTBEAT.title
@@ -28,7 +28,7 @@ _JOIN, _BEAT, _EPOCH_BEAT = Api.JOIN_GROUP.title, Api.HEARTBEAT.title, Api.CONSU
 
 @dataclass(slots=True)
 class Terms:
-    """What is known of one client. `settings` are those of its newest `subscribe`, `ignored` those of them that its shim could not set."""
+    """The timeouts of one client. `settings` are those of its newest `subscribe`. `ignored` are those that its shim could not set."""
 
     settings: Mapping[str, Any] = field(default_factory=dict)
     ignored: frozenset[str] = frozenset()
@@ -45,7 +45,7 @@ class Terms:
 
     @property
     def rebalance_ms(self) -> float:
-        """Return the rebalance timeout (ms) of its newest JoinGroup; version 0 of JoinGroup has the session timeout for that."""
+        """Return the rebalance timeout (ms) of its newest JoinGroup. JoinGroup v0 has only the session timeout, which serves for both."""
         on_the_wire = None if self.join is None else self.join.body.get("rebalance_timeout_ms")
         if on_the_wire is not None and on_the_wire > 0:
             return float(on_the_wire)
@@ -53,15 +53,15 @@ class Terms:
 
     @property
     def heartbeat_ms(self) -> float:
-        """Return the interval (ms) of its heartbeats as it was observed, but not less than the plan's."""
+        """Return the observed interval (ms) of its heartbeats, but not less than the plan's."""
         wished = float(self.settings.get("heartbeat_interval_ms") or 0)
         if len(self._gaps_ms) >= _GAPS_MIN:
             return max(wished, median(self._gaps_ms))
-        # Kafka advises a third of the session, and no client known takes more.
+        # Kafka advises a third of the session, and no known client takes more.
         return max(wished, self.session_ms / 3) if "heartbeat_interval_ms" in self.ignored else wished
 
     def follow(self, obs: Observation) -> None:
-        """Take the next observation of this client."""
+        """Record the next observation of this client."""
         if obs.who == "kit" and obs.body.get("command") == "subscribe":
             self.settings, self.ignored, self.subscribed = obs.body.get("fields") or {}, frozenset(), None
         elif obs.who == "shim" and obs.body.get("name") == "answer" and self.subscribed is None and self.settings:
@@ -69,7 +69,7 @@ class Terms:
         elif obs.kind == "request" and obs.api == _JOIN and obs.body.get("session_timeout_ms"):
             self.join, self._beat = obs, None
         elif obs.kind == "request" and obs.api == _EPOCH_BEAT and obs.member_epoch == 0:
-            self.join, self._beat = obs, None  # KIP-848: the session is the coordinator's
+            self.join, self._beat = obs, None  # KIP-848: the session timeout is the coordinator's
         elif obs.kind == "request" and obs.api in (_BEAT, _EPOCH_BEAT):
             self._follow_heartbeat(obs)
 
@@ -80,7 +80,7 @@ class Terms:
 
 
 class TermsReader:
-    """Takes every observation of a trace in order, and knows the terms of each client so far."""
+    """Reads every observation of a trace in order, and keeps the timeouts of each client so far."""
 
     def __init__(self) -> None:
         self._terms: dict[str, Terms] = {}
@@ -98,13 +98,14 @@ class TermsReader:
         return self._terms.get(client) or Terms()
 
     def session_surplus_ms(self) -> float:
-        """Return by how much the session of some client is longer than the plan wished: so much longer a ghost keeps its place."""
+        """Return by how many ms a client's session timeout exceeds the plan's, at most. A ghost stays in the group that much longer."""
         wished = ((term.session_ms, term.settings.get("session_timeout_ms")) for term in self._terms.values() if term.join is not None)
         return max((max(0.0, on_the_wire - float(plan)) for on_the_wire, plan in wished if plan), default=0.0)
 
     def patience_ms(self, within_ms: float) -> float:
-        """Return how long (ms) a plan waits for what it wants within `within_ms`: by the client's own rhythm, and until ghosts of its longer sessions are gone.
+        """Return how long (ms) a plan waits for a condition with `within_ms`: by the client's own rhythm, and until ghosts of longer sessions are
+        gone.
 
-        What the longer session adds is tolerated to be late like the rest: a run that ended before that would be INCONCLUSIVE.
+        The longer session gets the same tolerance as other waits: a run that ended earlier would be INCONCLUSIVE.
         """
         return within_ms * self.stretch + self.session_surplus_ms() * (1 + _TOLERANCE)

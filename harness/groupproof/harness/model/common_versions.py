@@ -1,4 +1,4 @@
-"""Which versions of an API a broker and the kit both speak, and which needs of a case that leaves unmet. Pure."""
+"""Which versions of an API both a broker and the kit speak, and which needs of a case that leaves unmet. Pure."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ __all__ = ["common_versions", "unspoken"]
 Ranges = Mapping[Api, tuple[int, int]]
 
 _NAMING_UNTIL = {Api.OFFSET_COMMIT: 9, Api.OFFSET_FETCH: 9}
-"""The newest versions that call topics by their names, as scripts do; from the next on they go by ids."""
+"""The newest versions that identify topics by name, as scripts do. Later versions use ids."""
 
 
 def unspoken(needs: Iterable[str], ranges: Ranges, readable: Ranges | None = None) -> list[str]:
-    """Return the needs that are not met by a broker that speaks `ranges`, in words.
+    """Return in words the needs that a broker with `ranges` does not meet.
 
-    `readable` are the ranges without the newest versions that it offers and cannot be spoken to by: only who insists on one has it.
+    `readable` are the ranges without the newest versions that the broker offers but that do not work. Only a need for an exact version uses
+    `ranges`.
     """
     readable = ranges if readable is None else readable
     missing = [need for need in sorted(needs) if not _is_met(read_need(need), ranges if "=" in need.replace(">=", "") else readable)]
@@ -29,7 +30,7 @@ def unspoken(needs: Iterable[str], ranges: Ranges, readable: Ranges | None = Non
 
 
 def common_versions(api: Api, ranges: Ranges) -> tuple[int, int] | None:
-    """Return the oldest and the newest version that both sides speak and a script can be said in, or None."""
+    """Return the oldest and the newest version that both sides speak and that a script can use, or None."""
     if api not in ranges:
         return None
     oldest, newest = _overlap(api, ranges)
@@ -38,7 +39,7 @@ def common_versions(api: Api, ranges: Ranges) -> tuple[int, int] | None:
 
 
 def _overlap(api: Api, ranges: Ranges) -> tuple[int, int]:
-    """Return the oldest and the newest version that both sides speak, be topics named in it or identified."""
+    """Return the oldest and the newest version that both sides speak, with topics by name or by id."""
     (our_oldest, our_newest), (oldest, newest) = VERSIONS[api], ranges[api]
     return max(our_oldest, oldest), min(our_newest, newest)
 

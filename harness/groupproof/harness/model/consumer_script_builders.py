@@ -1,6 +1,6 @@
-"""Words to write scripts with in the dialect of KIP-848: one function a request, with what a well-behaved member sends as its defaults.
+"""Builders of script steps in the dialect of KIP-848: one function for each request. Its defaults are what a well-behaved member sends.
 
-A member's id is its name in the script, as in this protocol the client makes it. A field may be overridden by keyword, by Kafka's names.
+A member's id is its name in the script, because in this protocol the client chooses it. Keywords override fields, by Kafka's names.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ LEFT: Final = -1
 """The epoch with which a member leaves."""
 
 SLOT_KEPT: Final = -2
-"""The epoch with which a static member leaves that will be back."""
+"""The epoch with which a static member leaves to come back."""
 
 REVOCATION_MS: Final = 60_000
-"""The rebalance timeout of a member: how long it may take to give partitions up."""
+"""The rebalance timeout of a member: how long it may take to revoke partitions."""
 
 _GROUP: Final = Group()
 
 
 Owned = Sequence[tuple[str, int]] | str | None
-"""What a member reports: partitions by the script's names, "own" for what it was last assigned, None for nothing at all."""
+"""What a member reports as owned: partitions by the script's names, "own" for its latest assignment, None for an absent field."""
 
 
 def _reported(member: str, owned: Owned) -> Any:
@@ -52,7 +52,7 @@ def beat(
     timeout: int = -1,
     **overrides: Any,
 ) -> Ask:
-    """Send ConsumerGroupHeartbeat as `member`, with its epoch and what has changed: nothing, unless it is said."""
+    """Send ConsumerGroupHeartbeat as `member`, with its epoch and the changed fields. By default nothing has changed."""
     fields = {
         "group_id": _GROUP,
         "member_id": member,
@@ -74,12 +74,12 @@ def join(member: str, *, names: Iterable[str] | None = ("t",), **overrides: Any)
 
 
 def full(member: str, *, names: Iterable[str] | None = ("t",), **overrides: Any) -> Ask:
-    """Send a heartbeat that says everything, and so is answered everything (CGM-26)."""
+    """Send a heartbeat with all fields, which the coordinator answers with all fields (CGM-26)."""
     return beat(member, names=names, **{"owned": "own", "timeout": REVOCATION_MS, **overrides})
 
 
 def acknowledge(member: str, **overrides: Any) -> Ask:
-    """Report what the member was last assigned: what it was to revoke is given up."""
+    """Report the latest assignment as owned. Partitions that the member had to revoke are then given up."""
     return beat(member, **{"owned": "own", "label": f"acknowledge {member}", **overrides})
 
 
@@ -88,7 +88,7 @@ def leave(member: str, **overrides: Any) -> Ask:
 
 
 def away(member: str, instance: str, **overrides: Any) -> Ask:
-    """Leave as a static member that will be back."""
+    """Leave as a static member that comes back."""
     return beat(member, epoch=SLOT_KEPT, instance=instance, **{"label": f"away {member}", **overrides})
 
 
@@ -113,7 +113,7 @@ def commit(
     instance: str | None = None,
     **overrides: Any,
 ) -> Ask:
-    """Send OffsetCommit v9 with the member's epoch (partition 0 of topic t at 1 unless `offsets` are given)."""
+    """Send OffsetCommit v9 with the member's epoch, by default for partition 0 of topic t at offset 1."""
     fields = {
         "group_id": _GROUP,
         "generation_id": Ref(member, "member_epoch") if epoch is None else epoch,
@@ -141,7 +141,7 @@ def fetch(
 
 
 def commit_by_id(member: str, offsets: Mapping[tuple[str, int], int] | None = None, *, epoch: Any = None, **overrides: Any) -> Ask:
-    """Send OffsetCommit v10, which names topics by their ids; a topic that the script does not have is one that nobody has."""
+    """Send OffsetCommit v10, which names topics by id. A topic that the script does not have gets an id that no topic has."""
     ask = commit(member, offsets, epoch=epoch, **{"version": 10, **overrides})
     return replace(ask, fields={**ask.fields, "topics": _by_id(ask.fields["topics"])})
 
@@ -158,7 +158,7 @@ def _by_id(topics: Iterable[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]
 
 
 def configure(member: str, configs: Mapping[str, str | None], *, group: Any = _GROUP, only_checks: bool = False, **overrides: Any) -> Ask:
-    """Send IncrementalAlterConfigs for the settings that the group has for itself; None takes one away."""
+    """Send IncrementalAlterConfigs for the group's own configs. A value of None deletes the config."""
     changes = tuple(
         {"name": name, "config_operation": (ConfigOperation.DELETE if value is None else ConfigOperation.SET).value, "value": value}
         for name, value in configs.items()
@@ -168,7 +168,7 @@ def configure(member: str, configs: Mapping[str, str | None], *, group: Any = _G
 
 
 def describe_configs(member: str, *, group: Any = _GROUP, **overrides: Any) -> Ask:
-    """Send DescribeConfigs for the settings that the group goes by."""
+    """Send DescribeConfigs for the configs of the group."""
     resource = {"resource_type": ConfigResource.GROUP.value, "resource_name": group, "configuration_keys": None}
     fields = {"resources": (resource,), "include_synonyms": False, "include_documentation": False}
     return ask(member, Api.DESCRIBE_CONFIGS, fields, overrides, label=f"configs {member}")
@@ -179,5 +179,5 @@ def delete_groups(member: str, *, group: Any = _GROUP, **overrides: Any) -> Ask:
 
 
 def settled(*members: str, rounds: int = 3) -> tuple[ScriptStep, ...]:
-    """Let the members beat in turn, each with what it was last assigned, until everything has found its owner."""
+    """Let the members send heartbeats in turn, each with its latest assignment, until every partition has its owner."""
     return tuple(acknowledge(member) for _ in range(rounds) for member in members)

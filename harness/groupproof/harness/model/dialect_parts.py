@@ -1,7 +1,7 @@
-"""What the harness knows of a dialect, in parts: a room has a class for what it needs, the dialect brings an object of it, and the room asks here. Pure.
+"""What each room of the harness knows of a dialect, as an object that the dialect registers and the room looks up. Pure.
 
-The rules and the machine have their halves of a dialect already (decision 0014). The harness has one part for each thing that it does: it reads frames
-into memberships, checks groups, simulates, and draws histories. A dialect without a part is not read, checked, simulated or drawn.
+The rules and the machine already have their halves of a dialect (decision 0014). The harness has one part for each thing that it does: it reads
+frames into memberships, checks groups, simulates, and draws histories. Without a part, the harness does not do that thing for the dialect.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["DialectPart", "PartRegistry", "on_part_change", "registered"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DialectPart:
-    """What one room of the harness knows of a dialect; each room has a subclass."""
+    """What one room of the harness knows of a dialect. Each room has a subclass."""
 
     dialect: Dialect
 
@@ -32,16 +32,16 @@ _LISTENERS: Final[list[Callable[[], None]]] = []
 
 
 class PartRegistry(Generic[Part]):
-    """The parts of one room: the `residents`, which are there for good, and those that a test brings for a while.
+    """The parts of one room: the permanent `residents`, and those that a test registers for a while.
 
-    `loads` return more residents when the first part is asked for: a registry that many modules import stands on few itself.
+    `loads` return more residents at the first lookup. So a registry that many modules import depends on few itself.
     """
 
     def __init__(self, kind: type[Part], *residents: Part, loads: tuple[Callable[[], Part], ...] = ()) -> None:
         self._kind, self._residents, self._loads = kind, residents, loads
 
     def of(self, dialect: Dialect) -> Part | None:
-        """Return the dialect's part, None where it has none."""
+        """Return the dialect's part, or None."""
         return next((part for part in self.all() if part.dialect is dialect), None)
 
     def all(self) -> tuple[Part, ...]:
@@ -53,8 +53,8 @@ class PartRegistry(Generic[Part]):
 
 @contextmanager
 def registered(functions: DialectFunctions, *parts: DialectPart) -> Iterator[None]:
-    """Let the whole kit know one more dialect meanwhile: its rules, its functions, and its parts in the rooms of the harness."""
-    from groupproof.coordinator.machine.function_registry import registered as with_functions  # who asks for a part needs no machine
+    """Register one more dialect with the whole kit for the body: its rules, its functions, and its parts in the rooms of the harness."""
+    from groupproof.coordinator.machine.function_registry import registered as with_functions  # a module that looks up a part needs no machine
 
     if stranger := next((part for part in parts if part.dialect is not functions.dialect), None):
         raise ValueError(f"a part is of {stranger.dialect.name}, where {functions.dialect.name} is registered")
@@ -70,7 +70,7 @@ def registered(functions: DialectFunctions, *parts: DialectPart) -> Iterator[Non
 
 
 def on_part_change(listener: Callable[[], None]) -> Callable[[], None]:
-    """Call `listener` whenever parts come or go, so that it forgets what it made of them; return it."""
+    """Return `listener`. It is called whenever parts are added or removed, so that it clears what it derived from them."""
     _LISTENERS.append(listener)
     return listener
 

@@ -1,14 +1,14 @@
-"""Evidence: one case's trace with the questions that judges ask of it. Pure; the same for a run, `trace check` and a certificate.
+"""Evidence: one case's trace with the queries that judges make. Pure; the same for a run, `trace check` and a certificate.
 
 How the trace is written (beyond the contract's columns):
-* a client's request: kind `request` on arrival, `processed` when the coordinator takes it up, `response` as its answer is sent, the
-  three joined by connection and correlation; `client` is the client id, in a case the member's name;
+* a client's request: kind `request` on arrival, `processed` when the coordinator processes it, `response` when its response is sent. The three are
+  joined by connection and correlation. `client` is the client id, in a case the member's name;
 * OffsetCommit requests carry `offsets`, SyncGroup responses `partitions` (the assignment), JoinGroup requests `partitions` (owned);
-* a fault's receipts: kind `fault`, `detail` is the stage: armed, triggered, delivered, released, healed or failed;
-* a shim's event: kind `event`, who `shim`, `body` the event with its `name`; the answer to a command is the event named `answer`;
-* the driver: kind `event`, who `kit`, `body.name` is mark, command, step, timeout, end, kill, freeze or thaw;
-* a connection: kind `event`, who `link`, `body.name` is connected, closed, or unsent: the answer of this connection and correlation never
-  left, and for judges there was none.
+* a fault's receipts: kind `fault`; `detail` is the stage: armed, triggered, delivered, released, healed or failed;
+* a shim's event: kind `event`, who `shim`; `body` is the event with its `name`. The answer to a command is the event named `answer`;
+* the driver: kind `event`, who `kit`; `body.name` is mark, command, step, timeout, end, kill, freeze or thaw;
+* a connection: kind `event`, who `link`; `body.name` is connected, closed, or unsent. Unsent: the response of this connection and correlation never
+  left, so judges treat the request as unanswered.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ __all__ = ["CaseNotOffered", "Evidence", "NotOffered", "NotReached"]
 
 
 class NotReached(Exception):
-    """A judge asked for a mark or a delivery that the run never reached; the case is then INCONCLUSIVE, and this says why."""
+    """A judge asked for a mark or a delivery that the run never reached. The case is then INCONCLUSIVE, and this error says why."""
 
 
 class NotOffered(Exception):
-    """The subject does not let the kit set what the judge depends on; the case is then UNIMPLEMENTED, and this says what."""
+    """The subject does not let the kit set what the judge depends on. The case is then UNIMPLEMENTED, and this error says what is missing."""
 
 
 class CaseNotOffered(NotOffered):
-    """The whole case rests on what the subject does not let be set: what its other judges would say holds nothing against the subject."""
+    """The whole case depends on something that the subject does not let the kit set. Findings of its other judges do not count against the subject."""
 
 
 class Evidence:
@@ -50,7 +50,7 @@ class Evidence:
             if obs.kind == "fault" and obs.fault is not None and obs.detail == "triggered":
                 triggered.setdefault(obs.fault, obs.seq)
             elif obs.kind == "fault" and obs.fault is not None and obs.detail == "delivered":
-                # An answer counts as delivered when its bytes are gone; the client may have acted on it by then, never before the trigger.
+                # A response counts as delivered when its bytes are sent. The client may have acted on it by then, but never before the trigger.
                 marks.setdefault(obs.fault, triggered.get(obs.fault, obs.seq))
             elif obs.who == "kit" and obs.body.get("name") == "mark":
                 marks.setdefault(obs.body["mark"], obs.seq)
@@ -68,7 +68,7 @@ class Evidence:
 
     @cached_property
     def sent(self) -> Trace:
-        """Return the trace without the answers that never left, as folds read it."""
+        """Return the trace without the responses that were never sent, as checkers read it."""
         if not self._unsent:
             return self.trace
         return [obs for obs in self.trace if obs.kind != "response" or obs.exchange_id not in self._unsent]
@@ -78,7 +78,7 @@ class Evidence:
         return {obs.exchange_id: obs for obs in self.trace if obs.kind == "processed"}
 
     def at(self, name: str | None) -> int:
-        """Return the `seq` of mark `name`, or of the trigger that led to fault `name`'s first delivery (None: before everything).
+        """Return the `seq` of mark `name`, or of the trigger that led to fault `name`'s first delivery. For None return -1: before everything.
 
         Raise `NotReached` when there was no such mark or delivery.
         """
@@ -89,7 +89,7 @@ class Evidence:
         return self._marks[name]
 
     def is_answer_to(self, fault: str, api: Api) -> bool:
-        """Tell whether fault `fault` answered, or struck, a request of `api`."""
+        """Return whether fault `fault` answered, or acted on, a request of `api`."""
         return any(obs.api == api.title for obs in self.receipts(fault, "triggered"))
 
     def reached(self, name: str) -> bool:
@@ -97,19 +97,19 @@ class Evidence:
 
     @cached_property
     def timeout(self) -> str | None:
-        """Return what the plan was waiting for when it first ran out of time, or None."""
+        """Return what the plan was waiting for at its first timeout, or None."""
         return next((obs.body.get("waiting") for obs in self.trace if obs.who == "kit" and obs.body.get("name") == "timeout"), None)
 
     @cached_property
     def closing(self) -> int:
-        """Return the `seq` at which the driver began to close the members (or the trace's end): later frames belong to the goodbye."""
+        """Return the `seq` at which the driver began to close the members, or the trace's end. Later frames belong to the clean close."""
         ends = (obs.seq for obs in self.trace if obs.who == "kit" and obs.body.get("name") == "end")
         return next(ends, len(self.trace))
 
     def select(
         self, kind: str, api: Api | None = None, client: str | None = None, after: str | int | None = None, before: str | int | None = None
     ) -> Iterator[Observation]:
-        """Yield observations of a kind between two instants, given by name or `seq`, both exclusive."""
+        """Yield observations of a kind between two instants, both exclusive, each a name or a `seq`."""
         first = after if isinstance(after, int) else self.at(after)
         last = len(self.trace) if before is None else before if isinstance(before, int) else self.at(before)
         found = self._index.get((kind, api, client), [])
@@ -117,7 +117,7 @@ class Evidence:
 
     @cached_property
     def _index(self) -> dict[tuple[str, Api | None, str | None], list[Observation]]:
-        """Return the observations by kind, API and client, each of the latter two also left open: judges ask for the same ones time and again."""
+        """Return the observations by kind, API and client. None as API or client stands for any. Judges repeat the same queries, so this is cached."""
         index: dict[tuple[str, Api | None, str | None], list[Observation]] = {}
         entries: dict[tuple[str, str | None, str | None], list[list[Observation]]] = {}
         for obs in self.trace:
@@ -149,7 +149,7 @@ class Evidence:
         return self._answers.get(request.exchange_id)
 
     def taken_up(self, request: Observation) -> Observation | None:
-        """Return the moment the coordinator processed `request`, or None."""
+        """Return the observation of the coordinator processing `request`, or None."""
         return self._processed.get(request.exchange_id)
 
     @cached_property
@@ -160,7 +160,7 @@ class Evidence:
         return reader
 
     def terms(self, client: str) -> Terms:
-        """Return the client's own terms, as the whole run but its goodbye shows them."""
+        """Return the client's own timeouts, as observed in the whole run except the clean close."""
         return self._terms.of(client)
 
     def capabilities(self, client: str) -> frozenset[str]:
@@ -177,18 +177,18 @@ class Evidence:
 
     @property
     def stretch(self) -> float:
-        """Return how many times as long as others this client may take to react, by its rhythm as it was measured; 1 where it was not."""
+        """Return how many times as long as others this client may take to react, by its measured rhythm; 1 where it was not measured."""
         return self._terms.stretch
 
     @property
     def ghost_ms(self) -> float:
-        """Return how much longer (ms) than planned a ghost keeps its place, where a client's session is longer than the plan wished."""
+        """Return how many ms longer than planned a ghost stays in the group, because a client's session timeout is longer than the plan's."""
         return self._terms.session_surplus_ms()
 
     def clock(self, since: Observation, until: Observation | None = None) -> Observation:
-        """Return from when a wait runs that began at `since`: from there, or from when the last `subscribe` before `until` was answered.
+        """Return the start of a wait that began at `since`: `since`, or the last answer to `subscribe` between `since` and `until`.
 
-        A member whose process still starts can't act, and neither can others that wait for it (contract, amendment 2).
+        A member whose process is still starting cannot act, nor can others that wait for it (contract, amendment 2).
         """
         last = self.closing if until is None else until.seq
         answers = [obs for obs in self._subscribed if since.seq < obs.seq < last]
@@ -196,7 +196,7 @@ class Evidence:
 
     @cached_property
     def _subscribed(self) -> list[Observation]:
-        """Return the answers to `subscribe`, of all members, in order."""
+        """Return the answers to `subscribe` of all members, in order."""
         asked: set[str | None] = set()
         answers: list[Observation] = []
         for obs in self.trace:
@@ -208,7 +208,7 @@ class Evidence:
         return answers
 
     def member_ids(self, client: str, before: str | int | None = None) -> list[str]:
-        """Return the member ids that JoinGroup answers have given `client`, in order, without repeats."""
+        """Return the member ids that JoinGroup responses gave `client`, in order, without repeats."""
         ids = (obs.member for obs in self.responses(Api.JOIN_GROUP, client, before=before) if obs.member)
         return list(dict.fromkeys(ids))
 

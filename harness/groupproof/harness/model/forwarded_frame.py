@@ -1,6 +1,6 @@
-"""A frame on its way through the tap: what its header says, and its body where this kit can read it. Pure.
+"""A frame on its way through the tap: its header, and its body where this kit can read it. Pure.
 
-The bytes are kept as they came, for they go on as they are; what is read of them is for the trace alone.
+The bytes are kept and forwarded unchanged. What the kit reads of them is for the trace alone.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _CORRELATION: Final = struct.Struct(">i")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForwardedFrame:
-    """One request. `wire` is None where it cannot be read, and `why` says why; without a header `api_key` is None.
+    """One request. `wire` is None where it cannot be read, and `why` gives the reason. Without a header `api_key` is None.
 
-    `api` is None where its version is beyond this kit; then its answer can't be read either. Else it can, whatever the request holds: brokers
-    bear with more than the kit does, such as the bytes that librdkafka 2.16 sends after a Metadata request for all topics.
+    `api` is None where the kit does not know its version; then its response cannot be read either. Otherwise the response can be read, whatever the
+    request holds. Brokers tolerate more than the kit does, such as the bytes that librdkafka 2.16 sends after a Metadata request for all topics.
     """
 
     payload: bytes
@@ -44,19 +44,19 @@ class ForwardedFrame:
 
     @property
     def is_answered(self) -> bool:
-        """Tell whether a broker answers it at all: a Produce with acks 0 gets no answer, nor does what has no header."""
+        """Return whether a broker answers it. A Produce with acks 0 gets no response; neither does a request without a header."""
         if self.api_key is None:
             return False
         return self.wire is None or self.wire.api is not Api.PRODUCE or self.wire.body.get("acks") != 0
 
     @property
     def tells_tokens(self) -> bool:
-        """Tell whether frames without headers follow it: SaslHandshake v0 (KIP-43), which v1 ended (KIP-152)."""
+        """Return whether frames without headers follow it: SaslHandshake v0 (KIP-43), which v1 ended (KIP-152)."""
         return self.api_key == Api.SASL_HANDSHAKE and self.version == 0
 
 
 def passing_of(payload: bytes) -> ForwardedFrame:
-    """Return what a request tells; one that cannot be read is none the less passed on."""
+    """Return a request as a `ForwardedFrame`. An unreadable request is forwarded too."""
     if len(payload) < _HEADER.size:
         why = f"a request of {len(payload)} bytes is shorter than its header"
         return ForwardedFrame(payload=payload, api_key=None, version=0, correlation=0, wire=None, why=why)
@@ -70,12 +70,12 @@ def passing_of(payload: bytes) -> ForwardedFrame:
 
 
 def correlation_of(payload: bytes) -> int | None:
-    """Return the correlation id of an answer, None for what is too short to hold one."""
+    """Return the correlation id of a response. Return None where it is too short to hold one."""
     return int(_CORRELATION.unpack_from(payload)[0]) if len(payload) >= _CORRELATION.size else None
 
 
 def answer_of(asked: ForwardedFrame, payload: bytes) -> tuple[dict[str, Any] | None, str]:
-    """Return the body of the answer to `asked`, or None and why it cannot be read."""
+    """Return the body of the response to `asked`. Return None and the reason where it cannot be read."""
     if asked.api is None:
         return None, asked.why
     try:

@@ -1,4 +1,4 @@
-"""A row of the museum: two releases of a client or a coordinator, and the case that tells them apart. What it came to, too. Pure."""
+"""A row of the museum: two releases of a client or a coordinator, the case that distinguishes them, and its outcome. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NEWEST_PROFILE = "kafka-4.1"
 
 @dataclass(frozen=True, slots=True, order=True)
 class Visit:
-    """What is run at one time: a release of a client before the coordinator of one broker release, or a release of a coordinator by the rules of one."""
+    """One run: a client release against the coordinator of one broker release, or a coordinator release by the rules of one profile."""
 
     subject: str
     profile: str
@@ -24,15 +24,15 @@ class Visit:
 
     @property
     def folder(self) -> str:
-        """Return the folder's name of its report."""
+        """Return the name of the folder for its report."""
         return self.subject if self.profile == NEWEST_PROFILE else f"{self.subject}-{self.profile}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MuseumRow:
-    """A bug that a release had: `verdict` and a part of what is `observed` are expected of `buggy`, and the verdict `then` of `fixed`.
+    """A bug of a release. `buggy` is expected to get `verdict` and a text that contains `observed`; `fixed` is expected to get the verdict `then`.
 
-    `source` is the issue, the pull request or the commit that mended it; `note` says what the source itself does not say.
+    `source` is the issue, the pull request or the commit of the fix. `note` adds what the source does not say.
     """
 
     name: str
@@ -51,17 +51,17 @@ class MuseumRow:
 
     @property
     def visits(self) -> tuple[Visit, Visit]:
-        """Return the two runs that it takes, that of the release with the bug first."""
+        """Return its two runs, the release with the bug first."""
         buggy, fixed = (Visit(f"{self.subject}@{release}", self.profile, self.side) for release in (self.buggy, self.fixed))
         return buggy, fixed
 
     def is_meant(self, pattern: str) -> bool:
-        """Tell whether `pattern` names the row by its name, its subject or its case, as a prefix or a glob."""
+        """Return whether `pattern` names the row by its name, its subject or its case, as a prefix or a glob."""
         return any(name.startswith(pattern) or fnmatchcase(name, pattern) for name in (self.name, self.subject, self.case))
 
 
 class RowState(Enum):
-    """What a row came to: as it says; otherwise; not to be decided by this run; or a release cannot be had here."""
+    """The outcome of a row: as the row says; otherwise; undecided by this run; or a release is not available here."""
 
     STANDS = "STANDS"
     FALLS = "FALLS"
@@ -71,7 +71,7 @@ class RowState(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SideOutcome:
-    """One release's part of a row: `line` is the line of the trace on which the verdict rests, `page` where its report is."""
+    """One release's part of a row. `line` is the trace line on which the verdict rests; `page` is its report."""
 
     release: str
     verdict: Verdict | None = None
@@ -83,7 +83,7 @@ class SideOutcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowOutcome:
-    """A row and what it came to; `reason` says why it does not stand, and is empty where it does."""
+    """A row and its outcome. `reason` says why it does not stand; it is empty where the row stands."""
 
     row: MuseumRow
     state: RowState
@@ -93,7 +93,7 @@ class RowOutcome:
 
 
 def visits_of(rows: Iterable[MuseumRow]) -> dict[Visit, tuple[str, ...]]:
-    """Return the runs that the rows take, each with its cases; a release that several rows need is run once."""
+    """Return the runs that the rows need, each with its cases. A release that several rows need runs once."""
     needed: dict[Visit, dict[str, None]] = {}
     for row in rows:
         for visit in row.visits:

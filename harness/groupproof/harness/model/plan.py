@@ -1,7 +1,7 @@
-"""A plan: members, settings and steps of one case, as data.
+"""A plan: members, settings and steps of one client case, as data.
 
-The runner (`plan_runner.py`) carries a plan out against a subject and records a trace; judges then read the trace alone. A plan is a
-schedule file when written as JSON, and `groupproof replay` runs it again. Times are milliseconds.
+The runner (`plan_runner.py`) runs a plan against a subject and records a trace. Judges then read the trace alone. A plan written as JSON is a
+schedule file, and `groupproof replay` runs it again. Times are in milliseconds.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ DEFAULT_NAMES: Mapping[str, Any] = {"group": "g", "topics": ["t"]}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
-    """One member of the plan; `name` is its client id on the wire. `kind` is "subject" or "reference" (the kit's own member as company).
+    """One member of the plan. `name` is its client id on the wire. `kind` is "subject" or "reference" (a reference peer).
 
-    `settings` override the driver's defaults by the field names of the shim contract's `subscribe`.
+    `settings` override the driver's defaults. They use the field names of the shim contract's `subscribe`.
     """
 
     name: str
@@ -37,9 +37,10 @@ class Member:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matches:
-    """Holds once `count` observations match all the columns given, after `after` (the name of a mark, a fault's delivery, or the plan's start).
+    """Holds once `count` observations after `after` match all columns that are set. `after` is a mark, a fault's delivery, or None for the plan's
+    start.
 
-    `event` is the shim event's name; `where` compares fields of the observation's body.
+    `event` is the name of the shim event. `where` compares fields of the observation's body.
     """
 
     kind_of: str  # request, processed, response, event, fault, transition
@@ -58,8 +59,11 @@ class Matches:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stable:
-    """Holds when the group is Stable and every named member has, after `after`, had its SyncGroup answered 0 in the newest generation
-    and reported `partitions_assigned`, or kept what a cooperative protocol left it. `after` None: at any time in the newest generation."""
+    """Holds when the group is Stable and every member in `members` has its assignment of the newest generation.
+
+    After `after`, each member got a SyncGroup response without an error. It also reported `partitions_assigned`; a cooperative member need not, if
+    its application already holds exactly that assignment. `after` None: at any time in the newest generation.
+    """
 
     members: tuple[str, ...]
     after: str | None = None
@@ -68,9 +72,11 @@ class Stable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupSettled:
-    """Holds when `members`, and they alone, share the partitions of `topics` in one generation or at one epoch, their applications know it, and each had a
-    heartbeat answered without an error since mark `after` (None: ever). Members may speak different dialects. Read off the wire alone, it holds behind a tap
-    too."""
+    """Holds when exactly `members` share the partitions of `topics`, in one generation or at one epoch, and their applications know it.
+
+    Each member must also have had a heartbeat answered without an error since mark `after` (None: at any time). Members may speak different
+    dialects. It needs no transition of the coordinator, so it works behind a tap too.
+    """
 
     members: tuple[str, ...]
     topics: Mapping[str, int]
@@ -80,8 +86,9 @@ class GroupSettled:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reconciled:
-    """Holds when `members`, of a group with member epochs (KIP-848), share the partitions of `topics` at one epoch, each has said that it owns its part, its
-    application knows it, and each had a heartbeat answered without an error since `after`."""
+    """Holds when `members` of a group with member epochs (KIP-848) share the partitions of `topics` at one epoch. Each has reported that it owns
+    its part, its application knows it, and since `after` each had a heartbeat answered without an error.
+    """
 
     members: tuple[str, ...]
     topics: Mapping[str, int]
@@ -94,7 +101,7 @@ Condition = Matches | Stable | GroupSettled | Reconciled
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Start:
-    """Start a member and send it `subscribe`; done when `subscribe` is answered. One that was killed or closed can be started again."""
+    """Start a member and send it `subscribe`; done when `subscribe` is answered. A member that was killed or closed can be started again."""
 
     member: str
     kind: ClassVar[str] = "start"
@@ -102,8 +109,9 @@ class Start:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Await:
-    """Wait until the condition holds, at most `within_ms`. When time is out a `timeout` event is recorded and, unless `go_on`, the plan
-    jumps to its end: the judges say what the silence means."""
+    """Wait at most `within_ms` until the condition holds. On timeout the kit records a `timeout` event. Unless `go_on`, the plan then jumps to its
+    end, and the judges decide what the timeout means.
+    """
 
     until: Condition
     within_ms: int = 10_000
@@ -119,7 +127,7 @@ class Arm:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Release:
-    """Let go what the fault holds; it stays armed."""
+    """Release what the fault holds. The fault stays armed."""
 
     fault: str
     kind: ClassVar[str] = "release"
@@ -127,7 +135,7 @@ class Release:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heal:
-    """Disarm the fault and let go what it holds."""
+    """Disarm the fault and release what it holds."""
 
     fault: str
     kind: ClassVar[str] = "heal"
@@ -135,7 +143,7 @@ class Heal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """Send a shim command; with `wait` its answer is awaited (at most `within_ms`), else the plan goes on at once."""
+    """Send a shim command. With `wait`, wait for its answer, at most `within_ms`; otherwise the plan goes on at once."""
 
     member: str
     command: str
@@ -147,7 +155,7 @@ class Command:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kill:
-    """End the member without a goodbye (SIGKILL to its process; needs a process of its own)."""
+    """End the member without a clean close: SIGKILL to its process, which must be its own."""
 
     member: str
     kind: ClassVar[str] = "kill"
@@ -155,7 +163,7 @@ class Kill:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Freeze:
-    """Stop the member's process (SIGSTOP); `Thaw` lets it go on."""
+    """Stop the member's process (SIGSTOP). `Thaw` continues it."""
 
     member: str
     kind: ClassVar[str] = "freeze"
@@ -177,7 +185,7 @@ class MoveCoordinator:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grow:
-    """Give `topic` `partitions` partitions (created when new); clients learn it by Metadata."""
+    """Set the number of partitions of `topic`; create the topic where it is new. Clients learn about it by Metadata."""
 
     topic: str
     partitions: int
@@ -186,7 +194,7 @@ class Grow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfigureGroup:
-    """Give the plan's group settings of its own, by Kafka's names (IncrementalAlterConfigs of resource type 32, KIP-848)."""
+    """Set configs of the plan's group, by Kafka's names (IncrementalAlterConfigs of resource type 32, KIP-848)."""
 
     settings: Mapping[str, Any]
     kind: ClassVar[str] = "configure_group"
@@ -194,7 +202,7 @@ class ConfigureGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Append:
-    """Append so many records to each of a topic's partitions."""
+    """Append `records` records to each partition of a topic."""
 
     topic: str
     partitions: int
@@ -204,7 +212,7 @@ class Append:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Impair:
-    """Let `toxics` act on the way between these members and these nodes (none named: all of them), on open connections too, until `Mend`."""
+    """Apply `toxics` between these members and these nodes until `Mend`, on open connections too. An empty tuple means all of them."""
 
     name: str
     toxics: tuple[Toxic, ...]
@@ -215,7 +223,7 @@ class Impair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BreakBroker:
-    """Break the machine of a broker until `Mend`: "pause" stops it, "kill" ends it without a goodbye, "slow-disk" lets its writes wait.
+    """Break a broker until `Mend`: "pause" stops its process, "kill" ends it without a clean shutdown, "slow-disk" delays its writes.
 
     `node` None is the node that coordinates the plan's group.
     """
@@ -228,7 +236,7 @@ class BreakBroker:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mend:
-    """End an `Impair` or a `BreakBroker`; a broker that was killed is started again."""
+    """End an `Impair` or a `BreakBroker`. A broker that was killed is started again."""
 
     name: str
     kind: ClassVar[str] = "mend"
@@ -274,7 +282,9 @@ Step = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """`coordinator` are Kafka's broker settings by their own names; `topics` maps a name to its partitions, `records` fill each partition."""
+    """The members and steps of a case. `coordinator` are broker settings by Kafka's names. `topics` maps a name to its partition count. `records`
+    is the number of records in each partition.
+    """
 
     members: tuple[Member, ...]
     steps: tuple[Step, ...]

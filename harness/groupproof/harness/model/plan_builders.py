@@ -1,6 +1,6 @@
 """Short builders of plans, so that a case reads like a sentence.
 
-Subjects are named m0, m1, …; the kit's own members a0 (sorts before every subject, so range gives it the first partitions) or z0.
+Subjects are named m0, m1, …. Reference peers are named a0 (it sorts before every subject, so range gives it the first partitions) or z0.
 """
 
 from __future__ import annotations
@@ -47,16 +47,16 @@ REACT_MS = 8_000
 """How long a plan waits for a reaction: longer than the judges' deadline with its tolerance, so that silence is proven."""
 
 JOIN_MS = 20_000
-"""How long a plan waits for members to start and settle, on a busy machine too."""
+"""How long a plan waits for members to start and settle, on a busy computer too."""
 
 INITIAL_DELAY_MS = 300
-"""The coordinator's initial delay: time for a first leader to have the metadata of its topics, or it would assign nothing and rejoin."""
+"""The coordinator's initial delay. A first leader needs the time to get the metadata of its topics; otherwise it assigns nothing and rejoins."""
 
 Steps = Iterable[Step]
 
 
 _LEFT = 5
-"""Records of each partition that come while nobody polls."""
+"""The number of records that arrive in each partition while nobody polls."""
 
 
 def subject(name: str = "m0", **settings: Any) -> Member:
@@ -64,14 +64,14 @@ def subject(name: str = "m0", **settings: Any) -> Member:
 
 
 def company(name: str = "a0", **settings: Any) -> Member:
-    """Return a member of the kit's own."""
+    """Return a reference peer."""
     return Member(name=name, kind="reference", settings=settings)
 
 
 def plan(
     *parts: Member | Step | Steps, topics: Mapping[str, int] | None = None, coordinator: Mapping[str, Any] | None = None, records: int = 20
 ) -> Plan:
-    """Return a plan of these members and steps; groups of steps are flattened."""
+    """Return a plan of these members and steps. Groups of steps are flattened."""
     members = tuple(part for part in parts if isinstance(part, Member))
     steps: list[Step] = []
     for part in parts:
@@ -91,18 +91,18 @@ def stable(*members: str, after: str | None = None, within_ms: int = JOIN_MS, go
 
 
 def settled(topics: Mapping[str, int], *members: str, after: str | None = None, within_ms: int = JOIN_MS) -> Await:
-    """Wait until `members`, and they alone, share the partitions of `topics`, and their applications know it; the plan goes on where they do not.
+    """Wait until exactly `members` share the partitions of `topics` and their applications know it. On timeout the plan goes on.
 
-    A cooperative hand-over takes two generations, and a leader may correct itself in the next one: how things stand in between says nothing.
+    A cooperative hand-over takes two generations, and a leader may correct itself in the next one. The states in between prove nothing.
     """
     return Await(until=GroupSettled(members=members, topics=topics, after=after), within_ms=within_ms, go_on=True)
 
 
 def joined(*members: str, idle: Collection[str] = ()) -> list[Step]:
-    """Start members one after the other, and wait each time until the group is stable with all started so far, and works.
+    """Start members one after the other. Each time wait until the group is stable with all members so far, and the new member consumes.
 
-    A leader may assign nothing in its first generation, when it has no metadata yet, and rejoin at once: only a member that is given
-    records has settled. `idle` members are given none; where one gives its membership up for that, the plan goes on without it.
+    A leader without metadata may assign nothing in its first generation and rejoin at once. Only a member that gets records has settled. `idle`
+    members get no records. If one gives up its membership for that reason, the plan goes on without it.
     """
     steps: list[Step] = []
     for count, member in enumerate(members, 1):
@@ -118,15 +118,15 @@ def strikes(name: str, api: Api, action: Action, *, direction: str = "request", 
 
 
 def answers(name: str, api: Api, error: int, *, body: Mapping[str, Any] | None = None, **selector: Any) -> Arm:
-    """Answer the next `api` with an error in the coordinator's stead."""
+    """Answer the next `api` with an error in place of the coordinator."""
     return strikes(name, api, Answer(error_code=error, body=dict(body or {})), **selector)
 
 
 def tells_of_a_rebalance(client: str = "m0", *, name: str = "rebalance", within_ms: int = REACT_MS) -> list[Step]:
     """Answer each Heartbeat of `client` with 27 until it joins again, as a coordinator in a rebalance does.
 
-    One alone would be taken back by the next Heartbeat in the same generation, which a member may go by that has not polled in between. The coordinator
-    has heard of the member: who takes its time does not fall out of the group.
+    A single 27 is not enough: the next Heartbeat in the same generation would take it back, and a member that has not polled in between may obey
+    that. The fault acts on responses, so the coordinator gets the heartbeats and a slow member stays in the group.
     """
     return [
         answers(name, Api.HEARTBEAT, ErrorCode.REBALANCE_IN_PROGRESS, count=None, client=client, direction="response"),
@@ -137,24 +137,24 @@ def tells_of_a_rebalance(client: str = "m0", *, name: str = "rebalance", within_
 
 
 def refuses_a_heartbeat(code: int, *, name: str = "error") -> list[Step]:
-    """Answer the next Heartbeat with an error; a rebalance is told by each one until the member joins again."""
+    """Answer the next Heartbeat with an error. For error 27, answer every Heartbeat until the member joins again."""
     if code == ErrorCode.REBALANCE_IN_PROGRESS:
         return tells_of_a_rebalance(name=name)
     return [answers(name, Api.HEARTBEAT, code), delivered(name)]
 
 
 def holds(name: str, api: Api, *, ms: int | None = None, direction: str = "response", **selector: Any) -> Arm:
-    """Keep the answer to the next `api` back, for `ms` or until released; with direction "request" the request itself."""
+    """Hold the response to the next `api`, for `ms` or until released. With direction "request", hold the request."""
     return strikes(name, api, Hold(ms=ms), direction=direction, **selector)
 
 
 def cuts(name: str, api: Api, *, reset: bool = False, direction: str = "response", **selector: Any) -> Arm:
-    """Close the connection instead of answering the next `api`: after it was processed, or before with direction "request"."""
+    """Close the connection instead of answering the next `api`: after the request was processed or, with direction "request", before."""
     return strikes(name, api, Cut(reset=reset), direction=direction, **selector)
 
 
 def silences(name: str, api: Api, **selector: Any) -> Arm:
-    """From the next `api` on its connection answers nothing more, and stays open."""
+    """Stop all responses on the connection of the next `api`, from that request on. The connection stays open."""
     return strikes(name, api, Silence(), **selector)
 
 
@@ -202,14 +202,14 @@ def event(client: str, name: str, *, after: str | None = None, count: int = 1, w
 
 
 def assigned(client: str, *partitions: tuple[str, int], after: str | None = None, go_on: bool = False) -> Await:
-    """Wait until the application of `client` is assigned these partitions and no others."""
+    """Wait until the application of `client` is assigned exactly these partitions."""
     listed = [{"topic": topic, "partition": partition} for topic, partition in sorted(partitions)]
     condition = Matches(kind_of="event", event="partitions_assigned", client=client, after=after, where={"partitions": listed})
     return Await(until=condition, within_ms=REACT_MS, go_on=go_on)
 
 
 def consumed(client: str, *, after: str | None = None, count: int = 1, within_ms: int = REACT_MS, go_on: bool = False) -> Await:
-    """Wait until the application of `client` was given records."""
+    """Wait until the application of `client` receives records."""
     return event(client, "records_consumed", after=after, count=count, within_ms=within_ms, go_on=go_on)
 
 
@@ -222,12 +222,12 @@ def passing(ms: int) -> Pass:
 
 
 def paused(member: str, topics: Mapping[str, int]) -> list[Step]:
-    """Stop polling, and leave records for a member that goes on all the same: its shim lied."""
+    """Pause the member and append records. If its client still consumes them, the shim's claim to have paused it is false."""
     return [pause(member), *(append(topic, partitions, _LEFT) for topic, partitions in topics.items())]
 
 
 def append(topic: str, partitions: int, records: int) -> Append:
-    """Append so many records to each of the topic's partitions."""
+    """Append `records` records to each of the topic's partitions."""
     return Append(topic=topic, partitions=partitions, records=records)
 
 
@@ -236,12 +236,12 @@ def grow(topic: str, partitions: int) -> Grow:
 
 
 def impairs(name: str, *toxics: Toxic, members: Iterable[str] = (), nodes: Iterable[int] = ()) -> Impair:
-    """Let toxics act between these members and nodes, all where none is named, until it is mended."""
+    """Apply toxics between these members and nodes until `mend`. Without names, apply them to all."""
     return Impair(name=name, toxics=toxics, members=tuple(members), nodes=tuple(nodes))
 
 
 def breaks(name: str, how: str, *, node: int | None = None) -> BreakBroker:
-    """Pause, kill or slow down (`slow-disk`) a broker, the group's coordinator where none is named, until it is mended."""
+    """Pause, kill or slow down (`slow-disk`) a broker until `mend`. Without `node`, it is the group's coordinator."""
     return BreakBroker(name=name, how=how, node=node)
 
 
@@ -254,7 +254,7 @@ def command(member: str, name: str, *, wait: bool = True, within_ms: int = 10_00
 
 
 def commit(member: str, *offsets: tuple[str, int, int], mode: str = "sync", wait: bool = True, within_ms: int = 11_000) -> Command:
-    """Commit `offsets` (topic, partition, offset), or the current positions."""
+    """Commit `offsets` (topic, partition, offset). Without any, commit the current positions."""
     fields: dict[str, Any] = {"mode": mode}
     if offsets:
         fields["offsets"] = [list(offset) for offset in offsets]

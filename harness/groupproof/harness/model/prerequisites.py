@@ -1,7 +1,8 @@
-"""What a case needs, without which it is UNIMPLEMENTED: of a broker's ApiVersions for a coordinator's case, of the shim and of the release for a client's. Pure.
+"""What a case needs; without it the case is UNIMPLEMENTED. Pure.
 
-A need is an API's name (`OffsetDelete`: any version), with a version that must be spoken (`JoinGroup=0`), or with the least that the newest
-must be (`JoinGroup>=5`).
+A coordinator case needs API versions in the broker's ApiVersions. A client case needs capabilities of the shim and features of the release. A need
+is an API's name (`OffsetDelete`: any version), with a version that must be spoken (`JoinGroup=0`), or with a minimum for the newest version
+(`JoinGroup>=5`).
 """
 
 from __future__ import annotations
@@ -33,25 +34,25 @@ CORE_APIS = frozenset(
         Api.METADATA,
     }
 )
-"""What every coordinator of the classic protocol speaks, in some version; a case that needs no more can be on its level's required list."""
+"""The APIs that every coordinator of the classic protocol speaks in some version. A case that needs no others can be on its level's required list."""
 
 _NEED = re.compile(r"(?P<api>\w+)(?:(?P<how>>=|=)(?P<version>\d+))?")
 
 
 def needs_of(case: Case) -> frozenset[str]:
-    """Return what the case names, and what its script asks for: each version that a step insists on, and each API."""
+    """Return the needs of the case and of its script: each API, and each version that a step insists on."""
     asks = [step for step in script_of(case).steps if isinstance(step, Ask)]
     exact = {f"{step.api.title}={step.version}" for step in asks if step.version is not None}
     return case.needs | exact | {step.api.title for step in asks}
 
 
 def is_core(case: Case) -> bool:
-    """Tell whether a coordinator of the classic protocol must be able to take the case, whatever its age."""
+    """Return whether every coordinator of the classic protocol must support the case, whatever its age."""
     return all(not need.group("how") and api_named(need.group("api")) in CORE_APIS for need in map(read_need, needs_of(case)))
 
 
 def read_need(need: str) -> re.Match[str]:
-    """Return the need's parts, `api`, `how` and `version`; raise `ValueError` for what is none."""
+    """Return the need's parts `api`, `how` and `version`. Raise `ValueError` where the text is no need."""
     found = _NEED.fullmatch(need)
     if found is None:
         raise ValueError(f"{need!r} is no need: write JoinGroup, JoinGroup=5 or JoinGroup>=5")
@@ -62,7 +63,7 @@ _OF_COMMANDS: Final = {"pause": "pause", "resume": "pause", "commit": "commit", 
 
 
 def needs_of_plan(plan: Plan) -> Iterator[str]:
-    """Yield the capabilities that a shim must declare so that the plan can be performed: by what its clients are commanded, and by their settings."""
+    """Yield the capabilities that a shim must declare for this plan, from the commands to its clients and from their settings."""
     subjects = {member.name: member.settings for member in plan.members if member.kind == "subject"}
     for step in plan.steps:
         if isinstance(step, Command) and step.member in subjects:
@@ -100,12 +101,12 @@ _SIZE_LIMIT_SINCE: Final = (2, 2)
 
 
 def is_spoken(dialect: str, profile: str) -> bool:
-    """Tell whether the brokers of a profile speak a dialect, as far as is known: of one that is no release of Kafka nothing is."""
+    """Return whether the brokers of a profile speak a dialect. Return True where the profile is no release of Kafka: nothing is known about it."""
     return profile not in RELEASES or dialect in {spoken.name for spoken in spoken_in(profile)}
 
 
 def unheard_of(case: Case, profile: str) -> str:
-    """Return what a client case is about that the brokers of a profile do not know; empty where they know all of it, and for a profile that is no release."""
+    """Return which feature of a client case the brokers of a profile lack. Return "" where they have all, and for a profile that is no release."""
     dialect = dialect_of_case(case.id)
     if dialect and not is_spoken(dialect, profile):
         return f"The brokers of {profile} do not speak the protocol {dialect}."

@@ -1,4 +1,4 @@
-"""A run's `report.json`, read again."""
+"""Reads a run's `report.json`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ REPORT: Final = "report.json"
 
 
 def read_report(path: Path) -> Mapping[str, Any]:
-    """Return the report in a folder that a run has written, or in its file; raise `WrongUsage` for what is no report."""
+    """Return the report of a run, by its folder or its file. Raise `WrongUsage` where it is no report."""
     file = path if path.suffix == ".json" else path / REPORT
     try:
         value = json.loads(file.read_text(encoding="utf-8"))
@@ -37,6 +37,6 @@ def folder_of(path: Path) -> Path:
 
 
 def title_of(report: Mapping[str, Any]) -> str:
-    """Return the subject's name with its release, where it has one."""
+    """Return the subject's name, with its release if it has one."""
     subject = report["subject"]
     return " ".join(filter(None, (subject["name"], subject["version"])))

@@ -1,4 +1,4 @@
-"""Where a report keeps what: the files of its folder, and a folder for each case that is safe whatever the case is called. Pure."""
+"""The paths in a report: the files of its folder, and a safe folder for each case, whatever its name. Pure."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _PART_CHARS_MAX = 80
 
 
 def case_place(case: str) -> str:
-    """Return the folder of a case, relative to the report's: `cases/ID`, with what no file system should see replaced and told apart by a hash."""
+    """Return the folder of a case, relative to the report's: `cases/ID`. Unsafe characters are replaced, and a hash distinguishes such names."""
     return "/".join((CASES, *(_safe(part) for part in case.split("/"))))
 
 
 def trace_name(run: int = 0) -> str:
-    """Return the trace's file name: of the first run (0), or of one of its repetitions."""
+    """Return the name of the trace file of the first run (0), or of a repetition."""
     return TRACE if run == 0 else f"trace-{run + 1}.ndjson"
 
 
@@ -33,7 +33,7 @@ def trace_place(case: str, run: int = 0) -> str:
 
 
 def replay_line(output: str, case: str) -> str:
-    """Return the command that runs the case again, to be called where the report was asked for; `output` as the user wrote it."""
+    """Return the command that runs the case again, called from the folder where the report was requested. `output` is as the user wrote it."""
     return f"groupproof replay {shlex.quote(str(PurePosixPath(output) / case_place(case) / PLAN))}"
 
 

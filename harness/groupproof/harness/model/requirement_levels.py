@@ -1,7 +1,7 @@
-"""How grave a finding may be: no graver than what its requirement's level says that breaking it means. Pure.
+"""Limits the gravity of a finding to the level of its requirement. Pure.
 
-MUST breaks the group or the client's own progress, SHOULD costs others, INFO costs nobody (`levels.toml`). A judge names the requirement that is broken;
-where falling short of a SHOULD goes as far as losing progress, that is another requirement, a MUST, and the judge names that one.
+Breaking a MUST breaks the group or the client's own progress. Breaking a SHOULD costs others. Breaking an INFO costs nobody (`levels.toml`). A
+judge names the requirement that is broken. If missing a SHOULD stops progress, a separate MUST requirement covers that, and the judge names it.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ GRAVEST: Final[Mapping[Level, Verdict]] = {Level.MUST: Verdict.FAILED, Level.SHO
 
 
 def capped(finding: Finding) -> Finding:
-    """Return the finding, no graver than its requirement's level."""
+    """Return the finding with a verdict no graver than its requirement's level allows."""
     if finding.verdict not in ADVERSE:
         return finding
     try:
         gravest = GRAVEST[by_id(finding.requirement).level]
     except UnknownRequirement:
-        return finding  # a case of somebody's own may cite what no catalogue holds
+        return finding  # a user's own case may cite requirements that no catalogue holds
     is_graver = worst((finding.verdict, gravest)) is not gravest
     return replace(finding, verdict=gravest) if is_graver else finding
 
 
 def gravest_level(requirements: Iterable[str]) -> Level:
-    """Return the level of the gravest of these requirements, which is that of a case about them."""
+    """Return the gravest level among these requirements. It is the level of a case about them."""
     return min((by_id(requirement).level for requirement in requirements), key=list(Level).index)

@@ -1,11 +1,11 @@
-"""A script: who sends what to a broker, when, and on which connection, as data; the plan of one coordinator case.
+"""A script: which member sends which request to a broker, when, and on which connection, as data. It is the plan of one coordinator case.
 
-The runner (`script_runner.py`) carries a script out against any broker and records a trace; the oracle (`judging/oracle/`) then says of every answer
-whether the release's profile gives it. A script is a schedule file when written as JSON. Times are milliseconds.
+The runner (`script_runner.py`) runs a script against any broker and records a trace. The oracle (`judging/oracle/`) then says of every answer
+whether the release's profile gives it. A script written as JSON is a schedule file. Times are in milliseconds.
 
-Bodies are in the newest shape of the API, as the wire takes them. A value that is known only in the run is written as a `Ref` (what a
-member was last given), `Group` or `Topic` (names that differ from run to run), `SubscriptionBytes` and `AssignmentBytes` (bytes that hold such names),
-or `PartitionsById`, `OwnedById`, `TopicId` and `TopicPattern` (topics by their ids, or in a regular expression).
+Bodies have the newest shape of the API, as on the wire. Markers stand for values that only the run knows: `Ref` (an attribute of a member), `Group`
+and `Topic` (names that differ from run to run), `SubscriptionBytes` and `AssignmentBytes` (bytes that hold such names), `PartitionsById`,
+`OwnedById` and `TopicId` (topics by their ids), and `TopicPattern` (topics in a regular expression).
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ __all__ = [
 ]  # fmt: skip
 
 STEPS_END = "the end of the steps"
-"""What a trace names as waited for where a script was given up."""
+"""What a trace names as awaited when a script was given up."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ref:
-    """What `member` was last given: its `member_id` ("" before), `generation` (-1 before; `plus` is added), `leader` or `protocol_name`;
-    in a dialect with epochs its `member_epoch` (0 before; `plus` is added).
+    """An attribute of `member` from its latest answer: `member_id` ("" before the first), `generation` (-1 before; `plus` is added), `leader` or
+    `protocol_name`; in a dialect with epochs `member_epoch` (0 before; `plus` is added).
 
-    Also its `producer_id`, which nobody gives it: one of its own in each run.
+    `producer_id` comes from no answer: each member has its own in each run.
     """
 
     member: str
@@ -42,7 +42,7 @@ class Ref:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The group that the script calls `name`: one of its own in each run."""
+    """The group that the script calls `name`. Each run has its own."""
 
     name: str = "g"
 
@@ -75,21 +75,21 @@ class AssignmentBytes:
 
 @dataclass(frozen=True, slots=True)
 class TopicId:
-    """The id of the topic that the script calls `name`; one that no topic has where there is none so called."""
+    """The id of the topic that the script calls `name`. Where the script has no such topic, an id that no topic has."""
 
     name: str = "t"
 
 
 @dataclass(frozen=True, slots=True)
 class TopicPattern:
-    """A regular expression in which `{t}` stands for the name of the topic that the script calls t."""
+    """A regular expression. `{t}` in it stands for the name of the topic that the script calls t."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class PartitionsById:
-    """Partitions as (topic, partition) by the script's names, as KIP-848's requests list them: by topic id."""
+    """Partitions as (topic, partition) by the script's names. KIP-848's requests list them by topic id."""
 
     partitions: tuple[tuple[str, int], ...] = ()
 
@@ -103,13 +103,13 @@ class OwnedById:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
-    """Send a request. With `wait` its answer is awaited, at most `within_ms`; else the script goes on once the broker has taken it up.
+    """Send a request. With `wait`, wait for its answer, at most `within_ms`. Otherwise the script goes on once the broker has received the request.
 
-    `member` is the client id, and the name of the connection unless `over` names another. `version` None is the newest that both sides
-    speak. `label` names the exchange for `Answered`. `to` is "coordinator" of `Group`, "other" (a broker that is not), or "any". `code` is the error that kafka-4.1
-    answers, None where the answer is none of the case's business; with `is_parked` no answer may come before the next step. `settles`
-    False: the script goes on at once, so that this request and the next may be taken up in either order. The step is left out where the
-    newest version that both sides speak is below `since`.
+    `member` is the client id, and the name of the connection unless `over` names another. `version` None is the newest that both sides speak.
+    `label` names the exchange for `AwaitAnswer`. `to` is "coordinator" of `Group`, "other" (a broker that is not), or "any". `code` is the error
+    that kafka-4.1 answers; None where the case does not depend on it. With `is_parked`, no answer may come before the next step. With `settles`
+    False the script goes on at once, so that the broker may process this request and the next in either order. The step is skipped where the newest
+    version that both sides speak is below `since`.
     """
 
     member: str
@@ -130,7 +130,7 @@ class Ask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AwaitAnswer:
-    """Wait for the answer to the exchange called `label`, which was sent without waiting; `code` as in `Ask`."""
+    """Wait for the answer to the exchange called `label`, which was sent without waiting. `code` is as in `Ask`."""
 
     label: str
     within_ms: int = 10_000
@@ -148,7 +148,7 @@ class Pass:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cut:
-    """Close a connection without a word; with `resets` by a reset."""
+    """Close a connection; with `resets`, by a TCP reset."""
 
     connection: str
     resets: bool = False
@@ -157,7 +157,7 @@ class Cut:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Raw:
-    """Send bytes as they are, length prefix and all, on a connection to the coordinator of `Group`."""
+    """Send bytes as they are, length prefix included, on a connection to the coordinator of `Group`."""
 
     connection: str
     data: bytes
@@ -175,7 +175,7 @@ class AwaitClose:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StopReading:
-    """Read nothing more from the connection, so that answers pile up, until `ReadAgain`."""
+    """Stop reading from the connection until `ReadAgain`, so that responses pile up."""
 
     connection: str
     kind: ClassVar[str] = "stop_reading"
@@ -189,7 +189,7 @@ class ReadAgain:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MoveGroup:
-    """Make another broker the coordinator of `group`, and wait until it says so: by an election, or else the old one is stopped."""
+    """Make another broker the coordinator of `group`, and wait until that broker says so. It uses an election, or else stops the old coordinator."""
 
     group: str = "g"
     within_ms: int = 30_000
@@ -198,7 +198,7 @@ class MoveGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GrowTopic:
-    """Give the run's own `topic` so many partitions, and make it where it is not there; wait until the brokers tell of it."""
+    """Set the partition count of the run's own `topic`, or create it where it does not exist. Wait until the brokers report it."""
 
     topic: str
     partitions: int
@@ -208,7 +208,7 @@ class GrowTopic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteTopic:
-    """Delete the run's own `topic`, which may be made again under another id; wait until the brokers tell of it no more."""
+    """Delete the run's own `topic`. It may be created again under another id. Wait until the brokers no longer report it."""
 
     topic: str
     within_ms: int = 10_000
@@ -220,7 +220,7 @@ ScriptStep = Ask | AwaitAnswer | Pass | Cut | Raw | AwaitClose | StopReading | R
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Script:
-    """Steps in order, the broker settings they need by Kafka's own names, topics with their partitions, and how many brokers."""
+    """Steps in order, the broker settings that they need by Kafka's names, topics with their partition counts, and the number of brokers."""
 
     steps: tuple[ScriptStep, ...]
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -229,18 +229,18 @@ class Script:
 
     @property
     def own_topics(self) -> frozenset[str]:
-        """Return the topics that the script makes in its course: no other run has them."""
+        """Return the topics that the script creates. No other run has them."""
         return frozenset(step.topic for step in self.steps if isinstance(step, GrowTopic))
 
     @property
     def groups(self) -> frozenset[str]:
-        """Return what it calls its groups."""
+        """Return the script's names for its groups."""
         asked = (group for step in self.steps if isinstance(step, Ask) for group in groups_in(step.fields))
         return frozenset(("g", *asked, *(step.group for step in self.steps if isinstance(step, MoveGroup))))
 
     @property
     def is_rough(self) -> bool:
-        """Whether it sends what no client does: bytes as they are, or a JoinGroup that offers nothing. Brokers are known to end of that."""
+        """Whether the script sends what no client sends: raw bytes, or a JoinGroup without protocols. Some brokers crash on these."""
         return any(isinstance(step, Raw) or (isinstance(step, Ask) and not step.fields.get("protocols", (None,))) for step in self.steps)
 
 
@@ -250,7 +250,7 @@ def groups_in(value: Any) -> Iterator[str]:
 
 
 def topics_in(value: Any) -> Iterator[str]:
-    """Yield the names of the topics in a request's fields, those in expressions too."""
+    """Yield the names of the topics in a request's fields, including those in regular expressions."""
     for leaf in _leaves(value):
         if isinstance(leaf, Topic | TopicId):
             yield leaf.name
@@ -278,7 +278,7 @@ _MARKERS: dict[str, type[Any]] = {
     "topic_pattern": TopicPattern, "partitions": PartitionsById, "owned": OwnedById,
 }  # fmt: skip
 _MARKED = {marker: name for name, marker in _MARKERS.items()}
-_KEYS = {"attribute": "what"}  # a schedule's keys stay, whatever the code calls the field
+_KEYS = {"attribute": "what"}  # the keys of a schedule stay, even where the code renames the field
 _FIELDS = {key: name for name, key in _KEYS.items()}
 
 

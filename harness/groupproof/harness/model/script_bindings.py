@@ -1,4 +1,4 @@
-"""What a script leaves open until it runs: the real names of its groups and topics, and what each member was last given. Pure."""
+"""What a script leaves open until it runs: the real names of its groups and topics, and the state of each member. Pure."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ NO_TOPIC_ID = "00000000-0000-0000-0000-00000000dead"
 
 
 def topic_named(partitions: int, prefix: str = GROUP_PREFIX, nth: int = 1) -> str:
-    """Return the `nth` topic of so many partitions that all cases share."""
+    """Return the name of the `nth` shared topic with so many partitions."""
     return f"{prefix}t{partitions}" if nth == 1 else f"{prefix}t{partitions}-{nth}"
 
 
 def _real_names(topics: Mapping[str, int], prefix: str) -> dict[str, str]:
-    """Return which shared topic each of a script's is: two of the same size are two."""
+    """Return the shared topic for each topic of a script. Two topics of the same size get two shared topics."""
     counts: dict[int, int] = {}
     named: dict[str, str] = {}
     for name, partitions in topics.items():
@@ -42,15 +42,15 @@ def _real_names(topics: Mapping[str, int], prefix: str) -> dict[str, str]:
 
 
 def topics_of(topics: Mapping[str, int], prefix: str = GROUP_PREFIX) -> dict[str, int]:
-    """Return the shared topics, with their partitions, that a script with `topics` needs."""
+    """Return the shared topics, with their partition counts, that a script with `topics` needs."""
     return {real: topics[name] for name, real in _real_names(topics, prefix).items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Names:
-    """The real names in one run of one case: groups are its own (`key` tells runs apart), topics are shared and were there before.
+    """The real names in one run of one case. Groups belong to the run (`key` distinguishes runs). Topics are shared and exist before the run.
 
-    Those that it makes in its course, `own`, are its own as groups are. Any other that it does not declare keeps its name: there is none so called.
+    Topics in `own` are created by the script and belong to the run, as groups do. Any other undeclared topic keeps its name: no such topic exists.
     """
 
     case: str
@@ -64,7 +64,7 @@ class Names:
         return f"{self.prefix}{slug}-{self.key}-{name}"
 
     def producer_id(self, member: str) -> int:
-        """Return the id of a member's producer: likely nobody else's in a cluster's life."""
+        """Return the id of a member's producer, which is probably unique in the life of a cluster."""
         return zlib.crc32(self.group(member).encode())
 
     def topic(self, name: str) -> str:
@@ -73,7 +73,7 @@ class Names:
         return _real_names(self.topics, self.prefix).get(name, name)
 
     def pattern(self, text: str) -> str:
-        """Return a regular expression with the real names in it, which hold no character that means anything there but the full stop."""
+        """Return a regular expression with the real names in it. The full stop is the only special character in them, and it is escaped."""
         return _PLACE.sub(lambda found: self.topic(found[1]).replace(".", "\\."), text)
 
     def partitions(self, partitions: tuple[tuple[str, int], ...]) -> tuple[tuple[str, int], ...]:
@@ -82,7 +82,7 @@ class Names:
 
 @dataclass(slots=True)
 class _Membership:
-    """What one member was last given, by an answer to JoinGroup or to a heartbeat with epochs."""
+    """What one member got from its latest answer to JoinGroup, or to a heartbeat with epochs."""
 
     member_id: str = ""
     generation: int = -1
@@ -94,14 +94,14 @@ class _Membership:
 
 @dataclass(slots=True, kw_only=True)
 class Memory:
-    """What the members of one run were given, and with it the values that a script's markers stand for; `topic_ids` are by the topics' real names."""
+    """The state of the members of one run, and the values of a script's markers. `topic_ids` are by the topics' real names."""
 
     names: Names
     topic_ids: dict[str, str] = field(default_factory=dict)
     _members: dict[str, _Membership] = field(default_factory=dict)
 
     def answered(self, api: Api, member: str, body: Mapping[str, Any]) -> None:
-        """Take an answer in: to JoinGroup, or one with a member epoch (an error gives none, and takes none away; neither does a leave)."""
+        """Record an answer to JoinGroup, or one with a member epoch. An error or an answer to a leave changes no epoch."""
         if api is Api.JOIN_GROUP:
             self.joined(member, body)
         elif body.get("member_epoch", -1) >= 0 and not body.get("error_code"):
@@ -111,7 +111,7 @@ class Memory:
                 membership.assigned = tuple(body["assignment"]["topic_partitions"])
 
     def joined(self, member: str, body: Mapping[str, Any]) -> None:
-        """Take an answer to JoinGroup in: an id whenever there is one, the rest where there is a generation."""
+        """Record an answer to JoinGroup: the member id if there is one, the other fields if there is a generation."""
         membership = self._members.setdefault(member, _Membership())
         membership.member_id = body.get("member_id") or membership.member_id
         if body.get("generation_id", -1) >= 0:
@@ -120,7 +120,7 @@ class Memory:
             membership.protocol_name = body.get("protocol_name")
 
     def resolved(self, value: Any) -> Any:
-        """Return `value` with each marker in it replaced by what it stands for now."""
+        """Return `value` with each marker in it replaced by its current value."""
         if isinstance(value, Mapping):
             return {name: self.resolved(item) for name, item in value.items()}
         if isinstance(value, tuple | list):

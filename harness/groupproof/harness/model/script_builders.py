@@ -1,6 +1,6 @@
-"""Words to write scripts with: one function a request of the group protocol, with what a well-behaved member sends as its defaults.
+"""Builders of script steps: one function for each request of the group protocol. Its defaults are what a well-behaved member sends.
 
-A body's fields may be overridden by keyword, by Kafka's names; steps compose by concatenation.
+Keywords override fields of the body, by Kafka's names. Steps compose by concatenation.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ GROUP = Group()
 
 
 def ask(member: str, api: Api, fields: Mapping[str, Any], overrides: Mapping[str, Any], *, label: str) -> Ask:
-    """Return a request: of the `overrides` those that are no options of `Ask` are fields of its body."""
+    """Return a request. An override that is an option of `Ask` sets that option; every other override is a field of the body."""
     options = {name: value for name, value in overrides.items() if name in _OF_ASK}
     body = {**fields, **{name: value for name, value in overrides.items() if name not in _OF_ASK}}
     return Ask(member=member, api=api, fields=body, **{"label": label, **options})
@@ -35,7 +35,7 @@ def _protocols(names: Sequence[str], metadata: Any) -> tuple[Mapping[str, Any], 
 
 
 def join(member: str, *, protocols: Sequence[str] = ("range",), metadata: Any = None, instance: str | None = None, **overrides: Any) -> Ask:
-    """Send JoinGroup as `member`, with the id it was last given, not waiting for the answer; its label is "join MEMBER"."""
+    """Send JoinGroup as `member`, with its latest member id, without waiting for the answer. The label is "join MEMBER"."""
     fields = {
         "group_id": GROUP,
         "session_timeout_ms": SESSION_MS,
@@ -49,7 +49,7 @@ def join(member: str, *, protocols: Sequence[str] = ("range",), metadata: Any = 
 
 
 def joined(member: str, **overrides: Any) -> tuple[ScriptStep, ...]:
-    """Join as a newcomer does: dynamic members are first given their id (79) where the version says so (from v4 on), then join with it."""
+    """Join as a new member does. From v4 on, a dynamic member first gets its id (79) and then joins with it."""
     if overrides.get("instance") is not None or (overrides.get("version") is not None and overrides["version"] < 4):
         return (join(member, **overrides),)
     first = {**overrides, "wait": True, "label": f"id {member}", "code": ErrorCode.MEMBER_ID_REQUIRED, "is_parked": False, "since": 4}
@@ -61,7 +61,7 @@ def answered(label: str, code: int | None = None, within_ms: int = 10_000) -> Aw
 
 
 def sync(member: str, assignments: Mapping[str, Iterable[tuple[str, int]]] | None = None, *, instance: str | None = None, **overrides: Any) -> Ask:
-    """Send SyncGroup as `member`; `assignments`, by member, make it what a leader sends. Waits for the answer unless told otherwise."""
+    """Send SyncGroup as `member`, as the leader does where `assignments` (by member) are set. Waits for the answer by default."""
     fields = {
         "group_id": GROUP,
         "generation_id": Ref(member, "generation"),
@@ -87,7 +87,7 @@ def beat(member: str, *, instance: str | None = None, **overrides: Any) -> Ask:
 
 
 def leave(member: str, *, members: Sequence[Mapping[str, Any]] | None = None, **overrides: Any) -> Ask:
-    """Send LeaveGroup as `member`, for itself unless `members` are given."""
+    """Send LeaveGroup as `member`, for itself or for `members`."""
     own = ({"member_id": Ref(member, "member_id"), "group_instance_id": None},)
     fields = {"group_id": GROUP, "members": own if members is None else tuple(members)}
     return ask(member, Api.LEAVE_GROUP, fields, overrides, label=f"leave {member}")
@@ -96,7 +96,7 @@ def leave(member: str, *, members: Sequence[Mapping[str, Any]] | None = None, **
 def commit(
     member: str, offsets: Mapping[tuple[str, int], int] | None = None, *, metadata: str | None = "", instance: str | None = None, **overrides: Any
 ) -> Ask:
-    """Send OffsetCommit as `member` (partition 0 of topic t at 1 unless `offsets` are given)."""
+    """Send OffsetCommit as `member`, by default for partition 0 of topic t at offset 1."""
     topics: dict[str, list[Mapping[str, Any]]] = {}
     for (topic, partition), offset in ({("t", 0): 1} if offsets is None else offsets).items():
         topics.setdefault(topic, []).append({"partition_index": partition, "committed_offset": offset, "committed_metadata": metadata})
@@ -132,9 +132,9 @@ def delete_groups(member: str, *, group: Any = GROUP, **overrides: Any) -> Ask:
 
 
 def stable(*members: str, **overrides: Any) -> tuple[ScriptStep, ...]:
-    """Bring a new group to Stable: the members join, the first (the leader) gives partition i to the i-th, and all are synced.
+    """Bring a new group to Stable: the members join, the first one (the leader) assigns partition i to the i-th member, and all sync.
 
-    The first join completes alone when the initial delay is 0, so that later members start a new generation, into which the earlier rejoin.
+    With an initial delay of 0 the first join completes alone. Each later member then starts a new generation, and the earlier members rejoin.
     """
     steps: list[ScriptStep] = []
     for index, member in enumerate(members):

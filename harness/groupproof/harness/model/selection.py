@@ -1,4 +1,4 @@
-"""Which cases a run takes: by level, and by patterns over case and requirement ids (exact, prefix or glob). Pure."""
+"""Which cases a run selects: by level, and by patterns over case and requirement ids (exact, prefix or glob). Pure."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from groupproof.harness.model.verdicts import Level
 __all__ = ["LEVELS", "at_level", "matches", "nearest", "select"]
 
 LEVELS = {"must": (Level.MUST,), "should": (Level.MUST, Level.SHOULD), "info": tuple(Level)}
-"""What `--level` takes: each takes the graver ones too."""
+"""The values of `--level`. Each includes the graver levels."""
 
 
 def matches(pattern: str, case: Case) -> bool:
-    """Tell whether `pattern` names the case or one of its requirements, as an id, a prefix or a glob."""
+    """Return whether `pattern` names the case or one of its requirements, as an id, a prefix or a glob."""
     return any(name.startswith(pattern) or fnmatchcase(name, pattern) for name in (case.id, *case.requirements))
 
 
 def _meant(pattern: str, cases: Sequence[Case]) -> set[str]:
-    """Return the ids of the cases that `pattern` means; one that is an id means that id and not what begins like it."""
+    """Return the ids of the cases that `pattern` matches. A pattern that is an id matches that id only, not longer ones."""
     exact = {case.id for case in cases if pattern in (case.id, *case.requirements)}
     return exact or {case.id for case in cases if matches(pattern, case)}
 
@@ -34,7 +34,7 @@ def at_level(cases: Iterable[Case], level: str) -> list[Case]:
 def select(cases: Sequence[Case], *, only: Sequence[str] = (), skip: Sequence[str] = (), level: str = "info") -> list[Case]:
     """Return the selected cases in their order.
 
-    Raises `WrongUsage` for a pattern that matches no case at all, with the nearest names, and for a selection that is empty.
+    Raise `WrongUsage` for a pattern that matches no case, with the nearest names, and for an empty selection.
     """
     meant = {pattern: _meant(pattern, cases) for pattern in (*only, *skip)}
     for pattern in (pattern for pattern, ids in meant.items() if not ids):
@@ -52,6 +52,6 @@ def _names(cases: Iterable[Case]) -> list[str]:
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
-    """Return a hint of the nearest right names, or nothing when none is near."""
+    """Return a hint with the nearest right names, or "" when none is near."""
     near = difflib.get_close_matches(name, dict.fromkeys(names), n=3, cutoff=0.5)
     return f"; did you mean {' or '.join(near)}?" if near else ""

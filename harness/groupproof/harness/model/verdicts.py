@@ -13,7 +13,7 @@ __all__ = ["ADVERSE", "UNDECIDED", "Finding", "Goodbye", "Grounds", "Level", "Pr
 
 
 class Verdict(Enum):
-    """In order of gravity, the mildest first; EXCUSED and BROKEN are given by the runner, never by a judge."""
+    """The verdicts in order of gravity, the mildest first. The runner sets EXCUSED and BROKEN; a judge never does."""
 
     OK = "OK"
     INFORMATIONAL = "INFORMATIONAL"
@@ -26,10 +26,10 @@ class Verdict(Enum):
 
 
 ADVERSE = frozenset({Verdict.FAILED, Verdict.NON_STRICT})
-"""What blames the subject."""
+"""The verdicts that blame the subject."""
 
 UNDECIDED = frozenset({Verdict.BROKEN, Verdict.UNIMPLEMENTED, Verdict.INCONCLUSIVE})
-"""What says nothing of the subject."""
+"""The verdicts that say nothing about the subject."""
 
 
 class Goodbye(Enum):
@@ -39,8 +39,9 @@ class Goodbye(Enum):
 
 
 class Proof(Enum):
-    """How a finding is proven, which decides whether it must be repeated: what is on the wire once is enough for SAFETY, absence
-    (LIVENESS) and lateness (TIMING) need 3 of 3."""
+    """How a finding is proven, which decides whether it must be repeated. For SAFETY one frame on the wire is enough. Absence (LIVENESS) and
+    lateness (TIMING) need 3 of 3 runs.
+    """
 
     SAFETY = "safety"
     LIVENESS = "liveness"
@@ -49,9 +50,9 @@ class Proof(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wait:
-    """How long a judge waited for what never came: from observation `since` (a `seq`) for `ms`, of which `due_ms` were needed.
+    """How long a judge waited for an observation that never came: `ms` from observation `since` (a `seq`) on. `due_ms` of them were needed.
 
-    Time that the machine lost meanwhile is no time that the client had (`lag.py`): where less than `due_ms` is left, nothing is proven.
+    The client did not have the time that the kit's computer lost in between (`lag.py`). If less than `due_ms` remains, nothing is proven.
     """
 
     since: int
@@ -61,9 +62,12 @@ class Wait:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grounds:
-    """What a finding rests on beside its frames: the `run` of the case, from 1, whose trace its `seq` is of, the most that the kit lagged in the time
-    looked at, whether the application's events rather than frames tell it, and the event, command or setting for which the shim is believed (`word`), with
-    whether its word was tried in this run."""
+    """What a finding rests on beside its frames.
+
+    `run` counts the runs of the case from 1; `seq` belongs to the trace of that run. `lag_ms` is the kit's largest lag in the time that was judged.
+    `is_reported` says that the finding rests on the application's events, not on frames. `word` is the event, command or setting for which the kit
+    believes the shim. `is_tried` says whether the kit tried that word in this run.
+    """
 
     run: int = 1
     lag_ms: float = 0.0
@@ -74,14 +78,15 @@ class Grounds:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One judgement: of which requirement, what was expected, what was observed, and the observation (`seq`) that shows it.
+    """One judgement: the requirement, what was expected, what was observed, and the observation (`seq`) that shows it.
 
-    `observed` holds no times, ids or counts that differ from run to run: the fingerprint is made of it. Those go in `detail`.
+    `observed` holds no times, ids or counts that differ from run to run, because the fingerprint is made of it. Those go in `detail`.
 
-    A judge that yields LIVENESS tells its `wait`: what never came, from the observation on from which it was due, and how things stood at the
-    end, from the last observation that could still have changed them. Without it a lag shortly before `seq` leaves the finding undecided.
-    `line` is the event that a shim ought to have printed, where its absence decides; `setting` the field of `subscribe` that the shim says it has passed on,
-    where no frame tells whether it did; `command` the one that the shim says it has performed. `grounds` are filled in where the run is judged and the case ruled on.
+    A judge that yields LIVENESS gives its `wait`. For an observation that never came, the wait begins where it was due. For a state at the end, it
+    begins at the last observation that could still have changed the state. Without `wait`, a lag shortly before `seq` leaves the finding undecided.
+    `line` is the event whose absence decides: the shim should have printed it. `setting` is the field of `subscribe` that the shim says it passed
+    on, where no frame shows it. `command` is the command that the shim says it performed. The judgement of the run and the ruling of the case fill
+    in `grounds`.
     """
 
     verdict: Verdict
@@ -102,11 +107,13 @@ _ORDER = list(Verdict)
 
 
 def worst(verdicts: Iterable[Verdict]) -> Verdict:
-    """Return the gravest; of none, INCONCLUSIVE (nothing judged is never a pass)."""
+    """Return the gravest verdict. Return INCONCLUSIVE if there is none: nothing judged is never a pass."""
     return max(verdicts, key=_ORDER.index, default=Verdict.INCONCLUSIVE)
 
 
 def fingerprint(findings: Iterable[Finding]) -> str:
-    """Return 12 hex digits over what was wrong, so that an expectation excuses only the same failure; how often it was depends on time, and doesn't count."""
+    """Return 12 hex digits over what was wrong, so that an expectation excuses only the same failure. The number of occurrences depends on time and
+    does not count.
+    """
     wrong = sorted({f"{finding.requirement}|{finding.observed}" for finding in findings})
     return hashlib.sha256("\n".join(wrong).encode()).hexdigest()[:12]

@@ -14,7 +14,7 @@ _COLOURS: Final = {"PASSED": "brightgreen", "FAILED": "red", "PARTIAL": "yellow"
 
 
 def badge(run: RunSummary) -> dict[str, Any]:
-    """Return the badge; the colour of a passed run is green only when nothing about it needs an explanation."""
+    """Return the badge. A passed run is green only when nothing about it needs an explanation."""
     word = grade_word(run.grade)
     doubted = run.run.interrupted or bool(run.settled.stale)
     return {
@@ -22,7 +22,7 @@ def badge(run: RunSummary) -> dict[str, Any]:
         "label": f"groupproof {run.suite.profile}",
         "message": _message(run),
         "color": "orange" if doubted and word != "FAILED" else _COLOURS[word],
-        "isError": word == "FAILED",  # shields.io then takes no other colour from the address
+        "isError": word == "FAILED",  # shields.io then accepts no other colour from the address
     }
 
 

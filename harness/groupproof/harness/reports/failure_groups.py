@@ -1,5 +1,7 @@
-"""Cases with one cause, told once with their number. What fails or is tolerated in the same way has the same fingerprint, and so has what came to no
-verdict for the same reason. Pure."""
+"""Groups cases with one cause, so that each cause is reported once with its count. Pure.
+
+Cases that fail or are tolerated in the same way have the same fingerprint; so have cases without a verdict for the same reason.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +14,13 @@ from groupproof.harness.model.verdicts import Goodbye, Verdict
 __all__ = ["NAMED_MAX", "and_more", "cause_in", "cause_of", "folded"]
 
 NAMED_MAX = 8
-"""So many of the other cases are named in a line."""
+"""The number of further cases that a line names."""
 
 T = TypeVar("T")
 
 
 def folded(items: Iterable[T], cause: Callable[[T], Hashable]) -> list[list[T]]:
-    """Return the items, those of one cause together, in the order of the first of each."""
+    """Return the items grouped by cause, in the order of the first item of each."""
     causes: dict[Hashable, list[T]] = {}
     for failure in items:
         causes.setdefault(cause(failure), []).append(failure)
@@ -26,7 +28,7 @@ def folded(items: Iterable[T], cause: Callable[[T], Hashable]) -> list[list[T]]:
 
 
 def cause_of(report: CaseReport) -> Hashable:
-    """Return what a case has in common with those that are listed with it; a close that is not clean is listed by itself."""
+    """Return what a case has in common with the cases that are listed with it. An unclean close is listed by itself."""
     ruling = report.result.ruling
     goodbye = ruling.goodbye_reason if ruling.goodbye is Goodbye.UNCLEAN and report.verdict is Verdict.OK else ""
     excuse = None if report.excuse is None else report.excuse.reason
@@ -34,13 +36,13 @@ def cause_of(report: CaseReport) -> Hashable:
 
 
 def cause_in(case: Mapping[str, Any]) -> Hashable:
-    """Return the same of a case in `report.json`."""
+    """Return the same for a case in `report.json`."""
     excused = case.get("excused") or {}
     return case["verdict"], case["fingerprint"] or case["observed"] or case["id"], excused.get("reason"), case["preview"]
 
 
 def and_more(ids: Iterable[str]) -> str:
-    """Return "and 32 more: id, id, …" of the cases beside the first; empty of none."""
+    """Return "and 32 more: id, id, …" for the cases beside the first; "" for none."""
     others = list(ids)
     if not others:
         return ""

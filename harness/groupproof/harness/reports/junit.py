@@ -1,8 +1,8 @@
-"""`junit.xml`: the run as continuous integration reads it. Pure.
+"""`junit.xml`: the run in the format that continuous integration reads. Pure.
 
-A test case is a case: `failure` breaks a MUST (or what `--fail-on` adds), `error` has no verdict for want of a sound shim, environment or run,
-`skipped` was not judged, is a preview or is excused, or was no better in the baseline. A stale expectation is a failure of its own, for it
-fails the run, and so is a case that vanished.
+A test case is a case. `failure` breaks a MUST (or what `--fail-on` adds). `error` has no verdict because the shim, environment or run was not
+sound. `skipped` was not judged, is a preview or is excused, or was no better in the baseline. A stale expectation is its own failure, because it
+fails the run; so is a case that vanished.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class _Outcome:
 
 
 def junit(run: RunSummary, output: str) -> str:
-    """Return the file; `output` is the report's folder as the user wrote it."""
+    """Return the file. `output` is the report's folder as the user wrote it."""
     suite = xml.Element("testsuite")
     cases = [
         *(_case(case, run, output) for case in run.cases),
@@ -95,7 +95,7 @@ def _case(report: CaseReport, run: RunSummary, output: str) -> xml.Element:
 
 
 def _outcome(report: CaseReport, run: RunSummary) -> _Outcome | None:
-    """Return what is not a plain pass; against a baseline what it has already is skipped, and what moved off OK fails whatever it moved to."""
+    """Return what is not a plain pass. Against a baseline, known results are skipped, and a case that moved off OK fails in any case."""
     outcome = next(_outcomes(report, run.run.fail_on), None)
     if run.delta is None:
         return outcome
@@ -108,7 +108,7 @@ def _outcome(report: CaseReport, run: RunSummary) -> _Outcome | None:
 
 
 def _outcomes(report: CaseReport, fail_on: frozenset[str]) -> Iterator[_Outcome]:
-    """Yield what is not a plain pass, what decides first."""
+    """Yield what is not a plain pass, the decisive one first."""
     ruling, verdict = report.result.ruling, report.verdict
     name = verdict.value
     observed = ruling.observed or name
@@ -172,7 +172,7 @@ def _add(element: xml.Element, tag: str, lines: Iterable[str]) -> None:
 
 
 def _clean(text: str) -> str:
-    """Return text without what XML cannot hold, whatever a client has said."""
+    """Return text without characters that XML cannot hold, whatever a client has sent."""
     if all(line.isprintable() for line in text.split("\n")):
         return text
     return "".join(char if char.isprintable() or char in "\n\t" else "\N{REPLACEMENT CHARACTER}" for char in text)

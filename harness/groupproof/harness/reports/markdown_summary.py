@@ -1,4 +1,4 @@
-"""`summary.md`: the run in short, as a comment on a pull request. Pure."""
+"""`summary.md`: a short form of the run, for a comment on a pull request. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["LISTED_MAX", "plain", "summary"]
 
 LISTED_MAX = 50
 CHARS_MAX = 60_000
-"""A comment on GitHub holds 65,536 characters."""
+"""A comment on GitHub can have 65,536 characters."""
 
 _MARKS: Final = {"PASSED": "✅", "FAILED": "❌", "PARTIAL": "⚠️", "NO_VERDICT": "❔"}
 _LISTED: Final = (Verdict.FAILED, Verdict.BROKEN, Verdict.INCONCLUSIVE, Verdict.NON_STRICT, Verdict.EXCUSED)
@@ -25,7 +25,7 @@ _SPECIAL: Final = re.compile(r"([\\`*_{}\[\]<>#|~@])")
 
 
 def summary(run: RunSummary, output: str) -> str:
-    """Return the summary; `output` is the report's folder as the user wrote it."""
+    """Return the summary. `output` is the report's folder as the user wrote it."""
     text = (
         "\n".join([*_head(run), *_totals(run), *_unjudged(run), *_stale(run), *_ended(run), *_difference(run), *_found(run, output), *_foot(run)])
         + "\n"
@@ -119,7 +119,7 @@ def _found(run: RunSummary, output: str) -> Iterator[str]:
 
 
 def _row(alike: Sequence[CaseReport]) -> str:
-    """Return the row of a cause: its first case, what it rests on, and which others it has."""
+    """Return the row of a cause: its first case, its grounds, and its other cases."""
     first = alike[0]
     ruling = first.result.ruling
     preview = " (preview, not counted)" if first.case.preview else ""
@@ -136,5 +136,5 @@ def _foot(run: RunSummary) -> Iterator[str]:
 
 
 def plain(text: str) -> str:
-    """Return text in which Markdown and HTML mean nothing, on one line."""
+    """Return text on one line without special meaning in Markdown and HTML."""
     return " ".join(_SPECIAL.sub(r"\\\1", text).split())

@@ -1,7 +1,7 @@
-"""`matrix.json`: what many runs said of each case, small enough to be published, and read again as the reports that it was made of.
+"""`matrix.json`: the results of many runs, small enough to publish, and readable as the reports that it was made from.
 
-A run keeps its subject, profile, seed, start and grade; of a case the verdict, the goodbye and, unless it is OK, the sentence. Titles, levels and
-requirements stand once. Frames, traces and pictures stay in the reports.
+A run keeps its subject, profile, seed, start and grade; a case its verdict, its clean close and, unless it is OK, the sentence. Titles, levels and
+requirements are stored once. Frames, traces and pictures stay in the reports.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _OF_A_RUN: Final = ("seed", "started", "duration_s", "interrupted")
 
 
 def matrix_json(reports: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the file's value: the cases of all `reports` (of two wordings the last), and a run for each report, in the order given."""
+    """Return the file's value: the cases of all `reports` (of two wordings the last), and a run for each report, in the same order."""
     cases = {case["id"]: {name: case[name] for name in _OF_A_CASE} for report in reports for case in report["cases"]}
     return {"schema": SCHEMA, "cases": cases, "runs": [_run(report) for report in reports]}
 
@@ -47,7 +47,7 @@ def _run(report: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _verdict(case: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is kept of a case; `excused` stays, for a known failure is a failure."""
+    """Return what is kept of a case. `excused` stays, because a known failure is a failure."""
     kept: dict[str, Any] = {"verdict": case["verdict"]}
     if case["goodbye"] not in {"CLEAN", "NONE"}:
         kept["goodbye"] = case["goodbye"]
@@ -59,9 +59,9 @@ def _verdict(case: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_runs(path: Path) -> list[Mapping[str, Any]]:
-    """Return the reports in `path`: those of a matrix file, or the one of a run's folder.
+    """Return the reports in `path`: those of a matrix file, or the one in a run's folder.
 
-    Of a matrix file they have what the matrix and the history show, and no more. Raises `WrongUsage` for what is neither.
+    Reports from a matrix file have only what the matrix and the history show. Raise `WrongUsage` for any other file.
     """
     if path.is_dir() or not _is_matrix(path):
         return [read_report(path)]
@@ -74,7 +74,7 @@ def read_runs(path: Path) -> list[Mapping[str, Any]]:
 
 
 def _is_matrix(path: Path) -> bool:
-    """Tell whether the file calls itself a matrix; what can't be read or is no JSON is left to whoever reads reports."""
+    """Return whether the file calls itself a matrix. For an unreadable file, or one without JSON, return False; the reader of reports handles it."""
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -87,7 +87,7 @@ def _cases(run: Mapping[str, Any], cases: Mapping[str, Any]) -> list[Mapping[str
 
 
 def newest_of_a_subject(reports: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return the newest release of each subject, of one release the last run."""
+    """Return the newest release of each subject, and for one release the last run."""
     found: dict[tuple[str, ...], Mapping[str, Any]] = {}
     for report in reports:
         key = _subject(report)
@@ -101,7 +101,7 @@ def _subject(report: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def age_of(report: Mapping[str, Any]) -> tuple[bool, Version, str]:
-    """Return by what the runs of a subject are ordered: by release, then by time; a release without a usual form comes last, by time alone."""
+    """Return the sort key for the runs of a subject: by release, then by time. A release in an unusual form comes last, by time alone."""
     started = str(report["run"]["started"])
     try:
         return False, Version(report["subject"]["version"] or ""), started

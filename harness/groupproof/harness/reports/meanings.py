@@ -1,4 +1,4 @@
-"""The meaning of the words in a report, as the contract defines them: verdicts, how a client closed, levels, grades. Every page shows them."""
+"""The meaning of the words in a report, as in the contract: verdicts, clean closes, levels, grades. Every page shows them."""
 
 from __future__ import annotations
 
@@ -55,5 +55,5 @@ TRUTHS: Final[tuple[str, ...]] = (
 
 
 def grade_word(grade: str) -> str:
-    """Return the grade without its count: PARTIAL of `PARTIAL 3/40`."""
+    """Return the grade without its count: PARTIAL for `PARTIAL 3/40`."""
     return grade.partition(" ")[0]

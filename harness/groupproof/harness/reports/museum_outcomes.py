@@ -1,4 +1,4 @@
-"""What the museum's rows came to, out of the reports of the releases alone; and that as JSON."""
+"""The outcomes of the museum's rows, from the reports of the releases alone, and their JSON."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _OPEN: Final = (None, Verdict.INCONCLUSIVE, Verdict.BROKEN)
 
 
 def outcomes_of(rows: Sequence[MuseumRow], output: Path, absent: Mapping[Visit, str]) -> tuple[RowOutcome, ...]:
-    """Return what each row came to; `absent` says of the releases that cannot be had here why."""
+    """Return the outcome of each row. `absent` gives the reasons for the releases that are not available here."""
     reports = {visit: _report(output / RUNS / visit.folder) for row in rows for visit in row.visits}
     return tuple(_outcome(row, output, reports, absent) for row in rows)
 
@@ -115,7 +115,7 @@ def _side(number: str, case: str, output: Path, visit: Visit, report: Mapping[st
 
 
 def _line(folder: Path, case: Mapping[str, Any]) -> str:
-    """Return the line of the trace that decides the verdict; empty where the verdict rests on what is not there."""
+    """Return the trace line that decides the verdict; "" where the verdict rests on something that never came."""
     if case.get("seq") is None or case.get("trace") is None:
         return ""
     with (folder / case["trace"]).open(encoding="utf-8", errors="surrogateescape") as file:

@@ -1,4 +1,4 @@
-"""The folder that a report, a matrix or a trace is written to: each file whole or not at all, and never over what is not a report's."""
+"""The folder for a report, a matrix or a trace: each file is written whole or not at all, and never over files of others."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from groupproof.harness.model.report_paths import CASES
 __all__ = ["MARK", "check_folder", "check_output", "write_text"]
 
 MARK: Final = "README.txt"
-"""The file by which the folder of a report's cases is known as one that a report has written."""
+"""The file that marks a folder of cases as one that a report has written."""
 
 
 def check_output(output: Path) -> None:
-    """Make the folder, and raise `BrokenEnvironment` when a report can't be written there: before a run rather than after it."""
+    """Create the folder. Raise `BrokenEnvironment` when a report cannot be written there. Called before a run, so that the run is not wasted."""
     with check_folder(output), tempfile.NamedTemporaryFile(dir=output, prefix=".groupproof-"):
         _check_cases(output)
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file by way of a temporary one beside it, so that nobody ever sees half of it."""
+    """Write a file through a temporary one beside it, so that nobody ever reads half of it."""
     with tempfile.NamedTemporaryFile(
         "w", encoding="utf-8", errors="surrogateescape", newline="", dir=path.parent, prefix=".groupproof-", delete=False
     ) as file:
@@ -42,7 +42,7 @@ def write_text(path: Path, text: str) -> None:
 
 @contextmanager
 def check_folder(output: Path) -> Iterator[None]:
-    """Make the folder for the body, and turn what the file system has to say meanwhile into `BrokenEnvironment`, one line for a person."""
+    """Create the folder for the body, and turn errors of the file system into `BrokenEnvironment`, one line for a person."""
     try:
         output.mkdir(parents=True, exist_ok=True)
         yield
@@ -52,7 +52,7 @@ def check_folder(output: Path) -> Iterator[None]:
 
 
 def _check_cases(output: Path) -> None:
-    """Refuse a folder `cases` that no report has written: it would be replaced."""
+    """Refuse a folder `cases` that no report has written, because it would be replaced."""
     cases = output / CASES
     if cases.exists() and not (cases / MARK).is_file():
         raise BrokenEnvironment(f"{cases} was not written by groupproof, and a report would replace it; choose another --output")

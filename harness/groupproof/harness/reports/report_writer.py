@@ -1,6 +1,6 @@
-"""Writes a report's folder: each file whole or not at all, the case folders all at once, and never over what is not a report's.
+"""Writes a report's folder: each file whole or not at all, the case folders all at once, and never over files of others.
 
-`report.json` comes last: whoever sees it sees a report that is complete.
+`report.json` comes last: where it exists, the report is complete.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ _MARK_TEXT = "Written by groupproof, one folder a case; the next report that is 
 
 
 def write_report(run: RunSummary, output: Path) -> None:
-    """Write all files of the report; `output` as the user gave it, for replay lines name it so.
+    """Write all files of the report. `output` is as the user wrote it, because replay lines use it.
 
-    Raises `BrokenEnvironment` when the folder can't be written to, and `KitFailure` when what would be written is not as its schema says.
+    Raise `BrokenEnvironment` when the folder cannot be written, and `KitFailure` when a file does not fit its schema.
     """
     value = run.to_json(str(output))
     _validate("report", value)
@@ -62,7 +62,7 @@ def write_report(run: RunSummary, output: Path) -> None:
 
 
 def _write_cases(run: RunSummary, output: Path) -> tuple[list[CaseView], dict[str, str]]:
-    """Write the folders of all cases beside the old ones, then change over; return what the page needs of them."""
+    """Write the folders of all cases beside the old ones, then replace them. Return the views and pictures for the page."""
     fresh = Path(tempfile.mkdtemp(dir=output, prefix=".groupproof-"))
     try:
         views, pictures = [], {}
@@ -81,7 +81,7 @@ def _write_cases(run: RunSummary, output: Path) -> tuple[list[CaseView], dict[st
 
 
 def _change_over(fresh: Path, cases: Path) -> None:
-    """Put the new folders where the old ones are; should that fail, the old ones stay."""
+    """Replace the old folders by the new ones. If that fails, the old ones stay."""
     old = fresh / "old"
     if cases.exists():
         cases.rename(old)
@@ -94,7 +94,7 @@ def _change_over(fresh: Path, cases: Path) -> None:
 
 
 def _write_case(run: RunSummary, report: CaseReport, picture: TracePicture | None, fresh: Path, output: str) -> str | None:
-    """Write one case's folder; return its timeline for the page, or None where there was no run."""
+    """Write one case's folder. Return its timeline for the page, or None where there was no run."""
     folder = fresh / case_place(report.case.id)
     folder.mkdir(parents=True)
     _write_plan(run, report, folder)
@@ -119,7 +119,7 @@ def _picture(run: RunSummary, report: CaseReport, picture: TracePicture, drawing
 
 
 def schedule_of(run: RunSummary, report: CaseReport) -> dict[str, Any]:
-    """Return the schedule file of a case: what it takes to have it again, and what was found."""
+    """Return the schedule file of a case: what a replay needs, and the result."""
     spec = run.subject.spec
     return {
         "schema": "groupproof.schedule/1",
@@ -142,7 +142,7 @@ def _write_plan(run: RunSummary, report: CaseReport, folder: Path) -> None:
 
 
 def _stderr(report: CaseReport, picture: TracePicture) -> str:
-    """Return what the members' shims have logged in the run that is shown, each line behind its member's name."""
+    """Return the log of the members' shims in the shown run, each line after its member's name."""
     logged = report.result.plays[picture.run].stderr
     return "".join(f"{member} | {line}\n" for member, lines in logged.items() for line in lines)
 

@@ -1,4 +1,4 @@
-"""The command that plays a published run, or one case of it, again, on any machine that has groupproof. Pure."""
+"""The command that repeats a published run, or one case of it, on any computer with groupproof. Pure."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any, Final
 __all__ = ["reproduction"]
 
 _NEEDED: Final = 3
-"""`groupproof certify SIDE`: what stands before the subject."""
+"""The number of words of `groupproof certify SIDE`, which come before the subject."""
 
 
 def reproduction(report: Mapping[str, Any]) -> list[str]:
-    """Return the words of the command: the run's subject with its release, its profile and its seed; `--only CASE` may be added before a `--`.
+    """Return the words of the command: the subject with its release, the profile and the seed. `--only CASE` may be added before a `--`.
 
-    Where the client was a program of its own, that program stands behind the `--`.
+    If the client was a program on the command line, that program comes after the `--`.
     """
     suite, run = report["suite"], report["run"]
     command = run["command"].split() if isinstance(run["command"], str) else list(run["command"])
@@ -24,7 +24,7 @@ def reproduction(report: Mapping[str, Any]) -> list[str]:
 
 
 def _subject(report: Mapping[str, Any], command: Sequence[str]) -> str:
-    """Return the subject with its release where it is a registered one, else (HOST:PORT) as the run named it."""
+    """Return the subject with its release if it is a registered one; otherwise as the run named it (HOST:PORT)."""
     name, release = report["subject"]["name"], report["subject"]["version"]
     if any(word.partition("@")[0] == name for word in command[_NEEDED:]):
         return f"{name}@{release}" if release and name != "groupproof" else str(name)

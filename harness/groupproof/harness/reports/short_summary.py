@@ -1,4 +1,4 @@
-"""Runs in short, as Markdown, out of their folders or out of `report.json` alone: for a comment, a job's summary, a chat."""
+"""Short forms of runs as Markdown, from their folders or from `report.json` alone: for a comment, a job's summary, a chat."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _LISTED: Final = ("FAILED", "BROKEN", "INCONCLUSIVE", "NON_STRICT", "EXCUSED")
 
 
 def short(paths: Sequence[Path]) -> str:
-    """Return the summary of each report, and above several of them one table; raise `WrongUsage` for what is no report.
+    """Return the summary of each report, and for several a table above them. Raise `WrongUsage` for anything that is no report.
 
-    The summary that a run wrote is taken where it lies beside its report, for it knows why failures are excused; else it is made of the report.
+    If the run's own summary lies beside its report, it is used, because it knows why failures are excused. Otherwise one is made from the report.
     """
     reports = [(path, read_report(path)) for path in paths]
     head = "\n".join(_overview([report for _, report in reports])) if len(reports) > 1 else ""

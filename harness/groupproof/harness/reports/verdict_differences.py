@@ -1,4 +1,4 @@
-"""The cases that came to different verdicts in several runs: of a broker and the reference, of two releases, of today and yesterday. Pure."""
+"""The cases with different verdicts in several runs: of a broker and the reference, of two releases, of today and yesterday. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _NOT_RUN: Final = "-"
 
 
 def differing(reports: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, ...]]:
-    """Return of each case whose verdict is not the same in all `reports` its verdict in each; a case that a run does not have has `-` there."""
+    """Return the verdicts of each case that differs between the `reports`. A run without the case has `-`."""
     verdicts = [{case["id"]: str(case["verdict"]) for case in report["cases"]} for report in reports]
     cases = dict.fromkeys(id for of_run in verdicts for id in of_run)
     rows = {id: tuple(of_run.get(id, _NOT_RUN) for of_run in verdicts) for id in cases}
@@ -19,7 +19,7 @@ def differing(reports: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, ...]
 
 
 def lines_of(reports: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield a line of each run, one of each case that differs, and how many are alike."""
+    """Yield a line for each run, one for each case that differs, and how many are alike."""
     rows, cases = differing(reports), {case["id"] for report in reports for case in report["cases"]}
     for number, report in enumerate(reports, start=1):
         yield f"{number}. {_title(report)}: {_totals(report)}"

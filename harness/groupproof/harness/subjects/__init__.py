@@ -1,1 +1,1 @@
-"""Who is under test, and how it is reached: clients behind shims, brokers, networks and the frame tap."""
+"""The subjects and how they are reached: clients behind shims, brokers, networks and the frame tap."""

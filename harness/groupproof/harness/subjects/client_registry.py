@@ -1,4 +1,4 @@
-"""From the words on a command line to a subject that can be run: a registered client in a release, the reference, or any program."""
+"""Turns the words on a command line into a runnable subject: a registered client in a release, the reference, or any program."""
 
 from __future__ import annotations
 
@@ -29,8 +29,10 @@ _JOBS_MULTI = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """Who is to be certified. `words` name it again on a command line; `jobs` is how many cases it can run side by side on this machine at
-    most, `jobs_given` whether the user said so; `is_shim_ours` that the project's own tests hold what its shim says."""
+    """What is to be certified. `words` name it on a command line. `jobs` is the maximum number of parallel cases on this computer.
+
+    `jobs_given`: the user set `jobs`. `is_shim_ours`: the project's own tests verify what its shim reports.
+    """
 
     name: str
     release: str | None
@@ -43,30 +45,30 @@ class Candidate:
 
     @property
     def spec(self) -> str | Sequence[str]:
-        """Return how reports and schedules name it: a registered name with its release, or a command line."""
+        """Return its name in reports and schedules: a registered name with its release, or a command line."""
         return self.words[0] if len(self.words) == 1 else self.words[1:]
 
 
 def check_profile_name(profile: str) -> None:
-    """Raise `WrongUsage` for a profile that does not exist, with the nearest that do."""
+    """Raise `WrongUsage` for an unknown profile, with the nearest known ones."""
     if profile not in known_profiles():
         hint = nearest(profile, known_profiles()) or f"; there are {', '.join(known_profiles())}"
         raise WrongUsage(f"no profile is called {profile!r}{hint}")
 
 
 def default_profile(named: str | None) -> str:
-    """Return what is played for who names no profile: the newest, or for an old client the newest that it speaks to."""
+    """Return the default profile: the newest one, or for an old client the newest that it works with."""
     try:
         client = resolve(named) if named is not None else None
     except UnknownClient:
-        client = None  # which `candidate` refuses
+        client = None  # `candidate` refuses it
     if client is None or client.environment.brokers.contains(NEWEST.removeprefix("kafka-")):
         return NEWEST
     return newest_fitting(client, known_profiles()) or NEWEST
 
 
 def check_reading(reading: str | None, profile: str) -> None:
-    """Raise `WrongUsage` for what is no reading of DataLink's design, or where the profile is none of DataLink's."""
+    """Raise `WrongUsage` for an unknown reading of DataLink's design, or where the profile is not DataLink's."""
     from groupproof.coordinator.planted.datalink_readings import READINGS
 
     names = [reading.name for reading in READINGS]
@@ -79,9 +81,9 @@ def check_reading(reading: str | None, profile: str) -> None:
 def candidate(
     named: str | None, program: tuple[str, ...], *, profile: str, seed: int, shim_level: int | None = None, jobs: int | None = None, say: Say
 ) -> Candidate:
-    """Return the subject that `named` or `program` means, installed where it must be.
+    """Return the subject that `named` or `program` means, installed where needed.
 
-    Raises `WrongUsage` (no such client, release or pairing) and `BrokenEnvironment` (it can't be installed here).
+    Raise `WrongUsage` (no such client, release or pairing) and `BrokenEnvironment` (it cannot be installed here).
     """
     check_profile_name(profile)
     if named is None:
@@ -95,7 +97,7 @@ def candidate(
 
 
 def kind_of(named: str | None) -> str:
-    """Return of which kind a registered client is, nothing for a consumer, as any other program is. Raises `WrongUsage`."""
+    """Return the kind of a registered client; "" for a consumer and for any other program. Raise `WrongUsage`."""
     if named is None:
         return ""
     with _blamed():
@@ -103,7 +105,7 @@ def kind_of(named: str | None) -> str:
 
 
 def shim_of(named: str, say: Say) -> Program:
-    """Return the shim of a registered client, installed; raise as `candidate` does, and `WrongUsage` for one of level 0."""
+    """Return the installed shim of a registered client. Raise as `candidate` does, and `WrongUsage` for a client of level 0."""
     with _blamed():
         launch = provision(resolve(named), default_cache(), say)
     if launch.level == 0:
@@ -112,7 +114,7 @@ def shim_of(named: str, say: Say) -> Program:
 
 
 def installed(named: str, say: Say) -> tuple[RegisteredClient, Launch]:
-    """Return a registered client and how its release is started, installed; raise as `candidate` does."""
+    """Return a registered client and how its release starts, installed. Raise as `candidate` does."""
     with _blamed():
         client = resolve(named)
         return client, provision(client, default_cache(), say)
@@ -120,7 +122,7 @@ def installed(named: str, say: Say) -> tuple[RegisteredClient, Launch]:
 
 @contextmanager
 def _blamed() -> Iterator[None]:
-    """Turn the registry's errors into those of whose fault they are."""
+    """Turn the registry's errors into errors by blame."""
     try:
         yield
     except (UnknownClient, WrongPairing) as error:
@@ -130,7 +132,7 @@ def _blamed() -> Iterator[None]:
 
 
 def company(*, is_virtual: bool) -> Subject:
-    """Return who plays the members that are not under test: the reference member."""
+    """Return the subject that runs the reference peers: the reference member."""
     return ReferenceSubject(run_shim, is_virtual=is_virtual)
 
 
@@ -184,5 +186,5 @@ def _of_program(argv: tuple[str, ...], level: int, seed: int, jobs: int | None) 
 
 
 def _jobs_alone() -> int:
-    # Processes of one member each: their starts are what is dear, and most of a case is waiting.
+    # Each process has one member: starting it is expensive, and most of a case is waiting.
     return 8 * (os.cpu_count() or 1)

@@ -12,7 +12,7 @@ __all__ = ["DrivenCluster", "Machines", "NoMachines"]
 
 
 class DrivenCluster(Protocol):
-    """What a plan does to its coordinators. What can't be done here raises `BrokenEnvironment`."""
+    """What a plan does to its coordinators. Raise `BrokenEnvironment` for what cannot be done here."""
 
     def arm(self, fault: Fault) -> None: ...
 
@@ -25,7 +25,7 @@ class DrivenCluster(Protocol):
     async def grow(self, topic: str, partitions: int) -> None: ...
 
     async def configure_group(self, group: str, configs: Mapping[str, str]) -> None:
-        """Give a group settings of its own (KIP-848)."""
+        """Set configs of a group (KIP-848)."""
         ...
 
     async def append(self, topic: str, partitions: int, records: int) -> None: ...
@@ -37,24 +37,24 @@ class DrivenCluster(Protocol):
     async def break_broker(self, node: int, how: str) -> None: ...
 
     async def mend_broker(self, node: int) -> None:
-        """Undo whatever was done to the broker, and return when it can be used again; one that is whole is no error."""
+        """Undo whatever was done to the broker, and return when it is usable again. A healthy broker is no error."""
         ...
 
 
 class Machines(Protocol):
-    """What the brokers run on. Both raise `BrokenEnvironment` for what can't be done here."""
+    """The hosts of the brokers. Both methods raise `BrokenEnvironment` for what cannot be done here."""
 
     async def break_broker(self, node: int, how: str) -> None:
-        """Return when it is done: `how` is pause, kill or slow-disk."""
+        """Break the broker's host and return when that is done. `how` is pause, kill or slow-disk."""
         ...
 
     async def mend_broker(self, node: int) -> None:
-        """Undo whatever was done, and return when the broker can be used again; one that is whole is no error."""
+        """Undo whatever was done, and return when the broker is usable again. A healthy broker is no error."""
         ...
 
 
 class NoMachines:
-    """Brokers that nobody can reach but by their ports."""
+    """Brokers that are reachable only by their ports."""
 
     async def break_broker(self, node: int, how: str) -> None:
         raise BrokenEnvironment(f"broker {node} can't be broken here ({how}): its machine is not this kit's; choose a broker that the kit starts")

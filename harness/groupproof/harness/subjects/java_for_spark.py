@@ -1,4 +1,4 @@
-"""The Java that Spark runs on: found where it is, without starting it."""
+"""Finds the Java that Spark runs on, without starting Spark."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["JAVA_MAX", "JAVA_MIN", "Java", "find_java", "javas"]
 
 JAVA_MIN: Final = 17
 JAVA_MAX: Final = 21
-"""Spark 4.0 is built and tested on Java 17 and 21; on later ones its Hadoop libraries do not start."""
+"""The newest Java for Spark 4.0, which is built and tested on Java 17 and 21. On later ones its Hadoop libraries do not start."""
 
 _ANSWER_S: Final = 15
 _FOLDERS: Final = ("/usr/lib/jvm", "/Library/Java/JavaVirtualMachines", "/opt/java")
@@ -35,12 +35,12 @@ class Java:
 
 
 def find_java() -> Java | None:
-    """Return the first Java that fits: the one of JAVA_HOME, the one on PATH, then what is installed; None where there is none."""
+    """Return the first suitable Java: from JAVA_HOME, from PATH, then installed ones. Return None where there is none."""
     return next((java for java in javas() if java.fits), None)
 
 
 def javas() -> Iterator[Java]:
-    """Yield every Java that is here, the one that a user would expect first."""
+    """Yield every Java on this computer, the one that a user expects first."""
     entries: set[Path] = set()
     for home in _homes():
         if home in entries or not (home / "bin" / "java").is_file():

@@ -1,4 +1,4 @@
-"""The reference cluster behind the interface that a plan runs against."""
+"""The reference cluster behind the interface that a plan uses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["DrivenReference", "ReferenceMachines"]
 
 
 class ReferenceMachines:
-    """The machines of a reference cluster, which are its own."""
+    """The brokers of a reference cluster as hosts that a plan can break."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -44,7 +44,7 @@ class ReferenceMachines:
 
 
 class DrivenReference:
-    """The reference cluster, of which a plan moves all groups' coordinators at once."""
+    """The reference cluster. A plan moves the coordinators of all its groups at once."""
 
     def __init__(self, cluster: Cluster, machines: Machines | None = None) -> None:
         self._cluster = cluster

@@ -1,4 +1,4 @@
-"""Spark's Kafka connector: its jars out of the Maven repository, in the cache, each the one whose hash is pinned."""
+"""Spark's Kafka connector: its jars from the Maven repository, in the cache, each with a pinned hash."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ class Jar:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Connector:
-    """The jars that work together, and the minor release of PySpark that they are for."""
+    """A set of jars that work together, and its minor release of PySpark."""
 
     pyspark: str
     jars: tuple[Jar, ...]
 
     @property
     def key(self) -> str:
-        """Return the name of the jars' entry in the cache; it changes with what is pinned."""
+        """Return the name of the jars' cache entry. It changes with the pinned jars."""
         pinned = "\n".join(f"{jar.artifact} {jar.sha256}" for jar in self.jars)
         return f"java/spark-kafka-{self.release}-{hashlib.sha256(pinned.encode()).hexdigest()[:10]}"
 
@@ -53,19 +53,20 @@ class Connector:
 
 @cache
 def connector() -> Connector:
-    """Return what is pinned."""
+    """Return the pinned connector."""
     table = tomllib.loads((files("groupproof.harness") / "spark_connector.toml").read_text("utf-8"))
     return Connector(pyspark=table["pyspark"], jars=tuple(Jar(**item) for item in table["jar"]))
 
 
 def fetched_connector(cache: Path) -> Path | None:
-    """Return the folder of the jars where they are in the cache already."""
+    """Return the folder of the jars if they are already in the cache, else None."""
     folder = cache / connector().key
     return folder if folder.is_dir() else None
 
 
 def connector_jars(cache: Path, say: Say = lambda _: None, *, pinned: Connector | None = None) -> tuple[Path, ...]:
-    """Return the connector's jars, fetched into the cache unless they are there; raise `BrokenEnvironment` where they can't be fetched, or are not those that are pinned."""
+    """Return the connector's jars, fetched into the cache if needed. Raise `BrokenEnvironment` where they cannot be fetched, or their hashes
+    differ."""
     wanted = pinned or connector()
     try:
         folder = entry(cache, wanted.key, lambda into: _fetch(wanted, into, say), say)

@@ -1,6 +1,6 @@
-"""Who is under test: a subject hands out members, each on a shim that the driver can command, freeze and kill.
+"""The subject: it provides members, each on a shim that the driver can command, freeze and kill.
 
-`ProcessSubject` starts programs that speak level 1 of the contract; one with `multi` hosts the members of many cases in a few processes.
+`ProcessSubject` starts programs that speak level 1 of the contract. One with `multi` hosts the members of many cases in a few processes.
 `ReferenceSubject` runs the kit's own member in this process. Whatever happens, a released member leaves nothing behind.
 """
 
@@ -28,13 +28,13 @@ from groupproof.harness.subjects.shims.shim_process import Program, ShimProcess
 __all__ = ["HELLO_S", "Handle", "ProcessSubject", "ReferenceSubject", "Subject", "jobs_of", "warnings_of"]
 
 HELLO_S = 60.0
-"""How long a shim may take to its hello; a cold JVM on a busy machine needs several seconds."""
+"""How long (s) a shim may take to its hello. A cold JVM on a busy computer needs several seconds."""
 
 GREETED_S = 20.0
-"""How long it may take from its hello to the answer to a command that nobody knows."""
+"""How long (s) it may take from its hello to the answer to an unknown command."""
 
 CANNOT_RUN = 89
-"""Exit status before hello of a shim that can't run here (contract, "Lifecycle")."""
+"""The exit status before hello of a shim that cannot run here (contract, "Lifecycle")."""
 
 
 class Handle(Protocol):
@@ -53,7 +53,7 @@ class Handle(Protocol):
 
     @property
     def shared(self) -> bool:
-        """Whether other members live in the same process, so that its death proves nothing of this one."""
+        """Whether other members live in the same process, so that its death proves nothing about this one."""
         ...
 
     async def ask(self, command: str, fields: Mapping[str, Any]) -> Answer: ...
@@ -65,18 +65,18 @@ class Handle(Protocol):
     def thaw(self) -> None: ...
 
     def abandon(self) -> None:
-        """Give the member up that does not go: its process ends, or takes no more members where others still live in it."""
+        """Give up a member that does not end. Its process ends or, where other members still live in it, accepts no more members."""
         ...
 
     async def depart(self, within_s: float) -> bool:
-        """After `close`: tell whether the member's process ended by itself in time (one that stays for others always does)."""
+        """After `close`: return whether the member's process ended by itself in time. True for a process that stays for other members."""
         ...
 
     def stderr(self) -> list[str]: ...
 
 
 class Subject(Protocol):
-    """Hands out members; `hello` is known once `opened`."""
+    """Provides members. `hello` is known once `opened`."""
 
     hello: Hello
     name: str
@@ -87,13 +87,13 @@ class Subject(Protocol):
 
     @asynccontextmanager
     def member(self, key: str, listener: Listener, entrance: Entrance, *, alone: bool, seed: int) -> AsyncIterator[Handle]:
-        """Start a member that is known as `key` to its shim; raise `BrokenShim` or `BrokenEnvironment` when there can be none."""
+        """Start a member that its shim knows as `key`. Raise `BrokenShim` or `BrokenEnvironment` when that fails."""
         ...
 
 
 @dataclass(slots=True)
 class _Running:
-    """A process and the scope of its task; `members` live in it now, `is_retired` keeps new ones out."""
+    """A process and the scope of its task. `members` is its current number of members; `is_retired` keeps new ones out."""
 
     process: ShimProcess
     scope: trio.CancelScope = field(default_factory=trio.CancelScope)
@@ -140,7 +140,7 @@ class _ProcessHandle:
         return answer
 
     def _name(self, client_id: str) -> None:
-        """Let the requests of a client that takes no id carry it all the same, as those of level 0 do."""
+        """Let the requests of a client that accepts no id carry it anyway, as for level 0."""
         if not self.shared and self.pid is not None and isinstance(self.entrance, NamingEntrance):
             self.entrance.names[self.pid] = client_id
 
@@ -175,10 +175,10 @@ class _ProcessHandle:
 
 
 class ProcessSubject:
-    """A program of level 1. `processes` bounds how many are shared when it can host several members, `starts` how many start at once.
+    """A program of level 1. `processes` limits the shared processes if it can host several members; `starts` limits concurrent starts.
 
-    Once a member's answer lists `client_id` among the ignored, it `is_unnamed`: each member then has a process of its own, by which its
-    requests are told from others'.
+    Once a member's answer lists `client_id` as ignored, the subject `is_unnamed`. Each member then has its own process, which identifies its
+    requests.
     """
 
     is_virtual = False
@@ -201,7 +201,7 @@ class ProcessSubject:
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[None]:
-        """Start the first process and read its hello; raise `BrokenShim` or `BrokenEnvironment` when it does not start."""
+        """Start the first process and read its hello. Raise `BrokenShim` or `BrokenEnvironment` when it does not start."""
         async with trio.open_nursery() as nursery:
             self._nursery = nursery
             try:
@@ -215,7 +215,7 @@ class ProcessSubject:
                 nursery.cancel_scope.cancel()
 
     async def _start(self) -> _Running:
-        """Return a process whose hello has come and whose word was tried."""
+        """Return a process after its hello and the made-up command."""
         running = _Running(ShimProcess(self.program))
         assert self._nursery is not None
         async with self._starts:
@@ -274,7 +274,7 @@ class ProcessSubject:
         return await self._start()
 
     async def _place(self) -> _Running:
-        """Return the shared process with the fewest members; one more is started meanwhile where all have some and more are allowed."""
+        """Return the shared process with the fewest members. Start one more in the background if all have members and more are allowed."""
         while True:
             self._shared = [running for running in self._shared if running.is_alive]
             if len(self._shared) + self._starting < self._processes and all(running.members for running in self._shared):
@@ -288,7 +288,7 @@ class ProcessSubject:
                 raise self._failure
 
     async def _share(self) -> None:
-        """Start one more shared process; its failure matters only to a case that finds no other."""
+        """Start one more shared process. Its failure matters only to a case that finds no other."""
         try:
             running = await self._start()
             self._shared.append(running)
@@ -301,13 +301,14 @@ class ProcessSubject:
 
 
 def jobs_of(subject: Subject, most: int) -> int:
-    """Return how many cases an opened subject can run at once, of `most`: processes of one member each are as heavy as the first one was."""
+    """Return how many cases an opened subject can run at once, at most `most`. Processes with one member each are assumed to be as heavy as the
+    first."""
     start_s: float | None = None if "multi" in subject.hello.capabilities else getattr(subject, "start_s", None)
     return most if start_s is None else min(most, jobs_for(start_s, os.cpu_count() or 1))
 
 
 def warnings_of(subject: Subject) -> list[str]:
-    """Return what the subject's shim said that the contract ignores with a warning."""
+    """Return what the subject's shim wrote that the contract ignores with a warning."""
     return list(subject.warnings) if isinstance(subject, ProcessSubject) else []
 
 
@@ -357,7 +358,7 @@ class _ReferenceHandle:
 
 
 class ReferenceSubject:
-    """The kit's own member, or a variant of it, in this process; `is_virtual` says that the run's clock is."""
+    """The kit's own member, or a variant of it, in this process. `is_virtual`: the run's clock is virtual."""
 
     def __init__(self, run_shim: RunShim, *, variant: str | None = None, is_virtual: bool = True) -> None:
         self.name = "reference" if variant is None else f"reference:{variant}"

@@ -1,10 +1,9 @@
-"""Programs of level 0: Kafka's own VerifiableConsumer and its like in other languages, driven by options and watched by their events.
+"""Programs of level 0: Kafka's own VerifiableConsumer and similar ones in other languages, driven by options and watched by their events.
 
-They take no commands: `subscribe` starts the program with options, `close` is SIGTERM, and all else is unimplemented. Source: the options
-and events that Kafka's system tests document (tools' VerifiableConsumer; kafkatest's VerifiableClient).
-
-No event is an error. Java's program ends where its consumer throws, and that is how it tells of it; what another one writes to stderr of an
-error is known of a registered program alone. Of any other program nobody can say that it was not told.
+They accept no commands: `subscribe` starts the program with options, `close` is SIGTERM, and all else is unimplemented. Source: the options and
+events that Kafka's system tests document (tools' VerifiableConsumer; kafkatest's VerifiableClient). They have no event for an error. Java's program
+ends where its consumer throws, and so reports it. What another one writes to stderr about an error is known only for a registered program. For any
+other program the kit cannot know whether it got an error.
 """
 
 from __future__ import annotations
@@ -41,10 +40,10 @@ from groupproof.protocol.vocabulary import COOPERATIVE_STICKY
 __all__ = ["HELP_S", "VerifiableSubject", "template_of"]
 
 HELP_S = 20.0
-"""How long a program may take to print its options."""
+"""How long (s) a program may take to print its options."""
 
 _STARTS_TO_HELP = 3.0
-"""How many times the processor time of its `--help` a program takes to join a group: Java's has taken 0.7 s after six seconds, and 0.2 s for its help."""
+"""The ratio of a program's processor time to join a group to that of its `--help`. Java's took 0.7 s after six seconds, and 0.2 s for its help."""
 
 _CAPABILITIES = {"instance_id": "static", "auto_commit": "auto-commit"}
 """The features that an option proves."""
@@ -54,7 +53,7 @@ _PROPERTIES = {
     name: name.replace("_", ".")
     for name in ("auto_commit_interval_ms", "client_id", "heartbeat_interval_ms", "max_poll_interval_ms", "metadata_max_age_ms", "request_timeout_ms")
 }
-"""The fields for which no release has an option, as the properties of a program that reads a file of them."""
+"""The fields for which no release has an option, as properties for a program that reads a properties file."""
 
 _JAVA_ASSIGNORS = {
     "range": "RangeAssignor",
@@ -77,7 +76,7 @@ _OPTIONS = {
 
 
 def template_of(help_text: str) -> tuple[Argument, ...]:
-    """Return the argument template of the release whose help this is: the options that it names, the newer of two names."""
+    """Return the argument template for this help text: the options that it names, the newer of two names."""
     found = ((name, next((option for option in options if option in help_text), None)) for name, options in _OPTIONS.items())
     return tuple(_argument(name, option) for name, option in found if option is not None)
 
@@ -92,9 +91,9 @@ def _children_s() -> float:
 
 
 class VerifiableSubject:
-    """A program of level 0. `template` says which option carries which field of `subscribe`; without one, its `--help` is asked.
+    """A program of level 0. `template` says which option carries which field of `subscribe`. Without one, its `--help` is read.
 
-    `error_line` is the expression of what it writes to stderr of an error after which it goes on, with the groups `error` and `message`.
+    `error_line` is the regular expression of its stderr lines about errors after which it goes on, with the groups `error` and `message`.
     """
 
     is_virtual = False
@@ -116,7 +115,7 @@ class VerifiableSubject:
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[None]:
-        """Find the template out where it was not given; raise `BrokenShim` when the program names none of the options."""
+        """Read the template from the help where it is not set. Raise `BrokenShim` when the program names none of the options."""
         help_text = await self._help()
         if not self._template:
             self._template = template_of(help_text)
@@ -158,7 +157,7 @@ class VerifiableSubject:
 
     @asynccontextmanager
     async def member(self, key: str, listener: Listener, entrance: Entrance, *, alone: bool, seed: int) -> AsyncIterator[Handle]:
-        """Hand out a member whose program starts with its `subscribe`; it always has a process of its own."""
+        """Provide a member whose program starts with its `subscribe`. It always has its own process."""
         handle = _Verifiable(self, key, listener, entrance)
         try:
             yield handle
@@ -177,7 +176,7 @@ class VerifiableSubject:
         return process
 
     def _heed(self, watched: _EventWatcher, line: str) -> None:
-        """Take a line of stderr for the event that it stands for."""
+        """Turn a line of stderr into the event that it stands for."""
         found = self._error_line.match(line) if self._error_line else None
         if found is not None:
             watched.on_event({"name": "error", "error": found["error"], "message": found["message"], "fatal": False})
@@ -188,7 +187,7 @@ class VerifiableSubject:
         return {**fields, "assignors": [f"{_JAVA_PACKAGE}.{_JAVA_ASSIGNORS[assignor]}" for assignor in fields["assignors"]]}
 
     def _config(self, key: str, fields: Mapping[str, Any]) -> tuple[str, ...]:
-        """Write the file of properties, in Kafka's own form, and return the option that names it; neither where the program reads none."""
+        """Write a file of properties in Kafka's format, and return the option that names it. Return no option where the program reads no file."""
         if not self._config_option:
             return ()
         properties = {_PROPERTIES[name]: value for name, value in fields.items() if name in _PROPERTIES} | dict(fields.get("properties") or {})
@@ -197,11 +196,11 @@ class VerifiableSubject:
         return self._config_option, str(path)
 
     def takes(self, topics: Sequence[str]) -> bool:
-        """Tell whether the program takes so many topics; of an option that its help names nobody knows that it may be repeated."""
+        """Return whether the program accepts so many topics. An option in a help text may not be repeatable."""
         return len(topics) <= 1 or any(argument.field == "topics" and argument.repeat for argument in self._template)
 
     def ignored(self, fields: Iterable[str]) -> list[str]:
-        """Return the fields of `subscribe` that the program does not take; the client id is put on the wire for it."""
+        """Return the fields of `subscribe` that the program does not accept. The kit puts the client id on the wire for it."""
         in_template = {argument.field for argument in self._template} | {"client_id"}
         if self._config_option:
             in_template |= {*_PROPERTIES, "properties"}
@@ -209,7 +208,8 @@ class VerifiableSubject:
 
 
 class _EventWatcher:
-    """Hears when a program has come up, and when it gives up: for want of an `error` event it says `shutdown_complete`, unasked or with `failed`, and ends in order."""
+    """Notices when a program is up and when it gives up: without an `error` event it writes `shutdown_complete`, unasked or with `failed`, and ends
+    in order."""
 
     def __init__(self, listener: Listener) -> None:
         self.has_spoken = trio.Event()
@@ -229,7 +229,8 @@ class _EventWatcher:
 
     def on_end(self, ending: Ending) -> None:
         self.has_spoken.set()
-        # Until 2.1 Java's let the exception through, after it had closed its consumer and said so (apache/kafka#6368): its status is 1 then.
+        # Until 2.1 Java's program let the exception through, after it had closed its consumer and reported that (apache/kafka#6368). Its status is
+        # then 1.
         self._listener.on_end(replace(ending, gave_up=self._has_failed and ending.status in (0, 1)))
 
 
@@ -265,7 +266,7 @@ class _Verifiable:
             await process.run(task_status)
 
     async def ask(self, command: str, fields: Mapping[str, Any]) -> Answer:
-        """Start or end the program; any other command is unimplemented. The result is reported as a shim would answer it."""
+        """Start or end the program. Any other command is unimplemented. The result has the form of a shim's answer."""
         body: dict[str, Any] = {"id": next(self._numbers)}
         if command == "subscribe" and not self._subject.takes(fields["topics"]):
             body |= {"unimplemented": "the program takes one topic"}
@@ -273,7 +274,7 @@ class _Verifiable:
             self.watched = _EventWatcher(self.listener)
             self._process = await self._subject.start(self, fields)
             self._name(str(fields["client_id"]))
-            # A virtual machine is slow to start, and the case's timers are not for that; the first event of some programs is their assignment.
+            # A JVM is slow to start, and the case's timers must not include that. The first event of some programs is their assignment.
             await self.watched.has_spoken.wait()
             body |= {"ok": True, "ignored": self._subject.ignored(fields)}
         elif command == "close" and "leave" not in fields:
@@ -323,7 +324,7 @@ class _Verifiable:
         return self._process.stderr.since(0) if self._process else []
 
     async def release(self) -> None:
-        """End the process and wait until it is gone; its last words are no longer anybody's."""
+        """End the process and wait until it is gone. Its last lines go to no listener."""
         if self._process is not None:
             self._process.conversation.detach(self.key)
             self._scope.cancel()

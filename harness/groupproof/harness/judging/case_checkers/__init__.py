@@ -1,7 +1,7 @@
-"""Judges: small pure functions over `Evidence`, and factories of them for the cases to name.
+"""Judges: small pure functions over `Evidence`, and factories of them that the cases name.
 
-`UNIVERSAL` are run on every case: what is illegal or unsafe whatever the case is about. They return findings only where a rule is
-broken; a case's own judges say OK, so that nothing judged is never a pass.
+`UNIVERSAL` run on every case and check what is illegal or unsafe in any case. They return findings only where a rule is broken. A case's own judges
+also yield OK, so that a case without a judged observation is never a pass.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What holds of any plan, however it was made: identities are given up for a reason only, and once everything is healed everyone settles.
+"""Judges for any plan: identities are given up only for a reason, and once everything is healed every member settles.
 
-`plan`s that nobody wrote for a case of their own are judged by these beside the universal judges.
+Generated plans, which belong to no written case, are judged by these beside the universal judges.
 """
 
 from __future__ import annotations
@@ -23,24 +23,26 @@ from groupproof.protocol.vocabulary import Api, ErrorCode, api_named, error_name
 __all__ = ["HEEDS_MS", "SETTLES_MS", "ends_up_a_member", "ids_are_given_up_for_a_reason", "refusals_are_heeded", "refused_ids_are_dropped"]
 
 SETTLES_MS: Final = 30_000
-"""Within which a group has settled after the healing: a ghost's session and a whole join phase of plans whose timeouts are ten seconds at most,
-and the longest backoff before a connection is tried again."""
+"""The time (ms) within which a group settles after healing: a ghost's session, a whole join phase of plans with timeouts of at most ten seconds,
+and the longest backoff before a reconnect.
+"""
 
 HEEDS_MS: Final = 2_000
-"""How long a client may heartbeat on with a membership that was refused, once its application polls again."""
+"""How long (ms) a client may go on with heartbeats of a refused membership, once its application polls again."""
 
 _SILENT_MS: Final = 8_000
 _REFUSALS: Final = (ErrorCode.ILLEGAL_GENERATION, ErrorCode.UNKNOWN_MEMBER_ID)
 _ALIVE = frozenset({ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS})
-# The answers by which every client counts its session; some count others too.
+# The answers by which every client counts its session. Some clients count others too.
 _HEARD_BY = frozenset(api.title for api in (Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT))
 _TITLES = frozenset(api.title for api in MEMBER_APIS)
 
 
 def ids_are_given_up_for_a_reason(ev: Evidence) -> Iterator[Finding]:
-    """Judge that a member joins anew with the empty id only where it must: told that it is unknown, or out by its own doing.
+    """Judge that a member rejoins with the empty id only where it must: its id was refused as unknown, or it left on its own.
 
-    Else its old id stays behind as a ghost, which holds its partitions until the session ends. An instance takes its own place and leaves none.
+    Otherwise its old id stays as a ghost, which owns its partitions until the session ends. A static member takes its own place and leaves no
+    ghost.
     """
     for client in clients(ev):
         for join in ev.requests(Api.JOIN_GROUP, client, before=ev.closing):
@@ -48,7 +50,7 @@ def ids_are_given_up_for_a_reason(ev: Evidence) -> Iterator[Finding]:
             if join.member or instance_of(join) or not held or held[-1].answer is not _last_given(ev, client, join):
                 continue
             if any(not obs.member for obs in ev.requests(Api.JOIN_GROUP, client, after=held[-1].answer.seq, before=join.seq)):
-                continue  # it asks again without the id that it has given up before
+                continue  # it repeats a join without the id that it gave up before
             after = _fault_that_took_id(ev, client, held[-1].answer, join)
             if after is not None:
                 requirement, reason = after
@@ -61,7 +63,7 @@ def _last_given(ev: Evidence, client: str, join: Observation) -> Observation:
 
 
 def _fault_that_took_id(ev: Evidence, client: str, since: Observation, join: Observation) -> tuple[str, str] | None:
-    """Return the requirement and the fault after which `client` gave its id up; None where it may."""
+    """Return the requirement and the fault after which `client` gave up its id. Return None where it may."""
     heard, mishaps, held, without = since, list[Observation](), since, _requests_without_id(ev, client)
     for obs in (obs for obs in ev.trace[since.seq + 1 : join.seq] if obs.client == client):
         if (obs.kind == "request" and obs.api == Api.LEAVE_GROUP.title) or (obs.who == "kit" and obs.body.get("name") == "kill"):
@@ -69,7 +71,7 @@ def _fault_that_took_id(ev: Evidence, client: str, since: Observation, join: Obs
         if obs.kind == "request" and obs.member and obs.member == since.member:
             held = obs
         elif obs.kind == "response" and obs.api in _TITLES:
-            # Who asks without the id has given it up already, or risks it: being unknown is no excuse then.
+            # A client that omits the id has given it up already, or risks it. UNKNOWN_MEMBER_ID is then no excuse.
             if _gives_up(obs) and obs.exchange_id not in without:
                 return None
             heard = obs if obs.error in _ALIVE and obs.api in _HEARD_BY else heard
@@ -87,7 +89,7 @@ def _fault_that_took_id(ev: Evidence, client: str, since: Observation, join: Obs
         ),
         None,
     )
-    # The id was given up before it was first left out: what came of that is no reason for it.
+    # The id was given up before a request first omitted it. Errors that followed from that are no reason for it.
     before = [observation for observation in late if bare is not None and observation.exchange_id not in without and knew(observation, bare)]
     return _likeliest(before or late, without)
 
@@ -99,8 +101,9 @@ def _requests_without_id(ev: Evidence, client: str) -> set[ExchangeId]:
 
 
 def _was_away(ev: Evidence, client: str, since: Observation, join: Observation) -> bool:
-    """Tell whether the application did not poll, or the process stood still, for so long that the client may have left the group by itself, whether it
-    could say so or not."""
+    """Return whether the application did not poll, or the process stood still, for so long that the client may have left the group by itself,
+    reported or not.
+    """
     limit, begun, is_paused = join.body.get("rebalance_timeout_ms", -1), None, False
     for obs in (obs for obs in ev.trace[: join.seq] if obs.client == client):
         done = (obs.body.get("command") or obs.body.get("name")) if obs.who == "kit" else None
@@ -121,7 +124,8 @@ def _gives_up(answer: Observation) -> bool:
 def refused_ids_are_dropped(ev: Evidence) -> Iterator[Finding]:
     """Judge that an id that was refused as unknown is given up (CLIENT-33, CLIENT-48).
 
-    One JoinGroup with it after another request was refused costs a round trip: NON_STRICT. After JoinGroup itself refused it nobody would ever let it in.
+    One JoinGroup with it after another request was refused costs a round trip: NON_STRICT. After JoinGroup itself refused it, no join with it can
+    succeed.
     """
     for client, api in itertools.product(clients(ev), (Api.HEARTBEAT, Api.SYNC_GROUP, Api.JOIN_GROUP)):
         for refused in ev.responses(api, client, before=ev.closing):
@@ -137,19 +141,19 @@ def refused_ids_are_dropped(ev: Evidence) -> Iterator[Finding]:
 
 
 def _named(ev: Evidence, answer: Observation) -> str:
-    """Return the member id that the request of an answer named; an answer that refuses it may name none."""
+    """Return the member id that the request of an answer named. An answer that refuses an id may name none."""
     asked = (obs for obs in ev.select("request", client=answer.client, before=answer.seq) if obs.exchange_id == answer.exchange_id)
     return next((obs.member or "" for obs in asked), "")
 
 
 def _is_joining(ev: Evidence, client: str, at: Observation) -> bool:
-    """Tell whether a JoinGroup or SyncGroup was on its way when an answer came: it decides then, and not the answer."""
+    """Return whether a JoinGroup or SyncGroup was on its way when an answer came. Then that request decides, not the answer."""
     sent = [*ev.requests(Api.JOIN_GROUP, client, before=at.seq), *ev.requests(Api.SYNC_GROUP, client, before=at.seq)]
     return any((answer := ev.answer(request)) is None or answer.seq > at.seq for request in sent)
 
 
 def _may_be_unread(ev: Evidence, answer: Observation) -> bool:
-    """Tell whether the client closed the connection just as an answer came: it may have given its coordinator up for another answer, and never read this one."""
+    """Return whether the client closed the connection just as an answer came. It may have given up its coordinator and never read the answer."""
     after = next((obs for obs in ev.trace[answer.seq + 1 :] if obs.connection == answer.connection), None)
     is_close = after is not None and after.who == "link" and after.body.get("name") == "closed" and after.body.get("by") == "client"
     return is_close and after is not None and elapsed_ms(answer, after) <= SLACK_MS
@@ -160,7 +164,7 @@ def _row(answer: Observation) -> Reaction:
 
 
 def _likeliest(mishaps: Sequence[Observation], without: Container[ExchangeId]) -> tuple[str, str]:
-    """Return what the id was probably given up for: an answer that costs the generation, or else the last fault."""
+    """Return the probable reason for giving up the id: an answer that costs the generation, or else the last fault."""
     answers = [obs for obs in mishaps if obs.kind == "response"]
     likeliest = next((obs for obs in answers if Effect.DROP_GENERATION in _row(obs)), mishaps[-1])
     if likeliest.kind != "response":
@@ -171,9 +175,9 @@ def _likeliest(mishaps: Sequence[Observation], without: Container[ExchangeId]) -
 
 @checker
 def refusals_are_heeded(ev: Evidence, after: str) -> Iterator[Finding]:
-    """Judge that from an instant on no client goes on with a membership that a Heartbeat was refused for: it joins again, or falls out.
+    """Judge that from an instant on no client uses a membership after a Heartbeat was refused: it rejoins, or falls out.
 
-    Such an answer may be the first word of what others know already; who goes on beside it works on partitions of others.
+    Such an error may be the client's first sign of what others know already. A client that goes on works on partitions of others.
     """
     since = moment(ev, after)
     for client in clients(ev):
@@ -197,9 +201,9 @@ def _went_on(ev: Evidence, client: str, refused: Observation, since: Observation
 
 @checker
 def ends_up_a_member(ev: Evidence, client: str, *, after: str, requirement: str = "CLIENT-30", within_ms: float = SETTLES_MS) -> Iterator[Finding]:
-    """Judge that after an instant `client` ends up assigned in the group's newest generation, and heartbeats there.
+    """Judge that after an instant `client` ends up assigned in the group's newest generation, and sends heartbeats there.
 
-    A member that was told what no second try would cure may end instead, if it told its application.
+    A member with an error that no retry cures may end instead, if it reported the error to its application.
     """
     claim = Claim(
         requirement=requirement,
@@ -222,9 +226,10 @@ def ends_up_a_member(ev: Evidence, client: str, *, after: str, requirement: str 
 
 
 def _too_slow_to_hear(ev: Evidence) -> str:
-    """Return who keeps a heartbeat interval of its own in which a rebalance is over, by the poll interval that a plan asks for; empty where nobody does.
+    """Return which client has its own heartbeat interval that is longer than a rebalance under the plan's poll interval; "" where none has.
 
-    It hears of each rebalance when it has fallen out of it, and another of its kind falls out of the one that its return begins: such a group may never rest.
+    It learns of each rebalance only after it fell out of it, and another such client falls out of the one that its return begins. Such a group may
+    never rest.
     """
     for client in clients(ev):
         terms = ev.terms(client)
@@ -245,7 +250,7 @@ def _settled(ev: Evidence, client: str, since: Observation) -> Observation | Non
 
 
 def _ended_rightly(ev: Evidence, client: str) -> Observation | None:
-    """Return what told the application, after an answer at which a client may end."""
+    """Return the report to the application after an answer at which a client may end."""
     for obs in ev.select("response", None, client, before=ev.closing):
         if _may_end(obs) and (report := surfaced(ev, client, obs.seq)) is not None:
             return report
@@ -253,7 +258,7 @@ def _ended_rightly(ev: Evidence, client: str) -> Observation | None:
 
 
 def _may_end(answer: Observation) -> bool:
-    """Tell whether a client may end at an answer: so the catalogue says, or nobody may ask at all."""
+    """Return whether a client may end at an answer: the catalogue allows it, or the group is not authorised."""
     return answer.error == ErrorCode.GROUP_AUTHORIZATION_FAILED or (answer.api in _TITLES and Effect.RAISE in _row(answer))
 
 

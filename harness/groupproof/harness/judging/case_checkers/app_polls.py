@@ -1,6 +1,6 @@
-"""What an application that polls meets: errors that end it for nothing, records that come too early, a handler that takes its time.
+"""What a polling application gets: needless fatal errors, records that come too early, and a slow handler.
 
-A Fetch between JoinGroup and SyncGroup is not judged: it was under way already, or is asked in vain. What counts is what the application gets of it.
+A Fetch between JoinGroup and SyncGroup is not judged: it was already under way, or returns nothing. Only what reaches the application counts.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from groupproof.protocol.vocabulary import COOPERATIVE, Api
 __all__ = ["application_holds", "hears_nothing_fatal", "reads_nothing_while_joining", "where_the_handler_is_slow"]
 
 _DELAY_TOLERANCE = 0.8
-"""A sleep may be measured a little short between two lines of a program; a handler that does not sleep at all is far from it."""
+"""A measured sleep may be a little short between two lines of a program. A handler that does not sleep is far below this share."""
 
 
 @checker
 def hears_nothing_fatal(ev: Evidence, client: str, *, after: str, requirement: str, gravity: Verdict = Verdict.FAILED) -> Iterator[Finding]:
-    """Judge that no error ends the application's part from an instant on: it was told of a rebalance, which a rejoin cures (KAFKA-10870)."""
+    """Judge that the application gets no fatal error from an instant on: it learned of a rebalance, which a rejoin cures (KAFKA-10870)."""
     claim = Claim(requirement=requirement, expected="The application is told of no fatal error for what a rejoin cures.")
     moment(ev, after)
     ends = [obs for obs in ev.events("error", client, after, ev.closing) if obs.body.get("fatal")]
@@ -41,7 +41,7 @@ def hears_nothing_fatal(ev: Evidence, client: str, *, after: str, requirement: s
 
 @timed_checker
 def application_holds(ev: Evidence, client: str, count: int, *, after: str, requirement: str, within_ms: float = 6_000) -> Iterator[Finding]:
-    """Judge that by the end the application of `client` holds `count` partitions, as its callbacks tell and its last assignment has it."""
+    """Judge that by the end the application of `client` owns `count` partitions, by its callbacks and by its last assignment."""
     claim = Claim(requirement=requirement, expected=f"In the end the application holds {count} partitions.")
     since = moment(ev, after)
     last = ev.trace[min(ev.closing, len(ev.trace) - 1)].seq
@@ -62,9 +62,9 @@ def application_holds(ev: Evidence, client: str, count: int, *, after: str, requ
 
 @checker
 def reads_nothing_while_joining(ev: Evidence, client: str, *, after: str, requirement: str = "CLIENT-63") -> Iterator[Finding]:
-    """Judge that an eager member's application gets no records between its JoinGroup and its next assignment: it has given everything back.
+    """Judge that an eager member's application gets no records between its JoinGroup and its next assignment: it has revoked all.
 
-    A line may be `REPORTING_MS` late. Members of a cooperative group read on.
+    An event may be `REPORTING_MS` late. Members of a cooperative group go on reading.
     """
     claim = Claim(requirement=requirement, expected="No records are delivered between JoinGroup and the next assignment.")
     join = next(iter(ev.requests(Api.JOIN_GROUP, client, after, ev.closing)), None)
@@ -82,8 +82,8 @@ def reads_nothing_while_joining(ev: Evidence, client: str, *, after: str, requir
 
 @checker
 def where_the_handler_is_slow(ev: Evidence, client: str, delay_ms: float, asked: Judge) -> Iterator[Finding]:
-    """Ask `asked` only of an application whose handler is slow, as far as the distance of its deliveries can tell: a shim that was written before
-    there was `handler_delay_ms` may not even list what it ignores."""
+    """Run `asked` only where the application's handler is slow, by the time between its deliveries. A shim older than `handler_delay_ms` may not
+    even list what it ignores."""
     deliveries = ev.events("records_consumed", client, before=ev.closing)
     if any(elapsed_ms(one, other) < delay_ms * _DELAY_TOLERANCE for one, other in pairwise(deliveries)):
         raise NotOffered(f"the application of {client} is not slow in its handler")

@@ -1,4 +1,4 @@
-"""Commits: what cases ask of them, beside what `checkers.commits` asks of every trace."""
+"""Judges of commits for single cases, beside the checks of `checkers.commits` on every trace."""
 
 from __future__ import annotations
 
@@ -21,20 +21,21 @@ __all__ = ["commit_fails", "commit_is_reported", "commit_reaches_coordinator", "
 Ruling = Callable[[Evidence, Observation], Finding]
 
 ANSWER_MS = 10_000
-"""Within which a commit has told the application how it went, retries included."""
+"""The time (ms) within which the application learns the result of a commit, retries included."""
 
 
 def _result(ev: Evidence, client: str, after: str) -> Observation | None:
-    """Return the first word to the application on the commit made after an instant: its event, or an answer that is an error."""
+    """Return the first report to the application about the commit after an instant: its event, or an answer with an error."""
     events = ev.events("offsets_committed", client, after, ev.closing)
     errors = [obs for obs in ev.events("answer", client, after, ev.closing) if obs.body.get("error")]
     return min(events + errors, key=lambda obs: obs.seq, default=None)
 
 
 def _succeeded(ev: Evidence, client: str, after: str, result: Observation) -> bool | None:
-    """Tell whether the commit succeeded as its application sees it, and of an `unknown` outcome (sarama's Commit() returns nothing) as the frames tell it.
+    """Return whether the commit succeeded for its application. For an `unknown` outcome (sarama's Commit() returns nothing) return it by the
+    frames.
 
-    None: it was not accepted, and the application was told nothing.
+    None: it was not accepted, and the application got no error.
     """
     if result.body.get("outcome") != "unknown":
         return bool(result.body.get("success"))
@@ -60,7 +61,7 @@ def _ok(claim: Claim, sentence: str) -> Ruling:
 
 @checker
 def _once_reported(ev: Evidence, claim: Claim, client: str, after: str, within_ms: float, *, success: Ruling, failure: Ruling) -> Iterator[Finding]:
-    """Judge that the application is told how its commit went, and in time; then by `success` or `failure`, whichever it was."""
+    """Judge that the application learns the result of its commit in time. Then judge by `success` or `failure`."""
     result = _result(ev, client, after)
     never, late = "The application was never told.", "The application was told late."
     absent = overdue(ev, claim, result, since=moment(ev, after), within_ms=within_ms, never=never, late=late)
@@ -73,7 +74,7 @@ def _once_reported(ev: Evidence, claim: Claim, client: str, after: str, within_m
 
 
 def commit_is_reported(client: str, *, after: str, requirement: str, within_ms: float = ANSWER_MS) -> Judge:
-    """Judge that the application is told how its commit went, well or badly; whether truly is judged of every case."""
+    """Judge that the application learns the result of its commit, success or failure. Whether the report is true is judged in every case."""
     claim = Claim(requirement=requirement, expected="The application is told how its commit went.")
 
     return _once_reported(claim, client, after, within_ms, success=_ok(claim, "It was."), failure=_ok(claim, "It was."))
@@ -82,8 +83,8 @@ def commit_is_reported(client: str, *, after: str, requirement: str, within_ms: 
 def commit_fails(client: str, *, after: str, requirement: str, within_ms: float = ANSWER_MS) -> Judge:
     """Judge that a refused commit fails for the application.
 
-    One that is repeated and accepted in the generation that it had is as good: its partitions are its member's still. Under a new generation they may be
-    another's, whose progress it sets back (CLIENT-67).
+    A retry that is accepted in the same generation is fine too: the partitions still belong to the member. Under a new generation they may belong
+    to another member, whose progress it sets back (CLIENT-67).
     """
     claim = Claim(requirement=requirement, expected="The commit fails, and the application is told so.")
 
@@ -105,17 +106,18 @@ def _accepted_after(ev: Evidence, client: str, after: str, before: Observation) 
     return next((request for request in ev.requests(Api.OFFSET_COMMIT, client, after, before.seq) if _accepted_before(ev, request, before)), None)
 
 
-"""What says that a membership passed. REBALANCE_IN_PROGRESS says that it goes on: "commit can be reconsidered" for partitions that are still assigned
-once the rebalance is done (KafkaConsumer.commitSync)."""
+"""`MEMBERSHIP_ENDS` are the errors that end a membership. REBALANCE_IN_PROGRESS does not: "commit can be reconsidered" for partitions that are still assigned once the
+rebalance is done (KafkaConsumer.commitSync)."""
 
 
 def _sent_again(ev: Evidence, claim: Claim, first: Observation, accepted_commit: Observation) -> Finding:
-    """Return what it means that a refused commit was repeated and accepted.
+    """Return the finding on a refused commit that was sent again and accepted.
 
-    In its generation it costs nobody: the partitions are its member's, and what is stored is what the application wanted. Under a new generation it is
-    stale once the client heard that its membership passed, or gave that up: FAILED, also where the client happens to be given its partitions back and
-    nobody committed meanwhile. It sends the same offsets whether that is so or not, and can't know it (the contract, "Levels"). Where the membership went
-    on the frames decide: a partition that the new generation gave to another, or offsets behind what the group committed meanwhile, are FAILED.
+    In its generation it costs nobody: the partitions belong to the member, and the stored offsets are what the application wanted. Under a new
+    generation it is stale once the client knew that its membership had ended, or gave it up: FAILED. That holds even if the client happens to get
+    its partitions back and nobody committed in between: it would send the same offsets anyway, and cannot know (the contract, "Levels"). Where the
+    membership went on, the frames decide. A partition that the new generation gave to another, or offsets behind what the group committed in
+    between, are FAILED.
     """
     if (first.member, first.generation) == (accepted_commit.member, accepted_commit.generation):
         is_told = any(answer.error in (*MEMBERSHIP_ENDS, ErrorCode.REBALANCE_IN_PROGRESS) for answer in _answers_between(ev, first, accepted_commit))
@@ -137,9 +139,9 @@ def _answers_between(ev: Evidence, first: Observation, before: Observation) -> l
 
 
 def _has_passed(ev: Evidence, first: Observation, accepted_commit: Observation) -> bool:
-    """Tell whether the membership of a commit was over, as far as its client could know.
+    """Return whether the membership of a commit had ended, as far as its client could know.
 
-    What an older membership's request is told while the client joins already says nothing (CLIENT-64), but that it told the commit itself does.
+    While the client is joining, an error to an older membership's request says nothing (CLIENT-64), but an error to the commit itself does.
     """
     if first.member != accepted_commit.member:
         return True
@@ -153,7 +155,7 @@ def _has_passed(ev: Evidence, first: Observation, accepted_commit: Observation) 
 
 
 def _not_assigned(ev: Evidence, commit: Observation) -> list[tuple[str, int]]:
-    """Return the partitions of a commit that the newest SyncGroup answer known to its client did not assign."""
+    """Return the partitions of a commit that are not in the newest SyncGroup response known to its client."""
     received = [obs for obs in synced(ev, commit.client or "") if knew(obs, commit)]
     mine = set(received[-1].partitions) if received else set()
     return sorted({(topic, partition) for topic, partition, _ in commit.offsets} - mine)
@@ -169,7 +171,8 @@ def _behind(ev: Evidence, first: Observation, commit: Observation) -> list[tuple
 
 
 def commit_succeeds(client: str, *, after: str, requirement: str, failing: Verdict = Verdict.NON_STRICT, within_ms: float = ANSWER_MS) -> Judge:
-    """Judge that a commit that can be repeated succeeds in the end. An application that is told of its failure can repeat it: `failing`."""
+    """Judge that a retriable commit succeeds in the end. If the application is informed of the failure it can retry itself: the verdict is then
+    `failing`."""
     claim = Claim(requirement=requirement, expected="The commit succeeds in the end.")
 
     def failure(ev: Evidence, result: Observation) -> Finding:
@@ -180,9 +183,10 @@ def commit_succeeds(client: str, *, after: str, requirement: str, failing: Verdi
 
 @checker
 def commit_reaches_coordinator(ev: Evidence, client: str, *, after: str, requirement: str) -> Iterator[Finding]:
-    """Judge that an OffsetCommit with the newest generation and member id is accepted after an instant, or one of all that was consumed before it.
+    """Judge that after an instant an OffsetCommit with the newest generation and member id is accepted, or that one before it covers all that was
+    consumed.
 
-    Where the client commits by itself, a short interval may be over before the shim's line of what was consumed has arrived.
+    Where the client auto-commits with a short interval, the commit may come before the shim's event about the consumed records.
     """
     claim = Claim(requirement=requirement, expected="The client's OffsetCommit is accepted.")
     sent = ev.requests(Api.OFFSET_COMMIT, client, after, ev.closing)
@@ -200,7 +204,7 @@ def commit_reaches_coordinator(ev: Evidence, client: str, *, after: str, require
 def commits_by_itself(
     ev: Evidence, client: str, *, after: str, requirement: str, within_ms: float, absent: Verdict = Verdict.FAILED
 ) -> Iterator[Finding]:
-    """Judge that auto-commit commits what was consumed, without being told."""
+    """Judge that auto-commit commits what was consumed, without a command."""
     claim = Claim(requirement=requirement, expected="The client commits by itself what the application consumed.")
     if not ev.events("records_consumed", client, before=ev.closing):
         raise NotReached(f"{client} consumed nothing")
@@ -218,7 +222,7 @@ def commits_by_itself(
 def _all_committed(ev: Evidence, client: str, before: str) -> Observation | None:
     """Return the last commit accepted before an instant, if the client's commits cover all that its application consumed by the end of the run.
 
-    kafkajs commits after each batch, whatever the interval: nothing is left for its goodbye.
+    kafkajs commits after each batch, whatever the interval, so nothing is left to commit at its clean close.
     """
     committed: dict[tuple[str, int], int] = {}
     sent = [request for request in ev.requests(Api.OFFSET_COMMIT, client, before=before) if accepted(ev, request)]
@@ -235,7 +239,7 @@ def _all_committed(ev: Evidence, client: str, before: str) -> Observation | None
 
 @checker
 def commits_before_joining(ev: Evidence, client: str, *, after: str, requirement: str) -> Iterator[Finding]:
-    """Judge that auto-commit commits before a rejoin what was consumed (CLIENT-62); else the next owner reads it twice: NON_STRICT."""
+    """Judge that auto-commit commits what was consumed before a rejoin (CLIENT-62). Otherwise the next owner reads it twice: NON_STRICT."""
     claim = Claim(requirement=requirement, expected="The client commits what it consumed before it joins again.")
     joins = ev.requests(Api.JOIN_GROUP, client, after, ev.closing)
     if not joins or not ev.events("records_consumed", client, before=joins[0].seq):

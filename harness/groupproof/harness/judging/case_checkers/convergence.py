@@ -1,4 +1,4 @@
-"""Liveness after the healing: every member is back, and every partition owned exactly once, within a bound (ASSIGN-09, TRIG-03)."""
+"""Liveness after healing: every member is back, and every partition has one owner, within a bound (ASSIGN-09, TRIG-03)."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ __all__ = ["settles"]
 def settles(
     ev: Evidence, members: tuple[str, ...], topics: Mapping[str, int], *, after: str, within_ms: float, requirement: str
 ) -> Iterator[Finding]:
-    """Judge that from an instant within the bound on, and until the closing, the group stays settled with these members.
+    """Judge that the group settles with these members within the bound after an instant, and stays settled until the close.
 
-    To be late and not to come within a bound are one thing: both count only where the kit itself was in time.
+    Late and never are treated alike: both count only where the kit itself was in time.
     """
     claim = Claim(requirement=requirement, expected="After the healing every member is back, and every partition is owned exactly once.")
     since = moment(ev, after)
@@ -39,7 +39,7 @@ def settles(
 
 
 def _settled_from(ev: Evidence, settling: Settling) -> Observation | None:
-    """Return the observation from which on the group is settled until the closing, or None."""
+    """Return the observation from which on the group stays settled until the close, or None."""
     begun: Observation | None = None
     for obs in ev.trace[: ev.closing]:
         holds = settling.feed(obs)

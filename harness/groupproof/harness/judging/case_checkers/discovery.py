@@ -21,14 +21,15 @@ __all__ = ["finds_by_its_group", "goes_to_another", "looks_up_once", "looks_up_o
 
 
 AT_ONCE_MS = 3.0
-"""A retry that comes sooner after the refusal than this, on a network without delay, waited for nothing."""
+"""A retry that comes sooner than this (ms) after the error, on a network without delay, did not wait."""
 
 
 @checker
 def rediscovers(ev: Evidence, client: str, *, after: str, requirement: str, api: Api) -> Iterator[Finding]:
-    """Judge that after 15, 16 or a lost connection a FindCoordinator comes before the next `api` or JoinGroup (CLIENT-04, CLIENT-05).
+    """Judge that after error 15 or 16 or a lost connection a FindCoordinator comes before the next `api` or JoinGroup (CLIENT-04, CLIENT-05).
 
-    To ask the same broker again is NON_STRICT here, but for a second OffsetFetch that was on its way, where a lookup follows: whether the client finds a coordinator that really moved is judged by the move cases.
+    Asking the same broker again is NON_STRICT here. A second OffsetFetch that was on its way, followed by a lookup, is allowed. Whether the client
+    finds a coordinator that really moved is judged by the move cases.
     """
     claim = Claim(requirement=requirement, expected="The client asks for its coordinator before it sends the next group request.")
     since = moment(ev, after)
@@ -66,18 +67,19 @@ def _next_requests(ev: Evidence, client: str, api: Api, after: str) -> list[Obse
 
 
 def _other_request(ev: Evidence, client: str, since: Observation) -> Observation | None:
-    """Return the first request of another kind that goes on to the same coordinator, long enough after the refusal that it was not on its way yet."""
+    """Return the first request of another kind to the same coordinator, sent so long after the error that it was not on its way before."""
     later = (obs for obs in ev.select("request", None, client, since.seq, ev.closing) if obs.api in _AT_THE_COORDINATOR)
     return next((obs for obs in later if obs.at_ms - since.at_ms > SLACK_MS), None)
 
 
 def _was_on_its_way(request: Observation, refusal: Observation) -> bool:
-    """Tell whether an OffsetFetch may have been sent before the client read the refusal of another: kafkajs sends one for each broker that it reads from."""
+    """Return whether an OffsetFetch may have been sent before the client read the error of another: kafkajs sends one for each broker that it reads
+    from."""
     return request.api == Api.OFFSET_FETCH.title and request.at_ms - refusal.at_ms <= SLACK_MS
 
 
 def _came_beside(find: Observation, request: Observation) -> bool:
-    """Tell whether the lookup came with the request on a connection of its own: nobody knows which of the two was sent first (librdkafka sends both from one timer)."""
+    """Return whether the lookup came with the request on its own connection. Their order is then unknown (librdkafka sends both from one timer)."""
     return find.connection != request.connection and find.at_ms - request.at_ms <= SLACK_MS
 
 
@@ -98,7 +100,7 @@ _AT_THE_COORDINATOR = {api.title for api in GROUP_REQUESTS}
 
 @checker
 def looks_up_one_at_a_time(ev: Evidence, client: str, *, requirement: str = "CLIENT-02") -> Iterator[Finding]:
-    """Report whether a FindCoordinator for the group is sent while another of the same client is unanswered: it costs little."""
+    """Report whether a FindCoordinator for the group is sent while another of the same client is unanswered. It costs little."""
     claim = Claim(requirement=requirement, expected="The client has at most one FindCoordinator in flight.")
     finds = _group_lookups(ev, client)
     if not finds:
@@ -112,16 +114,16 @@ def looks_up_one_at_a_time(ev: Evidence, client: str, *, requirement: str = "CLI
 
 
 def _cut_between(ev: Evidence, early: Observation, late: Observation) -> bool:
-    """Tell whether the connection of `early` was closed before `late`: then nothing was in flight any more."""
+    """Return whether the connection of `early` was closed before `late`. Then nothing was in flight any more."""
     closed = ev.select("event", after=early.seq, before=late.seq)
     return any(obs.who == "link" and obs.connection == early.connection and obs.body.get("name") == "closed" for obs in closed)
 
 
 @checker
 def spaces_lookups(ev: Evidence, client: str, *, after: str, requirement: str = "CLIENT-06") -> Iterator[Finding]:
-    """Judge that failed lookups are repeated with a pause: half of the gaps or more are longer than a retry without any would take.
+    """Judge that failed lookups are repeated with a pause: at least half of the gaps are longer than a retry without a pause would take.
 
-    How long a backoff is, and from how little it grows, is the client's choice. Too many in a second are the affair of `RequestsDoNotStorm`.
+    The length and growth of the backoff are the client's choice. `RequestsDoNotStorm` judges too many in a second.
     """
     claim = Claim(requirement=requirement, expected="The client waits before it repeats a failed lookup.")
     finds = ev.requests(Api.FIND_COORDINATOR, client, after, ev.closing)
@@ -142,7 +144,7 @@ def _answer_before(ev: Evidence, client: str, find: Observation) -> Observation 
 
 @checker
 def looks_up_once(ev: Evidence, client: str, *, after: str, requirement: str = "CLIENT-03") -> Iterator[Finding]:
-    """Report whether a rebalance made the client ask for a coordinator that it knew: its own affair, as long as it is no storm."""
+    """Report whether a rebalance made the client look up a coordinator that it knew. That is allowed, as long as it is no storm."""
     claim = Claim(requirement=requirement, expected="A rebalance alone makes the client ask for no coordinator.")
     finds = ev.requests(Api.FIND_COORDINATOR, client, after, ev.closing)
     yield claim.found(Verdict.INFORMATIONAL, "It asked again.", finds[0]) if finds else claim.ok("It asked for none.")
@@ -160,5 +162,5 @@ def finds_by_its_group(ev: Evidence, client: str, group: str, *, requirement: st
 
 
 def _group_lookups(ev: Evidence, client: str) -> list[Observation]:
-    """Return the client's lookups of a group's coordinator; one may look up that of a transaction beside them (key type 1)."""
+    """Return the client's lookups of a group coordinator. A client may also look up a transaction coordinator (key type 1)."""
     return [find for find in ev.requests(Api.FIND_COORDINATOR, client, before=ev.closing) if find.body.get("key_type", 0) == 0]

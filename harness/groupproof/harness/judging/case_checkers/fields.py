@@ -1,4 +1,4 @@
-"""What a client writes into its requests: timeouts, protocols, topics, instance ids; and what an application gets to read."""
+"""What a client writes into its requests: timeouts, protocols, topics, instance ids; and which offsets its application reads."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ def joins_with_timeouts(ev: Evidence, client: str, *, session_ms: int, rebalance
 
 @checker
 def lists_protocols(ev: Evidence, client: str, protocols: Sequence[str], *, requirement: str = "ASSIGN-13") -> Iterator[Finding]:
-    """Judge that JoinGroup is of type `consumer` and lists the assignors in the order of preference, each with readable metadata.
+    """Judge that JoinGroup has the type `consumer` and lists the assignors in the order of preference, each with readable metadata.
 
-    Who lists only some, be it for the first JoinGroup alone, keeps members out that share another with it (INCONSISTENT_GROUP_PROTOCOL).
+    A client that lists only some, even only in its first JoinGroup, keeps out members that share another one (INCONSISTENT_GROUP_PROTOCOL).
     """
     claim = Claim(requirement=requirement, expected="JoinGroup lists the client's assignors in its order of preference, each with its subscription.")
     join, *later = _joins(ev, client)
@@ -66,7 +66,8 @@ def lists_protocols(ev: Evidence, client: str, protocols: Sequence[str], *, requ
 
 
 def truncation_of(subscription: Subscription) -> str:
-    """Return the sentence for bytes of which every field of a version is demanded: ConsumerProtocol.deserializeSubscription throws a SchemaException."""
+    """Return the sentence about a subscription that lacks fields of its version. ConsumerProtocol.deserializeSubscription throws a SchemaException
+    for it."""
     return (
         f"Its subscription says version {subscription.version} and ends before its {subscription.ends_before}: "
         "a leader of the Java client cannot read it."
@@ -90,9 +91,10 @@ def subscribes_to(ev: Evidence, client: str, topics: Sequence[str], *, after: st
 
 @checker
 def keeps_id_handed_out(ev: Evidence, client: str, *, requirement: str = "CLIENT-18") -> Iterator[Finding]:
-    """Judge that after 79 the client comes back with the id it was handed (KIP-394). A JoinGroup before v4 never gets 79.
+    """Judge that after error 79 the client comes back with the id that it got (KIP-394). A JoinGroup before v4 never gets 79.
 
-    Who asks once more without an id and gets in with the next one leaves a pending id to its session, as librdkafka does (librdkafka#5569).
+    A client that asks once more without an id and joins with the next one leaves a pending id until its session ends, as librdkafka does
+    (librdkafka#5569).
     """
     claim = Claim(requirement=requirement, expected="After MEMBER_ID_REQUIRED the next JoinGroup carries the id that was handed out.")
     asked = [obs for obs in ev.responses(Api.JOIN_GROUP, client, before=ev.closing) if error_of(obs) == ErrorCode.MEMBER_ID_REQUIRED]
@@ -114,13 +116,13 @@ def keeps_id_handed_out(ev: Evidence, client: str, *, requirement: str = "CLIENT
 
 
 def _gets_in_as_one_of(ev: Evidence, client: str, ids: set[str | None]) -> bool:
-    """Tell whether some JoinGroup named one of these ids and was answered without error."""
+    """Return whether any JoinGroup named one of these ids and was answered without an error."""
     return any(join.member in ids and accepted(ev, join) is not None for join in ev.requests(Api.JOIN_GROUP, client, before=ev.closing))
 
 
 @checker
 def syncs_after_join(ev: Evidence, client: str, session_ms: float, *, after: str | None = None, requirement: str = "CLIENT-36") -> Iterator[Finding]:
-    """Judge that every JoinGroup answered without error is followed by SyncGroup (or a new JoinGroup) within the session timeout."""
+    """Judge that every JoinGroup answered without an error is followed by SyncGroup (or a new JoinGroup) within the session timeout."""
     claim = Claim(requirement=requirement, expected="SyncGroup follows the JoinGroup answer within the session timeout.")
     answers = [obs for obs in ev.responses(Api.JOIN_GROUP, client, after, ev.closing) if error_of(obs) == 0]
     if not answers:
@@ -136,7 +138,7 @@ def syncs_after_join(ev: Evidence, client: str, session_ms: float, *, after: str
 
 @checker
 def syncs_protocol_agreed(ev: Evidence, client: str, protocol: str, *, requirement: str = "ASSIGN-01") -> Iterator[Finding]:
-    """Judge that the client takes part by the protocol that the group agreed on; before SyncGroup v5 it is not named."""
+    """Judge that the client uses the protocol that the group agreed on. Before SyncGroup v5 it is not named."""
     claim = Claim(requirement=requirement, expected="The client goes on with the assignor that the group agreed on.")
     sync = _newest_sync_under(ev, client, protocol)
     if sync.body.get("protocol_name") not in (None, "", protocol):
@@ -148,7 +150,7 @@ def syncs_protocol_agreed(ev: Evidence, client: str, protocol: str, *, requireme
 
 
 def _newest_sync_under(ev: Evidence, client: str, protocol: str) -> Observation:
-    """Return the newest SyncGroup in a generation that agreed on `protocol`; one that was refused because the membership was lost says nothing of it."""
+    """Return the newest SyncGroup in a generation that agreed on `protocol`. One that was refused because the membership was lost does not count."""
     agreed = [grant.protocol for grant in memberships_given(ev, client, before=ev.closing) if grant.protocol]
     if not agreed:
         raise NotReached(f"{client} was never let in")
@@ -170,7 +172,7 @@ def _was_lost(answer: Observation | None) -> bool:
 
 @checker
 def joins_once(ev: Evidence, client: str, *, after: str, before: str | None = None, requirement: str) -> Iterator[Finding]:
-    """Judge that after a JoinGroup was parked, or its answer held back, no other comes while its connection lives and no answer has come."""
+    """Judge that while a JoinGroup is parked, or its response is held, the client sends no other on a live connection."""
     claim = Claim(requirement=requirement, expected="The client waits for the answer to its JoinGroup and sends no second.")
     last = ev.closing if before is None else before
     answer = next(iter(ev.responses(Api.JOIN_GROUP, client, after, last)), None)
@@ -182,9 +184,9 @@ def joins_once(ev: Evidence, client: str, *, after: str, before: str | None = No
 def joins_when_topics_grow(
     ev: Evidence, client: str, topic: str, partitions: int, *, after: str, requirement: str = "CLIENT-74", within_ms: float = 5_000
 ) -> Iterator[Finding]:
-    """Judge that `client` joins again once it was told (by Metadata) that `topic` has that many partitions, which came after an instant.
+    """Judge that `client` rejoins once a Metadata response after an instant shows that `topic` has so many partitions.
 
-    How often a client asks for metadata is its own affair: one that did not ask in the run is not judged.
+    How often a client asks for metadata is its own choice. A client that did not ask in the run is not judged.
     """
     claim = Claim(requirement=requirement, expected="A leader that learns of new partitions joins again.")
     answers = ev.responses(Api.METADATA, client, after, ev.closing)
@@ -197,14 +199,15 @@ def joins_when_topics_grow(
 
 
 def _partitions_in(metadata: Observation, topic: str) -> int:
-    """Return how many partitions of a topic a Metadata answer tells of; it may be about other topics. The coordinator's trace has but their number."""
+    """Return the number of partitions of a topic in a Metadata response, which may be about other topics. The coordinator's trace has only the
+    count."""
     entries = (item.get("partitions") or 0 for item in metadata.body.get("topics") or () if item.get("name") == topic)
     return max((item if isinstance(item, int) else len(item) for item in entries), default=0)
 
 
 @checker
 def names_its_instance(ev: Evidence, client: str, instance: str, *, requirement: str = "STATIC-01") -> Iterator[Finding]:
-    """Judge that JoinGroup is sent in a version, v5 or later, that carries the instance id, and carries it."""
+    """Judge that JoinGroup has a version, v5 or later, that carries the instance id, and carries it."""
     claim = Claim(requirement=requirement, expected="A static member's JoinGroup carries its group.instance.id.")
     without = [join for join in _joins(ev, client) if instance_of(join) != instance]
     yield claim.failed("It carries none, or another.", without[0]) if without else claim.ok("It does.")
@@ -212,7 +215,7 @@ def names_its_instance(ev: Evidence, client: str, instance: str, *, requirement:
 
 @checker
 def starts_in_generation(ev: Evidence, client: str, *, of: str, requirement: str) -> Iterator[Finding]:
-    """Judge that `client`, which comes in place of `of`, is let into the generation that the group is in and takes its assignment."""
+    """Judge that `client`, which replaces `of`, joins the current generation of the group and gets its assignment."""
     claim = Claim(requirement=requirement, expected="The returning static member takes its old place in the running generation.")
     left, back = newest(ev, of), newest(ev, client, before=ev.closing)
     if left is None or back is None or not synced(ev, client, before=ev.closing):
@@ -237,7 +240,7 @@ def commits_carry_membership(ev: Evidence, client: str, *, after: str, requireme
 
 @checker
 def fetches_only_assigned(ev: Evidence, client: str, *, requirement: str = "FETCH-06") -> Iterator[Finding]:
-    """Judge that OffsetFetch asks for partitions that were assigned; more is the client's own affair, and waste."""
+    """Judge that OffsetFetch asks only for assigned partitions. More is allowed, but wasteful."""
     claim = Claim(requirement=requirement, expected="The client fetches committed offsets only of partitions assigned to it.")
     sent = ev.requests(Api.OFFSET_FETCH, client, before=ev.closing)
     if not sent:
@@ -262,13 +265,12 @@ def starts_at(
     or_not: bool = False,
     means_nothing_once: bool = False,
 ) -> Iterator[Finding]:
-    """Judge that each partition is first fetched, and its first records delivered, at `offsets`: a failed fetch of offsets is not "nothing committed".
+    """Judge that each partition is first fetched, and its first records delivered, at `offsets`. A failed OffsetFetch does not mean "nothing
+    committed".
 
-    Fetch requests come first, for a shim may leave out what its client reads again; a client that names topics by ids that nobody told is judged by
-    its records.
-
-    With `or_not` a client that was refused its offsets need not consume at all; with `means_nothing_once` the error is one that in version 0
-    of OffsetFetch meant "nothing committed", so that a client which reads it so in any version is NON_STRICT.
+    Fetch requests come first, because a shim may omit what its client reads again. A client that names topics by unknown ids is judged by its
+    records. With `or_not` a client whose OffsetFetch was refused need not consume at all. With `means_nothing_once` the error is one that meant
+    "nothing committed" in version 0 of OffsetFetch; a client that reads it so in any version is NON_STRICT.
     """
     claim = Claim(requirement=requirement, expected="The client goes on at the committed offset.")
     first, fetched = _first_records(ev, client, after), _first_fetches(ev, client, after)
@@ -299,9 +301,9 @@ _First = dict[tuple[str, int], tuple[int, Observation]]
 
 
 def _came_back(ev: Evidence, client: str, offsets: Mapping[tuple[str, int], int], records: _First, since: Observation | None) -> bool:
-    """Tell whether a client that fetched elsewhere first went to `offsets` later, and its application has records from there on alone.
+    """Return whether a client that first fetched elsewhere later fetched at `offsets`, and its application has records only from there on.
 
-    Faust asks for committed offsets by itself, beside aiokafka, goes there, and drops what was fetched before.
+    Faust asks for committed offsets itself, beside aiokafka, seeks there, and drops what was fetched before.
     """
     later = {
         tuple(fetch) for obs in ev.requests(Api.FETCH, client, before=ev.closing) if since is None or obs.seq > since.seq for fetch in obs.offsets
@@ -310,7 +312,7 @@ def _came_back(ev: Evidence, client: str, offsets: Mapping[tuple[str, int], int]
 
 
 def _first_records(ev: Evidence, client: str, after: str | None) -> _First:
-    """Return the offset of the first record of each partition that the application tells of."""
+    """Return the offset of the first record of each partition that the application reports."""
     first: _First = {}
     for obs in ev.events("records_consumed", client, after, ev.closing):
         for partition in obs.body.get("partitions") or ():
@@ -319,7 +321,7 @@ def _first_records(ev: Evidence, client: str, after: str | None) -> _First:
 
 
 def _first_fetches(ev: Evidence, client: str, after: str | None) -> _First:
-    """Return the offset of the first Fetch of each partition that comes after a SyncGroup answer gave it."""
+    """Return the offset of the first Fetch of each partition after a SyncGroup response assigned it."""
     first: _First = {}
     assigned_at = {partition: answer.seq for answer in reversed(synced(ev, client, after, ev.closing)) for partition in answer.partitions}
     for obs in ev.requests(Api.FETCH, client, after, ev.closing):

@@ -1,8 +1,8 @@
-"""How a judge says what it found: the claim it tests, and the rule of what is late and what never came.
+"""Helpers for the findings of judges: timed judges, and the rule for late and missing observations.
 
-Time (contract, "Verdicts"): a wait runs from the answer to `subscribe` or a later mark, and is as long as the client's own rhythm asks for. Late beyond
-the deadline + max(500 ms, 10 %) is NON_STRICT, for backoffs are the client's choice; what never came is judged only if the run gave it that long,
-otherwise `NotReached` makes the case INCONCLUSIVE.
+Time (contract, "Verdicts"): a wait runs from the answer to `subscribe` or a later mark, and is as long as the client's own rhythm requires. Later
+than the deadline + max(500 ms, 10 %) is NON_STRICT, because backoffs are the client's choice. A missing observation is judged only if the run
+lasted that long. Otherwise `NotReached` makes the case INCONCLUSIVE.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ P = ParamSpec("P")
 
 @dataclass(frozen=True, slots=True)
 class TimedJudge:
-    """A judge that waits: from the mark or delivery `after` on (`from_arming`: from when that fault was armed), for `within_ms` of a client with the
-    usual rhythm.
+    """A judge that waits `within_ms`, for a client with the usual rhythm, from the mark or delivery `after` (`from_arming`: from when that fault
+    was armed).
 
-    A plan must wait at least as long, or the judge could never say that something did not come.
+    A plan must wait at least as long. Otherwise the judge can never report a missing observation.
     """
 
     judge: Judge
@@ -42,7 +42,7 @@ class TimedJudge:
 
 
 def timed_checker(findings: Callable[Concatenate[Evidence, P], Iterator[Finding]]) -> Callable[P, TimedJudge]:
-    """Return a maker of judges, as `checker` does, that wait: from `after` on, for `within_ms`, as the function takes both."""
+    """Return a factory of judges, like `checker`, that wait from `after` for `within_ms`, the function's arguments of these names."""
     make, parameters = checker(findings), signature(findings)
 
     def maker(*args: P.args, **kwargs: P.kwargs) -> TimedJudge:
@@ -55,14 +55,15 @@ def timed_checker(findings: Callable[Concatenate[Evidence, P], Iterator[Finding]
 
 
 def end(ev: Evidence, *, whole: bool = False) -> Observation:
-    """Return the observation at which the judged part of the run ends, with `whole` the goodbye included; raise `NotReached` for an empty trace."""
+    """Return the observation at which the judged part of the run ends; with `whole`, the clean close included. Raise `NotReached` for an empty
+    trace."""
     if not ev.trace:
         raise NotReached("the trace is empty")
     return ev.trace[-1] if whole else ev.trace[min(ev.closing, len(ev.trace) - 1)]
 
 
 def milder(one: Verdict, other: Verdict) -> Verdict:
-    """Return the verdict of the two that is the less grave."""
+    """Return the less grave of two verdicts."""
     order = list(Verdict)
     return min(one, other, key=order.index)
 
@@ -80,8 +81,8 @@ def overdue(
     tardy: Verdict = Verdict.NON_STRICT,
     whole: bool = False,
 ) -> Finding | None:
-    """Return the finding that `seen` never came (`gravity`) or came late (`tardy`, never graver), None when it came in time; `whole` if it may come
-    in the goodbye.
+    """Return the finding that `obs` never came (`gravity`) or came late (`tardy`, never graver). Return None when it came in time. With `whole` it
+    may come in the clean close.
 
     Raise `NotReached` when it did not come but the run ended before its time was over.
     """

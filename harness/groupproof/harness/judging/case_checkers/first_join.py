@@ -1,4 +1,4 @@
-"""A client on its way in: the id that it was handed while its subscription changed, and the JoinGroup that takes long to be answered."""
+"""A client's first join: the member id that it got while its subscription changed, and the JoinGroup with a late response."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _JOIN = Api.JOIN_GROUP
 
 @checker
 def keeps_pending_id(ev: Evidence, client: str, *, requirement: str = "CLIENT-18") -> Iterator[Finding]:
-    """Judge that a client comes back with each id it is handed by 79, whatever has changed meanwhile (librdkafka#5569).
+    """Judge that a client comes back with each id that it got with error 79, whatever has changed since (librdkafka#5569).
 
-    The coordinator waits for a pending id until its session ends or it leaves, and lets nobody have a partition before. Older versions are handed none.
+    The coordinator waits for a pending id until its session ends or it leaves, and assigns no partition before that. Older versions get no such id.
     """
     claim = Claim(requirement=requirement, expected="The client comes back with the member id that it was handed.")
     handed = [obs for obs in ev.responses(_JOIN, client, before=ev.closing) if error_of(obs) == ErrorCode.MEMBER_ID_REQUIRED]
@@ -31,7 +31,7 @@ def keeps_pending_id(ev: Evidence, client: str, *, requirement: str = "CLIENT-18
     if not joins:
         raise NotReached(f"{client} sent no JoinGroup")
     unused = [obs for obs in handed if not any(join.member == obs.body.get("member_id") for join in joins)]
-    # PEND-07: a LeaveGroup takes a pending id out of the group.
+    # PEND-07: a LeaveGroup removes a pending id from the group.
     left = [obs for obs in unused if not has_left(ev, client, obs.body.get("member_id") or "", end(ev))]
     if left:
         proof = Proof.SAFETY if _has_moved_on(left[0], joins) else Proof.LIVENESS
@@ -42,16 +42,16 @@ def keeps_pending_id(ev: Evidence, client: str, *, requirement: str = "CLIENT-18
 
 
 def _has_moved_on(handed: Observation, joins: Iterable[Observation]) -> bool:
-    """Tell whether the client joined otherwise on the connection that the id came by: it had the answer then, and no delay explains what it did with it."""
+    """Return whether the client sent another join on the connection on which the id came. It had the response by then, so no delay is an excuse."""
     return any(join.connection == handed.connection and join.seq > handed.seq for join in joins)
 
 
 @checker
 def waits_for_its_join(ev: Evidence, client: str, *, after: str, requirement: str = "CLIENT-22") -> Iterator[Finding]:
-    """Judge that a JoinGroup that is parked is waited for until its own rebalance timeout, longer than other requests.
+    """Judge that the client waits for a parked JoinGroup until its own rebalance timeout, longer than for other requests.
 
-    Kafka's AbstractCoordinator.sendJoinGroupRequest takes the rebalance timeout and five seconds for it (JOIN_GROUP_TIMEOUT_LAPSE). Where the
-    shim does not set `request_timeout_ms`, a client that waits may only have a longer one.
+    Kafka's AbstractCoordinator.sendJoinGroupRequest waits for the rebalance timeout and five seconds (JOIN_GROUP_TIMEOUT_LAPSE). Where the shim
+    does not set `request_timeout_ms`, a client that waits may only have a longer one.
     """
     claim = Claim(requirement=requirement, expected="The client waits for its JoinGroup until the rebalance timeout.")
     parked = [join for join in ev.requests(_JOIN, client, before=ev.closing) if _is_open(ev, join, ev.at(after))]
@@ -62,7 +62,7 @@ def waits_for_its_join(ev: Evidence, client: str, *, after: str, requirement: st
     again = ev.requests(_JOIN, client, first.seq, ev.closing if answer is None else answer.seq)
     early = [join for join in again if elapsed_ms(first, join) < first.body.get("rebalance_timeout_ms", 0)]
     if early and early[0].member == first.member and first.member:
-        # Early is judged strictly: what the machine loses makes nobody's timeout shorter.
+        # An early request counts strictly: time that the kit's computer loses makes no client's timeout shorter.
         yield claim.tolerated("It sent another JoinGroup before its rebalance timeout was over.", early[0])
     elif early:
         is_gone = bool(first.member) and has_left(ev, client, first.member or "", early[0])

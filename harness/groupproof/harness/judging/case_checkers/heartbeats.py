@@ -1,4 +1,4 @@
-"""Heartbeats: that they go on, judged against the session timeout and never against the interval (contract, "Time")."""
+"""Judges that heartbeats go on, against the session timeout and never against the interval (contract, "Time")."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ __all__ = ["heartbeats_go_on", "heartbeats_stop", "heartbeats_while_parked"]
 def heartbeats_go_on(
     ev: Evidence, client: str, *, after: str, before: str | None = None, requirement: str, absent: Verdict = Verdict.FAILED, unasked: str = ""
 ) -> Iterator[Finding]:
-    """Judge that between two instants the coordinator hears of `client` at least once in every session timeout, as its JoinGroup named it.
+    """Judge that between two instants the coordinator hears from `client` at least once in every session timeout of its JoinGroup.
 
-    What counts is what keeps a member alive: heartbeats and commits as they arrive, and a JoinGroup or SyncGroup for as long as it is parked.
-    `absent` is the verdict on a silence; with `unasked`, the name of a capability, it is NON_STRICT for a client that does not declare that.
+    Heartbeats and commits count when they arrive; a JoinGroup or SyncGroup counts as long as it is parked. `absent` is the verdict on a silence.
+    With `unasked`, the name of a capability, a silence is NON_STRICT for a client that does not declare it.
     """
     claim = Claim(requirement=requirement, expected="The coordinator hears of the client at least once in every session timeout.")
     session_ms = ev.terms(client).session_ms
     since, until = moment(ev, after), end(ev) if before is None else moment(ev, before)
     left = next(iter(ev.requests(Api.LEAVE_GROUP, client, after, until.seq)), None)
-    until = left or until  # who has left owes no heartbeat
+    until = left or until  # a client that has left owes no heartbeat
     if elapsed_ms(since, until) < session_ms / 2:
         if left is not None and (back := next(iter(synced(ev, client, left.seq, ev.closing)), None)) is not None:
-            # reactor-kafka closes its consumer on any error of poll, and the application subscribes anew.
+            # reactor-kafka closes its consumer on any error of poll, and the application subscribes again.
             yield claim.ok("It left the group before a heartbeat was due, and came back.", back)
             return
         _cannot_see(ev, client, "the window is shorter than half a session timeout")
@@ -48,7 +48,7 @@ def heartbeats_go_on(
 
 
 def _cannot_see(ev: Evidence, client: str, why: str) -> NoReturn:
-    """Raise what a case comes to whose window is too short: for want of a setting that the shim ignores, or of a run that went on for long enough."""
+    """Raise the reason why the window is too short: the shim ignores a setting, or the run did not last long enough."""
     terms = ev.terms(client)
     if terms.ignored & {"session_timeout_ms", "heartbeat_interval_ms"}:
         raise NotOffered(f"{client} keeps a session timeout of {terms.session_ms:.0f} ms of its own, too long for this case")
@@ -56,13 +56,13 @@ def _cannot_see(ev: Evidence, client: str, why: str) -> NoReturn:
 
 
 def _wait(ev: Evidence, ended: Observation, quiet: float, due_ms: float) -> Wait:
-    """Return the silence that `ended` made an end of as a wait."""
+    """Return the silence before `ended` as a wait."""
     began = next((obs for obs in reversed(ev.trace[: ended.seq]) if obs.at_ms <= ended.at_ms - quiet), ev.trace[0])
     return Wait(since=began.seq, ms=quiet, due_ms=due_ms)
 
 
 def _longest_silence(ev: Evidence, client: str, since: Observation, until: Observation) -> tuple[float, Observation]:
-    """Return the longest time without a sign of `client` in the window, and the observation that ended it."""
+    """Return the longest time (ms) without a sign of `client` in the window, and the observation that ended it."""
     heard, worst, at = since.at_ms, 0.0, since
     for begins, ends, obs in _signs(ev, client, until):
         if ends < since.at_ms:
@@ -74,7 +74,7 @@ def _longest_silence(ev: Evidence, client: str, since: Observation, until: Obser
 
 
 def _signs(ev: Evidence, client: str, until: Observation) -> Iterator[tuple[float, float, Observation]]:
-    """Yield the spans (ms) in which the coordinator heard of the client, in order of their beginning."""
+    """Yield the spans (ms) in which the coordinator heard from the client, in order of their beginning."""
     apis = {Api.HEARTBEAT.title, Api.OFFSET_COMMIT.title, Api.JOIN_GROUP.title, Api.SYNC_GROUP.title}
     for request in ev.select("request", None, client, before=until.seq):
         if request.api not in apis:
@@ -85,9 +85,10 @@ def _signs(ev: Evidence, client: str, until: Observation) -> Iterator[tuple[floa
 
 @checker
 def heartbeats_while_parked(ev: Evidence, client: str, *, hold: str, requirement: str, at_least_ms: float) -> Iterator[Finding]:
-    """Judge that heartbeats come while the answer to SyncGroup is held back by fault `hold`.
+    """Judge that heartbeats come while fault `hold` holds the response to SyncGroup.
 
-    None is INFORMATIONAL: brokers keep a member alive whose SyncGroup is parked, so that it costs nobody (KAFKA-10134 made the Java client send them).
+    A silence is INFORMATIONAL: brokers keep a member with a parked SyncGroup alive, so it costs nobody (KAFKA-10134 made the Java client send
+    heartbeats).
     """
     claim = Claim(requirement=requirement, expected="The client heartbeats while its SyncGroup waits for an answer.")
     held = moment(ev, hold)
@@ -101,7 +102,7 @@ def heartbeats_while_parked(ev: Evidence, client: str, *, hold: str, requirement
 
 @checker
 def heartbeats_stop(ev: Evidence, client: str, *, after: str, requirement: str, within_ms: float, until: str | None = None) -> Iterator[Finding]:
-    """Judge that no heartbeat comes later than `within_ms` after an instant, until another: the client must no longer hold its place."""
+    """Judge that no heartbeat comes later than `within_ms` after an instant, up to another: the client must no longer keep its place."""
     claim = Claim(requirement=requirement, expected="The client stops heartbeating.")
     since, last = moment(ev, after), end(ev) if until is None else moment(ev, until)
     if elapsed_ms(since, last) < tolerated_ms(within_ms):

@@ -1,6 +1,6 @@
-"""What a leader assigns: everyone listed, each partition once, to a member that wants it; and what a follower leaves to the leader.
+"""Judges of a leader's assignment for cases that know topics and members; and that a follower assigns nothing.
 
-What is illegal in any trace `generation_assignment.py` finds. These are asked for by cases that know topics and members.
+`generation_assignment.py` finds what is illegal in any trace.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = [
 
 
 def _leading(ev: Evidence, client: str) -> Iterator[tuple[Observation, MembershipGrant]]:
-    """Yield the SyncGroups that `client` sent as leader, with the JoinGroup answers that made it leader."""
+    """Yield the SyncGroups that `client` sent as leader, with the JoinGroup responses that made it leader."""
     for sync in ev.requests(Api.SYNC_GROUP, client):
         join = origin(ev, client, sync)
         if join is not None and join.is_leader and not join.skip_assignment:
@@ -31,7 +31,7 @@ def _leading(ev: Evidence, client: str) -> Iterator[tuple[Observation, Membershi
 
 
 def _led(ev: Evidence, client: str, after: str | None) -> list[tuple[Observation, MembershipGrant]]:
-    """Return the SyncGroups that `client` sent as leader and that were accepted; raise `NotReached` for none."""
+    """Return the SyncGroups that `client` sent as leader and that were accepted. Raise `NotReached` for none."""
     leading = [(sync, join) for sync, join in _leading(ev, client) if sync.seq > ev.at(after) and accepted(ev, sync)]
     if not leading:
         raise NotReached(f"{client} never led a generation")
@@ -39,9 +39,9 @@ def _led(ev: Evidence, client: str, after: str | None) -> list[tuple[Observation
 
 
 def _forgotten(sync: Observation, join: MembershipGrant, topics: Mapping[str, int]) -> Partitions:
-    """Return the partitions of `topics` that somebody wants and nobody was given.
+    """Return the unassigned partitions of the subscribed `topics`.
 
-    A cooperative leader may hold back what is on its way from one member to another, so nothing is held against that one.
+    A cooperative leader may withhold a partition on its way from one member to another, so for it the result is empty.
     """
     wanted = {topic for subscription in subscriptions_of(join.answer).values() for topic in subscription.topics}
     due = {(topic, number) for topic, count in topics.items() if topic in wanted for number in range(count)}
@@ -53,7 +53,7 @@ def _forgotten(sync: Observation, join: MembershipGrant, topics: Mapping[str, in
 def assigns_everything(
     ev: Evidence, client: str, topics: Mapping[str, int], *, requirement: str = "ASSIGN-09", after: str | None = None
 ) -> Iterator[Finding]:
-    """Judge the newest assignment of `client` as leader: every partition of `topics` that somebody wants is given to somebody."""
+    """Judge that the newest assignment of `client` as leader assigns every partition of the subscribed `topics`."""
     claim = Claim(requirement=requirement, expected="The leader assigns every partition of every subscribed topic.")
     sync, join = _led(ev, client, after)[-1]
     missing = _forgotten(sync, join, topics)
@@ -66,8 +66,8 @@ def assigns_everything(
 
 @checker
 def assigns_at_once(ev: Evidence, client: str, topics: Mapping[str, int], *, after: str, requirement: str = "ASSIGN-10") -> Iterator[Finding]:
-    """Judge that `client` needs no second generation for it: a leader that meets a new topic asks for its metadata before it assigns,
-    or everyone has to join once more when the metadata has come."""
+    """Judge that `client` assigns everything in one generation. A leader asks for the metadata of a new topic before it assigns; otherwise all
+    members must rejoin once the metadata has come."""
     claim = Claim(requirement=requirement, expected="The leader assigns every partition in the generation in which its member joined.")
     sync, join = _led(ev, client, after)[0]
     missing = _forgotten(sync, join, topics)
@@ -93,9 +93,9 @@ def assigns_everyone(ev: Evidence, client: str, members: int, *, requirement: st
 def assigns_exactly(
     ev: Evidence, client: str, expected: Mapping[str, Partitions], *, assignor: str = "range", requirement: str, after: str | None = None
 ) -> Iterator[Finding]:
-    """Judge the newest assignment of `client` as leader against what the assignor gives; `expected` is by client id.
+    """Compare the newest assignment of `client` as leader with the assignor's result. `expected` is by client id.
 
-    One leader decides for all, so another complete assignment is safe: it is NON_STRICT. A group that agreed on another assignor says nothing of this one.
+    One leader decides for all, so another complete assignment is safe: NON_STRICT. A group that agreed on another assignor is not judged.
     """
     claim = Claim(requirement=requirement, expected="The leader assigns what the assignor agreed upon assigns.")
     sync, join = _led(ev, client, after)[-1]
@@ -127,7 +127,7 @@ def follower_assigns_nothing(ev: Evidence, client: str, *, requirement: str = "C
 def holds_partitions(
     ev: Evidence, client: str, count: int, *, requirement: str, after: str | None = None, whom: str = "The client"
 ) -> Iterator[Finding]:
-    """Judge that the newest assignment put in `client`'s hands has `count` partitions. `whom`: a member that is none of the subject's is called so."""
+    """Judge that the newest assignment of `client` has `count` partitions. `whom` is the name of a member that is not the subject's."""
     claim = Claim(requirement=requirement, expected=f"{whom} is assigned {count} partitions in the end.")
     failed = f"{'It' if whom == 'The client' else whom} was assigned another number of partitions."
     answers = synced(ev, client, after, ev.closing)
@@ -141,7 +141,7 @@ def holds_partitions(
 
 @checker
 def holds_only(ev: Evidence, client: str, topics: Collection[str], *, requirement: str = "ASSIGN-10", after: str | None = None) -> Iterator[Finding]:
-    """Judge that the newest assignment put in `client`'s hands is of `topics`; of which partitions and how many is the assignor's affair."""
+    """Judge that the newest assignment of `client` has only partitions of `topics`. Which ones and how many is the assignor's choice."""
     claim = Claim(requirement=requirement, expected="The client is assigned partitions of the topics that it subscribes to, and of no other.")
     answers = synced(ev, client, after, ev.closing)
     if not answers:
@@ -155,7 +155,7 @@ def holds_only(ev: Evidence, client: str, topics: Collection[str], *, requiremen
 
 @checker
 def takes_what_it_was_given(ev: Evidence, client: str, *, requirement: str = "CLIENT-30") -> Iterator[Finding]:
-    """Judge that the newest assignment the application is told of holds no partition but those of the SyncGroup answer it comes from."""
+    """Judge that the newest assignment reported to the application holds only partitions of the SyncGroup response that it comes from."""
     claim = Claim(requirement=requirement, expected="The application is told of the partitions that the client was assigned, and of no other.")
     observations = ev.events("partitions_assigned", client, before=ev.closing)
     if not observations:

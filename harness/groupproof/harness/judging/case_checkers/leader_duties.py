@@ -1,6 +1,6 @@
-"""The duties of a leader: it syncs for the members that JoinGroup listed, forgets none of them, and lets a cooperative owner revoke first.
+"""The duties of a leader: it syncs for the members in its JoinGroup response, leaves none out, and lets a cooperative owner revoke first.
 
-`generation_assignment.py` judges what is in a SyncGroup; here is judged whether one came, and for whom.
+`generation_assignment.py` judges the content of a SyncGroup. This module judges whether one came, and for which members.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from groupproof.protocol.vocabulary import COOPERATIVE, Api
 __all__ = ["hands_over_in_two_steps", "leaves_nobody_out", "or_left", "syncs_as_leader"]
 
 SYNC_MS = 6_000
-"""Within which a leader has asked for the metadata that it lacks, has assigned and has synced."""
+"""The time (ms) within which a leader gets missing metadata, assigns and syncs."""
 
 REPEATS = 3
-"""So many generations that the leader left for a new JoinGroup are no accident."""
+"""After so many generations that the leader left for a new JoinGroup, it is no accident."""
 
 FOR_GOOD_MS = 1_500
-"""An assignment that stood for so long, until the end, was not mended by another rebalance."""
+"""An assignment that stood for so long (ms), until the end, was not corrected by another rebalance."""
 
 
 def _led(ev: Evidence, client: str, members: int, after: str | None) -> list[MembershipGrant]:
-    """Return the generations of at least so many members that `client` was told to lead; raise `NotReached` for none."""
+    """Return the generations of at least so many members that `client` led. Raise `NotReached` for none."""
     since = ev.at(after)
     answers = [
         assignment
@@ -45,7 +45,7 @@ def _led(ev: Evidence, client: str, members: int, after: str | None) -> list[Mem
 
 
 def _syncs(ev: Evidence, client: str, after: str | None) -> Iterator[tuple[Observation, MembershipGrant]]:
-    """Yield each SyncGroup that `client` sent as leader, with the JoinGroup answer that it follows."""
+    """Yield each SyncGroup that `client` sent as leader, with the JoinGroup response that it follows."""
     for sync in ev.requests(Api.SYNC_GROUP, client, after, ev.closing):
         join = origin(ev, client, sync)
         if join is not None and join.is_leader and not join.skip_assignment:
@@ -54,10 +54,10 @@ def _syncs(ev: Evidence, client: str, after: str | None) -> Iterator[tuple[Obser
 
 @checker
 def syncs_as_leader(ev: Evidence, client: str, *, members: int, after: str | None = None, requirement: str = "CLIENT-36") -> Iterator[Finding]:
-    """Judge that a client which leads `members` members or more sends SyncGroup for them: until it does, the whole group has no partition.
+    """Judge that a client that leads at least `members` members sends SyncGroup for them. Until then the whole group has no partition.
 
-    A leader that cannot read the subscription of a peer joins again and again, or waits (sarama up to 1.38.1), or leaves the group and lets another lead
-    (segmentio/kafka-go#1128).
+    A leader that cannot read the subscription of a peer rejoins again and again, or waits (sarama up to 1.38.1), or leaves the group and lets
+    another lead (segmentio/kafka-go#1128).
     """
     claim = Claim(requirement=requirement, expected="The leader sends SyncGroup for the generation that it leads.")
     led = _led(ev, client, members, after)
@@ -76,13 +76,13 @@ def syncs_as_leader(ev: Evidence, client: str, *, members: int, after: str | Non
 
 
 def _left_instead(ev: Evidence, client: str, led: MembershipGrant) -> Observation | None:
-    """Return the LeaveGroup, accepted, by which a leader gave up the generation that it had to assign."""
+    """Return the accepted LeaveGroup by which a leader gave up the generation that it had to assign."""
     leaves = ev.requests(Api.LEAVE_GROUP, client, led.answer.seq, ev.closing)
     return next((obs for obs in leaves if accepted(ev, obs) is not None), None)
 
 
 def or_left(client: str, members: int, judge: Judge, *, after: str | None = None) -> Judge:
-    """Return the judge of an assignment that is not asked where the leader left the group instead of assigning: `syncs_as_leader` tells that."""
+    """Return a judge of an assignment that is skipped where the leader left the group instead of assigning. `syncs_as_leader` reports that."""
 
     def judged(ev: Evidence) -> Iterator[Finding]:
         try:
@@ -98,9 +98,9 @@ def or_left(client: str, members: int, judge: Judge, *, after: str | None = None
 def leaves_nobody_out(
     ev: Evidence, client: str, *, members: int, partitions: int, after: str | None = None, requirement: str = "CLIENT-12"
 ) -> Iterator[Finding]:
-    """Judge that the last assignment of `client` as leader has an entry for each member, where there are `partitions` enough for all.
+    """Judge that the last assignment of `client` as leader has an entry for each member, if there are `partitions` enough for all.
 
-    A member that gets nothing for as long as the generation lasts makes no progress. What the next rebalance mended costs it that time alone.
+    A member without an entry makes no progress as long as the generation lasts. If the next rebalance corrects that, it only costs that time.
     """
     claim = Claim(requirement=requirement, expected="The leader gives each member its assignment.")
     _led(ev, client, members, after)
@@ -123,9 +123,10 @@ def _listed(join: MembershipGrant) -> set[str]:
 
 @checker
 def hands_over_in_two_steps(ev: Evidence, client: str, *, requirement: str = "ASSIGN-09") -> Iterator[Finding]:
-    """Judge that `client`, as leader of a cooperative group, gives no member what another still owns: its owner hands it back first (KIP-429).
+    """Judge that `client`, as leader of a cooperative group, gives no member a partition that another still owns: the owner revokes it first
+    (KIP-429).
 
-    A claim of an older generation, or one that two members make, binds nobody (KIP-792, AbstractStickyAssignor).
+    A claim from an older generation, or by two members, does not count (KIP-792, AbstractStickyAssignor).
     """
     claim = Claim(requirement=requirement, expected="A partition goes to its next owner only after its owner has handed it back.")
     syncs = [(sync, join) for sync, join in _syncs(ev, client, None) if join.protocol in COOPERATIVE and accepted(ev, sync)]

@@ -1,4 +1,4 @@
-"""Leaving: a LeaveGroup where one is due and none where none is, once, and a close that ends."""
+"""Leaving: one LeaveGroup where it is due, none elsewhere, and a close that ends."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from groupproof.protocol.vocabulary import Api, ErrorCode
 __all__ = ["closes", "gives_its_place_up", "leaves", "leaves_once", "leaves_others_alone", "sends_none", "stays_in_time", "syncs_no_more"]
 
 CLOSE_MS = 5_000
-"""Within which a close ends, with an answer to its LeaveGroup or without."""
+"""The time (ms) within which a close ends, with an answer to its LeaveGroup or without."""
 
 _TICK_MS = 1  # either way: Java 1.1 compares its deadlines by >, 2.x by >= (CLIENT-56)
 
@@ -26,7 +26,7 @@ _TICK_MS = 1  # either way: Java 1.1 compares its deadlines by >, 2.x by >= (CLI
 def leaves(
     client: str, *, after: str, requirement: str, within_ms: float = CLOSE_MS, absent: Verdict = Verdict.NON_STRICT, whole: bool = False
 ) -> Judge:
-    """Judge that LeaveGroup comes: without it the others wait for the member's session to end. Who was given no id has nothing to leave with."""
+    """Judge that LeaveGroup comes. Without it the others wait for the member's session to end. A client without a member id cannot leave."""
     claim = Claim(requirement=requirement, expected="The client leaves the group.")
 
     def judge(ev: Evidence) -> Iterator[Finding]:
@@ -48,15 +48,16 @@ def leaves(
 
 
 def _is_forgotten(ev: Evidence, client: str, after: str, closed: Observation) -> bool:
-    """Tell whether the coordinator itself, and no fault, told the member before it closed that it is none any more: on a slow machine its session ends."""
+    """Return whether the coordinator itself, and no fault, answered before the close that the member is unknown. On a slow computer its session may
+    end."""
     answers = ev.select("response", None, client, after, closed.seq)
     return any(obs.error == ErrorCode.UNKNOWN_MEMBER_ID and obs.fault is None for obs in answers)
 
 
 @checker
 def gives_its_place_up(ev: Evidence, client: str, *, after: str, within_ms: float, requirement: str = "CLIENT-52") -> Iterator[Finding]:
-    """Judge that a member whose application polls no more leaves. To fall silent only is NON_STRICT, for the others wait for its session;
-    to go on heartbeating is FAILED: nobody reads its partitions."""
+    """Judge that a member leaves when its application stops polling. Mere silence is NON_STRICT, because the others wait for its session. Further
+    heartbeats are FAILED: nobody reads its partitions."""
     claim = Claim(requirement=requirement, expected="The client leaves the group when its application polls no more.")
     since, limit = moment(ev, after), tolerated_ms(within_ms)
     left = next(iter(ev.requests(Api.LEAVE_GROUP, client, after, ev.closing)), None)
@@ -75,7 +76,7 @@ def gives_its_place_up(ev: Evidence, client: str, *, after: str, within_ms: floa
 
 @checker
 def leaves_once(ev: Evidence, client: str, *, after: str, requirement: str = "CLIENT-73", once: str = "CLIENT-71") -> Iterator[Finding]:
-    """Judge that a close says goodbye, however that is answered; a second LeaveGroup harms nobody and is only reported."""
+    """Judge that a close sends LeaveGroup, however it is answered. A second LeaveGroup is harmless and only reported."""
     claim = Claim(requirement=once, expected="The client leaves the group, once.")
     judge_leaves = leaves(client, after=after, requirement=requirement, whole=True)
     yield from judge_leaves(ev)
@@ -98,7 +99,7 @@ def sends_none(
 
 @checker
 def leaves_others_alone(ev: Evidence, other: str, *, after: str, requirement: str) -> Iterator[Finding]:
-    """Judge that a member beside the client need not join again: what the client did made no rebalance. One that it made costs the others: NON_STRICT."""
+    """Judge that another member need not rejoin, so the client caused no rebalance. A rebalance costs the others: NON_STRICT."""
     claim = Claim(requirement=requirement, expected="No other member has to join again.")
     joined = next(iter(ev.requests(Api.JOIN_GROUP, other, after, ev.closing)), None)
     yield claim.ok("None had to.") if joined is None else claim.tolerated("Another member had to join again.", joined)
@@ -106,9 +107,9 @@ def leaves_others_alone(ev: Evidence, other: str, *, after: str, requirement: st
 
 @checker
 def stays_in_time(ev: Evidence, client: str, *, after: str, interval_ms: float, requirement: str) -> Iterator[Finding]:
-    """Judge that a client whose application is busy from an instant on leaves or joins anew only when `interval_ms` are over.
+    """Judge that a client whose application is busy from an instant on leaves or rejoins only after `interval_ms`.
 
-    Where the application was in fact kept busy for longer, nothing is judged.
+    Where the application was in fact busy for longer, nothing is judged.
     """
     claim = Claim(requirement=requirement, expected="The client stays in the group while its application is busy in time.")
     since = moment(ev, after)
@@ -128,8 +129,9 @@ def stays_in_time(ev: Evidence, client: str, *, after: str, interval_ms: float, 
 def syncs_no_more(ev: Evidence, client: str, *, after: str, requirement: str = "CLIENT-20", unsubscribes: bool = False) -> Iterator[Finding]:
     """Judge that a client whose JoinGroup is answered after it has left takes no part in that generation.
 
-    A SyncGroup that the coordinator refuses, since it has heard the goodbye, harms nobody: NON_STRICT. One that `unsubscribes` may send its LeaveGroup
-    after the call has returned; where none comes before the run closes it, it has not left at all, and the answer to `unsubscribe` is what it said.
+    A SyncGroup that the coordinator refuses after the LeaveGroup harms nobody: NON_STRICT. A client that `unsubscribes` may send its LeaveGroup
+    after the call has returned. If none comes before the run closes it, it has not left at all; its answer to `unsubscribe` is then the shim's
+    word.
     """
     claim = Claim(requirement=requirement, expected="Once it has left, the client sends no SyncGroup for a JoinGroup that is answered late.")
     until = ev.closing if unsubscribes else None
@@ -151,7 +153,7 @@ def syncs_no_more(ev: Evidence, client: str, *, after: str, requirement: str = "
 
 @checker
 def closes(ev: Evidence, client: str, *, after: str, requirement: str = "CLIENT-71", within_ms: float = CLOSE_MS) -> Iterator[Finding]:
-    """Report whether the application gets its thread back from `close`; one that hangs counts in the goodbye."""
+    """Report whether the application's call of `close` returns. One that hangs counts in the clean close."""
     claim = Claim(requirement=requirement, expected="Closing ends.")
     done = next(iter(ev.events("shutdown_complete", client, after)), None)
     crashed = next((obs for obs in ev.select("event", None, client, after) if obs.who == "kit" and obs.body.get("name") == "exit"), None)

@@ -1,4 +1,4 @@
-"""A classic member inside a consumer group (KIP-848's migration): nobody leads there, and nobody's list of members is an order to assign."""
+"""A classic member inside a consumer group (KIP-848's migration): no member leads there, so none may assign."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ __all__ = ["assigns_nothing"]
 
 @checker
 def assigns_nothing(ev: Evidence, client: str, *, after: str, requirement: str = "CGG-29") -> Iterator[Finding]:
-    """Judge that a client whose JoinGroup answer names no leader syncs, and sends no assignment: the coordinator has assigned already.
+    """Judge that a client whose JoinGroup response names no leader syncs without assignments: the coordinator has already assigned.
 
-    Who is let in nowhere because its subscription can't be read has failed by that.
+    A client that is not accepted because its subscription cannot be read has failed by that.
     """
     claim = Claim(requirement=requirement, expected="The client sends a SyncGroup without assignments.")
     led = [obs for obs in ev.responses(Api.JOIN_GROUP, client, after, ev.closing) if not obs.error and not obs.body.get("leader")]
@@ -37,7 +37,7 @@ def assigns_nothing(ev: Evidence, client: str, *, after: str, requirement: str =
 
 
 def _unreadable(ev: Evidence, client: str, after: str) -> Finding | None:
-    """Return what is wrong with the subscription that the coordinator has to read itself here, and can't; None where it can."""
+    """Return a finding on the subscription, which the coordinator must read here, where it cannot be read; else None."""
     claim = Claim(requirement="CGG-30", expected="The coordinator can read the subscription of a classic member.")
     joins = ev.requests(Api.JOIN_GROUP, client, after, ev.closing)
     subscription = subscription_of(joins[-1]) if joins else None

@@ -1,4 +1,4 @@
-"""After an OffsetFetch that failed: a client whose heartbeats go on, and which never reads again, is as good as gone."""
+"""Judges a client after a failed OffsetFetch: heartbeats that go on without any further read are useless."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from groupproof.protocol.vocabulary import Api
 __all__ = ["READ_MS", "goes_on_reading", "if_stable", "unless_asked_twice"]
 
 READ_MS = 6_000
-"""Within which a client has asked again for the offsets that it was refused, whatever its backoff."""
+"""The time (ms) within which a client sends a refused OffsetFetch again, whatever its backoff."""
 
 
 @timed_checker
 def goes_on_reading(ev: Evidence, client: str, *, after: str, requirement: str = "CLIENT-79", within_ms: float = READ_MS) -> Iterator[Finding]:
-    """Judge that a client whose fetch of offsets failed asks again, reads all the same, or tells its application.
+    """Judge that a client whose OffsetFetch failed sends it again, reads anyway, or reports to its application.
 
-    Heartbeats are no sign of it: they keep partitions that nobody reads (librdkafka#5586). Where it reads from is another judge's question.
+    Heartbeats do not count: they keep partitions that nobody reads (librdkafka#5586). Another judge checks where it reads from.
     """
     claim = Claim(requirement=requirement, expected="The client asks for its offsets again, reads, or tells the application.")
     again = next(iter(ev.requests(Api.OFFSET_FETCH, client, after, ev.closing)), None)
@@ -43,10 +43,10 @@ def goes_on_reading(ev: Evidence, client: str, *, after: str, requirement: str =
 
 
 def unless_asked_twice(asked: TimedJudge, client: str, *, requirement: str) -> TimedJudge:
-    """Ask `asked` only of a client that has the offsets which a fault refused not from another OffsetFetch, sent at the same time and answered.
+    """Run `asked`, unless a second OffsetFetch, sent at the same time as the one that a fault refused, gave the client its offsets.
 
-    kafkajs sends one for each broker that it reads from, and needs no more than one answer (`resolveOffsets`). Faust asks beside aiokafka, and which of
-    the two the fault hits is a race of their threads.
+    kafkajs sends one for each broker that it reads from, and needs only one answer (`resolveOffsets`). Faust sends one beside aiokafka, and which
+    of the two the fault hits is a race of their threads.
     """
     claim = Claim(requirement=requirement, expected="The client gets its offsets.")
 
@@ -61,7 +61,8 @@ def unless_asked_twice(asked: TimedJudge, client: str, *, requirement: str) -> T
 
 
 def if_stable(asked: TimedJudge, client: str, *, requirement: str) -> TimedJudge:
-    """Ask `asked` only of a client whose OffsetFetch, the one that a fault refused with 88, wants stable offsets alone: no broker gives others that answer (KIP-447)."""
+    """Run `asked` only where the OffsetFetch that a fault answered with error 88 requires stable offsets. No broker gives that error to others
+    (KIP-447)."""
     claim = Claim(requirement=requirement, expected="A client that asks for stable offsets alone knows such an answer.")
 
     def judge(ev: Evidence) -> Iterator[Finding]:
@@ -82,7 +83,7 @@ def _refused(ev: Evidence, client: str, fault: str) -> Observation | None:
 
 
 def _answered_beside(ev: Evidence, client: str, fault: str) -> Observation | None:
-    """Return the answer without error to an OffsetFetch for the same partitions that was on its way when the fault's was refused."""
+    """Return the successful answer to an OffsetFetch for the same partitions that was on its way when the fault refused the other."""
     refusal, refused = next(iter(ev.receipts(fault, "triggered")), None), _refused(ev, client, fault)
     if refusal is None or refused is None:
         return None

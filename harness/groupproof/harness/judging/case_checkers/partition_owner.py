@@ -1,8 +1,8 @@
-"""Who owns a partition, by the callbacks of the members and within what the wire allows.
+"""Judges of partition owners, by the callbacks of the members and within what the wire allows.
 
-The kit stamps the arrival of a shim's lines; clocks of different processes are never compared. A line may be late by
-`REPORTING_MS`, and by as much as the quickest of its kind was (`GroupTracker.late_ms`), so that nothing here is more than LIVENESS. A member that the group went on without (expired, fenced) can't know that
-it lost its partitions: only members of one and the same generation are compared.
+The kit stamps the arrival of a shim's events; clocks of different processes are never compared. An event may be late by `REPORTING_MS` plus the
+delay of the quickest of its kind (`GroupTracker.late_ms`), so every finding here is LIVENESS at most. A member without which the group went on
+(expired, fenced) cannot know that it lost its partitions. So only members of the same generation are compared.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ _TAKES = ("partitions_revoked", "partitions_lost")
 
 
 def holdings(ev: Evidence) -> list[Holding]:
-    """Return every holding that the members' callbacks tell of."""
+    """Return every holding that the members' callbacks report."""
     hands = OwnershipTracker()
     return [holding for obs in ev.sent for holding in hands.follow(obs)[0]]
 
 
 def owned_at(ev: Evidence, client: str, at: Observation) -> set[TopicPartition]:
-    """Return the partitions that the application of a member has at an instant, by its callbacks."""
+    """Return the partitions that the application of a member owns at an instant, by its callbacks."""
     held = [holding for holding in holdings(ev) if holding.client == client and holding.since.seq < at.seq]
     return {holding.partition for holding in held if holding.until is None or holding.until.seq > at.seq}
 
 
 def _late_ms(ev: Evidence, client: str) -> float:
-    """Return how far the lines of a client's application may lag behind the frames that follow them."""
+    """Return how far (ms) the events of a client's application may lag behind the frames that follow them."""
     group = GroupTracker()
     for obs in ev.sent:
         group.follow(obs)
@@ -48,11 +48,11 @@ def _late_ms(ev: Evidence, client: str) -> float:
 
 @checker
 def revokes_before_joining(ev: Evidence, client: str, *, after: str, requirement: str = "CLIENT-62") -> Iterator[Finding]:
-    """Judge that an eager member hands back its partitions before it joins again: else another may get them while it still works.
+    """Judge that an eager member revokes its partitions before it rejoins. Otherwise another may get them while it still works.
 
-    The callback's line may lag behind the frame; a member of a group that agreed on a cooperative protocol keeps its partitions (KIP-429). A client
-    without callbacks of a rebalance (no `on-revoked`) may have nothing to tell before its next assignment (kafkajs after UNKNOWN_MEMBER_ID): it is judged
-    by what its application gets meanwhile. What it fetches ahead is the affair of `FetchesStayWithOwners`.
+    The callback's event may lag behind the frame. A member of a cooperative group keeps its partitions (KIP-429). A client without revocation
+    callbacks (no `on-revoked`) may have nothing to report before its next assignment (kafkajs after UNKNOWN_MEMBER_ID). It is judged by what its
+    application gets in between. `FetchesStayWithOwners` judges what it prefetches.
     """
     claim = Claim(requirement=requirement, expected="The client gives up its partitions before it joins again.")
     joins = ev.requests(Api.JOIN_GROUP, client, after, ev.closing)
@@ -70,7 +70,7 @@ def revokes_before_joining(ev: Evidence, client: str, *, after: str, requirement
     if still and declared and "on-revoked" not in declared and not _is_given_records(ev, client, joins[0], late_ms):
         yield claim.ok("Its application was told later, and was given nothing in between.", joins[0])
     elif still:
-        # A client that reads on has them; of one that does not, a line is missing, be it the client's doing or its shim's.
+        # A client that reads on owns them. For one that does not, an event is missing, by the client's fault or its shim's.
         reads = bool(ev.requests(Api.FETCH, client, joins[0].seq, _next_assignment(ev, client, joins[0]))) or _is_given_records(ev, client, joins[0])
         sentence = "It joined again with its partitions still in hand." if reads else "It joined again, and no partitions_revoked came first."
         finding = claim.failed(sentence, joins[0], detail=str(sorted(holding.partition for holding in still)), proof=Proof.LIVENESS)
@@ -80,7 +80,7 @@ def revokes_before_joining(ev: Evidence, client: str, *, after: str, requirement
 
 
 def _is_given_records(ev: Evidence, client: str, since: Observation, late_ms: float = 0.0) -> bool:
-    """Tell whether a client gives its application records between an instant, by more than a line may be late, and its next assignment."""
+    """Return whether a client delivers records between an instant, plus the tolerated delay of an event, and its next assignment."""
     return any(elapsed_ms(since, obs) > late_ms for obs in ev.events("records_consumed", client, since.seq, _next_assignment(ev, client, since)))
 
 
@@ -93,7 +93,7 @@ def _next_assignment(ev: Evidence, client: str, since: Observation) -> int:
 def tells_no_revocation(
     ev: Evidence, client: str, *, after: str, before: str | None = None, requirement: str, gravely: bool = False
 ) -> Iterator[Finding]:
-    """Judge that the application is not told of revoked or lost partitions between two instants (`gravely`: FAILED, else NON_STRICT)."""
+    """Judge that the application gets no callback for revoked or lost partitions between two instants (`gravely`: FAILED, else NON_STRICT)."""
     claim = Claim(requirement=requirement, expected="The client keeps its partitions.")
     last = ev.closing if before is None else before
     revocations = [obs for name in _TAKES for obs in ev.events(name, client, after, last) if partitions_of(obs)]
@@ -111,7 +111,7 @@ def tells_no_revocation(
 
 
 def _session_end(ev: Evidence, client: str, after: str, before: Observation) -> Observation | None:
-    """Return when the coordinator put the client out of the group for its silence, between an instant and an observation."""
+    """Return the transition by which the coordinator removed the silent client between an instant and an observation, or None."""
     ids = ev.member_ids(client, before=before.seq)
     ends = (obs for obs in ev.select("transition", after=after, before=before.seq) if (obs.rule or "").startswith("SessionEnd/"))
     return next((obs for obs in ends if any(id in (obs.detail or "") for id in ids)), None)
@@ -119,7 +119,7 @@ def _session_end(ev: Evidence, client: str, after: str, before: Observation) -> 
 
 @checker
 def keeps_partitions(ev: Evidence, client: str, count: int, *, after: str, requirement: str) -> Iterator[Finding]:
-    """Judge that of what `client` owned at `after`, at least `count` partitions were never taken until the closing (KIP-429)."""
+    """Judge that of the partitions that `client` owned at `after`, at least `count` were never taken until the close (KIP-429)."""
     claim = Claim(requirement=requirement, expected=f"At least {count} of the client's partitions stay in its hands through the rebalance.")
     since = ev.at(after)
     owned = [holding for holding in holdings(ev) if holding.client == client and holding.since.seq < since and _lasts(holding, since)]
@@ -136,9 +136,10 @@ def _lasts(holding: Holding, seq: int) -> bool:
 
 @checker
 def names_owned_partitions(ev: Evidence, client: str, *, after: str, requirement: str) -> Iterator[Finding]:
-    """Judge that a cooperative member's next JoinGroup names exactly what it still holds: what it does not name, the leader gives away.
+    """Judge that a cooperative member's next JoinGroup names exactly what it still owns. The leader assigns partitions that it does not name to
+    others.
 
-    Naming less than it holds permits two owners; having given everything up before is safe and costs the others a rebalance.
+    Naming fewer than it owns allows two owners. Having revoked everything before is safe, but costs the others a rebalance.
     """
     claim = Claim(requirement=requirement, expected="The next JoinGroup's subscription names the partitions that the client owns.")
     joins = ev.requests(Api.JOIN_GROUP, client, after, ev.closing)
@@ -166,9 +167,9 @@ def names_owned_partitions(ev: Evidence, client: str, *, after: str, requirement
 
 @checker
 def claims_nothing(ev: Evidence, client: str, *, after: str, requirement: str) -> Iterator[Finding]:
-    """Judge that a member that was put out names no partitions as its own when it comes back: others may own them by now.
+    """Judge that a member that was removed names no owned partitions when it comes back: others may own them by now.
 
-    It is NON_STRICT only, for a leader knows by the generation (KIP-792) or by two claims that one of them is old.
+    It is only NON_STRICT, because a leader detects an old claim by the generation (KIP-792) or by a second claim.
     """
     claim = Claim(requirement=requirement, expected="The JoinGroup of a member that was put out names no owned partitions.")
     joins = ev.requests(Api.JOIN_GROUP, client, after, ev.closing)

@@ -1,7 +1,7 @@
-"""What a client does after something went wrong: joins again, keeps its membership, tells the application, or falls silent.
+"""What a client does after an error: it rejoins, keeps its membership, reports to the application, or falls silent.
 
-`after` is always the name of a fault's delivery or of a mark. Deadlines are those of a client with short backoffs; a client whose rhythm was measured
-as slower has as many times as long (`Evidence.stretch`). How long a backoff is, is the client's choice (CLIENT-06, CLIENT-14).
+`after` is always the name of a fault's delivery or of a mark. Deadlines suit a client with short backoffs; for a client with a slower measured
+rhythm they are multiplied (`Evidence.stretch`). The length of a backoff is the client's choice (CLIENT-06, CLIENT-14).
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ __all__ = [
 
 
 class Identity(Enum):
-    """Which member id the next JoinGroup should carry."""
+    """The member id that the next JoinGroup should carry."""
 
-    KEPT = "kept"  # the one it has; without it a ghost stays behind until its session ends
-    EMPTY = "empty"  # none: the coordinator has just said that it does not know the old one
+    KEPT = "kept"  # its own; without it a ghost stays until its session ends
+    EMPTY = "empty"  # none: the coordinator has just answered that the old one is unknown
     EITHER = "either"
 
 
 def is_struck(fault: str, client: str, api: Api, *, requirement: str, within_ms: float = REACT_MS) -> Judge:
-    """Judge that the request the fault waits for came at all; it is due. `NotReached` if it came and the fault left no receipt."""
+    """Judge that the request that the fault waits for came; it is due. Raise `NotReached` if it came and the fault left no receipt."""
     claim = Claim(requirement=requirement, expected=f"The client sends {api.title}.")
 
     def judge(ev: Evidence) -> Iterator[Finding]:
@@ -68,12 +68,12 @@ def rejoins(
     or_syncs: bool = False,
     beyond_session_of: str = "",
 ) -> Iterator[Finding]:
-    """Judge that `client` joins again, and as whom.
+    """Judge that `client` rejoins, and with which identity.
 
-    A dropped id is NON_STRICT, and so is one JoinGroup with an id that another request was refused for: it costs a round trip, and the coordinator's
-    answer to that JoinGroup decides. An id that JoinGroup itself refused is FAILED, for nobody would ever let it in. `absent` is the verdict if no
-    JoinGroup comes. With `or_tells` telling the application instead is as good; with `or_syncs` so is the same SyncGroup once more, which the
-    coordinator takes (SYNC-53). With `beyond_session_of` the wait is longer by the session of that member, which is gone.
+    A dropped id is NON_STRICT. So is one JoinGroup with an id that another request was refused for: it costs a round trip, and the answer to that
+    JoinGroup decides. A rejoin with an id that JoinGroup itself refused is FAILED, because it can never succeed. `absent` is the verdict if no
+    JoinGroup comes. With `or_tells` a report to the application is as good. With `or_syncs` the same SyncGroup once more is as good, which the
+    coordinator accepts (SYNC-53). With `beyond_session_of` the wait is longer by the session of that former member.
     """
     claim = Claim(requirement=requirement, expected=f"The client joins again{_AS[identity]}.")
     since, mine = moment(ev, after), newest(ev, client, before=after)
@@ -90,7 +90,7 @@ def rejoins(
     if never is not None:
         yield never
     if join is not None and mine is None and not join.member:
-        # Before KIP-394 the answer to the first JoinGroup is the first word of an id; where it is lost nobody could keep it.
+        # Before KIP-394 the first JoinGroup response is the first to give an id. If it is lost, no client can keep the id.
         yield claim.ok("It had been told no member id, and joined without one.", join)
     elif join is not None:
         yield _identified(ev, claim, join, identity, since if mine is None else mine.answer, after)
@@ -100,7 +100,7 @@ _AS = {Identity.KEPT: " with the member id it has", Identity.EMPTY: " with the e
 
 
 def _identified(ev: Evidence, claim: Claim, join: Observation, identity: Identity, answer: Observation, after: str) -> Finding:
-    """Return what the member id of `join` says; `given` is the JoinGroup answer that gave the client the id it had."""
+    """Return the finding on the member id of `join`. `answer` is the JoinGroup response that gave the client its earlier id."""
     member, mine, client = join.member or "", answer.member or "", join.client or ""
     if identity is Identity.EITHER or (member == mine and identity is Identity.KEPT) or (member == "" and identity is Identity.EMPTY):
         return claim.ok("It did.", join)
@@ -121,13 +121,13 @@ def _identified(ev: Evidence, claim: Claim, join: Observation, identity: Identit
 
 
 def has_left(ev: Evidence, client: str, member: str, before: Observation) -> bool:
-    """Tell whether a LeaveGroup of that member was answered without error before an observation: then it left no ghost behind."""
+    """Return whether a LeaveGroup of that member was answered without an error before an observation. Then it left no ghost."""
     left = (request for request in ev.requests(Api.LEAVE_GROUP, client, before=before.seq) if member in _members_of(request))
     return any((answer := ev.answer(request)) is not None and error_of(answer) == 0 for request in left)
 
 
 def _is_unknown(ev: Evidence, client: str, member: str, before: Observation) -> bool:
-    """Tell whether the coordinator itself, and no fault, had answered that it does not know the member."""
+    """Return whether the coordinator itself, and no fault, had answered that the member is unknown."""
     refused = (obs for obs in ev.select("response", None, client, before=before.seq) if obs.error == ErrorCode.UNKNOWN_MEMBER_ID)
     return any(obs.fault is None and _names(ev, obs, member) for obs in refused)
 
@@ -142,7 +142,7 @@ def _members_of(leave: Observation) -> set[str]:
 
 
 def _joins_refused(ev: Evidence, client: str, member: str, first: Observation) -> Observation | None:
-    """Return the JoinGroup that names an id which JoinGroup itself had refused before, from `first` on."""
+    """Return the JoinGroup, from `first` on, with an id that JoinGroup itself had refused before, or None."""
     joins = [obs for obs in ev.requests(Api.JOIN_GROUP, client, first.seq - 1, ev.closing) if obs.member == member]
     for early, late in itertools.pairwise(joins):
         answer = ev.answer(early)
@@ -155,7 +155,7 @@ def _joins_refused(ev: Evidence, client: str, member: str, first: Observation) -
 def retries(
     ev: Evidence, client: str, api: Api, *, after: str, requirement: str, within_ms: float = REACT_MS, or_tells: bool = False
 ) -> Iterator[Finding]:
-    """Judge that `client` sends `api` again; with `or_tells` telling the application instead is as good."""
+    """Judge that `client` sends `api` again. With `or_tells` a report to the application is as good."""
     claim = Claim(requirement=requirement, expected=f"The client sends {api.title} again.")
     again = next(iter(ev.requests(api, client, after, ev.closing)), None)
     if again is None and or_tells and (report := report_due(ev, client, after)) is not None:
@@ -167,9 +167,9 @@ def retries(
 
 @timed_checker
 def recovers(ev: Evidence, client: str, *, after: str, requirement: str, within_ms: float = 10_000) -> Iterator[Finding]:
-    """Judge that `client` is a member with an assignment once more: a SyncGroup answered without error.
+    """Judge that `client` is again a member with an assignment: a SyncGroup is answered without an error.
 
-    A Heartbeat that is answered without error in the generation in which it had synced shows as well that it is one.
+    A Heartbeat that is answered without an error in its last synced generation proves that too.
     """
     was_one = bool(synced(ev, client, before=after))
     claim = Claim(requirement=requirement, expected=f"The client ends up a member of the group{' again' if was_one else ', with an assignment'}.")
@@ -185,7 +185,7 @@ def recovers(ev: Evidence, client: str, *, after: str, requirement: str, within_
 
 
 def _stood(ev: Evidence, client: str, after: str) -> Observation | None:
-    """Return the first Heartbeat, sent after an instant and answered without error, of the membership in which the client had synced before."""
+    """Return the first Heartbeat after an instant that was answered without an error in the client's last synced membership."""
     before = synced(ev, client, before=after)
     if not before:
         return None
@@ -196,10 +196,10 @@ def _stood(ev: Evidence, client: str, after: str) -> Observation | None:
 
 @checker
 def takes_up_its_work(ev: Evidence, client: str, *, after: str, requirement: str = "CLIENT-30", within_ms: float = 3_000) -> Iterator[Finding]:
-    """Judge that each assignment from `after` on is taken up, unless the client joins again before that is due: its application is told of it.
+    """Judge that the client begins each assignment from `after` on, unless it rejoins before that is due: its application learns of it.
 
-    A member that heartbeats and never tells holds partitions that nobody reads. Of an assignment without partitions a heartbeat is enough, and of one that
-    leaves a cooperative member with what its application has already (KIP-429).
+    A member that sends heartbeats and never reports keeps partitions that nobody reads. A heartbeat is enough for an assignment without partitions,
+    and for one with only what a cooperative application already owns (KIP-429).
     """
     claim = Claim(requirement=requirement, expected="The client takes its new assignment up: it tells the application and heartbeats.")
     answers = synced(ev, client, after, ev.closing)
@@ -216,8 +216,8 @@ def takes_up_its_work(ev: Evidence, client: str, *, after: str, requirement: str
 
 
 def _signs_of_assignment(ev: Evidence, client: str, answer: Observation) -> tuple[Observation | None, Observation | None]:
-    """Return what shows that the assignment in `answer` was taken up, and the first heartbeat of its generation."""
-    # In one process the callback may be recorded before the answer that caused it, so it counts from the request on.
+    """Return the first sign that the client began the assignment in `answer`, and the first heartbeat of its generation."""
+    # In one process the callback may be recorded before the response that caused it, so it counts from the request on.
     asked = next((obs for obs in reversed(ev.requests(Api.SYNC_GROUP, client)) if obs.seq < answer.seq), answer)
     report = next(iter(ev.events("partitions_assigned", client, asked.seq, ev.closing)), None)
     beats = ev.requests(Api.HEARTBEAT, client, answer.seq, ev.closing)
@@ -226,14 +226,14 @@ def _signs_of_assignment(ev: Evidence, client: str, answer: Observation) -> tupl
 
 
 def _owned_throughout(ev: Evidence, client: str, sync: Observation) -> set[TopicPartition]:
-    """Return what a member keeps through a rebalance, by its callbacks; an eager one keeps nothing."""
+    """Return what a member keeps through a rebalance, by its callbacks. An eager one keeps nothing."""
     mine = newest(ev, client, before=sync.seq)
     return owned_at(ev, client, sync) if mine is not None and mine.protocol in COOPERATIVE else set()
 
 
 @timed_checker
 def comes_back(ev: Evidence, client: str, *, after: str, requirement: str, within_ms: float = 9_000) -> Iterator[Finding]:
-    """Judge that `client` is heard of by its group again: a Heartbeat or SyncGroup is answered without error."""
+    """Judge that the group hears from `client` again: a Heartbeat or SyncGroup is answered without an error."""
     claim = Claim(requirement=requirement, expected="The client gives the silent connection up and is back in its group.")
     answers = synced(ev, client, after, ev.closing) + ev.responses(Api.HEARTBEAT, client, after, ev.closing)
     good = sorted((obs for obs in answers if error_of(obs) == 0), key=lambda obs: obs.seq)
@@ -288,9 +288,12 @@ def surfaces(
     before_joining: bool = False,
     refusals: Collection[int] = (),
 ) -> Iterator[Finding]:
-    """Judge that the application is told. Going on without telling it is `unaware`, or as good if it means sending `tried_again`;
-    silence on the wire and in the application is FAILED. With `before_joining` what is told after a new JoinGroup comes too late; with
-    `refusals` the client goes on, or falls silent, only after the first answer with one of these errors."""
+    """Judge that the client reports the error to the application. Going on without a report gets the verdict `unaware`, or is as good if it sends
+    `tried_again`.
+
+    Silence on the wire and to the application is FAILED. With `before_joining` a report after a new JoinGroup is too late. With `refusals` the
+    reaction counts only after the first answer with one of these errors.
+    """
     claim = Claim(requirement=requirement, expected="The client tells the application of the error.")
     since = _refused(ev, client, after, refusals) if refusals else moment(ev, after)
     report, went_on = surfaced(ev, client, after), _goes_on(ev, client, since.seq if refusals else after)
@@ -319,7 +322,7 @@ def _refused(ev: Evidence, client: str, after: str, errors: Collection[int]) -> 
 
 @timed_checker
 def survives(ev: Evidence, client: str, *, after: str, requirement: str, within_ms: float = REACT_MS) -> Iterator[Finding]:
-    """Judge that after an answer nobody expects the client neither stands still nor hides it: it goes on, or tells the application."""
+    """Judge that after an unexpected answer the client neither stops nor hides it: it goes on, or reports to the application."""
     claim = Claim(requirement=requirement, expected="The client goes on, or tells the application.")
     report, went_on = surfaced(ev, client, after), _goes_on(ev, client, after)
     if report is not None:
@@ -337,7 +340,7 @@ def _goes_on(ev: Evidence, client: str, after: str | int) -> Observation | None:
 
 
 _SILENCE: Final = {"CLIENT-17": "CLIENT-21", "CLIENT-50": "CLIENT-40"}
-"""What is broken by who falls silent, where what was asked of it is no more than SHOULD: progress or the membership is lost."""
+"""The requirement that a silence breaks where the expected reaction is only a SHOULD: progress or the membership is lost."""
 
 
 def _gravely(claim: Claim) -> Claim:
@@ -345,7 +348,7 @@ def _gravely(claim: Claim) -> Claim:
 
 
 def _silent(ev: Evidence, claim: Claim, client: str, since: Observation, within_ms: float) -> Finding:
-    report_due(ev, client, since.seq)  # it is not there; of some programs that says nothing
+    report_due(ev, client, since.seq)  # raises where the program cannot report an error
     if elapsed_ms(ev.clock(since), end(ev)) < within_ms * ev.stretch:
         raise NotReached("the run ended before its time was over")
     wait = waited(ev.clock(since), end(ev), within_ms * ev.stretch)
@@ -356,10 +359,11 @@ def _silent(ev: Evidence, claim: Claim, client: str, since: Observation, within_
 def ignores_stale_refusal(
     ev: Evidence, client: str, *, fault: str, join: str, before: str | None = None, requirement: str = "CLIENT-64"
 ) -> Iterator[Finding]:
-    """Judge that a commit of the old generation, refused by `fault` after fault `join` let the answer to JoinGroup go, makes no new rebalance.
+    """Judge that a commit of the old generation, refused by `fault` after fault `join` released the JoinGroup response, causes no further
+    rebalance.
 
-    A client that sends no commit while it joins, that holds it until it has joined and sends it in the new generation (franz-go), or that is refused
-    before it has joined, has nothing stale to ignore.
+    Some clients have nothing stale to ignore: one that sends no commit while it joins, one that delays it and sends it in the new generation
+    (franz-go), and one that is refused before it has joined.
     """
     claim = Claim(requirement=requirement, expected="A refusal that belongs to the old generation does not make the client join once more.")
     answered = [obs for obs in ev.responses(Api.JOIN_GROUP, client, join, ev.closing) if not obs.error]
@@ -376,7 +380,7 @@ def ignores_stale_refusal(
 
 @checker
 def stays_out(ev: Evidence, client: str, *, after: str, requirement: str) -> Iterator[Finding]:
-    """Judge that a fenced static member does not take its place back: a join with its instance id and no member id throws the other out."""
+    """Judge that a fenced static member does not take its place back: a join with its instance id and no member id removes the other."""
     claim = Claim(requirement=requirement, expected="A client that was fenced or replaced does not join anew under its instance id.")
     anew = [join for join in ev.requests(Api.JOIN_GROUP, client, after, ev.closing) if not join.member and join.instance]
     yield claim.failed("It joined anew and threw its successor out.", anew[0]) if anew else claim.ok("It did not.")

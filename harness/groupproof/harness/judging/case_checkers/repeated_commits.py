@@ -1,6 +1,6 @@
-"""Commits that come once too often: refused ones under a new generation, for ever or without a pause, older ones, and those of what was handed over.
+"""Commits too many: refused ones repeated under a new generation, forever or without a pause, older offsets, and handed-over partitions.
 
-The same commit twice, side by side or one after the other, is not judged: it stores what is stored, and costs its sender a request.
+The same commit twice, in parallel or in sequence, is not judged: it stores the same offsets and costs only a request.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ _COMMIT = Api.OFFSET_COMMIT
 _FENCED = (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION, ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.FENCED_INSTANCE_ID)
 
 GIVE_UP_MS = 10_000
-"""Within which a client has told its application of a commit that no further try would cure."""
+"""The time (ms) within which a client reports a commit to its application that no retry can cure."""
 
 PAUSE_MS = 50.0
-"""A retry that comes sooner after the refusal than this, on a network without delay, did not wait for anything."""
+"""A retry that comes sooner (ms) after the error, on a network without delay, did not wait."""
 
 HASTE_MAX = 4
-"""So many retries in haste, one after the other, are no accident."""
+"""So many hasty retries, one after the other, are no accident."""
 
 
 @checker
 def repeats_no_refused_commit(ev: Evidence, client: str, *, after: str, requirement: str = "CLIENT-67") -> Iterator[Finding]:
-    """Judge that a commit which the coordinator refused with the membership of its sender is not sent again under the next one.
+    """Judge that a commit that was refused because of its sender's membership is not sent again under the next one.
 
-    Others have gone on with the partitions since: accepted, it takes the group's progress back. One that is refused again does no harm.
+    Others have used the partitions since. If it is accepted, it sets the group's progress back. If it is refused again, it does no harm.
     """
     claim = Claim(requirement=requirement, expected="A commit that was refused is not sent again under a new generation.")
     sent = ev.requests(_COMMIT, client, after, ev.closing)
@@ -59,15 +59,15 @@ def repeats_no_refused_commit(ev: Evidence, client: str, *, after: str, requirem
 
 
 def _is_repeated(refused: Observation, later: Observation) -> bool:
-    """Tell whether some offset of a refused commit is in a later one of another membership."""
+    """Return whether a later commit of another membership has some offset of a refused one."""
     return (later.member, later.generation) != (refused.member, refused.generation) and bool(set(refused.offsets) & set(later.offsets))
 
 
 @checker
 def gives_refused_commits_up(ev: Evidence, client: str, *, after: str, requirement: str = "CLIENT-69") -> Iterator[Finding]:
-    """Judge that a commit which is refused each time is given up, and the application told: it can't know otherwise that nothing is stored.
+    """Judge that a commit that is always refused is given up and reported. Otherwise the application cannot know that nothing is stored.
 
-    To try for some seconds is a client's choice; to try on when the application knows is of no use to anybody.
+    A client may retry for some seconds. Retries after the report are useless.
     """
     claim = Claim(requirement=requirement, expected="A commit that is refused each time is given up, and the application is told.")
     refused = [obs for obs in ev.requests(_COMMIT, client, after, ev.closing) if (answer := ev.answer(obs)) is not None and answer.error]
@@ -89,7 +89,7 @@ def gives_refused_commits_up(ev: Evidence, client: str, *, after: str, requireme
 
 
 def _commit_report(ev: Evidence, client: str, after: str) -> Observation | None:
-    """Return what first told the application of a failure: a commit's event, an answer, an error."""
+    """Return the first report of a failure to the application: a commit's event, an answer, or an error."""
     for obs in ev.select("event", None, client, after, ev.closing):
         name = obs.body.get("name")
         is_failure = name == "error" or (name == "offsets_committed" and not obs.body.get("success")) or (name == "answer" and obs.body.get("error"))
@@ -100,8 +100,8 @@ def _commit_report(ev: Evidence, client: str, after: str) -> Observation | None:
 
 @checker
 def pauses_between_commits(ev: Evidence, client: str, *, after: str, requirement: str = "CLIENT-75") -> Iterator[Finding]:
-    """Judge that a commit refused with 27 is not sent again at once, time and again: the coordinator waits for a JoinGroup, and answers the
-    same until it has come (KAFKA-14024)."""
+    """Judge that a commit refused with error 27 is not sent again and again at once. The coordinator waits for a JoinGroup and repeats the error
+    until it comes (KAFKA-14024)."""
     claim = Claim(requirement=requirement, expected="A commit that the rebalance refuses is sent again after a pause, if at all.")
     sent = ev.requests(_COMMIT, client, after, ev.closing)
     haste = worst = 0
@@ -118,9 +118,9 @@ _Refusal = tuple[Observation, Observation]
 
 
 def _retries(ev: Evidence, sent: Sequence[Observation]) -> Iterator[tuple[Sequence[_Refusal], Observation]]:
-    """Yield each commit that was sent after a refusal with 27, with the commits so refused, and their answers, since the commit before it.
+    """Yield each commit sent after an error 27, with the commits that got that error since the commit before it, and their answers.
 
-    What leaves before the answer is there is no retry: kafka-python whose poll ends sends one commit twice or five times side by side.
+    A commit sent before the answer is no retry: when a poll ends, kafka-python sends one commit two to five times in parallel.
     """
     answers = [(obs, answer) for obs in sent if (answer := ev.answer(obs)) is not None]
     refused = {answer.seq: (obs, answer) for obs, answer in answers if answer.error == ErrorCode.REBALANCE_IN_PROGRESS}
@@ -136,10 +136,10 @@ def _retries(ev: Evidence, sent: Sequence[Observation]) -> Iterator[tuple[Sequen
 
 @checker
 def commits_never_go_back(ev: Evidence, client: str, *, after: str, requirement: str = "CLIENT-62") -> Iterator[Finding]:
-    """Judge that what a client commits by itself for a partition never falls behind what it had committed: a crash would give the records between
-    to their next owner once more, and an older reader the group's progress back.
+    """Judge that a client's own commits for a partition never go back. After a crash the next owner would read the records in between again, and an
+    older commit sets the group's progress back.
 
-    Nobody told it to seek; only an assignment made anew may begin lower, where the group has committed less.
+    No seek was commanded. Only a new assignment may start lower, if the group has committed less.
     """
     claim = Claim(requirement=requirement, expected="What the client commits by itself only grows.")
     sent = [obs for obs in ev.requests(_COMMIT, client, after) if accepted(ev, obs)]
@@ -160,10 +160,10 @@ def commits_never_go_back(ev: Evidence, client: str, *, after: str, requirement:
 
 @checker
 def commits_nothing_handed_over(ev: Evidence, client: str, *, after: str, requirement: str = "COMMIT-27") -> Iterator[Finding]:
-    """Judge that a client commits nothing for a partition once its application has handed it over: the next owner's progress may stand there by then.
+    """Judge that a client commits nothing for a partition that its application has handed over, because the next owner may have committed since.
 
-    The callback's end was told before the commit came, by more than a line may be late, and the coordinator accepted it. Where the partition was nobody's
-    yet, which it is until the old owner has joined again, the commit says how far its application came, and takes nothing back.
+    It counts if the callback's end was reported before the commit by more than the tolerated delay, and the coordinator accepted the commit. As
+    long as the partition has no new owner, which is until the old owner has rejoined, the commit stores its progress and takes nothing back.
     """
     claim = Claim(requirement=requirement, expected="The client commits for a partition only until it has handed it over.")
     sentence, needless = "It committed for a partition that it had handed over.", None
@@ -195,7 +195,7 @@ def commits_nothing_handed_over(ev: Evidence, client: str, *, after: str, requir
 
 
 def _is_anothers(ev: Evidence, partition: TopicPartition, commit: Observation) -> bool:
-    """Tell whether another member was given a partition in the generation that a commit names, or in a newer one by then."""
+    """Return whether another member got a partition in the generation that a commit names, or in a newer one by then."""
     named = commit.generation or 0
     answers = (
         obs for obs in ev.responses(Api.SYNC_GROUP) if obs.client != commit.client and error_of(obs) == 0 and partition in (obs.partitions or ())

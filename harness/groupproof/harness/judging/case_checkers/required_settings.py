@@ -1,4 +1,4 @@
-"""Which settings a case insists on: where a client's shim can't set one, and the wire does not show it all the same, the case can't be had."""
+"""The settings that a case requires. If a client's shim cannot set one and the wire does not show it either, the case is UNIMPLEMENTED."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from groupproof.protocol.trace import Observation
 __all__ = ["SCALED", "insists_on", "not_on_the_wire", "offers"]
 
 SCALED: Final = frozenset({"session_timeout_ms", "heartbeat_interval_ms", "poll_timeout_ms"})
-"""Settings by which judges and waits are scaled: what the client keeps to instead is read from the wire (`client_timeouts.py`)."""
+"""Settings that scale judges and waits. The client's actual values are read from the wire (`client_timeouts.py`)."""
 
 
 def insists_on(settings: Mapping[str, Mapping[str, Any]], common: Mapping[str, str] = MappingProxyType({})) -> Judge:
-    """Return what makes a case UNIMPLEMENTED for a client whose shim ignores one of these settings, by member, or offers not the assignor that it must
-    have in `common` with others; it says nothing of any other client."""
+    """Return a judge that makes a case UNIMPLEMENTED for a client whose shim ignores one of these settings, by member, or that lacks its assignor
+    in `common`. It finds nothing on any other client."""
 
     def judge(ev: Evidence) -> Iterable[Finding]:
         for client, wanted in settings.items():
@@ -39,12 +39,13 @@ def insists_on(settings: Mapping[str, Mapping[str, Any]], common: Mapping[str, s
 
 
 def not_on_the_wire(settings: Iterable[str]) -> frozenset[str]:
-    """Return those of the settings that no request shows: a shim that ignores one of them has decided the case."""
+    """Return the settings that no request shows. A shim that ignores one of them has decided the case."""
     return frozenset(settings) - _ON_THE_WIRE.keys()
 
 
 def offers(client: str, assignor: str) -> Judge:
-    """Return what makes a case about an assignor UNIMPLEMENTED for a client that joined with others only; it says nothing of any other client."""
+    """Return a judge that makes a case about an assignor UNIMPLEMENTED for a client that joined only with others. It finds nothing on any other
+    client."""
 
     def judge(ev: Evidence) -> Iterable[Finding]:
         join = ev.terms(client).join
@@ -56,7 +57,7 @@ def offers(client: str, assignor: str) -> Judge:
 
 
 def _shows(join: Observation | None, name: str, wanted: Any) -> bool:
-    """Tell whether the client's JoinGroup says what was wished, though its shim can't set it."""
+    """Return whether the client's JoinGroup has the wanted value, although its shim cannot set it."""
     return join is not None and name in _ON_THE_WIRE and _ON_THE_WIRE[name](join) == wanted
 
 

@@ -1,4 +1,4 @@
-"""What judges ask of a whole trace: who was given which membership, which answer accepted a request, when something happened. Nothing here judges."""
+"""Queries of judges on a whole trace: memberships of a client, accepted requests, instants. Nothing here judges."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["accepted", "clients", "explicit_offsets", "memberships_given", "mome
 
 
 def moment(ev: Evidence, name: str | None) -> Observation:
-    """Return the observation of mark or delivery `name` (None: the first of all); raise `NotReached`."""
+    """Return the observation of mark or delivery `name` (None: the first of all). Raise `NotReached` where there is none."""
     return ev.trace[max(ev.at(name), 0)]
 
 
@@ -25,26 +25,26 @@ _TITLES = {api.title for api in (*GROUP_REQUESTS, Api.FIND_COORDINATOR, Api.OFFS
 
 
 def accepted(ev: Evidence, request: Observation) -> Observation | None:
-    """Return the answer to `request` if it left without an error."""
+    """Return the answer to `request` if it left without an error, else None."""
     answer = ev.answer(request)
     return answer if answer is not None and error_of(answer) == 0 else None
 
 
 def memberships_given(ev: Evidence, client: str, before: str | int | None = None) -> list[MembershipGrant]:
-    """Return every membership and pending id that JoinGroup answers gave `client`, in order."""
+    """Return every membership and pending id that JoinGroup responses gave `client`, in order."""
     return [membership_grant(obs) for obs in ev.responses(Api.JOIN_GROUP, client, before=before) if gives(obs)]
 
 
 def newest(ev: Evidence, client: str, before: str | int | None = None) -> MembershipGrant | None:
-    """Return what the newest JoinGroup answer before an instant gave `client`."""
+    """Return what the newest JoinGroup response before an instant gave `client`, or None."""
     memberships = memberships_given(ev, client, before)
     return memberships[-1] if memberships else None
 
 
 def origin(ev: Evidence, client: str, sync: Observation) -> MembershipGrant | None:
-    """Return the JoinGroup answer that a SyncGroup request follows: same member and generation, before it.
+    """Return the JoinGroup response that a SyncGroup request follows: same member and generation, before it.
 
-    A group that was lost and begun anew counts its generations again: one that was answered by then goes before one that only might have been.
+    A group that was lost and created again counts its generations again. A response recorded before the request is preferred to one just after it.
     """
     fits = [
         assignment
@@ -56,12 +56,12 @@ def origin(ev: Evidence, client: str, sync: Observation) -> MembershipGrant | No
 
 
 def synced(ev: Evidence, client: str, after: str | int | None = None, before: str | int | None = None) -> list[Observation]:
-    """Return the SyncGroup answers that put an assignment in `client`'s hands."""
+    """Return the SyncGroup responses that gave `client` an assignment."""
     return [obs for obs in ev.responses(Api.SYNC_GROUP, client, after, before) if error_of(obs) == 0]
 
 
 def explicit_offsets(ev: Evidence, client: str) -> set[tuple[str, int, int]]:
-    """Return the offsets that the driver told `client` to commit."""
+    """Return the offsets that the driver commanded `client` to commit."""
     asked: set[tuple[str, int, int]] = set()
     for obs in ev.trace:
         if obs.who == "kit" and obs.body.get("name") == "command" and obs.client == client:
@@ -70,7 +70,7 @@ def explicit_offsets(ev: Evidence, client: str) -> set[tuple[str, int, int]]:
 
 
 def surfaced(ev: Evidence, client: str, after: str | int | None) -> Observation | None:
-    """Return the first sign after an instant that the application was told of a failure: an `error` event or a command's error."""
+    """Return the first report of a failure to the application after an instant: an `error` event or a command's error."""
     for obs in ev.select("event", None, client, after, ev.closing):
         if obs.who == "shim" and (obs.body.get("name") == "error" or (obs.body.get("name") == "answer" and obs.body.get("error"))):
             return obs
@@ -78,7 +78,7 @@ def surfaced(ev: Evidence, client: str, after: str | int | None) -> Observation 
 
 
 def report_due(ev: Evidence, client: str, after: str | int | None) -> Observation | None:
-    """Return the same where its absence is to count against the client; raise `NotOffered` where its program has no way to say that it was told."""
+    """Return the same where its absence counts against the client. Raise `NotOffered` where its program cannot report an error."""
     report = surfaced(ev, client, after)
     if report is None and "error" in ev.unreported(client):
         raise NotOffered(f"the program of {client} has no event for an error after which it goes on")

@@ -1,4 +1,4 @@
-"""A judge that runs checkers over the evidence of a case: the same checkers as in live traces and in fleets."""
+"""A judge that runs checkers over the evidence of a case: the same checkers as for live traces and fleets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ __all__ = ["folded"]
 
 @checker
 def folded(ev: Evidence, *makers: Callable[[], Checker]) -> Iterator[Finding]:
-    """Return the judge that runs checkers, new for each case, once over its trace; what the first of them finds comes first. Answers that never left are none."""
+    """Return a judge that runs fresh checkers once over a case's trace, and yields findings in their order. Responses that were never sent are left
+    out."""
     for make, found in zip(makers, CheckerSet(makers).by_checker(ev.sent), strict=True):
         for finding in found:
             assert make not in SPEAKS_OF or finding.requirement in SPEAKS_OF[make], (

@@ -1,4 +1,4 @@
-"""What every checker is: a fold over observations that says what it finds as it goes; and the small stores that keep its state bounded. Pure."""
+"""The base of every checker: it reads observations in order and yields findings as it goes. Also the small stores that bound its state. Pure."""
 
 from __future__ import annotations
 
@@ -23,29 +23,29 @@ V = TypeVar("V")
 
 
 class Checker(ABC):
-    """Takes observations in the order of `seq`. It can be pickled between any two of them, and goes on where it was."""
+    """Takes observations in the order of `seq`. It can be pickled between any two of them and resumed."""
 
     @abstractmethod
     def step(self, obs: Observation) -> Iterable[Finding]:
-        """Take the next observation; return what is certain now. The whole of what is returned must be read before the next step."""
+        """Process the next observation and return what is now certain. The caller must read all findings before the next step."""
 
     @abstractmethod
     def end(self) -> Iterable[Finding]:
-        """Return what is certain when nothing follows. It is asked once."""
+        """Return what is certain when nothing follows. Called once."""
 
     def wants(self, steady: Steady) -> Collection[int] | None:
-        """Return where the rows stand that it wants of a member's steady exchanges, as it stands now; None for all, as a checker does that says nothing.
+        """Return the positions of the rows that it needs of a member's steady exchanges in its current state. None means all, and is the default.
 
-        It may do without a row where it is then the same as with it, but for what `absorb` takes, whatever follows.
+        It may skip a row if its later findings are the same without the row, apart from what `absorb` records.
         """
         return ALL_ROWS
 
     def absorb(self, steady: Steady) -> None:  # noqa: B027  # most keep nothing
-        """Take what it keeps of a member's exchanges of which it wants no row at all."""
+        """Record what it keeps of a member's exchanges when it needs none of their rows."""
 
 
 def findings_of(checker: Checker, trace: Iterable[Observation]) -> Iterator[Finding]:
-    """Yield what `fold` finds in a whole trace."""
+    """Yield what `checker` finds in a whole trace."""
     for obs in trace:
         yield from checker.step(obs)
     yield from checker.end()
@@ -53,7 +53,7 @@ def findings_of(checker: Checker, trace: Iterable[Observation]) -> Iterator[Find
 
 @dataclass(slots=True)
 class Waiting(Generic[T]):
-    """What is judged a little later, because answers and reports are recorded a little after they were acted on: first in, first out."""
+    """Items that are judged a little later, because responses and reports are recorded a little after they were acted on. First in, first out."""
 
     wait_ms: float
     _queue: deque[tuple[float, T]] = field(default_factory=deque)
@@ -63,34 +63,34 @@ class Waiting(Generic[T]):
 
     @property
     def until_ms(self) -> float:
-        """Return when the first of it is due; never where nothing waits."""
+        """Return when the first item is due; infinity where nothing waits."""
         return self._queue[0][0] if self._queue else inf
 
     def __bool__(self) -> bool:
         return bool(self._queue)
 
     def __iter__(self) -> Iterator[T]:
-        """Yield what waits still."""
+        """Yield the items that still wait."""
         return (item for _, item in self._queue)
 
     def is_before(self, at_ms: float) -> bool:
-        """Tell whether nothing that waits came later than at an instant."""
+        """Return whether every waiting item was added at or before an instant."""
         return all(until_ms - self.wait_ms <= at_ms for until_ms, _ in self._queue)
 
     def due(self, now_ms: float) -> Iterator[T]:
-        """Yield, and forget, what was waiting until before `now_ms`."""
+        """Yield and remove the items that were due before `now_ms`."""
         while self._queue and self._queue[0][0] < now_ms:
             yield self._queue.popleft()[1]
 
     def rest(self) -> Iterator[T]:
-        """Yield, and forget, all that is waiting still."""
+        """Yield and remove all items that still wait."""
         while self._queue:
             yield self._queue.popleft()[1]
 
 
 @dataclass(slots=True)
 class UnderWay(Generic[T]):
-    """What is known of requests that have no answer yet; those of a connection that ended get none."""
+    """An item for each request that has no response yet. Requests of a closed connection get none."""
 
     _asked: dict[ExchangeId, T] = field(default_factory=dict)
 
@@ -101,11 +101,11 @@ class UnderWay(Generic[T]):
         return self._asked.pop(answer.exchange_id, None)
 
     def of(self, obs: Observation) -> T | None:
-        """Return what is known of the request that an observation belongs to, while it is under way."""
+        """Return the item of the request that an observation belongs to, while it has no response."""
         return self._asked.get(obs.exchange_id)
 
     def closed(self, obs: Observation) -> list[T]:
-        """Return, and forget, what was asked on a connection of whose end `seen` tells; nothing for any other observation."""
+        """Return and remove the items of a connection if `obs` is its end; nothing for any other observation."""
         if obs.who != "link" or not self._asked or obs.body.get("name") != "closed":
             return []
         gone = [key for key in self._asked if key[0] == obs.connection]
@@ -115,13 +115,13 @@ class UnderWay(Generic[T]):
         return list(self._asked.values())
 
     def is_apart(self, steady: Steady) -> bool:
-        """Tell whether what is under way is none of these exchanges, by its connection and its correlation."""
+        """Return whether no open request is one of these exchanges, by connection and correlation."""
         return not any(connection == steady.connection and steady.lowest <= (number or 0) <= steady.highest for connection, number in self._asked)
 
 
 @dataclass(slots=True)
 class Numbers:
-    """A set of whole numbers, kept as ranges: the generations of a member follow one another."""
+    """A set of integers, kept as ranges. The generations of a member are mostly consecutive."""
 
     _starts: list[int] = field(default_factory=list)
     _ends: list[int] = field(default_factory=list)
@@ -155,7 +155,7 @@ class Numbers:
 
 @dataclass(slots=True)
 class Newest(Generic[K, V]):
-    """The `most` entries that were set last, by key; `has_forgotten` tells whether there were more."""
+    """The `most` entries that were set last, by key. `has_forgotten` says whether older ones were dropped."""
 
     most: int
     has_forgotten: bool = False
@@ -169,7 +169,7 @@ class Newest(Generic[K, V]):
             self.has_forgotten = True
 
     def set_new(self, keys: Sequence[K], values: Sequence[V]) -> None:
-        """Set keys of which none is set yet, one after the other."""
+        """Set several keys in order. None of them may be set yet."""
         self.entries.update(zip(keys[-self.most :], values[-self.most :], strict=True))
         self.has_forgotten = self.has_forgotten or len(self.entries) > self.most or len(keys) > self.most
         for key in list(islice(self.entries, max(0, len(self.entries) - self.most))):

@@ -1,4 +1,4 @@
-"""Which checkers a group's observations are for: those of the dialect that its members speak. A dialect's checkers are registered here. Pure."""
+"""Routes a group's observations to the checkers of the dialect that its members speak. Each dialect's checkers are registered here. Pure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CHECKERS: Final = PartRegistry(DialectCheckers, CLASSIC_CHECKERS, CONSUMER_CHECK
 
 
 def checkers_named(dialect: str) -> DialectCheckers | None:
-    """Return the checkers of the dialect of that name, None where it has none."""
+    """Return the checkers of the dialect of that name, or None."""
     return CHECKERS.of(dialect_named(dialect))
 
 
@@ -36,10 +36,11 @@ on_part_change(_names.cache_clear)
 
 @dataclass(slots=True)
 class DialectRouter:
-    """Tells of each observation of one group whose checkers it is for. `spoken` are the names of the dialects so far, in order of appearance.
+    """Returns for each observation of one group the dialect whose checkers need it. `spoken` are the names of the dialects so far, in order of
+    appearance.
 
-    A frame is of the dialect whose request it is; one that members of any dialect send is of the dialect that was spoken last on its connection, or else by its
-    client. A transition is of the dialect of its rule. What is left concerns everybody.
+    A frame belongs to the dialect that has its request. A request that all dialects share belongs to the dialect that was spoken last on its
+    connection, or else by its client. A transition belongs to the dialect of its rule. Any other observation is for all checkers.
     """
 
     spoken: dict[str, None] = field(default_factory=dict)
@@ -47,7 +48,7 @@ class DialectRouter:
     _of_client: dict[str | None, str] = field(default_factory=dict)
 
     def route(self, obs: Observation) -> str | None:
-        """Take the next observation; return the name of its dialect, None where it is for all."""
+        """Record the next observation. Return the name of its dialect, or None where it is for all."""
         if obs.kind in ("transition", "timer"):
             return dialect_of_rule(obs.rule).name if obs.rule else None
         dialect = _names().get(obs.api or "")
@@ -62,14 +63,16 @@ class DialectRouter:
         return self._of_connection.get(obs.connection) if obs.connection is not None else self._of_client.get(obs.client)
 
     def steady_dialect(self, steady: Steady) -> str | None:
-        """Return the dialect of a member's steady exchanges, where it was the last that its connection and its client spoke; None where they tell something new."""
+        """Return the dialect of a member's steady exchanges, if its connection and its client spoke it last; None where the exchanges change that."""
         dialect = self._of_connection.get(steady.connection)
         is_spoken = dialect in self.spoken and self._of_client.get(steady.wire_client) == dialect
         return dialect if is_spoken and all(_names().get(api, dialect) == dialect for api in steady.apis) else None
 
 
 def checkers_spoken(story: Iterable[Observation]) -> list[tuple[DialectCheckers, list[Observation]]]:
-    """Return the checkers of each dialect that is spoken in a group, with what they are to look at; of a group in which none is, the classic ones."""
+    """Return the checkers of each dialect that a group speaks, with their observations. Return the classic ones for a group without any request of
+    a dialect.
+    """
     router, observations = DialectRouter(), list(story)
     routes = [router.route(obs) for obs in observations]
     found = [part for name in router.spoken if (part := checkers_named(name)) is not None]

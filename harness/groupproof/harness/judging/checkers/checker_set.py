@@ -1,6 +1,6 @@
-"""The checkers of one dialect at work on the members of one group: one tracker for all, and each row for those alone who listen to it. Pure.
+"""Runs the checkers of one dialect on one group: one tracker for all, and each row goes only to the checkers that listen to it. Pure.
 
-What comes out is what the checkers find one by one, each with a tracker of its own (`tests/harness/judging/checkers/test_checker_set.py`).
+The findings are those of the single checkers, each with its own tracker (`tests/harness/judging/checkers/test_checker_set.py`).
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ __all__ = ["CheckerSet"]
 
 _Look = Callable[[Observation], Iterable[Finding]]
 _Heard = frozenset[tuple[str, str]] | None
-"""The frames that a checker listens to; None: all."""
+"""The frames that a checker listens to. None means all."""
 _NEVER_MS: Final = float("inf")
 
 
 class CheckerSet:
-    """Takes the observations of one group in the order of `seq`, as one checker does."""
+    """Takes the observations of one group in the order of `seq`, like a single checker."""
 
     def __init__(self, makers: Sequence[Callable[[], Checker]]) -> None:
         self._checkers = [make() for make in makers]
@@ -44,17 +44,17 @@ class CheckerSet:
             for queue in checker.queues()
         ]
         self._wait_ms = min((queue.wait_ms for _, _, queue in self._waiting), default=_NEVER_MS)
-        self._due_ms = _NEVER_MS  # nothing is due before; at times a little before something is
+        self._due_ms = _NEVER_MS  # nothing is due before; at times it is a little early
         self._listeners: dict[str | None, dict[str | None, tuple[tuple[int, _Look], ...]]] = {}
         self._hearers_of: dict[frozenset[tuple[str, str]], list[tuple[int, Checker, frozenset[tuple[str, str]]]]] = {}
 
     def step(self, obs: Observation) -> Sequence[Finding]:
-        """Take the next observation; return what is certain now, in the order of the checkers."""
+        """Process the next observation. Return what is now certain, in the order of the checkers."""
         found = self._found(obs)
         return [finding for _, finding in found] if found else ()
 
     def wants(self, steady: Steady) -> dict[int, Collection[int]] | None:
-        """Return which rows of a member's steady exchanges are wanted, by the places of the checkers that want some; None where the tracker wants them."""
+        """Return the rows of a member's steady exchanges that checkers need, by the index of the checker. Return None where the tracker needs them."""
         if self._tracks and not self._group.is_steady(steady):
             return None
         wanted: dict[int, Collection[int]] = {}
@@ -64,7 +64,7 @@ class CheckerSet:
         return wanted
 
     def absorb(self, steady: Steady, wanted: Collection[int]) -> None:
-        """Take a member's steady exchanges, but for the checkers at these places."""
+        """Record a member's steady exchanges for all checkers except those at these indexes."""
         if self._tracks:
             self._group.absorb(steady)
         for place, checker, _ in self._hearers(frozenset(steady.frames())):
@@ -72,7 +72,7 @@ class CheckerSet:
                 checker.absorb(steady)
 
     def _hearers(self, frames: frozenset[tuple[str, str]]) -> list[tuple[int, Checker, frozenset[tuple[str, str]]]]:
-        """Return the checkers that listen to any of these frames, each with its place and with those that it listens to."""
+        """Return the checkers that listen to any of these frames, each with its index and its frames."""
         found = self._hearers_of.get(frames)
         if found is None:
             heard = ((place, checker, _frames_of(checker, frames)) for place, checker in enumerate(self._checkers))
@@ -80,11 +80,11 @@ class CheckerSet:
         return found
 
     def is_before(self, at_ms: float) -> bool:
-        """Tell whether nothing that waits came later than at an instant: clocks may go back, and what waits is taken in the order of its coming."""
+        """Return whether all waiting items were added at or before an instant. Clocks may go back, and items wait in the order in which they came."""
         return all(queue.is_before(at_ms) for _, _, queue in self._waiting)
 
     def pass_time(self, instants_ms: Sequence[float]) -> list[Finding]:
-        """Return what becomes due at these instants, which rise, when rows come that change nothing."""
+        """Return the findings that become due at these ascending instants, while only rows come that change nothing."""
         found: list[Finding] = []
         at = bisect_right(instants_ms, self._due_ms)
         while at < len(instants_ms):
@@ -93,7 +93,7 @@ class CheckerSet:
         return found
 
     def step_some(self, obs: Observation, places: Collection[int]) -> list[Finding]:
-        """Take an observation for the checkers at these places alone, which its tracker does not want; return what is certain now."""
+        """Process an observation for the checkers at these indexes only, because the tracker does not need it. Return what is now certain."""
         at_ms = obs.at_ms
         found = self._due(at_ms) if at_ms > self._due_ms else []
         found += [(place, finding) for place in places for finding in _look_of(self._checkers[place])(obs)]
@@ -101,11 +101,11 @@ class CheckerSet:
         return [finding for _, finding in sorted(found, key=lambda entry: entry[0])]
 
     def last_was(self, obs: Observation) -> None:
-        """Take note of the newest observation where nobody wanted it."""
+        """Record the newest observation when no checker needed it."""
         self._group.last = obs
 
     def by_checker(self, trace: Iterable[Observation]) -> list[list[Finding]]:
-        """Return what the checkers find in a whole trace, of which they have taken nothing yet: a list for each checker."""
+        """Return the findings in a whole trace, a list for each checker. The checkers must be fresh."""
         findings: list[list[Finding]] = [[] for _ in self._checkers]
         for obs in trace:
             for place, finding in self._found(obs):
@@ -115,7 +115,7 @@ class CheckerSet:
         return findings
 
     def _found(self, obs: Observation) -> Sequence[tuple[int, Finding]]:
-        """Take the next observation; return what is certain now, with the checker's place."""
+        """Process the next observation. Return what is now certain, each with the checker's index."""
         at_ms = obs.at_ns / 1e6
         due = self._due(at_ms) if at_ms > self._due_ms else None
         if self._tracks:
@@ -143,7 +143,7 @@ class CheckerSet:
         return tuple((place, _look_of(self._checkers[place])) for place in _places(self._heard, kind, api))
 
     def end(self) -> Iterable[Finding]:
-        """Return what is certain when nothing follows. It is asked once."""
+        """Yield what is certain when nothing follows. Called once."""
         for checker in self._checkers:
             yield from checker.end()
 
@@ -158,7 +158,7 @@ def _look_of(checker: Checker) -> _Look:
 
 @lru_cache(maxsize=1_024)
 def _places(heard: tuple[_Heard, ...], kind: str | None, api: str | None) -> tuple[int, ...]:
-    """Return the places of the checkers that listen: a run judges hundreds of traces with the same ones."""
+    """Return the indexes of the checkers that listen. It is cached, because a run judges hundreds of traces with the same checkers."""
     return tuple(place for place, frames in enumerate(heard) if _is_heard(frames, kind, api))
 
 

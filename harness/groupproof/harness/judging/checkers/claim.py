@@ -1,4 +1,4 @@
-"""How a checker says what it found: the claim that it tests. Pure."""
+"""The claim that a checker tests, and the findings about it. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Claim", "elapsed_ms", "tolerated_ms", "waited"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """A requirement and the sentence, about one client, that a judge tests."""
+    """A requirement and the sentence about one client that a judge tests."""
 
     requirement: str
     expected: str
@@ -54,7 +54,7 @@ class Claim:
 
 
 def tolerated_ms(deadline_ms: float) -> float:
-    """Return until when something due at `deadline_ms` is still in time."""
+    """Return the time (ms) up to which something due at `deadline_ms` is still in time."""
     return deadline_ms + max(500.0, deadline_ms / 10)
 
 
@@ -63,5 +63,5 @@ def elapsed_ms(since: Observation, until: Observation) -> float:
 
 
 def waited(since: Observation, until: Observation, due_ms: float) -> Wait:
-    """Return the wait from `since` to `until` for something that had to come within `due_ms`."""
+    """Return the wait from `since` to `until` for something that was due within `due_ms`."""
     return Wait(since=since.seq, ms=elapsed_ms(since, until), due_ms=due_ms)

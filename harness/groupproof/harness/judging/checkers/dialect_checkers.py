@@ -1,4 +1,4 @@
-"""What is held of a group that the kit does not drive, in one dialect: the part that a dialect brings for live groups, taps and fleets. Pure."""
+"""The checkers of one dialect for groups that the kit does not drive: live groups, taps and fleets. Pure."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class FieldDifference(Protocol):
 class DialectCheckers(DialectPart):
     """The checkers of a dialect's groups.
 
-    `members` are made anew for each group, and for each case of the dialect: what is illegal or unsafe whatever a member is about. `invariants` makes the checker
-    of what holds of the group. The requirements are those that were looked at where nothing was broken. `blind_spots` look at all that is seen of a group
-    and say why its coordinator can't be judged, "" where it can. `unmet` looks at what is known of the brokers besides. `holds_of_coordinators` is what holds
-    of the coordinator whoever else is in the group, and `is_of_strangers` tells whether an answer may differ by the fields of these paths because
-    somebody is in the group who did not come through the tap.
+    `members` are made for each group, and for each case of the dialect. They check what is illegal or unsafe in any case. `invariants` makes the
+    checker of the group's invariants. The two requirement lists name what was checked where nothing was broken. `blind_spots` get all observations
+    of a group and return why its coordinator cannot be judged, or "". `unmet` also gets the facts about the brokers. `holds_of_coordinators` check
+    what must hold of the coordinator whatever other members the group has. `is_of_strangers` returns whether an answer may differ in the fields of
+    these paths because the group has a member that did not come through the tap.
     """
 
     members: tuple[Callable[[], Checker], ...]

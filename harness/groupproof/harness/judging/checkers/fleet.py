@@ -1,7 +1,7 @@
-"""Many groups in one stream of observations: each is dealt to the groups that it touches, in the order of `seq`. Pure.
+"""Checks many groups in one stream of observations. Each observation goes to the groups that it touches, in the order of `seq`. Pure.
 
-What names a group is that group's. What befalls a link, and answers that name no group, touch the groups that were spoken of on it; a fault, and what the kit does to all, touches
-every group of its run. Memory is bounded by groups, connections and members.
+An observation that names a group touches that group. Events of a connection, and responses without a group, touch the groups that were named on it.
+A fault, and an action of the kit without a connection, touch every group of its run. Memory is bounded by groups, connections and members.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from groupproof.protocol.trace import Observation
 __all__ = ["WINDOW_ROWS", "Fleet", "InOrder", "Key", "touches_all", "touches_connection"]
 
 WINDOW_ROWS: Final = 10_000
-"""How far an observation may be out of its place in a stream."""
+"""How many rows an observation may be out of order in a stream."""
 
 Key = tuple[str, str, str]
 
 
 def touches_all(obs: Observation) -> bool:
-    """Tell whether an observation that names no group is of all groups of its run."""
+    """Return whether an observation without a group touches all groups of its run."""
     return obs.group is None and (obs.kind == "fault" or (obs.who == "kit" and obs.connection is None))
 
 
 def touches_connection(obs: Observation) -> bool:
-    """Tell whether an observation that names no group is of those that were spoken of on its connection."""
+    """Return whether an observation without a group touches the groups that were named on its connection."""
     return obs.group is None and obs.connection is not None and obs.kind != "fault"
 
 
 @dataclass(slots=True)
 class Fleet:
-    """The groups of a stream that is in order."""
+    """The groups of an ordered stream."""
 
     _groups: dict[Key, GroupChecker] = field(default_factory=dict)
     _of_connection: dict[tuple[str, str, int], dict[Key, None]] = field(default_factory=dict)
@@ -46,24 +46,24 @@ class Fleet:
     _spoken: set[Key] = field(default_factory=set)
 
     def feed(self, obs: Observation) -> list[Finding]:
-        """Take the next observation; return what is found now."""
+        """Process the next observation. Return the new findings."""
         if obs.group is not None:
             return self._of(self._named(obs, obs.group)).feed(obs)
         return [finding for _, finding in self.found(obs)]
 
     def found(self, obs: Observation) -> list[tuple[str, Finding]]:
-        """Take the next observation; return what is found now, with the group in which it is."""
+        """Process the next observation. Return the new findings, each with its group."""
         return [(key[2], finding) for key in self._touched(obs) for finding in self._of(key).feed(obs)]
 
     def deal(self, obs: Observation) -> list[tuple[Key, GroupChecker]]:
-        """Take the next observation, but for feeding it; return the groups that are to be fed, with their checkers."""
+        """Record the next observation without feeding it. Return the groups that must be fed, with their checkers."""
         return [(key, self._of(key)) for key in self._touched(obs)]
 
     def checker_of(self, key: Key) -> GroupChecker:
         return self._groups[key]
 
     def knows(self, key: Key, connection: int | None) -> bool:
-        """Tell whether a group was spoken of, and on this connection: one observation more on it changes nothing but that group."""
+        """Return whether a group was named on this connection before. One more observation on it then changes only that group."""
         return key in self._spoken and key in self._of_connection.get((*key[:2], -1 if connection is None else connection), ())
 
     def _touched(self, obs: Observation) -> list[Key]:
@@ -80,7 +80,7 @@ class Fleet:
         return []
 
     def _named(self, obs: Observation, group: str) -> Key:
-        """Return the group that an observation names; note that it was spoken of, and on which connection."""
+        """Return the group that an observation names. Record it, and its connection."""
         key = (obs.run, obs.case, group)
         if key not in self._spoken and obs.api in membership_apis():
             self._spoken.add(key)
@@ -102,11 +102,11 @@ class Fleet:
         return group
 
     def results(self) -> Iterator[GroupResult]:
-        """Yield what each group showed that a member spoke of, when nothing follows."""
+        """Yield the result of each group that a member named, when nothing follows."""
         return (result for _, result in self.placed_results())
 
     def placed_results(self) -> Iterator[tuple[int, GroupResult]]:
-        """Yield the same, behind the number of the first observation that names the group."""
+        """Yield the same results, each with the number of the first observation that names the group."""
         for key, group in self._groups.items():
             if key in self._spoken:
                 yield group.first_seq, group.result()
@@ -114,7 +114,7 @@ class Fleet:
 
 @dataclass(slots=True)
 class InOrder:
-    """Puts a stream in the order of `seq` as far as `rows` reach; `displaced` counts what was out of its place, `late` what came too late to be put in it."""
+    """Sorts a stream by `seq` within a window of `rows`. `displaced` counts the observations out of order, `late` those beyond the window."""
 
     rows: int = WINDOW_ROWS
     displaced: int = 0
@@ -125,7 +125,7 @@ class InOrder:
     _released: int = -1
 
     def sorted(self, stream: Iterable[Observation]) -> Iterator[Observation]:
-        """Yield the stream in order; what is late is left out."""
+        """Yield the stream in order, without the late observations."""
         coming = iter(stream)
         held = deque[Observation]()
         for obs in coming:
@@ -141,7 +141,7 @@ class InOrder:
         yield from held
 
     def _from_here(self, held: Iterable[Observation], coming: Iterable[Observation]) -> Iterator[Observation]:
-        """Yield what is held, which is in order, and the rest, of which something is out of its place."""
+        """Yield the held observations, which are in order, and the rest, which is not."""
         self._heap = [(obs.seq, number, obs) for number, obs in enumerate(held)]
         self._count = len(self._heap)
         for obs in coming:

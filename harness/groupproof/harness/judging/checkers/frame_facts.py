@@ -1,6 +1,6 @@
-"""What one observation says: the membership that an answer gives, what a leader assigns, what an application is told. Pure.
+"""What one observation says: the membership in a response, a leader's assignments, the partitions of an application's event. Pure.
 
-Nothing here judges. Bodies are those of the newest API version whatever went over the wire (`protocol.wire`).
+Nothing here judges. Bodies have the shape of the newest API version, whatever version was on the wire (`protocol.wire`).
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ GROUP_REQUESTS = (Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.OFFSET_COMM
 
 
 _CONVERSIONS: Final = frozenset({"upgraded", "downgraded"})
-"""Why the coordinator puts a group of the other protocol in the place of one, as it says it (`migration.py`)."""
+"""The reasons by which the coordinator says that it converts a group to the other protocol (`migration.py`)."""
 
 IN_FLIGHT_MS: Final = 1_000
-"""How long a client may take to act on an answer that has left: what it sent before may still be on its way."""
+"""How long (ms) a client may take to act on a sent response: its earlier requests may still be on their way."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MembershipGrant:
-    """What one JoinGroup answer gave a client; `generation` is -1 where it gave only an id (79)."""
+    """What one JoinGroup response gave a client. `generation` is -1 where it gave only an id (79)."""
 
     answer: Observation
     member: str
@@ -67,16 +67,16 @@ def membership_grant(obs: Observation) -> MembershipGrant:
 
 
 SLACK_MS = 100.0
-"""An answer is recorded when its bytes have left, on a busy machine a little after the client acted on them."""
+"""A response is recorded when its bytes have left. On a busy computer that is a little after the client acted on them."""
 
 
 def knew(answer: Observation, request: Observation) -> bool:
-    """Tell whether who sent `request` may have acted on `answer`."""
+    """Return whether the sender of `request` may have acted on `answer`."""
     return answer.seq < request.seq or answer.at_ms - request.at_ms <= SLACK_MS
 
 
 def assignments_of(sync: Observation) -> dict[str, Partitions]:
-    """Return what a SyncGroup request assigns to each member id; an entry that does not parse assigns nothing."""
+    """Return what a SyncGroup request assigns to each member id. An entry that does not parse assigns nothing."""
     return {assignment["member_id"]: _decoded(assignment.get("assignment") or b"") for assignment in sync.body.get("assignments") or ()}
 
 
@@ -100,18 +100,18 @@ def _decoded(blob: bytes) -> Partitions:
 
 
 def subscription_of(join: Observation) -> Subscription | None:
-    """Return the subscription of a JoinGroup request's first protocol, or None where there is none to read."""
+    """Return the subscription of a JoinGroup request's first protocol, or None where none can be read."""
     protocols = join.body.get("protocols") or ()
     return _subscription(protocols[0].get("metadata") or b"") if protocols else None
 
 
 def members_of(answer: Observation) -> set[str]:
-    """Return the member ids that a leader's JoinGroup answer lists: who is listed is a member, whether its subscription can be read or not."""
+    """Return the member ids that a leader's JoinGroup response lists. A listed id is a member, even if its subscription cannot be read."""
     return {member["member_id"] for member in answer.body.get("members") or ()}
 
 
 def subscriptions_of(answer: Observation) -> dict[str, Subscription]:
-    """Return the subscriptions that a leader's JoinGroup answer lists and that can be read, by member id."""
+    """Return the readable subscriptions in a leader's JoinGroup response, by member id."""
     read = {member["member_id"]: _subscription(member.get("metadata") or b"") for member in answer.body.get("members") or ()}
     return {member: subscription for member, subscription in read.items() if subscription is not None}
 
@@ -129,7 +129,7 @@ def partitions_of(event: Observation) -> set[tuple[str, int]]:
 
 
 def committed_offsets(event: Observation) -> set[tuple[str, int, int]]:
-    """Return the offsets that an `offsets_committed` event names; a negative one says that nothing was committed there."""
+    """Return the offsets that an `offsets_committed` event names. A negative offset means that nothing was committed for the partition."""
     return {(offset["topic"], offset["partition"], offset["offset"]) for offset in event.body.get("offsets") or () if offset["offset"] >= 0}
 
 
@@ -152,5 +152,7 @@ def instance_of(request: Observation) -> str | None:
 
 
 def is_begun_anew(transition: Observation) -> bool:
-    """Tell whether a transition begins another group under the name: one that turns from one protocol's kind into the other's stays the same (CGG-52, CGG-57)."""
+    """Return whether a transition begins a new group under the name. A group that is converted from one protocol to the other stays the same
+    (CGG-52, CGG-57).
+    """
     return transition.state_before is None and transition.detail not in _CONVERSIONS

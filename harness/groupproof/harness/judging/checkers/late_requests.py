@@ -1,4 +1,4 @@
-"""Which requests came too late to be right, and which of those had waited on their way. Pure."""
+"""Which requests came too late to be legal, and which of those were only delayed on their way. Pure."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from groupproof.protocol.trace import Observation
 __all__ = ["LateRequests"]
 
 _CLOSED_KEPT: Final = 1_000
-"""Of the connections that were closed the newest are known."""
+"""The number of closed connections that are remembered, the newest first."""
 
 
 class LateRequests:
-    """Requests that come too late to be right, held back a little: one that waited on its way, for as long as that was silent, is no fault.
+    """Requests that come too late to be legal, held for a short while. A request that was only delayed on its way is no fault.
 
-    Its client has long closed the connection: that is told before it arrives, or just after it, and nobody takes an answer any more. Or requests with
-    higher correlations have overtaken it, which TCP does not do and some proxies and simulated networks do.
+    There are two signs of a delay. Its client closed the connection before it arrived or just after, so nobody reads the answer. Or requests with
+    higher correlations overtook it, which TCP does not do, but some proxies and simulated networks do.
     """
 
     def __init__(self) -> None:
@@ -31,7 +31,7 @@ class LateRequests:
         self._highest: dict[int | None, int] = {}
 
     def add(self, request: Observation) -> None:
-        """Take a request that is late; `follow` took it before."""
+        """Add a late request. `follow` must have processed it before."""
         is_overtaken = request.correlation is not None and request.correlation < self._highest.get(request.connection, request.correlation)
         if self._closed.get(request.connection) is None and not is_overtaken:
             self._asked.ask(request, request)
@@ -42,11 +42,11 @@ class LateRequests:
         return self._waiting
 
     def due(self, at_ms: float) -> Iterator[Observation]:
-        """Yield the requests of which it is certain by now that they were sent too late."""
+        """Yield the requests that are now certain to have been sent too late."""
         return self._faulty(self._waiting.due(at_ms))
 
     def follow(self, obs: Observation) -> None:
-        """Take the next observation, of which nothing is due any more."""
+        """Record the next observation. Nothing may be due any more at its time."""
         if obs.kind == "request" and obs.correlation is not None:
             highest = self._highest.get(obs.connection)
             if highest is None or obs.correlation > highest:
@@ -59,11 +59,11 @@ class LateRequests:
             self._waited.update(request.seq for request in self._asked.closed(obs) if obs.at_ms - request.at_ms <= SLACK_MS)
 
     def is_apart(self, steady: Steady) -> bool:
-        """Tell whether none of these exchanges is late, nor answers what is."""
+        """Return whether none of these exchanges is late or answers a late request."""
         return self._asked.is_apart(steady)
 
     def absorb(self, steady: Steady) -> None:
-        """Take requests of which none is late."""
+        """Record requests of which none is late."""
         self._highest[steady.connection] = max(steady.highest, self._highest.get(steady.connection, steady.highest))
 
     def rest(self) -> Iterator[Observation]:

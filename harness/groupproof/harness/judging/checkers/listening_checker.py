@@ -1,4 +1,4 @@
-"""Checkers that say which frames they listen to, so that a row reaches those alone. Pure."""
+"""Checkers that declare the frames they listen to, so that a row reaches only those. Pure."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from groupproof.protocol.trace import Observation
 __all__ = ["ANY_API", "SPEAKERS", "ListeningChecker", "is_frame"]
 
 ANY_API: Final = "*"
-"""In `listens`: requests or responses of any api."""
+"""In `listens`: requests or responses of any API."""
 
 SPEAKERS: Final = frozenset({"kit", "link", "shim", "member"})
-"""What these say is for every checker: it may be a command, the end of a connection, or a callback."""
+"""Observations of these go to every checker: a command, the end of a connection, or a callback."""
 
 
 def is_frame(obs: Observation) -> bool:
-    """Tell whether an observation is for those alone who listen to its kind and api."""
+    """Return whether an observation goes only to the checkers that listen to its kind and API."""
     return obs.kind in ("request", "response") and obs.who not in SPEAKERS
 
 
 class ListeningChecker(Checker):
-    """A checker whose step has two parts: what is `due` by now, by what was there before; and then a `look` at the observation.
+    """A checker with a step in two parts: first what is `due` from before, then a `look` at the observation.
 
-    `listens` are the frames, as kind and api, that `look` has any use for; of what is no frame it takes all. What it keeps waiting is in its `queues`.
+    `listens` are the frames, as kind and API, that `look` needs. It gets every observation that is no frame. Items that wait are in its `queues`.
     """
 
     listens: ClassVar[frozenset[tuple[str, str]]]
@@ -36,12 +36,12 @@ class ListeningChecker(Checker):
         return ()
 
     def due(self, at_ms: float) -> Iterable[Finding]:
-        """Return what has waited until before an instant; all of it must be read before anything else goes on."""
+        """Return the findings that are due before an instant. The caller must read all of them before it goes on."""
         return ()
 
     @abstractmethod
     def look(self, obs: Observation) -> Iterable[Finding]:
-        """Take an observation, of which nothing is due any more, and return what is certain now."""
+        """Process an observation after everything due, and return what is now certain."""
 
     def step(self, obs: Observation) -> Iterable[Finding]:
         yield from self.due(obs.at_ms)

@@ -24,16 +24,16 @@ from groupproof.protocol.trace import Observation
 __all__ = ["EXAMPLES_MAX", "FindingCount", "GroupChecker", "GroupResult"]
 
 EXAMPLES_MAX: Final = 3
-"""So many findings of one kind are kept; all are counted."""
+"""The number of findings of one kind that are kept. All are counted."""
 _UNHEARD: Final = "processed"
-"""When a request was taken up says nothing of its member: that is for the invariants of the group."""
+"""The observation that a request was processed says nothing about its member. Only the invariants of the group need it."""
 _BEFORE_KEPT: Final = 100
-"""Of what came before a dialect was spoken, its checkers are given the newest so many."""
+"""The number of observations before a dialect's first request that its checkers get, the newest."""
 
 
 @dataclass(slots=True)
 class FindingCount:
-    """Findings of one kind: the first few, and how many there were."""
+    """Findings of one kind: the first few, and the count."""
 
     examples: list[Finding] = field(default_factory=list)
     count: int = 0
@@ -41,8 +41,9 @@ class FindingCount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupResult:
-    """What a whole group showed; `members` and `laws` are what is against the rules, `joined` tells whether anybody joined at all. `dialect` is the one that was
-    spoken first."""
+    """The result of a whole group. `members` and `laws` are the findings against members and invariants. `joined` says whether any member joined.
+    `dialect` is the one that was spoken first.
+    """
 
     run: str
     case: str
@@ -62,7 +63,7 @@ class GroupResult:
 
 
 class _DialectRun:
-    """The checkers of one dialect at work on one group."""
+    """The checkers of one dialect for one group."""
 
     def __init__(self, part: DialectCheckers) -> None:
         self.members = CheckerSet(part.members)
@@ -70,13 +71,13 @@ class _DialectRun:
 
 
 class _Passing:
-    """Lets time pass for the checkers of a stretch, by its rows."""
+    """Advances the time for the checkers of a stretch, by its rows."""
 
     def __init__(self, run: _DialectRun, stretch: Stretch) -> None:
         self._run, self._stretch, self._from = run, stretch, 0
 
     def until(self, place: int) -> list[Finding]:
-        """Return what is due by the rows before this place."""
+        """Return the findings that are due by the rows before this position."""
         begin, self._from = self._from, bisect_left(self._stretch.places, place, self._from)
         return self._run.members.pass_time(self._stretch.at_ms[begin : self._from])
 
@@ -85,10 +86,10 @@ class _Passing:
 
 
 class GroupChecker:
-    """Takes the observations of one group in the order of `seq`, and those of links and nodes that touch it.
+    """Takes the observations of one group in the order of `seq`, and those of connections and nodes that touch it.
 
-    The classic checkers work from the beginning; those of another dialect from its first request on, and they are given the newest of what came before.
-    A member that joined before all that is judged when it joins again.
+    The classic checkers work from the beginning. Those of another dialect start at its first request, and get the newest observations before it. A
+    member that joined before the trace begins is judged when it joins again.
     """
 
     def __init__(self, run: str, case: str, group: str) -> None:
@@ -107,7 +108,7 @@ class GroupChecker:
         self._fed: Observation | None = None
 
     def feed(self, obs: Observation) -> list[Finding]:
-        """Take the next observation; return what is found now. One that is there twice counts once."""
+        """Process the next observation. Return the new findings. A duplicate counts once."""
         if self._fed is not None and obs.seq == self._fed.seq and obs == self._fed:
             self._duplicates += 1
             return []
@@ -116,7 +117,7 @@ class GroupChecker:
             self._first, self._last = self._first or obs, obs
             self._observations += 1
         elif self._first is None and "settings" not in obs.body:
-            return []  # what befell links and nodes before there was a group
+            return []  # an event of connections and nodes before there was a group
         runs = self._runs_for(obs)
         found: list[Finding] = []
         for run in runs:
@@ -147,7 +148,7 @@ class GroupChecker:
         return [self._runs[dialect]]
 
     def pass_over(self, stretch: Stretch) -> bool:
-        """Take a stretch as if it came row by row; return False, with nothing taken, where what all checkers share wants its rows."""
+        """Process a stretch as if it came row by row. Return False, and process nothing, where the shared state needs its rows."""
         run = self._steady_run(stretch)
         wanted = [] if run is None else [(steady, run.members.wants(steady)) for steady in stretch.members]
         if run is None or any(of_member is None for _, of_member in wanted):
@@ -173,7 +174,9 @@ class GroupChecker:
         return True
 
     def _steady_run(self, stretch: Stretch) -> _DialectRun | None:
-        """Return whose checkers the stretch is for, its members by the names of their processes; None where a row of it would change what all of them share."""
+        """Return the checkers that the stretch is for, and name its members by their processes. Return None where a row would change their shared
+        state.
+        """
         dialects = {self._router.steady_dialect(steady) for steady in stretch.members}
         run = self._runs.get(next(iter(dialects)) or "") if len(dialects) == 1 else None
         for steady in stretch.members:
@@ -202,7 +205,7 @@ class GroupChecker:
             _noted(self._members, capped(finding))
 
     def last_was(self, obs: Observation, *, is_newest: bool) -> None:
-        """Take note of the newest observation that names the group, where it was passed over; what befell links and nodes may have come after it."""
+        """Record the newest observation that names the group, where it was passed over. Later events of connections and nodes are possible."""
         self._last = obs
         if is_newest:
             self._fed = obs
@@ -217,11 +220,11 @@ class GroupChecker:
 
     @property
     def first_seq(self) -> int:
-        """Return the number of the first observation that names the group; -1 where none does."""
+        """Return the number of the first observation that names the group, or -1."""
         return -1 if self._first is None else self._first.seq
 
     def result(self) -> GroupResult:
-        """Return what the group showed, when nothing follows. It is asked once."""
+        """Return the result of the group when nothing follows. Called once."""
         for run in self._runs.values():
             for finding in run.members.end():
                 _noted(self._members, capped(finding))

@@ -1,6 +1,6 @@
-"""Of which requirements the folds of every case speak, and what a trace must hold for them to have anything to judge. Pure.
+"""The requirements of the checkers of every case, and what a trace must hold for each of them to be judged. Pure.
 
-They return findings only where a rule is broken. What they judged in a run where none was is told by this table alone.
+The checkers return findings only where a rule is broken. This table alone says what they judged in a run without findings.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from groupproof.protocol.vocabulary import Api
 __all__ = ["SPEAKS_OF", "Shows"]
 
 Shows = Callable[[Observation], bool]
-"""Tells whether an observation gives a fold something to judge."""
+"""Returns whether an observation gives a checker something to judge."""
 
 
 def _request(*apis: Api) -> Shows:
@@ -60,7 +60,7 @@ _BEAT: Final = _request(Api.CONSUMER_GROUP_HEARTBEAT)
 
 
 def _beat(shows: Shows) -> Shows:
-    """Return what tells of a heartbeat of KIP-848 that also `shows` it."""
+    """Return a test for a heartbeat of KIP-848 that also passes `shows`."""
     return lambda obs: _BEAT(obs) and shows(obs)
 
 

@@ -1,8 +1,8 @@
-"""Exchanges of which nothing comes: what a member that keeps still asks again and again, and is answered without error. Pure.
+"""Steady exchanges: the same requests that a member at rest repeats, each answered without an error. Pure.
 
-Most rows of a fleet are such. Whoever reads a trace in blocks finds the exchanges that are complete (a request, its answer, and where it is there when the
-coordinator took it up), and asks the checkers what they want of a member's, as things stand now. A checker wants all rows unless it says otherwise beside its
-own code. Of rows that it does not want it takes from a `Steady` what it has to keep, and is then as if it had been given them one by one.
+Most rows of a fleet are steady. A reader of a trace in blocks finds the complete exchanges (request, answer, and the processing where it is
+recorded) and asks the checkers which rows of a member they need in their current state. By default a checker needs all rows. For the rows that it
+does not need, it reads its state from a `Steady`. The result is the same as row by row.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ __all__ = ["ALL_ROWS", "NO_ROWS", "Steady", "SteadyRequests", "Stretch"]
 
 ALL_ROWS: Final = None
 NO_ROWS: Final[Collection[int]] = ()
-"""What a checker wants of a member's rows, where it wants all, or none."""
+"""The answer of a checker that needs all rows of a member, or none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SteadyRequests:
-    """The requests of one api, one after the other, each with its answer: numbers, instants, and where request and answer stand in the block."""
+    """The requests of one API in order, each with its answer: numbers, instants, and their positions in the block."""
 
     places: Sequence[int]
     answer_places: Sequence[int]
@@ -35,7 +35,7 @@ class SteadyRequests:
     _by_partition: dict[TopicPartition, tuple[list[int], list[int]]] = field(default_factory=dict)
 
     def by_partition(self) -> Mapping[TopicPartition, tuple[list[int], list[int]]]:
-        """Return the offsets of each partition in their order, and the numbers of the requests that name them."""
+        """Return the offsets of each partition in order, and the numbers of the requests that name them."""
         found = self._by_partition
         if not found:
             for number, offsets in zip(self.seqs, self.offsets, strict=True):
@@ -54,11 +54,11 @@ class SteadyRequests:
 
 @dataclass(slots=True, kw_only=True)
 class Steady:
-    """What one member asked in a stretch in which nothing else befell its group, one exchange after the other; correlations rise.
+    """What one member asked while nothing else happened in its group, one exchange after the other. Correlations rise.
 
-    All requests came on one connection to one node, and each names the member, its generation and its instance; no body says another thing. `client` is the name of
-    the process, `wire_client` the client id. `apis` are those of its requests, and of those that are under way at an end of the stretch, which goes until `end_ms`;
-    `last_ms` is when its last answer left.
+    All requests came on one connection to one node. Each names the member, its generation and its instance; the bodies say nothing else. `client`
+    is the name of the process, `wire_client` the client id. `apis` are those of its requests, and of requests still open at the ends of the
+    stretch. The stretch ends at `end_ms`; the last answer was sent at `last_ms`.
     """
 
     client: str
@@ -90,15 +90,15 @@ class Steady:
         return max((requests.correlations[-1] for requests in self.asked.values()), default=-1)
 
     def correlations(self) -> list[int]:
-        """Return the correlations of all exchanges in their order."""
+        """Return the correlations of all exchanges in order."""
         return sorted(correlation for requests in self.asked.values() for correlation in requests.correlations)
 
     def frames(self) -> Iterator[tuple[str, str]]:
-        """Yield the kinds and apis of its frames."""
+        """Yield the kinds and APIs of its frames."""
         return ((kind, api) for api in self.asked for kind in ("request", "response"))
 
     def rows(self, frames: frozenset[tuple[str, str]]) -> Iterator[int]:
-        """Yield where the frames of these kinds and apis stand."""
+        """Yield the positions of the frames of these kinds and APIs."""
         for api, requests in self.asked.items():
             if ("request", api) in frames:
                 yield from requests.places
@@ -108,9 +108,10 @@ class Steady:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stretch:
-    """Rows of one group that follow one another and are of steady exchanges all: `rows` of them are in `members`, and `fed` are those of exchanges that go beyond it.
+    """Consecutive rows of one group that all belong to steady exchanges. `rows` of them are in `members`. `fed` are rows of exchanges that extend
+    beyond it.
 
-    `places` and `at_ms` are those of its requests and answers, in their order. `read` makes the observations of rows by their places.
+    `places` and `at_ms` are the positions and times of its requests and answers, in order. `read` makes the observations of rows by position.
     """
 
     members: Sequence[Steady]

@@ -1,1 +1,1 @@
-"""Why rebalances began, how long each phase took, who was waited for, and what to set differently; of any trace."""
+"""Why rebalances began, how long each phase took, which members it waited for, and what to configure differently, for any trace."""

@@ -1,4 +1,4 @@
-"""Why each rebalance of a group began: what the coordinator says, sharpened by what requests and log lines show, and by exclusion where neither tells. Pure."""
+"""Finds why each rebalance of a group began: from the coordinator's reason, refined by requests and log lines, or by exclusion. Pure."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from groupproof.harness.judging.diagnosis.rebalances import EvidenceLine, Rebala
 __all__ = ["Causes"]
 
 _LATE_MS: Final = 10.0
-"""A request's arrival is reckoned from when its answer was logged, which is a little late."""
+"""A tolerance: a request's arrival is estimated from the time when its answer was logged, which is a little late."""
 
 _NEAR_MS: Final = 2_000.0
-"""A sign that is older is not what began a rebalance: the coordinator begins at once."""
+"""An older sign did not begin the rebalance, because the coordinator begins at once."""
 
 _MEANT: Final = {
     "new": Cause.NEW_MEMBER, "replaced": Cause.STATIC_REPLACED, "leader-again": Cause.LEADER_REJOINED, "changed": Cause.METADATA,
@@ -28,13 +28,13 @@ _MEANT: Final = {
 _LOSSES: Final = frozenset({Cause.HEARTBEAT_TIMEOUT, Cause.POLL_INTERVAL, Cause.CLOSED, Cause.LEFT, Cause.ADMIN_REMOVAL, Cause.SYNC_TIMEOUT})
 _IN_1_1: Final = (Cause.POLL_INTERVAL, Cause.NEW_MEMBER, Cause.CLOSED, Cause.SUBSCRIPTION, Cause.PARTITIONS, Cause.LEADER_REJOINED)
 _REMOVED: Final = ("UNKNOWN_MEMBER_ID", "UnknownMemberId")
-"""What a member says that comes back because the coordinator knew it no more."""
+"""Words in the reason of a member that comes back because the coordinator no longer knew it."""
 
 _SESSION_MS: Final = 45_000
 
 
 class Causes:
-    """Decides for one course, when nothing more is to come; `reasons` are what the coordinator gave, by the rebalance's first observation."""
+    """Decides the causes for one group history once it is complete. `reasons` are the coordinator's, by the rebalance's first observation."""
 
     def __init__(self, run: GroupHistory, reasons: dict[int, str], *, has_requests: bool, is_wire: bool) -> None:
         self._course, self._reasons, self._has_requests, self._is_wire = run, reasons, has_requests, is_wire
@@ -74,28 +74,28 @@ class Causes:
         self._sharpen(now, before, signs)
 
     def _signs(self, now: Rebalance, before: Rebalance | None) -> list[Sign]:
-        """Return what was seen since the rebalance before was past its join phase."""
+        """Return the signs since the join phase of the rebalance before ended."""
         return self._between(-1.0 if before is None else before.started_ms if before.joined_ms is None else before.joined_ms, now)
 
     def _between(self, since_ms: float, now: Rebalance) -> list[Sign]:
-        """Return what was seen from an instant until a rebalance began."""
+        """Return the signs from an instant until a rebalance began."""
         return self._in_time[bisect_left(self._in_time, since_ms, key=_at) : bisect_right(self._in_time, now.started_ms + _LATE_MS, key=_at)]
 
     def _trigger(self, signs: list[Sign], now: Rebalance) -> Sign | None:
-        """Return the last thing seen that begins a rebalance; of several at once what the coordinator itself says comes first."""
+        """Return the last sign that begins a rebalance. Of several at once, the coordinator's own log lines come first."""
         near = [sign for sign in signs if sign.name in _MEANT and sign.at_ms >= now.started_ms - _NEAR_MS]
         before = [sign for sign in near if sign.at_ms <= now.started_ms]
         return max(before, key=lambda sign: (bool(sign.marks), sign.at_ms), default=None) or min(near, key=lambda sign: sign.at_ms, default=None)
 
     def _newcomer(self, now: Rebalance, before: Rebalance | None) -> Sign | None:
-        """Return a join that came while the rebalance before still went on and was taken up in this one: its answer tells this generation."""
+        """Return a join that came during the rebalance before but was answered in this one's generation."""
         if before is None:
             return None
         joins = [sign for sign in self._between(before.started_ms, now) if sign.name == "new"]
         return next((join for join in joins if now.generation is not None and self._course.members.entered.get(join.asked) == now.generation), None)
 
     def _complete(self, now: Rebalance, reason: Reason, signs: list[Sign]) -> None:
-        """Take the member and its own reason from the line beside, where the coordinator's reason names none."""
+        """Set the member and its own reason from a nearby line, where the coordinator's reason names none."""
         beside = [sign for sign in signs if _MEANT.get(sign.name) in (reason.cause, Cause.ADMIN_REMOVAL if reason.cause is Cause.LEFT else None)]
         if not beside:
             return
@@ -105,7 +105,7 @@ class Causes:
         _show(now, sign)
 
     def _exclude(self, now: Rebalance) -> None:
-        """Infer by exclusion: nobody's session ended and nobody joined anew, so that somebody left, whom no line of INFO tells (DIAG-23)."""
+        """Infer by exclusion: no session ended and no member joined, so a member left, which no INFO line reports (DIAG-23)."""
         if now.is_initial:
             now.cause, now.certainty = Cause.FIRST_MEMBER, Certainty.SEEN
         elif self._has_requests and now.joined_ms is not None and not self._is_wire:
@@ -126,7 +126,8 @@ class Causes:
             self._sharpen_again(now, signs)
 
     def _is_moved(self, now: Rebalance, before: Rebalance | None) -> bool:
-        """Tell whether the group was taken over by another broker, and this follows from it (DISC-10): it was rebalancing, or a member did not follow."""
+        """Return whether another broker took over the group and this rebalance follows from it (DISC-10): the group was rebalancing, or a member
+        did not follow."""
         if before is None or now.is_initial:
             return False
         end = before.started_ms if before.ended == ABANDONED else before.synced_ms or before.joined_ms or before.started_ms
@@ -141,7 +142,7 @@ class Causes:
         return is_unsettled or is_overdue
 
     def _loads(self, now: Rebalance, since_ms: float) -> list[Sign]:
-        """Return when this rebalance's broker took the group over since then."""
+        """Return when this rebalance's broker took over the group since then."""
         loads = [sign for sign in self._between(since_ms, now) if sign.name == "loaded" and sign.at_ms > since_ms]
         return [load for load in loads if load.node is None or now.node in (load.node, None)]
 
@@ -170,17 +171,17 @@ class Causes:
         now.cause = Cause.POLL_INTERVAL if was_stuck else Cause.CLOSED
 
     def _comes_back(self, now: Rebalance) -> bool:
-        """Tell whether a later rebalance began with a member of the same client or instance id: who was over its poll interval joins anew."""
+        """Return whether a later rebalance began with a member of the same client or instance id: a member that exceeded its poll interval rejoins."""
         return self._newcomers.get(name_of(now.member), 0) > now.number
 
     def _fetched_before(self, now: Rebalance) -> float | None:
-        """Return when the member that left last asked for records: who does not poll does not fetch."""
+        """Return when the member that left last sent a Fetch: a member that does not poll does not fetch."""
         times = self._course.members.fetches.get(self._course.members.client_of(now.member) or "", [])
         at = bisect_right(times, now.started_ms)
         return times[at - 1] if at else None
 
     def _sharpen_again(self, now: Rebalance, signs: list[Sign]) -> None:
-        """Tell what a member that joined again changed: what it sent shows it best, then its own reason, then what else changed."""
+        """Set what a rejoining member changed: by its requests, else by its own reason, else by other changes."""
         own = [sign.name for sign in signs if sign.member == now.member]
         cause = cause_of_client_reason(now.client_reason)
         topics = self._topics(now)
@@ -197,7 +198,7 @@ class Causes:
             now.also = (*((Cause.PARTITIONS,) if topics else ()), Cause.SUBSCRIPTION, Cause.HANDOVER, Cause.LEADER_REJOINED)
 
     def _topics(self, now: Rebalance) -> list[Sign]:
-        """Return the changes of topics since the rebalance before began: they were not in its assignment."""
+        """Return the changes of topics since the rebalance before began. They were not in its assignment."""
         before = self._course.rebalances[now.number - 2].started_ms if now.number > 1 else 0.0
         return [sign for sign in self._between(before, now) if sign.name == "topics"]
 
@@ -207,6 +208,6 @@ def _at(sign: Sign) -> float:
 
 
 def _show(now: Rebalance, sign: Sign) -> None:
-    """Put what began a rebalance before what followed, once."""
+    """Put the line that began a rebalance before those that followed, once."""
     evidence = EvidenceLine(seq=sign.seq, at_ms=sign.at_ms, text=sign.text, marks=sign.marks)
     now.evidence = [evidence, *(view for view in now.evidence if (view.seq, view.text) != (evidence.seq, evidence.text))]

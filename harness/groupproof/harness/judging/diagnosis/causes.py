@@ -1,5 +1,7 @@
-"""The causes of a rebalance, sorted as the catalogue sorts them (DIAG-20): partition change, client change or coordinator change; a client change
-into a member that is new, changed or lost; a lost one into heartbeat timeout, poll-interval leave, or close.
+"""The causes of a rebalance, sorted as in the catalogue (DIAG-20).
+
+The branches are partition change, client change and coordinator change. A client change is a new, changed or lost member. A lost member had a
+heartbeat timeout, left after its poll interval, or closed.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ __all__ = ["SORTED", "WORDS_OF_CONSUMERS", "WORDS_OF_WORKERS", "Branch", "Cause"
 
 
 class Branch(Enum):
-    """The three things that a group rebalances for."""
+    """The three reasons for which a group rebalances."""
 
     PARTITIONS = "partition change"
     CLIENTS = "client change"
@@ -19,7 +21,7 @@ class Branch(Enum):
 
 
 class Kind(Enum):
-    """What a client change is a change of."""
+    """What changed in a client change."""
 
     NEW = "new member"
     LOST = "lost member"
@@ -62,11 +64,11 @@ class Certainty(Enum):
     """The requests show it."""
 
     INFERRED = "inferred"
-    """It is what is left when all else is excluded (DIAG-23)."""
+    """It remains after all other causes are excluded (DIAG-23)."""
 
 
 class CauseText(NamedTuple):
-    """A cause in its branch; `words` complete "It began because …"."""
+    """A cause in its branch. `words` complete "It began because …"."""
 
     branch: Branch
     kind: Kind | None
@@ -103,7 +105,7 @@ WORDS_OF_CONSUMERS: Final[dict[Cause, str]] = {
     Cause.RETURNED: "{member} came back after the group had lost it",
     Cause.PARTITIONS: "the partitions of a subscribed topic changed",
 }
-"""What is said otherwise in groups of the consumer protocol (KIP-848), which have no leader and in which members keep their ids."""
+"""Different words for groups of the consumer protocol (KIP-848), which have no leader and whose members keep their ids."""
 
 WORDS_OF_WORKERS: Final[dict[Cause, str]] = {
     Cause.METADATA: "{member} joined again: tasks came or went, or are being handed over",
@@ -111,4 +113,4 @@ WORDS_OF_WORKERS: Final[dict[Cause, str]] = {
     Cause.MOVED: "the Managers switched: the new active one knew no group, and {member} was the first to join it",
     Cause.LEFT: "{member} ended in good order and left",
 }
-"""What is said otherwise in groups of DataLink's workers, whose coordinator forgets everything when it is switched."""
+"""Different words for groups of DataLink's workers, whose coordinator forgets everything when it is switched."""

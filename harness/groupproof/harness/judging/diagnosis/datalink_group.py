@@ -1,4 +1,4 @@
-"""Groups of DataLink's workers: the rebalances are a classic group's, but a Manager that is switched knows no group, and nothing delays the first. Pure."""
+"""Groups of DataLink's workers. They rebalance like classic groups, but a new Manager knows no group, and the first rebalance has no delay. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["as_datalink"]
 
 
 def as_datalink(rebalances: Sequence[Rebalance]) -> list[Rebalance]:
-    """Say of a group's rebalances what holds for DataLink: the first one with another Manager is the switch's (MGR-33)."""
+    """Change a group's rebalances to what holds for DataLink: the first one with another Manager is caused by the switch (MGR-33)."""
     before: Rebalance | None = None
     for now in rebalances:
         now.protocol = DATALINK

@@ -1,7 +1,8 @@
-"""Groups of the consumer protocol (KIP-848), in which nobody stops for a rebalance: who joined, left or was fenced, and the epochs that followed. Pure.
+"""Rebalances of groups of the consumer protocol (KIP-848), where no member stops: joins, leaves, fencings, and the epochs that followed. Pure.
 
-The coordinator raises the group's epoch whenever its members, what they subscribe to, or the partitions of that change; each member comes to the new
-epoch when it has given up what it must. A broker's log tells epochs and members; heartbeats tell both, and when every member was there.
+The coordinator raises the group epoch whenever its members, their subscriptions, or the partitions of these change. Each member moves to the new
+epoch once it has revoked what it must. A broker's log contains epochs and members. Heartbeats contain both, and when every member reached the
+epoch.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ __all__ = ["ConsumerGroup", "consumer_rebalances"]
 
 _HEARTBEAT: Final = Api.CONSUMER_GROUP_HEARTBEAT.title
 _JOINS, _LEAVES, _LEAVES_FOR_NOW = 0, -1, -2
-"""The epochs of a member that joins, leaves, or, being static, leaves for a while."""
+"""The epochs with which a member joins, leaves, or, if static, leaves for a while."""
 
 _NOTICED_MS: Final = 6_000.0
-"""A topic's new partitions raise the epoch with the next heartbeat, which is due every 5 s."""
+"""New partitions of a topic raise the epoch with the next heartbeat, which is due every 5 s."""
 
 _SILENT_BEATS: Final = 4
 _FENCED: Final = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH})
@@ -36,7 +37,7 @@ _LOSSES: Final = frozenset({Cause.LEFT, Cause.HEARTBEAT_TIMEOUT, Cause.REVOCATIO
 
 
 def consumer_rebalances(trace: Trace) -> list[Rebalance]:
-    """Return the epochs of every group of this protocol, group by group. What a broker's log tells of a group is taken alone, where there is one."""
+    """Return the epochs of every group of this protocol, group by group. Where a broker's log covers a group, only the log counts."""
     logged = {obs.group for obs in trace if _is_said(obs)}
     groups: dict[str, ConsumerGroup] = {}
     asked: dict[ExchangeId, Observation] = {}
@@ -62,7 +63,7 @@ def _is_said(obs: Observation) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Change:
-    """Something that makes the coordinator raise the epoch."""
+    """A change that makes the coordinator raise the epoch."""
 
     cause: Cause
     certainty: Certainty
@@ -91,7 +92,7 @@ class _Member:
 
 @dataclass(slots=True)
 class ConsumerGroup:
-    """Fed with what tells of one group: its log lines, its heartbeats with their answers (`answered`), and the partitions that brokers make."""
+    """Reads everything about one group: its log lines, its heartbeats with their answers (`answered`), and the partitions that brokers create."""
 
     group: str
     rebalances: list[Rebalance] = field(default_factory=list)
@@ -103,7 +104,7 @@ class ConsumerGroup:
     _is_logged: bool = False
 
     def finish(self) -> list[Rebalance]:
-        """Return what there was; nothing more is to come."""
+        """Return the rebalances once the trace is complete."""
         for rebalance in self.rebalances:
             if rebalance.synced_ms is None and not rebalance.ended:
                 rebalance.ended = _UNTOLD if self._is_logged else "not all of them, when the trace ended"
@@ -112,7 +113,7 @@ class ConsumerGroup:
     # A broker's log
 
     def read_log(self, obs: Observation) -> None:
-        """Take an event of a broker's log."""
+        """Record an event of a broker's log."""
         name, line = str(obs.body["name"]), str(obs.body.get("line", ""))
         self._is_logged = self._is_logged or name != "partition-made"
         if name == "partition-made":
@@ -136,7 +137,7 @@ class ConsumerGroup:
     # Heartbeats
 
     def asked(self, obs: Observation) -> None:
-        """Take a heartbeat's request."""
+        """Record a heartbeat's request."""
         id, epoch = str(obs.body.get("member_id")), obs.body.get("member_epoch")
         member = self._members.get(id)
         text = f"{obs.api} of {obs.client} with epoch {epoch}, on connection {obs.connection}"
@@ -156,7 +157,7 @@ class ConsumerGroup:
             member.rebalance_ms = timeout if isinstance(timeout, int) and timeout > 0 else member.rebalance_ms
 
     def answered(self, obs: Observation, asked: Observation) -> None:
-        """Take a heartbeat's answer."""
+        """Record a heartbeat's answer."""
         id, epoch = str(asked.body.get("member_id")), obs.body.get("member_epoch")
         if obs.error in _FENCED and (fenced := self._members.get(id)) is not None:
             cause = Cause.REVOCATION_TIMEOUT if _is_overdue(fenced, obs.at_ms, self._epoch) else Cause.HEARTBEAT_TIMEOUT
@@ -174,7 +175,7 @@ class ConsumerGroup:
             self._settle(obs.at_ms, member)
 
     def _settle(self, at_ms: float, last: _Member) -> None:
-        """Note that every member has come to the epoch, and for whom that took its time."""
+        """Record that every member has reached the epoch, and which member took its time."""
         now = self.rebalances[-1] if self.rebalances else None
         if now is None or now.synced_ms is not None or now.is_emptied or any(member.epoch < self._epoch for member in self._members.values()):
             return
@@ -203,7 +204,8 @@ class ConsumerGroup:
         return self._members[id].name if id in self._members else id
 
     def _arrived(self, id: str) -> Cause:
-        """Tell who joined: the first of all, one that was lost, or one that is new. Who left by itself and is back had not polled in time."""
+        """Return the cause of a join: the first member, a lost one that returned, or a new one. A member that left by itself and is back had not
+        polled in time."""
         if id in self._lost:
             lost = self._lost.pop(id)
             if lost is not None and lost.cause is Cause.LEFT:
@@ -212,7 +214,7 @@ class ConsumerGroup:
         return Cause.FIRST_MEMBER if len(self._members) == 1 else Cause.NEW_MEMBER
 
     def _raised(self, obs: Observation, epoch: int, evidence: EvidenceLine) -> None:
-        """Begin what a new epoch is: with the change that was seen last, else with what is left."""
+        """Begin the rebalance of a new epoch, with the pending changes, or else with an inferred one."""
         changes = self._pending or [self._unseen(obs)]
         first = changes[0]
         now = self._begin(obs, first, epoch)
@@ -221,7 +223,7 @@ class ConsumerGroup:
         now.show(evidence)
 
     def _begin(self, obs: Observation, change: _Change, epoch: int | None) -> Rebalance:
-        """Begin a rebalance; heartbeats show what members subscribe to, so that nothing else looks the same there."""
+        """Begin a rebalance. Heartbeats show subscriptions, so they leave no other cause open."""
         before = self.rebalances[-1] if self.rebalances else None
         if before is not None and before.synced_ms is None and not before.ended:
             before.ended = _UNTOLD if obs.kind == "event" else "the next epoch overtook it"
@@ -250,7 +252,7 @@ class ConsumerGroup:
             now.is_emptied, now.joined_ms, now.ended = True, obs.at_ms, "the group is empty"
 
     def _unseen(self, obs: Observation) -> _Change:
-        """Return what must have changed where nobody joined, left or subscribed: a member was put out unseen, or topics have other partitions."""
+        """Return the inferred change where no member joined, left or subscribed: a member was removed unnoticed, or topics have other partitions."""
         for member in self._members.values() if obs.api == _HEARTBEAT else ():
             if (cause := _put_out(member, obs.at_ms, self._epoch)) is not None:
                 text = f"{member.name} was last heard {(obs.at_ms - member.heard_ms) / 1000:.1f} s before, with epoch {member.epoch} of {self._epoch}"
@@ -276,7 +278,7 @@ _ALSO: Final = {Cause.SUBSCRIPTION: (Cause.PARTITIONS,), Cause.PARTITIONS: (Caus
 
 
 def _topics(obs: Observation) -> tuple[str, ...] | None:
-    """Return what a heartbeat subscribes to; None where it says that this is as before."""
+    """Return the subscription of a heartbeat. Return None where it reports no change."""
     named, pattern = obs.body.get("subscribed_topic_names"), obs.body.get("subscribed_topic_regex")
     if named is None and pattern is None:
         return None

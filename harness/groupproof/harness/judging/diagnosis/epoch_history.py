@@ -1,7 +1,7 @@
-"""What a group of KIP-848's protocol waits for: who was to give up which partitions and has not, who is to have them, and why members were refused. Pure.
+"""What a group of KIP-848's protocol waits for: open revocations, lacking partitions, and why members were fenced. Pure.
 
-Heartbeats tell the orders and the acknowledgements, descriptions the targets. What frees a partition is one of four things: its owner says that it has given it
-up, it leaves, its rebalance timeout ends, or its session does (CGM-20 to CGM-24, CGM-36, CGM-37).
+Heartbeats contain the orders and the acknowledgements; descriptions contain the targets. A partition is freed when its owner acknowledges the
+revocation or leaves, or when its rebalance timeout or session ends (CGM-20 to CGM-24, CGM-36, CGM-37).
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ Partitions = frozenset[TopicPartition]
 
 @dataclass(slots=True, kw_only=True)
 class Order:
-    """Partitions that a member was to give up, from `at_ms` on; `released_ms` is when it said that it had, or was no member any more, and `how` which of the two."""
+    """Partitions that a member must revoke, from `at_ms` on. `released_ms` is when it acknowledged that or ceased to be a member; `how` says which
+    of the two."""
 
     group: str
     member: str
@@ -52,7 +53,7 @@ class Order:
 
     @property
     def is_silent(self) -> bool:
-        """Tell whether the member has not been heard of for so long that its session is likely to end first."""
+        """Return whether the member has been silent for so long that its session will probably end first."""
         return self.released_ms is None and bool(self.beat_ms) and self.seen_ms - self.heard_ms > _SILENT_BEATS * self.beat_ms
 
     def to_json(self) -> dict[str, Any]:
@@ -65,7 +66,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pending:
-    """What a member still lacks of its target, and gives up, as the newest description has it; `owners` are who have what it lacks."""
+    """What a member still lacks of its target, and what it must revoke, by the newest description. `lacks` maps each partition to its owner."""
 
     group: str
     member: str
@@ -84,7 +85,7 @@ class Pending:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fencing:
-    """A request that was refused because of who asked, and what the frames before it show of the reason."""
+    """A request that was refused because of its sender, and the reason by the frames before it."""
 
     group: str
     member: str
@@ -116,7 +117,7 @@ class _Member:
 
 @dataclass(slots=True)
 class EpochHistory:
-    """Follows one group. `orders` are in the order in which they were given, `pending` is of the newest description."""
+    """Follows one group. `orders` are in the order in which they came. `pending` is by the newest description."""
 
     group: str
     orders: list[Order] = field(default_factory=list)
@@ -126,7 +127,7 @@ class EpochHistory:
     _members: dict[str, _Member] = field(default_factory=dict)
 
     def asked(self, obs: Observation) -> None:
-        """Take the request of a heartbeat: what it lists is what the member still has."""
+        """Record the request of a heartbeat. It lists what the member still owns."""
         id, epoch = obs.member or "", obs.member_epoch or 0
         member = self._members.setdefault(id, _Member(id=id, name=obs.client or id))
         member.name, member.heard_before_ms, member.heard_ms = obs.client or id, member.heard_ms, obs.at_ms
@@ -152,7 +153,7 @@ class EpochHistory:
             member.order = None
 
     def answered(self, obs: Observation, asked: Observation) -> None:
-        """Take the answer to a heartbeat: an assignment without some of what the member has is an order."""
+        """Record the answer to a heartbeat. An assignment without some of the member's partitions is an order."""
         member = self._members.get(obs.member or asked.member or "")
         error = error_of(obs)
         if member is None:
@@ -183,7 +184,7 @@ class EpochHistory:
         self.orders.append(member.order)
 
     def commit_refused(self, obs: Observation, asked: Observation, error: int) -> None:
-        """Take a commit that was refused because of who committed."""
+        """Record a commit that was refused because of its sender."""
         member = self._members.get(asked.member or "")
         if member is not None:
             self._refused(obs, asked, member, error)
@@ -223,7 +224,7 @@ class EpochHistory:
         return f"{owner.name} ({owner.id}) has taken the instance id {member.instance}"
 
     def described(self, group: Mapping[str, Any], obs: Observation) -> None:
-        """Take a description: the target of each member beside what it has."""
+        """Record a description: the target of each member, and what it owns."""
         self.has_target = True
         members = list(group.get("members") or ())
         owners = {partition: member["member_id"] for member in members for partition in _partitions(member.get("assignment"))}
@@ -273,7 +274,7 @@ def epoch_histories(trace: Trace) -> list[EpochHistory]:
 
 
 def _with_columns(obs: Observation, request: Observation | None = None) -> Observation:
-    """Return a heartbeat with its columns, which traces of before KIP-848's protocol was read lack."""
+    """Return a heartbeat with its columns. Traces from before the kit read KIP-848's protocol lack them."""
     if obs.api != _BEAT or obs.group is not None or obs.member is not None:
         return obs
     if request is not None and not obs.error:

@@ -24,8 +24,8 @@ _MEMBERSHIP = frozenset(api.title for api in (Api.JOIN_GROUP, Api.SYNC_GROUP, Ap
 def rebalances_of(trace: Trace) -> list[Rebalance]:
     """Return the rebalances of every group in `trace`, in the order in which they began.
 
-    Groups of the consumer protocol (KIP-848) have epochs for generations. Where the trace holds a classic group's transitions (the kit's own, or a broker's log) they say when; else the requests do.
-    Records of the offsets topic tell rebalances of their own.
+    Groups of the consumer protocol (KIP-848) have epochs as generations. The times come from a classic group's transitions where the trace has them
+    (the kit's own, or a broker's log), else from its requests. Records of the offsets topic add their own rebalances.
     """
     groups = {obs.group for obs in trace if _begins(obs)}
     followers = {obs.group: _Follower(obs.group, is_told=obs.group in groups) for obs in trace if _names(obs, groups) and obs.group is not None}
@@ -55,7 +55,7 @@ def _groups_by_client(trace: Trace) -> dict[str | None, set[str]]:
 
 
 def _concerned(obs: Observation, followers: Collection[str], by_client: Mapping[str | None, set[str]]) -> Iterable[str]:
-    """Return the groups that an observation may tell of: its own; of what names none, those of its client, or all of them."""
+    """Return the groups that an observation may concern: its own group; without a group those of its client, or all."""
     if obs.group is not None:
         return (obs.group,) if obs.group in followers else ()
     if obs.api in _OF_CLIENTS:
@@ -96,7 +96,7 @@ class _Follower:
         self._course.follow(obs)
 
     def _concerns(self, sign: Sign) -> bool:
-        """Tell whether a change of topics is one that this group may have subscribed to: where that is known, only those are."""
+        """Return whether a topic change may concern this group. Where its subscription is known, only those topics do."""
         if sign.name != "topics":
             return True
         topics = {topic for entry in self._course.members.records.values() if entry.subscription is not None for topic in entry.subscription.topics}

@@ -1,4 +1,4 @@
-"""The course of one group: its rebalances one after the other, with their phases and who was waited for. Told by transitions, or by `wire_history.py`. Pure."""
+"""The rebalances of one group in order, with their phases and the members they waited for, by transitions or `wire_history.py`. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState
 __all__ = ["ABANDONED", "NEAR", "GroupHistory", "follow_transition"]
 
 NEAR: Final = 0.9
-"""A phase that took this part of the rebalance timeout was ended by it (DIAG-27)."""
+"""A phase that took this share of the rebalance timeout was ended by it (DIAG-27)."""
 
 ABANDONED: Final = "never ended here: the coordinator moved"
 _REBALANCE_CODES: Final = frozenset({ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.ILLEGAL_GENERATION})
@@ -21,7 +21,7 @@ _CUT: Final = "still going on where the trace ends"
 
 
 class GroupHistory:
-    """`rebalances` in order; `signs` are what could have begun them."""
+    """`rebalances` in order. `signs` are the events that may have begun them."""
 
     def __init__(self, group: str) -> None:
         self.group = group
@@ -33,14 +33,14 @@ class GroupHistory:
 
     @property
     def open(self) -> Rebalance | None:
-        """The rebalance that is under way: one of which neither the assignment nor another end was seen."""
+        """Return the rebalance under way: the last one, if it has no assignment or other end."""
         last = self.rebalances[-1] if self.rebalances else None
         return last if last is not None and not last.ended else None
 
-    # What happens
+    # The events
 
     def begin(self, obs: Observation, *, at_ms: float, generation: int, evidence: EvidenceLine | None = None) -> Rebalance:
-        """Note that a rebalance began at `at_ms` in the group's `generation`."""
+        """Begin a rebalance at `at_ms` in the group's `generation`."""
         before = self.open
         if before is not None:
             moved = before.node is not None and obs.node is not None and before.node != obs.node
@@ -56,7 +56,7 @@ class GroupHistory:
         return made
 
     def complete(self, obs: Observation, generation: int, evidence: EvidenceLine | None = None) -> None:
-        """Note the end of the join phase (DIAG-02)."""
+        """Record the end of the join phase (DIAG-02)."""
         if (now := self.open) is None:
             return
         now.joined_ms, now.generation = obs.at_ms, generation
@@ -64,7 +64,7 @@ class GroupHistory:
             now.show(evidence)
 
     def assign(self, obs: Observation, evidence: EvidenceLine | None = None) -> None:
-        """Note that the leader's assignment is there (DIAG-03)."""
+        """Record that the leader's assignment came (DIAG-03)."""
         if (now := self.open) is None:
             return
         now.synced_ms, now.leader, now.ended = obs.at_ms, now.leader or obs.member or self.members.leader, "settled"
@@ -72,7 +72,7 @@ class GroupHistory:
             now.show(evidence)
 
     def empty(self, obs: Observation, generation: int | None, evidence: EvidenceLine | None = None) -> None:
-        """Note that nobody is left (DIAG-05)."""
+        """Record that the group has no members any more (DIAG-05)."""
         self.is_empty = True
         if (now := self.open) is None:
             return
@@ -81,7 +81,7 @@ class GroupHistory:
             now.show(evidence)
 
     def follow(self, obs: Observation) -> None:
-        """Note who joins and syncs while a rebalance is under way."""
+        """Record joins and syncs while a rebalance is under way."""
         if obs.kind == "request" and obs.api == Api.JOIN_GROUP.title:
             self._arrive(obs)
         elif obs.kind == "request" and obs.api == Api.SYNC_GROUP.title and obs.body.get("assignments") and (now := self.open) is not None:
@@ -111,7 +111,7 @@ class GroupHistory:
                 return
 
     def note(self, signs: list[Sign]) -> None:
-        """Keep what could begin a rebalance, and note who was put out of one."""
+        """Keep the signs that can begin a rebalance, and record the members that were removed in one."""
         self.signs += signs
         for sign in signs:
             if sign.name in ("evicted", "unsynced") and self.rebalances:
@@ -122,7 +122,7 @@ class GroupHistory:
     # At the end
 
     def finish(self) -> None:
-        """Say of each rebalance who was waited for, when nothing more is to come."""
+        """Set for each rebalance the members that it waited for, once the trace is complete."""
         if (now := self.open) is not None:
             now.ended = _CUT
         before: tuple[str, ...] = ()
@@ -164,7 +164,7 @@ class GroupHistory:
 
 
 def follow_transition(run: GroupHistory, obs: Observation) -> None:
-    """Let a transition that the trace tells move the course."""
+    """Update the history by a transition of the trace."""
     evidence = _line(obs)
     if obs.state_after == GroupState.PREPARING_REBALANCE.value:
         run.begin(obs, at_ms=obs.at_ms, generation=-1 if obs.generation is None else obs.generation, evidence=evidence)

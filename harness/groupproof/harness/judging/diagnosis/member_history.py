@@ -1,4 +1,4 @@
-"""What requests and log lines tell of a group's members: who they are, when they were last heard, and what each did that can begin a rebalance. Pure."""
+"""What requests and log lines show about a group's members: identities, last requests, and actions that can begin a rebalance. Pure."""
 
 from __future__ import annotations
 
@@ -13,19 +13,22 @@ from groupproof.protocol.wire.subscription import Subscription, SubscriptionErro
 __all__ = ["MemberRecord", "Membership", "Sign"]
 
 _KNOCKS_FROM: Final = 4
-"""From this version of JoinGroup on, a dynamic member without an id is only given one (KIP-394)."""
+"""From this version of JoinGroup on, a dynamic member without an id first only gets one (KIP-394)."""
 
 
-"""A connection and a correlation id: the request that both name."""
+"""A connection and a correlation id. Together they identify a request."""
 
 _PLAIN: Final = frozenset({"range", "roundrobin"})
-"""Assignors whose metadata holds the subscription alone: where a log tells no more than that it changed, the subscription did."""
+"""Assignors whose metadata holds only the subscription. If a log only reports changed metadata, the subscription changed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sign:
-    """Something that can begin a rebalance. `name`: new, again, leader-again, changed, subscription, handover, replaced, left, removed, expired, evicted,
-    unsynced, loaded, topics. `seq` and `at_ms` say when, `text` what it looked like; `asked` is the request, `given` of which tells the id that it got."""
+    """An event that can begin a rebalance. `name`: new, again, leader-again, changed, subscription, handover, replaced, left, removed, expired,
+    evicted, unsynced, loaded, topics.
+
+    `text` is the line or frame as a person reads it. `asked` is the request; `new_ids` maps it to the id that it got.
+    """
 
     name: str
     seq: int
@@ -42,7 +45,7 @@ class Sign:
 
 @dataclass(slots=True, kw_only=True)
 class MemberRecord:
-    """A member by its id; `offer` is what it joined with, by which a change is noticed."""
+    """A member by its id. `offer` is what it joined with; a different offer is a change."""
 
     member: str
     client: str | None = None
@@ -58,9 +61,9 @@ class MemberRecord:
 
 @dataclass(slots=True, kw_only=True)
 class Membership:
-    """Fed with the observations of one group, and those of no group (Fetch, Metadata, connections).
+    """Reads the observations of one group, and those without a group (Fetch, Metadata, connections).
 
-    `new_ids` and `entered` tell by a JoinGroup which id it got, and which generation it came into.
+    `new_ids` and `entered` map a JoinGroup to the id that it got and the generation that it entered.
     """
 
     records: dict[str, MemberRecord] = field(default_factory=dict)
@@ -74,14 +77,14 @@ class Membership:
     _asked: dict[ExchangeId, Observation] = field(default_factory=dict)
 
     def client_of(self, member: str | None) -> str | None:
-        """Return the client id of a member; of one of which only the id is known, what the id begins with."""
+        """Return the client id of a member. Where only the member id is known, return its prefix."""
         if not member:
             return None
         record = self.records.get(member)
         return record.client if record is not None and record.client is not None else name_of(member)
 
     def feed(self, obs: Observation) -> list[Sign]:
-        """Take an observation, and return what it shows."""
+        """Record an observation, and return its signs."""
         if obs.kind == "request":
             return self._request(obs)
         if obs.kind == "response":
@@ -179,7 +182,7 @@ class Membership:
             self._instances[member.instance] = member.member
 
     def _counted(self, obs: Observation) -> list[Sign]:
-        """Notice that a topic has another number of partitions than it had."""
+        """Return a sign for each topic whose number of partitions has changed."""
         signs = []
         for topic in obs.body.get("topics") or ():
             name, count = str(topic.get("name")), topic.get("partitions")
@@ -218,7 +221,7 @@ _EVENTS: Final = {
     "joining": "new", "given-id": "knocks", "expired": "expired", "left": "left", "replaced": "replaced", "evicted": "evicted", "unsynced": "unsynced",
     "loaded": "loaded", "loaded-partition": "loaded", "moved": "loaded", "partition-made": "topics", "grown": "topics",
 }  # fmt: skip
-"""What events stand for."""
+"""The signs for which events stand."""
 
 
 def _called(obs: Observation) -> str:
@@ -226,7 +229,7 @@ def _called(obs: Observation) -> str:
 
 
 def _offer(join: Observation) -> tuple[tuple[Any, ...], Subscription | None]:
-    """Return what a JoinGroup offers, blob by blob (or by their lengths, where a log told no more), and the first subscription."""
+    """Return the protocols of a JoinGroup with their metadata (or its length, where a log has no more), and the first subscription."""
     protocols = join.body.get("protocols") or ()
     offer = tuple((protocol.get("name"), protocol.get("metadata") or protocol.get("metadata_bytes")) for protocol in protocols)
     try:
@@ -236,7 +239,8 @@ def _offer(join: Observation) -> tuple[tuple[Any, ...], Subscription | None]:
 
 
 def _is_own(leave: Observation, member: MemberRecord) -> bool:
-    """Tell whether a LeaveGroup is the member's own: on its connection, or by its client id on another one, as kafka-go says goodbye; else somebody removes it."""
+    """Return whether a LeaveGroup is the member's own: on its connection, or with its client id on another, as kafka-go sends it. Otherwise it is a
+    removal."""
     return member.connection in (leave.connection, None) or (leave.client is not None and leave.client == member.client)
 
 

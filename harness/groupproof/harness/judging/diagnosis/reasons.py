@@ -1,6 +1,7 @@
-"""What a coordinator gives as its reason for a rebalance, release by release, and what a client gives as its own (KIP-800). Pure.
+"""The reasons that a coordinator gives for a rebalance, by release, and those that a client gives (KIP-800). Pure.
 
-Kafka 1.1 to 2.1 give none; the wordings are those of Scala's `GroupCoordinator` (2.2 to 3.9), of the Java coordinator (4.0 on), and of the kit's own table.
+Kafka 1.1 to 2.1 give none. The wordings are those of Scala's `GroupCoordinator` (2.2 to 3.9), of the Java coordinator (4.0 on), and of the kit's
+own table.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ __all__ = ["CLIENT_WORDS", "COORDINATOR_WORDS", "Reason", "cause_of_client_reaso
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reason:
-    """A reason understood; `client` is what the member itself said, None where it said nothing."""
+    """A parsed reason. `client` is the member's own reason, or None."""
 
     cause: Cause
     member: str | None = None
@@ -62,11 +63,11 @@ CLIENT_WORDS: Final[tuple[tuple[str, Cause], ...]] = (
     ("partitions changed", Cause.PARTITIONS),
     ("subscription", Cause.SUBSCRIPTION),
 )
-"""What Java's consumer and the kit's say of themselves, by the words that tell it."""
+"""The words by which Java's consumer and the kit's state their own reasons."""
 
 
 def reason_of(text: str) -> Reason | None:
-    """Return what a coordinator's reason says, None for one that is not known."""
+    """Return the parsed reason of a coordinator, or None for an unknown one."""
     found = _CLIENT.search(text)
     client = found["said"].strip() if found else None
     own = text[: found.start()] if found else text
@@ -79,12 +80,12 @@ def reason_of(text: str) -> Reason | None:
 
 
 def own_words(reason: str | None) -> str | None:
-    """Return what a member gives as its reason, None where that says nothing of why."""
+    """Return a member's own reason, or None where it explains nothing."""
     return None if reason is None or _SILENT.fullmatch(reason) else reason
 
 
 def cause_of_client_reason(reason: str | None) -> Cause | None:
-    """Return the cause that a client's own reason tells, None where it tells none."""
+    """Return the cause in a client's own reason, or None."""
     if reason is None:
         return None
     lower = reason.lower()

@@ -1,4 +1,4 @@
-"""One rebalance as it is explained: why it began, its phases, who was waited for, and the lines or frames that show it."""
+"""One rebalance as reported: its cause, its phases, the members it waited for, and the lines or frames that prove it."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ DATALINK: Final = DATALINK_DIALECT.name
 _OWN_WORDS: Final = {CONSUMER: WORDS_OF_CONSUMERS, DATALINK: WORDS_OF_WORKERS}
 
 _SUFFIX_CHARS: Final = 37
-"""A member id ends in a hyphen and a UUID (JOIN-03)."""
+"""The length of the hyphen and UUID at the end of a member id (JOIN-03)."""
 
 
 def name_of(member: str | None) -> str:
-    """Return how to call a member: its id without the random suffix, which is its client id or instance id."""
+    """Return a member's id without the random suffix, which leaves its client id or instance id."""
     if not member:
         return "somebody"
     head, tail = member[:-_SUFFIX_CHARS], member[-_SUFFIX_CHARS:]
@@ -32,7 +32,7 @@ def name_of(member: str | None) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AwaitedMember:
-    """A member that a phase waited for: `ms` from the phase's start, `why` says how that is known."""
+    """A member that a phase waited for: `ms` from the phase's start; `why` says how that is known."""
 
     member: str
     ms: float
@@ -41,7 +41,7 @@ class AwaitedMember:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvidenceLine:
-    """A line of a log, or a frame, that shows what is said; `marks` is the requirement that asks for the line, empty for a frame."""
+    """A line of a log, or a frame, as evidence. `marks` is the requirement that demands the line; empty for a frame."""
 
     seq: int
     at_ms: float
@@ -51,11 +51,12 @@ class EvidenceLine:
 
 @dataclass(slots=True, kw_only=True)
 class Rebalance:
-    """Times in milliseconds of the trace. `joined_ms` ends the join phase, `synced_ms` the sync phase (DIAG-25); None where the trace shows no end.
+    """Times are in milliseconds of the trace. `joined_ms` ends the join phase, `synced_ms` the sync phase (DIAG-25); None where the trace shows no
+    end.
 
-    `also` are causes that would look the same in this trace; `answers` counts the errors 27 and 22 that members were given (DIAG-29).
-    Where the `protocol` is the consumer's (KIP-848) generations are the group's epochs, `joined_ms` is when the new epoch's assignment was there, and
-    `synced_ms` when every member had come to it.
+    `also` are causes that would look the same in this trace. `answers` counts the errors 27 and 22 that members got (DIAG-29). In the consumer
+    protocol (KIP-848) generations are the group's epochs. `joined_ms` is then when the new epoch's assignment was ready, and `synced_ms` when every
+    member had reached the epoch.
     """
 
     group: str
@@ -106,13 +107,13 @@ class Rebalance:
 
     @property
     def lasted_ms(self) -> float | None:
-        """How long it took: to the leader's assignment, or to the end of the join phase where there is none to come."""
+        """Return how long (ms) it took: until the leader's assignment, or until the end of the join phase where no assignment comes."""
         end = self.synced_ms if self.synced_ms is not None else self.joined_ms
         return None if end is None else end - self.started_ms
 
     @property
     def words(self) -> str:
-        """Say in one clause why it began."""
+        """Return in one clause why it began."""
         own = _OWN_WORDS.get(self.protocol, {}).get(self.cause)
         return (own or SORTED[self.cause].words).format(member=name_of(self.member))
 
@@ -120,7 +121,7 @@ class Rebalance:
         self.evidence.append(evidence)
 
     def to_json(self) -> dict[str, Any]:
-        """Return everything as plain data; times in ms, with the unit in each name."""
+        """Return everything as plain data. Times are in ms, with the unit in each name."""
         return {
             "group": self.group, "protocol": self.protocol, "number": self.number, "cause": self.cause.value, "branch": self.branch.value,
             "kind": self.kind.value if self.kind else None, "certainty": self.certainty.value, "also": [cause.value for cause in self.also],

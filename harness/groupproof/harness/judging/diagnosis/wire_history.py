@@ -1,7 +1,7 @@
-"""The course of a group of which only requests and answers were seen: when its rebalances began and ended follows from them. Pure.
+"""Infers the rebalances of a group from its requests and answers alone. Pure.
 
-A rebalance begins with the request that makes the coordinator begin it. Where there is none, the first sign is an answer 27 to a heartbeat. Then a
-member's session is over, and it is the one that was not heard for so long. Who is a member of which generation is the group tracker's.
+A rebalance begins with the request that makes the coordinator begin it. Without one, the first sign is an answer 27 to a heartbeat. Then a member's
+session has ended: the one that was silent for that long. The group tracker says who is a member of which generation.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ _TELLING: Final = frozenset({Api.HEARTBEAT.title, Api.OFFSET_COMMIT.title, Api.S
 
 
 class WireCourse:
-    """Infers the course. The tracker hears each member by its member id: clients may share a client id, and a diagnosis names members by their ids."""
+    """Infers the history. The tracker identifies members by member id, because clients may share a client id and a diagnosis names members by their
+    ids."""
 
     def __init__(self, run: GroupHistory) -> None:
         self._course = run
@@ -35,7 +36,7 @@ class WireCourse:
         self._asked: dict[ExchangeId, Observation] = {}
 
     def feed(self, obs: Observation, signs: list[Sign]) -> None:
-        """Take an observation of the group, and what it shows."""
+        """Record an observation of the group, with its signs."""
         if obs.kind == "request":
             self._asked[obs.exchange_id] = obs
             begins = [sign for sign in signs if sign.name in _BEGINS]
@@ -54,7 +55,7 @@ class WireCourse:
 
     @property
     def _present(self) -> dict[str, bool]:
-        """The members of the newest generation, and whether each has sent its SyncGroup in it."""
+        """Return the members of the newest generation, and whether each has sent its SyncGroup in it."""
         newest = (self._group.epoch, self._group.generation)
         return {name: member.synced_seq >= 0 for name, member in self._group.members.items() if (member.epoch, member.generation) == newest}
 
@@ -81,7 +82,7 @@ class WireCourse:
             self._untold(obs)
 
     def _takes_back(self, obs: Observation) -> bool:
-        """Forget the rebalance that a request seemed to begin: it was refused, or answered within the generation that there was."""
+        """Remove the rebalance that a request seemed to begin, if the request was refused or answered within the current generation."""
         self._trigger = None
         is_within = obs.api == Api.JOIN_GROUP.title and obs.generation == self._generation
         now = self._course.open
@@ -92,7 +93,7 @@ class WireCourse:
         return bool(obs.error)
 
     def _others_join(self, obs: Observation) -> bool:
-        """Tell whether somebody else's JoinGroup waits for an answer: then a rebalance goes on, whoever began it."""
+        """Return whether another client's JoinGroup waits for an answer. Then a rebalance goes on, whatever began it."""
         return any(item.api == Api.JOIN_GROUP.title and item.group == obs.group and item.client != obs.client for item in self._asked.values())
 
     def _joined(self, obs: Observation, asked: Observation | None) -> None:
@@ -100,7 +101,7 @@ class WireCourse:
         if obs.node is not None and self._node is not None and obs.node != self._node:
             self._moved(obs, asked)
         self._node = obs.node if obs.node is not None else self._node
-        if generation != self._generation:  # a lower one: the group was made anew (INV-04), or goes on from before it (EMIG-05)
+        if generation != self._generation:  # a lower one: the group was created again (INV-04), or goes on from before it (EMIG-05)
             if self._course.open is None:
                 self._begin(obs, asked.at_ms if asked is not None else obs.at_ms, None)
             self._course.complete(
@@ -108,7 +109,7 @@ class WireCourse:
             )
 
     def _moved(self, obs: Observation, asked: Observation | None) -> None:
-        """Note that the group goes on at another broker; a rebalance that was under way begins anew there."""
+        """Record that the group goes on at another broker. A rebalance under way begins again there."""
         at_ms = asked.at_ms if asked is not None else obs.at_ms
         text = f"JoinGroup answered by broker {obs.node}, before by {self._node}"
         self._course.note([Sign(name="loaded", seq=obs.seq, at_ms=at_ms, text=text, node=obs.node)])
@@ -126,7 +127,7 @@ class WireCourse:
             self._course.empty(obs, None, EvidenceLine(seq=obs.seq, at_ms=obs.at_ms, text="LeaveGroup of the last member answered"))
 
     def _untold(self, obs: Observation) -> None:
-        """Begin a rebalance of which the answer 27 is the first sign."""
+        """Begin a rebalance whose first sign is the answer 27."""
         silent = self._silent(obs)
         unsynced = self._unsynced(obs)
         if unsynced:
@@ -146,7 +147,7 @@ class WireCourse:
         self._begin(obs, at_ms, sign)
 
     def _unsynced(self, obs: Observation) -> list[str]:
-        """Return the members that have not asked for their assignment until the rebalance timeout was over (KAFKA-12890)."""
+        """Return the members that sent no SyncGroup until the rebalance timeout ended (KAFKA-12890)."""
         last = self._course.rebalances[-1] if self._course.rebalances else None
         present = self._present
         timeout_ms = max((member.rebalance_ms or 0 for name in present if (member := self._course.members.records.get(name))), default=0)
@@ -155,7 +156,7 @@ class WireCourse:
         return sorted(name for name, has_synced in present.items() if not has_synced)
 
     def _silent(self, obs: Observation) -> str | None:
-        """Return the member of the generation that has been silent for its session, the longest silent first."""
+        """Return the member of the generation that has been silent for its session timeout; of several, the longest silent."""
         records = [self._course.members.records[name] for name in self._present if name in self._course.members.records]
         over = [entry for entry in records if entry.session_ms and entry.heard_ms + entry.session_ms <= obs.at_ms + _SLACK_MS]
         return min(over, key=lambda entry: entry.heard_ms).member if over else None

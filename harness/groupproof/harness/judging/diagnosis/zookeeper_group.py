@@ -1,7 +1,7 @@
-"""Why a group on ZooKeeper rebalanced, and with what result: by the reports of its members in a trace, because nobody else knows. Pure.
+"""Why a group on ZooKeeper rebalanced, and with what result, by the reports of its members: nothing else knows. Pure.
 
-No one decides here: each member begins by itself when a watch of its own fires. What belongs together is what overlaps; it ends when the last one has
-ended, and whether all partitions have an owner then, no member knows.
+There is no coordinator: each member begins by itself when its own watch fires. Attempts that overlap belong together. Such a wave ends with its
+last attempt. No member knows whether all partitions have an owner then.
 """
 
 from __future__ import annotations
@@ -15,14 +15,13 @@ from groupproof.protocol.trace import Observation, Trace
 __all__ = ["WATCHED", "Wave", "tell_waves", "waves_of"]
 
 WATCHED: Final = "zookeeper"
-"""The name of the events that consumers on ZooKeeper are seen by; `what` in their body says which."""
+"""The name of the events of consumers on ZooKeeper. `what` in their body says which event."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Wave:
-    """Rebalances of one group that overlap. `causes` in words; `conflicts` are attempts that found another's owner node; `failures` who gave up.
-
-    `unowned` are the partitions that somebody owned before and nobody does at its end; `ended_ms` is None where the trace ends before.
+    """Overlapping rebalances of one group. `causes` are in words. `conflicts` counts attempts that found another's owner node. `failures` are
+    members that gave up. `unowned` are the partitions with an owner before and none at its end. `ended_ms` is None where the trace ends before.
     """
 
     group: str
@@ -37,7 +36,7 @@ class Wave:
 
 
 class _Group:
-    """One group, told of what its members tell."""
+    """One group, by the events of its members."""
 
     def __init__(self, group: str) -> None:
         self.waves: list[Wave] = []
@@ -107,7 +106,7 @@ def _watched(trace: Iterable[Observation]) -> Iterator[Observation]:
 
 
 def tell_waves(waves: Iterable[Wave]) -> list[str]:
-    """Return what a person reads of them."""
+    """Return the waves as lines of text."""
     lines: list[str] = []
     for wave in waves:
         cause = ", ".join(wave.causes) or "watches fired: a member's session ended, or a topic changed"

@@ -1,1 +1,1 @@
-"""What a trace costs its group, in figures: folds over observations, resumable and mergeable, the same in a run, in `trace check` and on Spark."""
+"""What a trace costs its group, in figures. Meters can be resumed and merged, and work the same in a run, in `trace check` and on Spark."""

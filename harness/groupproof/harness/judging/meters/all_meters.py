@@ -1,4 +1,4 @@
-"""All meters together, of a trace, and what follows from several figures."""
+"""All meters of a trace together, and the figures derived from them."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ class Meters:
         return added(meter.result() for meter in self._meters)
 
     def result(self) -> dict[str, float]:
-        """Return every figure by its name, in a fixed order, with what follows from them."""
+        """Return every figure by its name, in a fixed order, including derived ones."""
         return values_of(self.figures())
 
 
 def values_of(figures: Figures) -> dict[str, float]:
-    """Return figures by name, with the quotients that follow; of what cannot be measured there is nothing."""
+    """Return figures by name, with the derived quotients. What cannot be measured is left out."""
     derived = {
         name: figures.totals[over] / figures.totals[under]
         for name, (over, under) in _DERIVED.items()

@@ -14,7 +14,7 @@ _BEATS: Final = frozenset({Api.HEARTBEAT.title, Api.CONSUMER_GROUP_HEARTBEAT.tit
 
 
 class Heartbeats:
-    """Measures `heartbeat_answers`, `heartbeat_latency_ms` (summed, from which the mean follows), and as a peak `heartbeat_latency_max_ms`."""
+    """Measures `heartbeat_answers`, `heartbeat_latency_ms` (a sum, for the mean), and the peak `heartbeat_latency_max_ms`."""
 
     def __init__(self) -> None:
         self._asked: dict[ExchangeId, float] = {}

@@ -1,4 +1,4 @@
-"""What every meter is: a fold over observations, whose figures add up over groups and runs."""
+"""The base of every meter: it reads observations, and its figures add up over groups and runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Figures", "Meter", "added"]
 
 @dataclass(slots=True)
 class Figures:
-    """What a meter has measured so far. `totals` only grow and add up, of `peaks` the greatest counts; `by_client` holds totals by client id.
+    """What a meter has measured so far. `totals` only grow and add up; of `peaks` the largest counts. `by_client` holds totals by client id.
 
     Names end in their unit (`_ms`, `_partition_ms`) or are counts.
     """
@@ -33,7 +33,7 @@ class Figures:
 
 
 def added(several: Iterable[Figures]) -> Figures:
-    """Return the figures of several groups, runs or meters together."""
+    """Return the combined figures of several groups, runs or meters."""
     whole = Figures()
     for figures in several:
         for name, amount in figures.totals.items():
@@ -48,12 +48,12 @@ def added(several: Iterable[Figures]) -> Figures:
 
 
 class Meter(Protocol):
-    """A fold over one group's observations in the order of `seq`."""
+    """Reads one group's observations in the order of `seq`."""
 
     def feed(self, obs: Observation) -> None:
-        """Take the next observation."""
+        """Process the next observation."""
         ...
 
     def result(self) -> Figures:
-        """Return what was measured until the last observation; more may follow."""
+        """Return what was measured up to the last observation. More may follow."""
         ...

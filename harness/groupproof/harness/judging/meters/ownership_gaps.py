@@ -1,7 +1,7 @@
-"""Who believes to own a partition, and for how long two do or nobody does: from callbacks where an application reports them, else from the wire.
+"""Measures how long a partition has two owners or none: by callbacks where an application reports them, else by the wire.
 
-Both beliefs are those of the one tracker (`checkers.group_tracker`). By the wire a member whose session expired believes until it hears, for nobody tells it: that
-is what the overlap counts.
+Both come from the one tracker (`checkers.group_tracker`). By the wire, a member whose session expired stays an owner until its next answer, because
+it is not notified. The overlap counts that.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ _NOBODY: Final[frozenset[TopicPartition]] = frozenset()
 
 
 class Ownership:
-    """Measures `ownership_overlap_ms` (some partition has two owners), `ownership_overlap_partition_ms` (summed over partitions), `unowned_ms` (some
-    partition that was owned before has no owner while there are members), `unowned_partition_ms`, and `stop_the_world_ms` (none has an owner)."""
+    """Measures `ownership_overlap_ms` (some partition has two owners), `ownership_overlap_partition_ms` (summed over partitions), `unowned_ms`
+    (some partition with an earlier owner has none while there are members), `unowned_partition_ms`, and `stop_the_world_ms` (no partition has an
+    owner)."""
 
     def __init__(self) -> None:
         self._group = GroupTracker()
@@ -42,7 +43,7 @@ class Ownership:
             self._update(obs.client)
 
     def _pass(self, at_ms: float) -> None:
-        """Let time pass until `at_ms`; what is over, or goes back, counts nothing."""
+        """Let time pass until `at_ms`. Time after the end, or backwards, does not count."""
         passed, self._at_ms = max(0.0, at_ms - self._at_ms), max(at_ms, self._at_ms)
         if self._is_over or not passed:
             return
@@ -64,7 +65,7 @@ class Ownership:
             self._present.discard(client)
 
     def _update(self, client: str) -> None:
-        """Take over what the tracker knows of a client: its callbacks if it reports any."""
+        """Update the partitions of a client from the tracker: by its callbacks if it reports any."""
         group, before = self._group, self._owned.get(client, _NOBODY)
         owned = frozenset(group.hands.now.get(client, ())) if client in group.hands.reports else group.owned(client)
         if owned is not before and owned != before:

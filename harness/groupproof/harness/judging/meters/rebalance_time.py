@@ -1,4 +1,4 @@
-"""How soon a group notices a fault and settles again, how often it rebalances, and by how many requests."""
+"""How soon a group detects a fault and settles again, how often it rebalances, and how many requests that takes."""
 
 from __future__ import annotations
 
@@ -20,13 +20,16 @@ _MENDS: Final = frozenset({"healed", "released"})
 
 
 class Rebalancing:
-    """Measures `rebalances`, `rebalance_requests` (FindCoordinator, JoinGroup, SyncGroup), `rebalancing_ms`; and, where a fault struck,
-    `time_to_detect_ms` (from the first fault to the first rebalance after it) and `time_to_stable_ms` (from the last fault or its healing until the group
-    was settled for good). A rebalance is a new generation; it begins with the first sign of it on the wire, or with the coordinator's transition.
+    """Measures `rebalances`, `rebalance_requests` (FindCoordinator, JoinGroup, SyncGroup) and `rebalancing_ms`.
 
-    In KIP-848's protocol it is a new epoch, which begins with the heartbeat that joins or leaves or the first answer with that epoch, and ends when each member has
-    said that it owns its whole target at that epoch: `reconciliation_max_ms` is the longest. `epochs` by `epoch_hours` are the epochs an hour. A heartbeat that
-    is sent meanwhile counts as a request."""
+    If a fault acted, it also measures `time_to_detect_ms` (from the first fault to the next rebalance) and `time_to_stable_ms` (from the last fault
+    or its healing until the group was finally settled). A rebalance is a new generation. It begins with its first sign on the wire, or with the
+    coordinator's transition.
+
+    In KIP-848's protocol a rebalance is a new epoch. It begins with the heartbeat that joins or leaves, or the first answer with that epoch. It
+    ends when each member has reported that it owns its whole target at that epoch; `reconciliation_max_ms` is the longest. `epochs` by
+    `epoch_hours` are the epochs per hour. A heartbeat during a rebalance counts as a request.
+    """
 
     def __init__(self) -> None:
         self._generation = -1
@@ -88,7 +91,7 @@ class Rebalancing:
             self._settle(obs.at_ms)
 
     def _beat(self, obs: Observation) -> None:
-        """Take a heartbeat of KIP-848, or its answer."""
+        """Record a heartbeat of KIP-848, or its answer."""
         self._first_beat_ms, self._last_beat_ms = obs.at_ms if self._first_beat_ms is None else self._first_beat_ms, obs.at_ms
         follow_heartbeats(self._members, obs)
         if obs.kind == "request":
@@ -113,7 +116,7 @@ class Rebalancing:
         return bool(present) and all(member.epoch == self._generation and member.has_said_all for member in present)
 
     def _settle(self, at_ms: float) -> None:
-        """Note that a member has its assignment: the group is settled with the last that has."""
+        """Record that a member has its assignment. The group is settled with the last one."""
         if self._since_ms is not None:
             self._figures.add("rebalancing_ms", max(0.0, at_ms - self._since_ms))
         self._since_ms, self._settled_ms = None, at_ms

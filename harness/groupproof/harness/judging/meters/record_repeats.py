@@ -1,4 +1,4 @@
-"""Records that applications were given twice, and those that nobody was given: by offset, over all members of the group."""
+"""Records that were delivered twice, and those that were never delivered, by offset, over all members of the group."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ __all__ = ["Records", "Spans"]
 
 
 class Spans:
-    """Whole numbers as disjoint spans [first, last] in order; adding tells how many were there already."""
+    """Integers as ordered disjoint spans [first, last]. `add` returns how many were already present."""
 
     def __init__(self, spans: list[list[int]] | None = None) -> None:
         self.spans = [list(span) for span in spans or ()]
 
     def add(self, first: int, last: int) -> int:
-        """Add first to last, both included; return how many of them were there."""
+        """Add first to last, both included. Return how many of them were already present."""
         if last < first:
             return 0
         at = bisect_left(self.spans, first, key=lambda span: span[1] + 1)
@@ -31,13 +31,13 @@ class Spans:
 
     @property
     def missing(self) -> int:
-        """How many lie between the spans."""
+        """Return how many integers lie between the spans."""
         return sum(after[0] - before[1] - 1 for before, after in zip(self.spans, self.spans[1:], strict=False))
 
 
 class Records:
-    """Counts `records`, `duplicate_records` (given to somebody, to whomever before) and `lost_records` (given to nobody, between what was given of
-    the partition). A topic with transactions or compaction has gaps of its own."""
+    """Counts `records`, `duplicate_records` (already delivered to any member) and `lost_records` (never delivered, between delivered records of the
+    partition). A topic with transactions or compaction has natural gaps."""
 
     def __init__(self) -> None:
         self._spans: dict[tuple[str, int], Spans] = {}

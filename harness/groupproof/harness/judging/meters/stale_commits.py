@@ -1,4 +1,4 @@
-"""Commits for partitions that were taken away before: what a zombie does to the progress of the new owner."""
+"""Counts commits for revoked partitions, by which a zombie damages the progress of the new owner."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ __all__ = ["Commits"]
 
 
 class Commits:
-    """Counts `commits`, `commits_after_revocation` (a partition in it was taken away, as the application was told before) and of those
-    `commits_after_revocation_accepted`. What is committed within the callback is in time: a partition is away once the callback is done."""
+    """Counts `commits`, `commits_after_revocation` (for a partition that the application had already lost) and, of those,
+    `commits_after_revocation_accepted`. A commit within the callback is in time: a partition is gone once the callback has ended."""
 
     def __init__(self) -> None:
         self._hands = OwnershipTracker()

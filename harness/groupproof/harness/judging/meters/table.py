@@ -1,4 +1,4 @@
-"""Figures as a table: rows for a terminal, for a page, and side by side for several clients or runs. Pure."""
+"""Figures as a table: for a terminal, for a page, and side by side for several clients or runs. Pure."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TITLES: Final[dict[str, str]] = {
     "heartbeat_latency_mean_ms": "heartbeat answered, mean",
     "heartbeat_latency_max_ms": "heartbeat answered, longest",
 }
-"""The figures that a table shows, in its order, with what each is in words."""
+"""The figures in a table, in its order, each with its title."""
 
 BESIDE: Final[dict[str, str]] = {
     "ownership_overlap_ms": "two owners",
@@ -41,13 +41,13 @@ BESIDE: Final[dict[str, str]] = {
     "duplicate_records": "twice",
     "lost_records": "lost",
 }
-"""The figures by which many runs are compared, a row for each, with the heads of their columns."""
+"""The figures that compare many runs, one run per row, with their column heads."""
 
 _SUMMED: Final = "_partition_ms"
 
 
 def value_text(name: str, value: float | None) -> str:
-    """Return a figure with its unit, a dash where it was not measured."""
+    """Return a figure with its unit. Return a dash where it was not measured."""
     if value is None:
         return "-"
     if name.endswith(_SUMMED):
@@ -58,7 +58,7 @@ def value_text(name: str, value: float | None) -> str:
 
 
 def _columns(runs: Mapping[str, Mapping[str, float]]) -> Iterator[tuple[str, list[str]]]:
-    """Yield the rows that some run has a value for."""
+    """Yield the rows for which some run has a value."""
     for name, words in TITLES.items():
         values = [run.get(name) for run in runs.values()]
         if any(value is not None for value in values):
@@ -66,7 +66,7 @@ def _columns(runs: Mapping[str, Mapping[str, float]]) -> Iterator[tuple[str, lis
 
 
 def lines(runs: Mapping[str, Mapping[str, float]]) -> list[str]:
-    """Return the table as text: a column for each run (its name, and its figures as `Meters.result` returns them)."""
+    """Return the table as text, with a column for each run (its name, and its figures as `Meters.result` returns them)."""
     rows = [("", list(runs)), *_columns(runs)] if len(runs) > 1 else list(_columns(runs))
     if not rows:
         return []
@@ -80,7 +80,7 @@ def _justified(values: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def rows(runs: Mapping[str, Mapping[str, float]]) -> list[str]:
-    """Return many runs one below the other, by the figures that compare them; a column that no run has a value for is left out."""
+    """Return many runs as rows, with the figures that compare them. A column without any value is left out."""
     heads = {name: head for name, head in BESIDE.items() if any(name in run for run in runs.values())}
     table = [["", *heads.values()], *([name, *(value_text(head, run.get(head)) for head in heads)] for name, run in runs.items())]
     widths = [max(len(row[index]) for row in table) for index in range(len(heads) + 1)]
@@ -95,5 +95,5 @@ def html_table(runs: Mapping[str, Mapping[str, float]]) -> str:
 
 
 def to_json(runs: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
-    """Return the figures of each run, all of them, rounded to a microsecond."""
+    """Return all figures of each run, rounded to a microsecond."""
     return {name: {figure: round(value, 3) for figure, value in run.items()} for name, run in runs.items()}

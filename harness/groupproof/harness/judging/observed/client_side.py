@@ -1,6 +1,6 @@
-"""The clients in front of a tap, judged group by group as those of `serve --judge`, where the tap can tell what they were given. Pure.
+"""Judges the clients in front of a tap group by group, as `serve --judge` does, where the tap has all that they got. Pure.
 
-Members that joined before the tap was there name ids that no answer here has given them. Members of a dialect that has no checkers are not judged.
+Members that joined before the tap existed use ids that no recorded answer gave them. Members of a dialect without checkers are not judged.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["judge_clients"]
 
 
 def judge_clients(trace: Trace, upstream: Mapping[str, Any] | None) -> list[CaseResult | UnjudgedSide]:
-    """Return a result for each group that somebody spoke of, in order of appearance; `met` is the event's body that tells of the upstream."""
+    """Return a result for each group that a member named, in order of appearance. `upstream` is the body of the event about the upstream."""
     groups = dict.fromkeys(obs.group for obs in trace if obs.group is not None and obs.api in membership_apis())
     left_out = {group: why for group in groups if (why := _why_not(group, trace, upstream))}
     judged = judge_live([obs for obs in trace if obs.group not in left_out])
@@ -31,7 +31,7 @@ def _why_not(group: str, trace: Trace, upstream: Mapping[str, Any] | None) -> st
 
 
 def _named_before(group: str, trace: Trace) -> bool:
-    """Tell whether a member names an id that no answer has given before: where the group was there already, it was given without the tap."""
+    """Return whether a member uses an id that no recorded answer gave. If the group existed before, the id came from before the tap."""
     ids: set[str | None] = {"", None}
     for obs in trace:
         reader = readers_by_api().get(obs.api or "")

@@ -1,7 +1,7 @@
-"""The coordinator behind a tap, judged by the oracle: group by group, and only where the tap has seen the whole of the group's history. Pure.
+"""Judges the coordinator behind a tap by the oracle, group by group, and only where the tap has a group's whole history. Pure.
 
-A tap sees less than a script knows. Whoever joins without it, a fault of its own, a coordinator that moves: each of them explains answers that
-the oracle would otherwise have to call wrong. Of such a group nothing is said, but why.
+A tap observes less than a script knows. A member that joins without it, a fault of its own, or a moved coordinator may explain answers that the
+oracle would otherwise report as wrong. Such a group is not judged; the reason is reported.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = ["judge_answers", "judge_coordinator"]
 EXCHANGES_MAX: Final = 20_000
 """Longer histories are not searched."""
 
-# What the rules of a group do not say: it is the coordinator that is not there, or somebody may not ask.
+# Errors outside the rules of a group: its coordinator is not available, or the sender is not authorised.
 _BEYOND: Final = frozenset({
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
     ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.GROUP_AUTHORIZATION_FAILED, ErrorCode.KAFKA_STORAGE_ERROR,
@@ -45,24 +45,24 @@ _ADVERSE: Final = (Verdict.FAILED, Verdict.NON_STRICT)
 def judge_coordinator(
     trace: Trace, upstream: Mapping[str, Any] | None, *, is_cut: bool = False, names_release: bool = True, tolerance: Tolerance | None = None
 ) -> list[CaseResult | UnjudgedSide]:
-    """Return what the oracle says of each group that somebody joined through the tap, in order of appearance.
+    """Return the oracle's result for each group that a member joined through the tap, in order of appearance.
 
-    `met` is the event's body that tells of the upstream; with `is_cut` there was more than `trace` holds. With `names_release` an answer that is
-    not the profile's is looked for in all other releases, which takes seconds.
+    `upstream` is the body of the event about the upstream. With `is_cut` the trace is incomplete. With `names_release`, an answer that is not the
+    profile's is searched in all other releases, which takes seconds.
     """
     groups = list(dict.fromkeys(obs.group for obs in trace if obs.kind == "request" and obs.group is not None and _joins(obs)))
     return [_judged(group, trace, upstream, is_cut=is_cut, names_release=names_release, tolerance=tolerance) for group in groups]
 
 
 def judge_answers(trace: Trace, *, names_release: bool = True, tolerance: Tolerance | None = None) -> CaseResult:
-    """Return the oracle's word on one group, from a trace as `judge_coordinator` puts it in its results: with the ground that it is judged on."""
+    """Return the oracle's result for one group, from a trace in a result of `judge_coordinator`, which includes the `ground` event."""
     return _answers(trace, names_release=names_release, tolerance=tolerance)[0]
 
 
 def _answers(trace: Trace, *, names_release: bool, tolerance: Tolerance | None) -> tuple[CaseResult, str]:
-    """Return the result, and why it says nothing after all: a member that the tap has not seen may be why an answer differs.
+    """Return the result, and a reason not to judge after all: a member that the tap has not observed may explain a different answer.
 
-    What holds of the group whoever is in it counts even then.
+    What must hold whatever members the group has counts even then.
     """
     ground = next(obs.body for obs in trace if obs.body.get("name") == "ground")
     group, profile = ground["group"], ground["profile"]
@@ -97,7 +97,7 @@ def _judged(group: str, trace: Trace, upstream: Mapping[str, Any] | None, *, is_
 
 
 def _of_group(group: str, trace: Trace) -> Mapping[str, Any]:
-    """Return what a tap has learned of a group's settings and of the topics since it began."""
+    """Return what a tap learned about a group's configs, and about the topics since it began."""
     events = [obs for obs in trace if obs.who == "link" and obs.kind == "event"]
     own = next((obs.body for obs in events if obs.body.get("name") == "group_settings" and obs.group == group), None)
     return {"topic_changes": [name for obs in events if obs.body.get("name") == "topics" for name in obs.body["topics"]], "group_settings": own}
@@ -117,7 +117,7 @@ def _unknown(group: str, upstream: Mapping[str, Any] | None) -> str:
 
 
 def _seen_in_one_run(finding: Finding) -> Finding:
-    """Return the finding as what was seen once is worth: lateness and silence count only when they are seen each time (contract, Repetition)."""
+    """Return the finding as it counts after one run: lateness and silence count only when every run shows them (contract, Repetition)."""
     once = finding.verdict in _ADVERSE and finding.proof is not Proof.SAFETY
     return replace(finding, verdict=Verdict.INFORMATIONAL, observed=f"{finding.observed} Seen once.") if once else finding
 
@@ -129,7 +129,7 @@ def _fine(answers: int, kept: tuple[str, ...], profile: str) -> Finding:
     )  # fmt: skip
 
 
-# What keeps a group from being judged --------------------------------------------------------------------------------------------
+# Reasons not to judge a group --------------------------------------------------------------------------------------------------
 
 
 def _length(story: Trace) -> str:
@@ -158,14 +158,14 @@ _LOOKS: Final[tuple[Callable[[Trace], str], ...]] = (_length, _faults, _nodes, _
 
 
 def _looks(story: Trace) -> Iterator[Callable[[Trace], str]]:
-    """Yield what looks for reasons not to judge: that of any group first, then that of the dialects that its members speak."""
+    """Yield the functions that look for reasons not to judge: first those for any group, then those of the dialects that its members speak."""
     yield from _LOOKS
     for part, _ in checkers_spoken(story):
         yield from part.blind_spots
 
 
 def _beside(story: Trace, trace: Trace) -> Iterator[str]:
-    """Yield what befell the connections on which the group was spoken of, or what nobody could read."""
+    """Yield events on the connections of the group, and unreadable frames, that forbid a judgement."""
     connections = {obs.connection for obs in story}
     for observation in trace:
         name = observation.body.get("name") if observation.who == "link" else None
@@ -178,15 +178,15 @@ def _beside(story: Trace, trace: Trace) -> Iterator[str]:
 
 
 def _is_cut_short(closed: Observation) -> bool:
-    """Tell whether a connection ended, by the broker or by the tap's own doing, while answers were due on it."""
+    """Return whether the broker or the tap ended a connection while answers were due on it."""
     return bool(closed.body.get("owed")) and closed.body.get("by") in ("upstream", "tap") and closed.body.get("reason") != STOPPED
 
 
-# As a script -----------------------------------------------------------------------------------------------------------------------
+# As a script ---------------------------------------------------------------------------------------------------------------------
 
 
 def _as_scripted(group: str, trace: Trace, upstream: Mapping[str, Any]) -> Trace:
-    """Return the trace as a script's would be, on the connections of the group: what clients and broker say is then the members' affair."""
+    """Return the trace of the group's connections in the form of a script's trace, with members as the speakers."""
     connections = {obs.connection for obs in trace if obs.group == group and obs.connection is not None}
     kept = [obs for obs in trace if obs.connection in connections and obs.api != Api.LIST_GROUPS.title]
     body = {"name": "ground", "profile": upstream["profile"], "settings": upstream["settings"], "group": group}

@@ -1,4 +1,4 @@
-"""The results of one live group: its members by the rules, and the group by the invariants. Pure; the same in process and from Spark."""
+"""The results of one live group: its members by the rules, and the group by its invariants. Pure; the same in process and from Spark."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from groupproof.harness.model.verdicts import Finding, Proof, Verdict, worst
 __all__ = ["LAWS", "results_of"]
 
 LAWS: Final = "laws"
-"""The area of the cases that are made of a group and the laws of groups."""
+"""The area of the cases made from a group's invariants. The name is printed."""
 
 
 def results_of(group: GroupResult) -> list[CaseResult]:
-    """Return the result of a group's members and, where anybody joined, that of the group."""
+    """Return the result of a group's members and, if any member joined, that of the group."""
     return [_members(group), *([_laws(group)] if group.joined else [])]
 
 
@@ -54,7 +54,8 @@ def _part_of(group: GroupResult) -> DialectCheckers:
 
 
 def _weighed(count: FindingCount, *, is_virtual: bool) -> Iterator[Finding]:
-    """Yield the findings as they count: lateness and silence in real time only when seen as often as a case is repeated (contract, Repetition)."""
+    """Yield the findings as they count: lateness and silence in real time count only if they occur as often as a case is repeated (contract,
+    Repetition)."""
     for example in count.examples:
         if example.proof is Proof.SAFETY or is_virtual or count.count >= RUNS:
             yield example

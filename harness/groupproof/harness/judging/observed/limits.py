@@ -1,4 +1,4 @@
-"""What a tap can't judge, and why: it sees less than there is, and blames nobody for the rest."""
+"""What a tap cannot judge, and why: it observes only a part, and blames nobody for the rest."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What is judged of applications that the kit does not drive: those that connect to `serve --judge`, and recorded traces. Pure.
+"""Judges applications that the kit does not drive: those that connect to `serve --judge`, and recorded traces. Pure.
 
-The kit does not drive these clients. So only what is illegal or unsafe for any client can be judged, group by group. Client
-ids are free text that many members may share: members are told apart by what the wire shows before a judge reads a frame.
+Because the kit does not drive these clients, it judges only what is illegal or unsafe for any client, group by group. Client ids are free text that
+many members may share, so members are identified by the wire before a judge reads a frame.
 """
 
 from __future__ import annotations
@@ -33,18 +33,19 @@ from groupproof.protocol.trace import Trace
 __all__ = ["ANSWERED", "OBSERVED", "case_in", "case_of", "judge_live", "judgement_of", "result_of"]
 
 OBSERVED: Final = "observed"
-"""The area of the cases that are made of a group seen live."""
+"""The area of the cases made from a live group."""
 ANSWERED: Final = "answered"
-"""The area of those that are made of a coordinator's answers to a group."""
+"""The area of the cases made from a coordinator's answers to a group."""
 
 
 def judge_live(trace: Trace, *, is_whole: bool = True) -> list[CaseResult]:
-    """Return a result for each group that somebody spoke of in `trace`, in order of appearance; unless it `is_whole`, members may have joined before it."""
+    """Return a result for each group that a member named in `trace`, in order of appearance. Unless the trace `is_whole`, members may have joined
+    before it."""
     return [_judged(group, story, is_whole=is_whole) for group, story in _groups(trace)]
 
 
 def _groups(trace: Trace) -> Iterator[tuple[str, Trace]]:
-    """Yield each group's own trace, renumbered: all that names it, and what befell the connections on which it was spoken of."""
+    """Yield each group's own trace, renumbered: every observation that names it, and the events of its connections."""
     names = list(dict.fromkeys(obs.group for obs in trace if obs.group is not None and obs.api in membership_apis()))
     for name in names:
         connections = {obs.connection for obs in trace if obs.group == name and obs.connection is not None}
@@ -67,19 +68,19 @@ def _judged(group: str, story: Trace, *, is_whole: bool) -> CaseResult:
 
 
 def result_of(case: Case, judgement: Judgement, story: Trace) -> CaseResult:
-    """Return the result of a case that a trace makes."""
+    """Return the result of a case made from a trace."""
     duration_s = (story[-1].at_ns - story[0].at_ns) / 1e9
     play = Play(trace=[replace(obs, case=case.id) for obs in story], stderr={}, duration_s=duration_s)
     return CaseResult(case=case, ruling=rule_on(case, [judgement]), plays=[play], duration_s=duration_s)
 
 
 def case_of(part: DialectCheckers, group: str, findings: Sequence[Finding]) -> Case:
-    """Return the case that the members of a group seen live make."""
+    """Return the case made from the members of a live group."""
     return case_in(OBSERVED, group, f"What the members of group {group!r} did", findings, part.member_requirements, dialect=part.dialect)
 
 
 def case_in(area: str, group: str, title: str, findings: Sequence[Finding], requirements: Sequence[str], *, dialect: Dialect) -> Case:
-    """Return the case that a group seen live makes in an area: of what was found, and of the requirements that were looked at."""
+    """Return the case made from a live group in an area, with the requirements of the findings and the checked ones."""
     name = case_place(case_id(area, dialect, group)).rpartition("/")[2].replace("_", "-")
     return Case(
         id=case_id(area, dialect, name),
@@ -94,7 +95,7 @@ def case_in(area: str, group: str, title: str, findings: Sequence[Finding], requ
 def judgement_of(
     part: DialectCheckers, findings: tuple[Finding, ...], *, joined: bool, requests: int, clients: Sequence[str], goodbye: Goodbye, why: str
 ) -> Judgement:
-    """Return the judgement on the members of a group, from what they broke and what there was to look at."""
+    """Return the judgement on the members of a group, from the findings and the number of requests."""
     if not joined:
         return Judgement(verdict=Verdict.INCONCLUSIVE, reason="nobody joined", findings=findings)
     fine = Finding(

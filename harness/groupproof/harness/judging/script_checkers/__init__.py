@@ -1,1 +1,1 @@
-"""What a script's trace is held against beside the oracle: the script's own words, connections, FindCoordinator and throttle times. Pure."""
+"""The checks of a script's trace beside the oracle: expected answers, connections, FindCoordinator, throttle times and more. Pure."""

@@ -1,4 +1,4 @@
-"""Holds what DescribeConfigs tells of a group's settings against what was set by IncrementalAlterConfigs before it (CGD-29)."""
+"""Compares the group configs in DescribeConfigs with those set by IncrementalAlterConfigs before it (CGD-29)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["group_configs_are_told"]
 
 
 def group_configs_are_told(evidence: Evidence) -> Iterator[Finding]:
-    """Judge the value of each setting that a group was given; it says nothing where all are told."""
+    """Yield a finding for each group config that has another value than was set."""
     for request in evidence.requests(Api.DESCRIBE_CONFIGS):
         answer = evidence.answer(request)
         for resource in () if answer is None else answer.body["results"]:

@@ -1,6 +1,6 @@
-"""Holds the answers to FindCoordinator against each other: every key is answered, and a group has one coordinator (FIND-03, FIND-04).
+"""Compares the answers to FindCoordinator with each other: every key is answered, and a group has one coordinator (FIND-03, FIND-04).
 
-Who coordinates a group is the cluster's own affair, so that no rule foretells it; but all brokers must say the same while nothing moves.
+The cluster chooses the coordinator of a group, so no rule predicts it. But all brokers must agree while nothing moves.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ GROUP_KEY = 0
 
 @checker
 def coordinators_agree(evidence: Evidence, requirement: str) -> Iterator[Finding]:
-    """Judge every answer to FindCoordinator that a member got; it says nothing where they agree, nor after a coordinator moved."""
+    """Yield a finding for each wrong answer to FindCoordinator. Yield nothing after a coordinator moved."""
     if any(obs.who == "kit" and obs.body.get("name") == "moved" for obs in evidence.trace):
         return
     fields: dict[str, tuple[Any, ...]] = {}
@@ -35,13 +35,13 @@ def coordinators_agree(evidence: Evidence, requirement: str) -> Iterator[Finding
 
 
 def _nodes_in(evidence: Evidence) -> Mapping[int, tuple[str, int]]:
-    """Return where the cluster's Metadata tells its brokers to be, as the ground of the run has it; nothing in traces of before."""
+    """Return the broker addresses of the cluster's Metadata, as the run's `ground` event has them. Older traces have none."""
     ground = next((obs.body for obs in evidence.trace if obs.who == "kit" and obs.body.get("name") == "ground"), {})
     return {int(node): (str(host), int(port)) for node, (host, port) in ground.get("nodes", {}).items()}
 
 
 def _of_places(answer: Observation, nodes: Mapping[int, tuple[str, int]], requirement: str) -> Iterator[Finding]:
-    """Yield answers that name another address than Metadata names: a broker has one, so that nobody is at the other (FIND-04)."""
+    """Yield a finding for each answer with another address than Metadata's. A broker has one address, so no broker is at the other (FIND-04)."""
     for entry in answer.body["coordinators"]:
         node = nodes.get(entry["node_id"])
         if node is not None and not entry["error_code"] and (entry["host"], entry["port"]) != node:

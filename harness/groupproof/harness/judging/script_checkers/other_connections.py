@@ -1,4 +1,4 @@
-"""Whoever did nothing wrong keeps its connection, whatever others send (INV-10)."""
+"""Checks that a connection without any fault of its own stays open, whatever others send (INV-10)."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ __all__ = ["bystanders_stay_connected"]
 
 
 def bystanders_stay_connected(script: Script, requirement: str, level: Level) -> Judge:
-    """Judge that the broker ends no connection but those on which raw bytes were sent, or nothing was read; as gravely as `level` says.
+    """Judge that the broker ends only connections that sent raw bytes or stopped reading. `level` gives the gravity.
 
-    It says nothing where brokers are stopped.
+    Yield nothing where brokers are stopped.
     """
     suspects = {step.connection for step in script.steps if isinstance(step, Raw | StopReading)}
     otherwise = Verdict.FAILED if level is Level.MUST else Verdict.NON_STRICT

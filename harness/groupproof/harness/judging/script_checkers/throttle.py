@@ -1,6 +1,6 @@
-"""Holds the throttle times of a broker's answers against what a quota can ask: a client sends nothing for as long as it is told.
+"""Compares the throttle times of a broker's answers with the maximum of a quota. A client must be silent for that time.
 
-Small times are the broker's own affair, and no rule foretells them. What comes from no quota is judged, once for a run.
+Short times are the broker's own choice, and no rule predicts them. A time beyond any quota is judged, once per run.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from groupproof.harness.model.verdicts import Finding, Verdict
 __all__ = ["LOST_MS", "QUOTA_MS", "throttles_are_bearable"]
 
 REQUIREMENT: Final = "COMMIT-22"
-"""A group answers commits, fetches and heartbeats normally: a member that may not send is answered nothing."""
+"""A group answers commits, fetches and heartbeats normally. A throttled member cannot send them."""
 
 QUOTA_MS: Final = 11_000
-"""All that a quota looks back on: 11 samples of 1 s (quota.num, quota.window.size.seconds). A request quota asks for one window at most."""
+"""The whole window of a quota (ms): 11 samples of 1 s (quota.num, quota.window.size.seconds). A request quota asks for one window at most."""
 
 LOST_MS: Final = 45_000
-"""The session timeout of Kafka's clients (KIP-735): who is silent for longer is put out of its group."""
+"""The session timeout (ms) of Kafka's clients (KIP-735). A member that is silent for longer is removed from its group."""
 
 _EXPECTED: Final = "An answer throttles its client for no longer than a quota could ask."
 
 
 def throttles_are_bearable(evidence: Evidence) -> Iterator[Finding]:
-    """Judge the longest and the least of the throttle times that members were told; it says nothing where they are bearable."""
+    """Judge the longest and the shortest throttle time that members got. Yield nothing where both are acceptable."""
     pairs = [(int(obs.body.get("throttle_time_ms") or 0), obs) for obs in evidence.select("response") if obs.who == "member"]
     longest, at_longest = max(pairs, key=lambda item: item[0], default=(0, None))
     least, at_least = min(pairs, key=lambda item: item[0], default=(0, None))
@@ -37,7 +37,7 @@ def throttles_are_bearable(evidence: Evidence) -> Iterator[Finding]:
             observed=f"{at_longest.api} was answered with a throttle time of {longest} ms, {says}.", seq=at_longest.seq,
         )  # fmt: skip
     elif least < 0 and at_least is not None:
-        # KafkaClient throttles for times above 0 alone (NetworkClient.maybeThrottle), so that this costs nobody a membership.
+        # KafkaClient throttles only for times above 0 (NetworkClient.maybeThrottle), so this costs no membership.
         yield Finding(
             verdict=Verdict.NON_STRICT, requirement=REQUIREMENT, expected="A throttle time is no less than 0.",
             observed=f"{at_least.api} was answered with a throttle time below 0.", seq=at_least.seq, detail=f"throttle_time_ms {least}",

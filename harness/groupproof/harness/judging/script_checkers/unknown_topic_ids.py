@@ -1,6 +1,6 @@
-"""Holds what OffsetCommit and OffsetFetch v10 answer for topic ids that no topic has: 100 for each of their partitions (CGO-26, CGO-39).
+"""Checks the answers of OffsetCommit and OffsetFetch v10 for topic ids that no topic has: error 100 for each partition (CGO-26, CGO-39).
 
-The broker answers these beside the group, so that no rule of a group foretells it.
+The broker answers these outside the group, so no rule of a group predicts it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _REQUIREMENTS: Final[Mapping[Api, str]] = {Api.OFFSET_COMMIT: "CGO-26", Api.OFFS
 
 
 def unknown_topic_ids_are_refused(evidence: Evidence) -> Iterator[Finding]:
-    """Judge every partition that was asked for by the id of no topic; it says nothing where each is refused with 100."""
+    """Yield a finding for each answer without error 100 for a partition of an unknown topic id."""
     ids = _topic_ids(evidence)
     for api, since in BY_ID_SINCE.items():
         for request in evidence.requests(api):
@@ -30,7 +30,7 @@ def unknown_topic_ids_are_refused(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _topic_ids(evidence: Evidence) -> frozenset[str]:
-    """Return the ids of the topics that there were at any time."""
+    """Return the ids of the topics that existed at any time."""
     bodies = (obs.body for obs in evidence.trace if obs.who == "kit" and obs.body.get("name") in ("ground", "topics"))
     tables = (body.get("topic_ids", {}) if body["name"] == "ground" else body["topics"] for body in bodies)
     return frozenset(topic_id for table in tables for topic_id, _ in table.values())

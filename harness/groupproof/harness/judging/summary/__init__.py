@@ -1,1 +1,1 @@
-"""What a whole run comes to: totals, grade, exit code, known failures and the comparison with an earlier run. Pure."""
+"""The result of a whole run: totals, grade, exit code, known failures and the comparison with an earlier run. Pure."""

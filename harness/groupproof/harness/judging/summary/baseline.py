@@ -1,6 +1,7 @@
-"""A run held against an earlier one: what moved off OK or came to fail, what vanished, what is new and what improved. Pure.
+"""Compares a run with an earlier one: cases that moved off OK or now fail, vanished, are new, or improved. Pure.
 
-What the baseline has already fails nothing: only the difference counts (docs/decisions/0012-only-the-difference-counts-against-a-baseline.md). A failure of another kind is no old one (0013).
+What the baseline already has fails nothing: only the difference counts (docs/decisions/0012-only-the-difference-counts-against-a-baseline.md). A
+failure of another kind is a new one (0013).
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _RANKS: Final = {
     Verdict.FAILED: 4,
     Verdict.BROKEN: 5,
 }
-"""How bad a verdict is to a baseline: what ranks no higher than it did is known."""
+"""The gravity of a verdict against a baseline. A verdict of the same or a lower rank is known."""
 
 _BETWEEN_SENTENCES: Final = re.compile(r"(?<=\.)\s+")
 _GOOD: Final = frozenset({Verdict.OK, Verdict.INFORMATIONAL, Verdict.NON_STRICT})
@@ -36,7 +37,7 @@ _JUDGED: Final = frozenset({Verdict.OK, Verdict.NON_STRICT, Verdict.INFORMATIONA
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseOutcome:
-    """What a run found of one case, now or in the baseline."""
+    """What a run found in one case, now or in the baseline."""
 
     id: str
     verdict: Verdict
@@ -54,7 +55,7 @@ class CaseOutcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunScope:
-    """What a run was asked for: by which patterns and at which level, what of it there is in this kit, and what of that this run (or shard) selected."""
+    """What a run was asked for: patterns and level, the matching cases in this kit, and those of them that this run (or shard) selected."""
 
     only: tuple[str, ...] = ()
     skip: tuple[str, ...] = ()
@@ -63,7 +64,7 @@ class RunScope:
     selected: frozenset[str] = frozenset()
 
     def misses(self, case: CaseOutcome) -> bool:
-        """Tell whether a case of the baseline ought to be in this run, and is not for want of a selection."""
+        """Return whether a baseline case is missing in this run although it was asked for."""
         if case.id in self.existing:
             return case.id in self.selected
         names = (case.id, *case.requirements)
@@ -77,7 +78,7 @@ def _any(patterns: Iterable[str], names: Sequence[str]) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """One case that is not what it was; `before` or `now` is empty where it was or is not there."""
+    """One case that has changed. `before` or `now` is empty where the case does not exist."""
 
     id: str
     before: str
@@ -91,8 +92,8 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delta:
-    """The difference. `known_cases` are those whose verdict and goodbye fail nothing, since they were no better; `lost` says that a required case
-    that had a verdict has none any more, `name` how the baseline is called."""
+    """The difference. `known_cases` are those whose verdict and clean close fail nothing, because they were no better before. `lost` says that a
+    required case has lost its verdict. `name` is the baseline's name."""
 
     name: str
     moved: tuple[Change, ...] = ()
@@ -106,13 +107,13 @@ class Delta:
 
     @property
     def breaches(self) -> tuple[str, ...]:
-        """Return what fails the run by itself: what left OK for a verdict that is one, what came to fail, or fails in another way, and what vanished."""
+        """Return the changes that fail the run by themselves: cases that left OK, now fail, fail in another way, or vanished."""
         undecided = {Verdict.INCONCLUSIVE.value, Verdict.BROKEN.value}
         anew = (change for change in self.otherwise if change.now == Verdict.FAILED.value)
         return tuple(str(change) for change in (*self.moved, *anew, *self.vanished) if change.now not in undecided)
 
     def lists(self) -> Iterator[tuple[str, tuple[Change, ...]]]:
-        """Yield each kind of change that there is, with the word for it, the gravest first."""
+        """Yield each kind of change that occurred, with its word, the gravest first."""
         named = {"moved": self.moved, "vanished": self.vanished, "fails in another way": self.otherwise, "new": self.new, "improved": self.improved}
         yield from ((word, changes) for word, changes in named.items() if changes)
 
@@ -128,7 +129,7 @@ class Baseline:
 
     @classmethod
     def of(cls, report: Mapping[str, Any], name: str) -> Baseline:
-        """Return the baseline that a `report.json` is."""
+        """Return the baseline from a `report.json`."""
         return cls(
             name=name,
             side=report["subject"]["side"],
@@ -139,7 +140,8 @@ class Baseline:
     def delta(
         self, now: Iterable[CaseOutcome], wanted: RunScope, *, about: Mapping[str, str], required: Collection[str] = (), fail_on: Collection[str] = ()
     ) -> Delta:
-        """Compare a run with this. `about` is what `self.about` would be of it, `required` the ids of the cases that its grade needs."""
+        """Compare a run with this baseline. `about` describes the run as `self.about` does the baseline. `required` are the ids of the cases that
+        its grade needs."""
         present = {case.id: case for case in now if not case.preview}
         both = [(self.cases[id], case) for id, case in present.items() if id in self.cases]
         gone = [case for id, case in self.cases.items() if id not in present and wanted.misses(case)]
@@ -172,7 +174,7 @@ def _past(case: Mapping[str, Any]) -> CaseOutcome:
 
 
 def _moved(before: CaseOutcome, now: CaseOutcome, fail_on: Collection[str]) -> Change | None:
-    """Return the move where a case has left OK, or has come to fail; what an expectation excuses has not moved."""
+    """Return the change where a case has left OK or now fails. A case that an expectation excuses has not moved."""
     if before.verdict is Verdict.OK and now.verdict not in (Verdict.OK, Verdict.EXCUSED):
         return _change(before, now)
     if now.verdict in _FAILING and _RANKS[now.verdict] > _RANKS[before.verdict]:
@@ -189,7 +191,7 @@ def _has_improved(before: CaseOutcome, now: CaseOutcome) -> bool:
 
 
 def _fails_otherwise(before: CaseOutcome, now: CaseOutcome) -> bool:
-    """Tell whether a case that failed then fails now by something that it did not fail by; one that fails by less fails in the old way."""
+    """Return whether a case that failed before now fails in another way. One with only some of the old findings fails in the old way."""
     if not {before.verdict, now.verdict} <= {Verdict.FAILED, Verdict.EXCUSED} or before.fingerprint == now.fingerprint:
         return False
     return not _sentences(now) < _sentences(before)

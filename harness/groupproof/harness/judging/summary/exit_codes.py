@@ -1,4 +1,4 @@
-"""What a run ends with: the exit code of the whole, of one shard, and of a run that is held against a baseline. Pure."""
+"""The exit code of a run, of one shard, and of a run that is compared with a baseline. Pure."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ __all__ = ["ending_of", "graded", "held_against"]
 def ending_of(run: RunSummary, catalogue: Sequence[Case]) -> int:
     """Return the exit code (contract, "Exit codes").
 
-    A shard has done its part when what is required of its share has a verdict; the whole is graded where the shards are joined. Against a
-    baseline what is known fails nothing, and what vanished fails the run.
+    A shard is complete when the required cases of its share have a verdict; the whole is graded where the shards are joined. Against a baseline,
+    what is known fails nothing, and what vanished fails the run.
     """
     grade, counted, stale = _grade(run, catalogue), run.counted, run.settled.stale
     if run.delta is not None:
@@ -29,7 +29,7 @@ def ending_of(run: RunSummary, catalogue: Sequence[Case]) -> int:
 
 
 def graded(run: RunSummary, catalogue: Sequence[Case]) -> RunSummary:
-    """Return the run with its grade among these cases, with that of each dialect where it has cases of several, and with what the grade lacks."""
+    """Return the run with its grade among these cases, the grade of each dialect where it has several, and the required cases without a verdict."""
     counted, level = run.counted, run.run.level
     unjudged = unjudged_of({count.case.id: count.verdict for count in counted}, catalogue, level)
     return replace(
@@ -41,7 +41,7 @@ def graded(run: RunSummary, catalogue: Sequence[Case]) -> RunSummary:
 
 
 def held_against(run: RunSummary, baseline: Baseline, wanted: RunScope, catalogue: Sequence[Case]) -> RunSummary:
-    """Return the run with how it differs from the baseline."""
+    """Return the run with its difference from the baseline."""
     required = required_of(_within(run, catalogue), run.run.level)
     delta = baseline.delta(
         [case.present for case in run.cases],
@@ -54,7 +54,7 @@ def held_against(run: RunSummary, baseline: Baseline, wanted: RunScope, catalogu
 
 
 def _within(run: RunSummary, catalogue: Sequence[Case]) -> Sequence[Case]:
-    """Return the cases among which are those that the grade needs: of a shard its share."""
+    """Return the cases from which the grade's required ones are taken: for a shard, its share."""
     return catalogue if run.run.shard is None else run.selected
 
 

@@ -1,12 +1,12 @@
 """Known failures: read from TOML, matched against a run's results, and written from them (contract, "Expectations").
 
-A known failure still runs. One that passes, fails differently, or has expired makes its entry stale, and the run fails. An entry that covers several
-cases excuses them only while each of them that came to a verdict fails as it says: one that doesn't makes it stale. Only what is FAILED or NON_STRICT
-can be excused; what came to no verdict has shown nothing that could be known.
+A known failure still runs. If it passes, fails differently, or has expired, its entry is stale and the run fails. An entry for several cases
+excuses them only while each of them with a verdict fails as the entry says; one that does not makes it stale. Only FAILED and NON_STRICT can be
+excused: a case without a verdict has proven nothing that could be known.
 
-A race of the subject with itself may come in any case of a class. Its entry, `by_chance` over many cases, names findings, not the failures of cases: what
-else is wrong with a case is matched with the other entries as if the race had stayed away. What only some runs of a case show makes the case INCONCLUSIVE;
-where entries `by_chance` name all of it, the case is excused: that it comes and goes is what they say.
+A race of the subject with itself may occur in any case of a class. Its entry, `by_chance` over many cases, names findings, not the failures of
+cases. Other findings of a case are matched with the other entries as if the race had not occurred. Findings in only some runs of a case make it
+INCONCLUSIVE. If entries `by_chance` name all of them, the case is excused, because these entries say that they come and go.
 """
 
 from __future__ import annotations
@@ -37,9 +37,10 @@ _SLASHES_OF_IDS = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownFailure:
-    """One entry; `where` says in which file and as which entry it stands, `others` in which other ways a subject may fail that draws lots.
+    """One entry. `where` names its file and number. `others` are other ways in which a nondeterministic subject may fail.
 
-    One that is `by_chance` needs more luck than its case can force, such as a race of the subject with itself: a case that passes says nothing against it.
+    An entry `by_chance` needs more luck than its case can force, such as a race of the subject with itself. A case that passes does not contradict
+    it.
     """
 
     case: str
@@ -55,24 +56,24 @@ class KnownFailure:
     where: str = ""
 
     def covers(self, case: str) -> bool:
-        """Tell whether `case` is meant: as an id, a prefix (`join`, `join/classic`) or a glob."""
+        """Return whether the entry covers `case`: as an id, a prefix (`join`, `join/classic`) or a glob."""
         return case == self.case or case.startswith(f"{self.case.rstrip('/')}/") or fnmatchcase(case, self.case)
 
     @property
     def ways(self) -> frozenset[str]:
-        """The fingerprints that it is known by."""
+        """Return the fingerprints by which the failure is known."""
         return frozenset({self.fingerprint, *self.others})
 
     @property
     def is_race(self) -> bool:
-        """Whether it is known of a class of cases that the subject's race may come in any of them."""
+        """Whether the entry names a race of the subject that may occur in any case of a class."""
         return self.by_chance and (self.case.count("/") < _SLASHES_OF_IDS or any(sign in self.case for sign in "*?["))
 
     def is_about(self, release: str, profile: str) -> bool:
         return fnmatchcase(profile, self.profile) and _holds(self.subject, release)
 
     def excuses(self, observed: CaseVerdict) -> bool:
-        """Tell whether the case fails as this entry says it does, in all its runs or, by chance, in some."""
+        """Return whether the case fails as this entry says, in all its runs or, by chance, in some."""
         if not self.covers(observed.case):
             return False
         if observed.is_unstable:
@@ -80,17 +81,18 @@ class KnownFailure:
         return observed.verdict is self.verdict and self.fails_as(observed.fingerprint, observed.parts)
 
     def fails_as(self, whole: str, parts: Collection[str] = ()) -> bool:
-        """Tell whether the failure as a whole is named; of one in several ways it does that each finding is."""
+        """Return whether the entry names the failure as a whole. For one with several ways, each finding may be named instead."""
         return whole in self.ways or (bool(self.others) and bool(parts) and self.ways.issuperset(parts))
 
     def is_spared(self, observed: CaseVerdict) -> bool:
-        """Tell whether the failure is one of chance, which did not come this time."""
+        """Return whether the failure is one of chance that did not occur this time."""
         return self.by_chance and observed.verdict is not self.verdict and worst([observed.verdict, self.verdict]) is self.verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseVerdict:
-    """What a run found of one case; `parts` are its findings by their fingerprints. One that is unstable has no verdict: only some of its runs show them."""
+    """What a run found in one case. `parts` are its findings by fingerprint. An unstable one has no verdict: only some of its runs show the
+    findings."""
 
     case: str
     verdict: Verdict
@@ -99,7 +101,7 @@ class CaseVerdict:
     is_unstable: bool = False
 
     def without(self, race: KnownFailure) -> CaseVerdict | None:
-        """Return what is wrong with the case beside the race: None where that is nothing."""
+        """Return the case's failure without the race. Return None where nothing remains."""
         if not race.covers(self.case):
             return self
         if self.verdict is race.verdict and self.fingerprint in race.ways:
@@ -111,7 +113,7 @@ class CaseVerdict:
 
 
 def verdict_of(case: str, ruling: Ruling) -> CaseVerdict:
-    """Return what is matched of a ruling."""
+    """Return the part of a ruling that is matched."""
     decisive = {ruling.verdict} & ADVERSE if not ruling.is_unstable else ADVERSE
     parts = {fingerprint([finding]): finding for finding in ruling.findings if finding.verdict in decisive}
     return CaseVerdict(case=case, verdict=ruling.verdict, fingerprint=ruling.fingerprint, parts=parts, is_unstable=ruling.is_unstable)
@@ -119,7 +121,7 @@ def verdict_of(case: str, ruling: Ruling) -> CaseVerdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatchedExpectations:
-    """Which cases are excused, and by which entry; and the stale entries, each with where it stands and what is wrong with it."""
+    """The excused cases, each with its entry; and the stale entries, each with its place and problem."""
 
     excused: dict[str, KnownFailure]
     stale: tuple[str, ...]
@@ -134,7 +136,8 @@ class Expectations:
 
 
 def _holds(releases: SpecifierSet, release: str) -> bool:
-    """Tell whether `release` is meant; one without a usual form, such as Go's for a commit, is covered by `===` it, and by entries that name no releases."""
+    """Return whether `release` is covered. A release in an unusual form, such as Go's for a commit, is covered by `===` it, and by entries without
+    releases."""
     try:
         return releases.contains(Version(release), prereleases=True)
     except InvalidVersion:
@@ -142,7 +145,7 @@ def _holds(releases: SpecifierSet, release: str) -> bool:
 
 
 def load(path: Path) -> Expectations:
-    """Raise `WrongUsage` for a file that is missing, no TOML, or no expectations."""
+    """Return the expectations of a file. Raise `WrongUsage` where it is missing, no TOML, or no expectations file."""
     try:
         with path.open("rb") as file:
             data = tomllib.load(file)
@@ -202,9 +205,9 @@ def _failure(data: dict[str, Any], where: str) -> KnownFailure:
 
 
 def settle(failures: Iterable[KnownFailure], observed: Sequence[CaseVerdict], today: date) -> MatchedExpectations:
-    """Match the entries that are about this subject with what was observed.
+    """Match the entries about this subject with what was observed.
 
-    An entry that covers no case of this run, or only cases that came to no verdict, is neither used nor stale.
+    An entry that covers no case of this run, or only cases without a verdict, is neither used nor stale.
     """
     failures = tuple(failures)
     stale = [f"{entry.where} ({entry.case}): expired on {entry.expires}" for entry in failures if _is_over(entry, today)]
@@ -224,7 +227,7 @@ def settle(failures: Iterable[KnownFailure], observed: Sequence[CaseVerdict], to
 
 
 def without_races(failures: Iterable[KnownFailure], observed: CaseVerdict, today: date) -> CaseVerdict | None:
-    """Return what is wrong with a case beside the races that are known: None where that is nothing, so that no other entry is used or stale by it."""
+    """Return a case's failure without the known races. Return None where nothing remains; then no other entry is used or becomes stale by it."""
     left, _ = _after_races([entry for entry in failures if not _is_over(entry, today)], [observed])
     return left[0] if left else None
 
@@ -234,12 +237,12 @@ def _is_over(entry: KnownFailure, today: date) -> bool:
 
 
 def _after_races(failures: Iterable[KnownFailure], observed: Iterable[CaseVerdict]) -> tuple[list[CaseVerdict], dict[str, KnownFailure]]:
-    """Return what is left of the verdicts without the races, and the cases of which nothing is, each with the race that is to blame."""
+    """Return the verdicts without the races, and the cases of which nothing remains, each with the race that explains it."""
     left, excused = list(observed), dict[str, KnownFailure]()
     entries = tuple(failures)
     own = {verdict.case for verdict in left for entry in entries if not entry.is_race and entry.excuses(verdict)}
     for race in (entry for entry in entries if entry.is_race):
-        # A case that fails as its own entry says is that entry's, also where the finding is one of the race.
+        # A case that fails as its own entry says belongs to that entry, even if a race names the finding too.
         beside = [(verdict, verdict if verdict.case in own else verdict.without(race)) for verdict in left]
         excused.update({verdict.case: race for verdict, rest in beside if rest is None})
         left = [rest for _, rest in beside if rest is not None]
@@ -247,7 +250,7 @@ def _after_races(failures: Iterable[KnownFailure], observed: Iterable[CaseVerdic
 
 
 def _instead(entry: KnownFailure, otherwise: Sequence[CaseVerdict]) -> str:
-    """Return what became of the cases that don't fail as the entry says, those first that fail in another way."""
+    """Return the results of the cases that do not fail as the entry says, first those that fail in another way."""
     ordered = sorted(otherwise, key=lambda verdict: verdict.verdict is not entry.verdict)
     more = f"; and {len(ordered) - _NAMED_MAX} more" if len(ordered) > _NAMED_MAX else ""
     return "; ".join(_stands(entry, verdict) for verdict in ordered[:_NAMED_MAX]) + more

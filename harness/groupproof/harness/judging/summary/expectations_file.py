@@ -1,7 +1,7 @@
-"""An expectations file brought up to date with a run: its authors' words and order stay, only what the run contradicts changes.
+"""Updates an expectations file from a run. Its authors' words and order stay; only what the run contradicts changes.
 
-The file is edited as text, entry by entry, since comments are its authors' too. What can't be known from a run (why a case fails, and where
-that can be read) must be given.
+The file is edited as text, entry by entry, because its comments are the authors' too. The user must give what a run cannot know: why a case fails,
+and where to read about it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from groupproof.protocol.schemas import SchemaError, validate
 
 __all__ = ["KnownReason", "Update", "read_report", "update", "write"]
 
-# An entry begins with the comment that stands directly above it.
+# An entry begins with the comment directly above it.
 _ENTRY = re.compile(r"(?:^#.*\n)*^\[\[known\]\]", re.MULTILINE)
 _HEAD = "[[known]]"
 _CASE = re.compile(r'^(case\s*=\s*)"[^"]*"', re.MULTILINE)
@@ -31,7 +31,8 @@ _FINGERPRINT = re.compile(r'^(fingerprint\s*=\s*)("[^"]*"|\[[^\]]*\])', re.MULTI
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownReason:
-    """Why a new failure is known: in a sentence, and where to read about it (`source_name` url or findings); `releases` it is known of."""
+    """Why a new failure is known: a sentence, and where to read about it (`source_name` is url or findings). `releases` are those in which it is
+    known."""
 
     reason: str | None = None
     source_name: str = "url"
@@ -41,14 +42,14 @@ class KnownReason:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Update:
-    """The new text, and each change in a line."""
+    """The new text, and one line for each change."""
 
     text: str
     changes: tuple[str, ...]
 
 
 def read_report(path: Path) -> Mapping[str, Any]:
-    """Return a run's report from its folder or its report.json; raise `WrongUsage` when there is none."""
+    """Return a run's report from its folder or its report.json. Raise `WrongUsage` when there is none."""
     file = path / "report.json" if path.is_dir() else path
     try:
         report: Mapping[str, Any] = json.loads(file.read_text("utf-8"))
@@ -61,13 +62,13 @@ def read_report(path: Path) -> Mapping[str, Any]:
 
 
 def update(file: Path, report: Mapping[str, Any], reading: KnownReason) -> Update:
-    """Return `file` with stale entries of this subject mended or taken out, and with new ones for what else failed.
+    """Return `file` with stale entries of this subject corrected or removed, and with new entries for other failures.
 
-    Raises `WrongUsage` when the file is no expectations file, or when there are new failures and `reading` doesn't say why they are known.
+    Raise `WrongUsage` when the file is no expectations file, or when there are new failures and `reading` does not say why they are known.
     """
     text = file.read_text("utf-8") if file.exists() else ""
     failures = load(file).failures if file.exists() else ()
-    # What the file itself begins with is about the whole of it.
+    # The comment at the beginning of the file is about the whole file.
     starts = [match.start() or match.end() - len(_HEAD) for match in _ENTRY.finditer(text)]
     if len(starts) != len(failures):
         raise WrongUsage(f"{file} writes its entries in another way than [[known]] tables; update it by hand")
@@ -84,7 +85,7 @@ def update(file: Path, report: Mapping[str, Any], reading: KnownReason) -> Updat
 
 
 def write(file: Path, text: str) -> None:
-    """Write the file; raise `BrokenEnvironment` when it can't be, and refuse what would be no expectations file."""
+    """Write the file. Raise `BrokenEnvironment` when that fails; refuse text that is no expectations file."""
     validate("expectations", tomllib.loads(text))
     try:
         file.write_text(text, "utf-8")
@@ -97,15 +98,15 @@ def _is_about(entry: KnownFailure, report: Mapping[str, Any]) -> bool:
 
 
 def _covered(entry: KnownFailure, cases: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return the cases of the run that the entry covers and that came to a verdict."""
+    """Return the cases of the run that the entry covers and that have a verdict."""
     silent = {Verdict.INCONCLUSIVE.value, Verdict.BROKEN.value}
     return [case for case in cases if entry.covers(case["id"]) and case["verdict"] not in silent]
 
 
 def _mended(entry: KnownFailure, block: str, report: Mapping[str, Any], cases: Sequence[Mapping[str, Any]]) -> tuple[str, list[str]]:
-    """Return the entry's text as the run has it: as it was, with another fingerprint, for those cases alone that fail as it says, or gone."""
+    """Return the entry's text after the run: unchanged, with a new fingerprint, only for the cases that fail as it says, or removed."""
     if entry.by_chance:
-        return block, []  # no run contradicts it: what comes by chance stays away in most
+        return block, []  # no run contradicts it: a failure by chance is absent from most runs
     covered = _covered(entry, cases) if _is_about(entry, report) else []
     standing = [case for case in covered if _stands(entry, case)]
     if len(standing) == len(covered):
@@ -125,14 +126,14 @@ def _about_alone(block: str, case: str) -> str:
 
 
 def _stands(entry: KnownFailure, case: Mapping[str, Any]) -> bool:
-    """Tell whether a case fails as the entry says, be it excused by it; reports of old tell no verdict beneath."""
+    """Return whether a case fails as the entry says, even if the entry excuses it. Old reports lack the verdict beneath."""
     is_excused = case["verdict"] == Verdict.EXCUSED.value
     verdict = case.get("excused", {}).get("verdict", entry.verdict.value) if is_excused else case["verdict"]
     return bool(verdict == entry.verdict.value and entry.fails_as(case["fingerprint"]))
 
 
 def _is_mended(failures: Sequence[KnownFailure], report: Mapping[str, Any], case: Mapping[str, Any]) -> bool:
-    """Tell whether an entry for this case alone has had its fingerprint changed, or one for several was narrowed to it."""
+    """Return whether an entry for this case alone got a new fingerprint, or one for several was narrowed to it."""
     about = [entry for entry in failures if _is_about(entry, report)]
     return any(entry.case == case["id"] and entry.verdict.value == case["verdict"] for entry in about) or any(
         entry.covers(case["id"]) and _stands(entry, case) for entry in about
@@ -161,6 +162,6 @@ def _entry(case: Mapping[str, Any], report: Mapping[str, Any], reading: KnownRea
 
 
 def _joined(text: str, entries: Sequence[str]) -> str:
-    """Return the text with the entries behind it, an empty line before each."""
+    """Return the text followed by the entries, with an empty line before each."""
     parts = [name for name in (text.rstrip("\n"), *(entry.rstrip("\n") for entry in entries)) if name]
     return "\n\n".join(parts) + "\n"

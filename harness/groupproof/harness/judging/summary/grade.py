@@ -1,8 +1,9 @@
-"""What a whole run comes to: totals, grade and exit code (contract, "Verdicts", "Exit codes"). Pure.
+"""The totals, grade and exit code of a whole run (contract, "Verdicts", "Exit codes"). Pure.
 
-Vacuity: the required cases of a level are those marked so whose capabilities every client of the protocol has; features that a client may
-lack (static, cooperative, …) and what old brokers do not know are set aside, or else a client could never be complete, while one that
-declares nothing never passes. A dialect is no such feature: who declares KIP-848's has to show what every client of it can do. Of a coordinator they are those that any version of the APIs of the classic protocol can take.
+The required cases of a level are the marked ones that need only capabilities of every client. Features that a client may lack (static, cooperative,
+…) and what old brokers lack are excluded; otherwise a client could never be complete. A client that declares nothing never passes. A dialect is no
+such feature: a client that declares KIP-848's must prove what every client of it can do. For a coordinator the required cases are those that need
+only APIs of the classic protocol in any version.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ from groupproof.protocol.rules.classic.releases import RELEASES
 __all__ = ["CORE_CAPABILITIES", "CaseCount", "dialects_of", "exit_code", "grade_of", "required_of", "totals_of", "unjudged_of"]
 
 CORE_CAPABILITIES = frozenset({CLASSIC_CAPABILITY, "commit", "pause"})
-"""What every consumer of the classic protocol can do; a case that needs no more can be on its level's required list.
+"""The capabilities of every consumer of the classic protocol. A case that needs no others can be on its level's required list.
 
-A callback that a rebalance waits for, and a subscription that can be changed, are features: kafkajs has neither, @platformatic/kafka no callback.
+A callback that a rebalance waits for and a changeable subscription are features: kafkajs has neither, @platformatic/kafka has no callback.
 """
 
 _OLDEST = min(RELEASES, key=RELEASES.__getitem__)
-"""What the oldest brokers that speak a dialect do not know no client need show."""
+"""A client need not prove what the oldest brokers of a dialect lack."""
 
 _JUDGED = frozenset({Verdict.OK, Verdict.NON_STRICT, Verdict.INFORMATIONAL, Verdict.FAILED, Verdict.EXCUSED})
 
@@ -38,7 +39,7 @@ _PRECEDENCE = (5, 3, 1, 4, 2)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseCount:
-    """What counts of one case's result; `ended_shared`: a process ended unasked that it shared with other cases, whosever doing that was."""
+    """What counts of one case's result. `ended_shared`: a process that the case shared with others ended unasked, whatever the cause."""
 
     case: Case
     verdict: Verdict
@@ -48,14 +49,14 @@ class CaseCount:
 
 
 def totals_of(counted: Iterable[CaseCount]) -> dict[str, int]:
-    """Return how many cases have each verdict; previews are shown elsewhere and not counted."""
+    """Return how many cases have each verdict. Previews are reported elsewhere and not counted."""
     counts = Counter(count.verdict for count in counted if not count.case.preview)
     return {verdict.value: counts[verdict] for verdict in Verdict}
 
 
 def required_of(catalogue: Iterable[Case], level: str) -> list[Case]:
     """Return the required cases of a level, whatever was selected."""
-    oldest = cache(_oldest_that_speaks)  # for this call alone: a dialect can be registered after it
+    oldest = cache(_oldest_that_speaks)  # for this call only: a dialect can be registered after it
     return [case for case in at_level(catalogue, level) if case.required and not case.preview and _is_for_all(case, oldest)]
 
 
@@ -71,7 +72,7 @@ def _oldest_that_speaks(dialect: str) -> str:
 
 
 def unjudged_of(verdicts: Mapping[str, Verdict], catalogue: Iterable[Case], level: str) -> list[Case]:
-    """Return the required cases of a level that came to no verdict on the subject; `verdicts` are a run's, by case."""
+    """Return the required cases of a level without a verdict on the subject. `verdicts` are a run's, by case."""
     return [case for case in required_of(catalogue, level) if verdicts.get(case.id) not in _JUDGED]
 
 
@@ -88,7 +89,7 @@ def grade_of(counted: Sequence[CaseCount], catalogue: Iterable[Case], level: str
 
 
 def dialects_of(counted: Sequence[CaseCount], catalogue: Iterable[Case], level: str) -> Mapping[str, tuple[str, dict[str, int]]]:
-    """Return grade and totals in each dialect of which cases were looked at, where they are of more than one."""
+    """Return grade and totals of each dialect with cases in the run, if there is more than one."""
     mine: dict[str, list[CaseCount]] = {}
     for count in counted:
         mine.setdefault(dialect_of_case(count.case.id), []).append(count)
@@ -101,7 +102,7 @@ def dialects_of(counted: Sequence[CaseCount], catalogue: Iterable[Case], level: 
 def exit_code(
     counted: Sequence[CaseCount], grade: str, *, stale: Collection[str] = (), fail_on: Collection[str] = (), interrupted: bool = False
 ) -> int:
-    """Return the exit code of a run; of several that hold, the contract's precedence takes one, and an interruption stands above all."""
+    """Return the exit code of a run. The contract's precedence chooses among several; an interruption comes first."""
     if interrupted:
         return 130
     codes = {code for count in counted for code in _codes(count, fail_on)}

@@ -1,4 +1,4 @@
-"""What a run has to tell, as data: the one source of `report.json`, the page, JUnit, badge and summary (contract, "report.json")."""
+"""The results of a run, as data: the one source of `report.json`, the page, JUnit, badge and summary (contract, "report.json")."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SCHEMA = "groupproof.report/1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteInfo:
-    """By what the subject was judged; `version` is this project's."""
+    """What the subject was judged by. `version` is this project's."""
 
     version: str
     profile: str
@@ -36,14 +36,16 @@ class SuiteInfo:
 
     @property
     def standing(self) -> str:
-        """What the profile rests on: a comparison with a broker of its release, or the sources alone."""
+        """The basis of the profile: a comparison with a broker of its release, or the sources alone."""
         return f"{self.profile}: {standing(self.profile)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubjectInfo:
-    """Who was judged. `spec` is how one names it again: a registered name with its release (`kafka-python@3.0.12`), or a command line;
-    `coordinator` whom it stood before, where that was not the kit's own within the run."""
+    """The subject. `spec` names it again: a registered name with its release (`kafka-python@3.0.12`), or a command line.
+
+    `coordinator` is what a client ran against, where that was not the kit's own within the run.
+    """
 
     name: str
     version: str | None
@@ -60,8 +62,8 @@ class SubjectInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunInfo:
-    """How it was judged. `started` is ISO 8601 with its zone; `command` the command line as given; `environment` plain JSON values; `shard`
-    which part of a run this is, where it is one."""
+    """How the subject was judged. `started` is ISO 8601 with its zone. `command` is the command line as typed. `environment` holds plain JSON
+    values. `shard` says which part of a run this is, if it is one."""
 
     seed: int
     started: str
@@ -79,7 +81,7 @@ class RunInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseReport:
-    """One case's result as it is reported: excused where an expectation says so; the ruling keeps what was found."""
+    """One case's result as reported: EXCUSED where an expectation says so. The ruling keeps the original verdict."""
 
     result: CaseResult
     excuse: KnownFailure | None = None
@@ -94,13 +96,13 @@ class CaseReport:
 
     @property
     def trace(self) -> str | None:
-        """Return where the trace of the run lies that shows what decides the verdict, None where there was no run."""
+        """Return the path of the trace of the run with the decisive finding. Return None where there was no run."""
         plays = self.result.plays
         return trace_place(self.case.id, min(self.result.ruling.run, len(plays)) - 1) if plays else None
 
     @property
     def grounds(self) -> str:
-        """Return on what the verdict rests, in one line."""
+        """Return the grounds of the verdict in one line."""
         return grounds_of(self.result.ruling)
 
     @property
@@ -116,7 +118,7 @@ class CaseReport:
 
     @property
     def present(self) -> CaseOutcome:
-        """Return what a baseline is compared with."""
+        """Return the outcome that is compared with a baseline."""
         case, ruling = self.case, self.result.ruling
         return CaseOutcome(
             id=case.id,
@@ -134,9 +136,9 @@ class CaseReport:
 class RunSummary:
     """A run, whole or interrupted.
 
-    `selected` are the cases that were to run, in the order in which reports list them; those without a result were not reached. `grade` is
-    what `grade.grade_of` says of `counted`, `dialects` what `grade.dialects_of` does, `unjudged` the cases of
-    `grade.unjudged_of`; `delta` how it differs from the baseline, where there is one.
+    `selected` are the cases that were to run, in the order of reports. Those without a result were not reached. `grade`, `dialects` and `unjudged`
+    come from `grade.grade_of` (for `counted`), `grade.dialects_of` and `grade.unjudged_of`. `delta` is the difference from the baseline, if there
+    is one.
     """
 
     suite: SuiteInfo
@@ -170,7 +172,7 @@ class RunSummary:
 
     @property
     def shared_ends(self) -> list[str]:
-        """Return, a sentence for each way, how processes of the shim ended unasked while they hosted several cases: whose doing it was no case can tell."""
+        """Return a sentence for each way in which shared processes of the shim ended unasked. No case can say which of them caused it."""
         ways: dict[str, list[str]] = {}
         for ended in (name for result in self.results for name in result.ruling.shared_ends):
             ways.setdefault(ended.partition(": ")[0], []).append(ended)
@@ -179,7 +181,7 @@ class RunSummary:
 
     @property
     def dialect(self) -> str:
-        """Return the dialects of the cases that were looked at; of none, the one that the profile speaks first."""
+        """Return the dialects of the cases with results. Without any, return the first dialect of the profile."""
         spoken = dict.fromkeys(dialect_of_case(result.case.id) for result in self.results)
         return ", ".join(filter(None, spoken)) or profile(self.suite.profile).table.dialect.name
 
@@ -188,7 +190,7 @@ class RunSummary:
         return totals_of(self.counted)
 
     def to_json(self, output: str = ".") -> dict[str, Any]:
-        """Return `report.json`; `output` is the report's folder as the user wrote it, by which replay lines name their files."""
+        """Return `report.json`. `output` is the report's folder as the user wrote it; replay lines use it."""
         return {
             "schema": SCHEMA,
             "suite": {
@@ -230,7 +232,7 @@ class RunSummary:
         }
 
     def _shard_to_json(self, share: Share) -> dict[str, Any]:
-        """Return what the other shards' reports need to be joined with this one, and what a whole report has elsewhere."""
+        """Return what is needed to join this shard's report with the others, and what a whole report has elsewhere."""
         excused = self.settled.excused.items()
         troubles = [(case.case.id, case.result.trouble) for case in self.cases if case.result.trouble is not None]
         return {
@@ -265,7 +267,7 @@ class RunSummary:
             "trace": item.trace,
             "seq": None if (finding := deciding(ruling)) is None else finding.seq,
             "run": ruling.run,
-            "grounds": grounds_of(replace(ruling, blurs=())),  # of what the traces tell, so that it can be computed again from them
+            "grounds": grounds_of(replace(ruling, blurs=())),  # only what the traces contain, so that it can be computed from them again
             "lag_ms": ruling.lag_ms,
             **({"shared_ends": list(ruling.shared_ends)} if ruling.shared_ends else {}),
             "replay": replay_line(output, case.id),
@@ -278,5 +280,5 @@ class RunSummary:
 
 
 def _excused_to_json(excuse: KnownFailure, verdict: Verdict) -> dict[str, str]:
-    """Return the verdict beneath, and who says why it is known."""
+    """Return the original verdict, and why it is known."""
     return {"verdict": verdict.value, "reason": excuse.reason, "source": excuse.source}

@@ -1,7 +1,7 @@
-"""Which cases a shard runs: the selected cases, dealt out by how long they took in the past. Pure.
+"""Which cases a shard runs: the selected cases, distributed by their past durations. Pure.
 
-The longest case first, each to the shard that has least to do (LPT, at most 4/3 of the best there is). Every case lies in exactly one shard, whatever
-the durations; the same cases and durations give the same shards, in whatever order they come.
+The longest case comes first, each to the shard with the least work (LPT, at most 4/3 of the optimum). Every case is in exactly one shard, whatever
+the durations. The same cases and durations give the same shards, in any order of the input.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Share:
 
     @classmethod
     def read(cls, text: str) -> Share:
-        """Return the share that `text` names, such as 1/4; raise `ValueError` with what is wrong."""
+        """Return the share that `text` names, such as 1/4. Raise `ValueError` with the problem."""
         found = re.fullmatch(r"(\d{1,4})/(\d{1,4})", text.strip())
         if found is None:
             raise ValueError(f"{text!r} is no shard; write which of how many, such as 1/4")
@@ -40,14 +40,14 @@ class Share:
 
 
 def share_of(cases: Sequence[Case], share: Share, durations_s: Mapping[str, float]) -> list[Case]:
-    """Return the cases of this share, in their order; raise `WrongUsage` where there are more shards than cases, for one would run nothing."""
+    """Return the cases of this share, in their order. Raise `WrongUsage` where there are more shards than cases, because one would run nothing."""
     if len(cases) < share.of:
         raise WrongUsage(f"--shard {share}: the selection has {len(cases)} cases, fewer than there are shards; take at most {len(cases)}")
     return dealt(cases, share.of, durations_s)[share.number - 1]
 
 
 def dealt(cases: Sequence[Case], of: int, durations_s: Mapping[str, float]) -> list[list[Case]]:
-    """Deal the cases out to `of` shards; a case that has no duration counts as long as its steps say."""
+    """Distribute the cases over `of` shards. A case without a past duration counts as long as its steps estimate."""
     cost = {case.id: _cost_ms(case, durations_s) for case in cases}
     loads, owner = [0] * of, dict[str, int]()
     for id in sorted(cost, key=lambda id: (-cost[id], id)):
@@ -58,6 +58,6 @@ def dealt(cases: Sequence[Case], of: int, durations_s: Mapping[str, float]) -> l
 
 
 def _cost_ms(case: Case, durations_s: Mapping[str, float]) -> int:
-    """Return what a case counts, never nothing: so each shard gets a case before one gets its second."""
+    """Return the cost of a case in ms, at least 1, so that each shard gets a case before any gets its second."""
     past = durations_s.get(case.id)
     return max(1, length_ms(case) if past is None else round(past * 1000))

@@ -1,4 +1,4 @@
-"""On what a verdict rests, in one line: how it is proven, in how many runs and which of them shows it, receipts, and the lag that was looked at. Pure."""
+"""The grounds of a verdict in one line: its proof, the number of runs and the run that shows it, receipts, and lag. Pure."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _SILENT = frozenset({Verdict.OK, Verdict.UNIMPLEMENTED})
 
 
 def grounds_of(ruling: Ruling) -> str:
-    """Return the line; empty where there is nothing to prove."""
+    """Return the line; "" where there is nothing to prove."""
     if ruling.verdict in _SILENT or _runs(ruling)[1] == 0:
         return ""
     return " · ".join(_parts(ruling))
 
 
 def proof_of(finding: Finding) -> str:
-    """Return how a finding is proven, in words that go on with the number of runs."""
+    """Return the proof of a finding in words that the number of runs completes."""
     if finding.proof is Proof.SAFETY:
         return "proven by frames and a line of the shim's" if finding.grounds is not None and finding.grounds.word else "proven on the wire"
     if finding.proof is Proof.TIMING:
@@ -33,7 +33,7 @@ def proof_of(finding: Finding) -> str:
 
 
 def deciding(ruling: Ruling) -> Finding | None:
-    """Return the finding that decides an adverse verdict: of several, one that its run proves on the wire."""
+    """Return the finding that decides an adverse verdict. Among several, prefer one that its run proves on the wire."""
     decisive = [finding for finding in ruling.findings if finding.verdict is ruling.verdict and finding.verdict in ADVERSE]
     of_run = [finding for finding in decisive if finding.grounds is None or finding.grounds.run == ruling.run]
     return next((finding for finding in of_run if finding.proof is Proof.SAFETY), next(iter(of_run or decisive), None))

@@ -1,1 +1,1 @@
-"""What the offsets topic tells of groups: their generations and epochs, why these began as far as records can say it, and who commits no more."""
+"""Groups by the offsets topic: their generations and epochs, the causes as far as records show them, and stalled commits."""

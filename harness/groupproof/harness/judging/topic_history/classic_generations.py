@@ -1,8 +1,9 @@
-"""Classic groups: one record for each generation, written when the leader's assignment is there, and one when the group is empty. What began a rebalance follows
-from what is different in the next one: seldom for certain. Pure.
+"""Classic groups in the offsets topic: one record for each generation, and one when the group is empty. Pure.
 
-Sources: Kafka's `GroupMetadataManager.storeGroup` and `GroupMetadataManager.classicGroupSync`. A record of the same generation is a static member that came back (KIP-345).
-`current_state_timestamp` (value v2 on) is when the join phase ended: the group stood in CompletingRebalance when its record was made.
+A generation's record is written when the leader's assignment comes. The cause of a rebalance follows from the differences to the next record,
+seldom for certain. Sources: Kafka's `GroupMetadataManager.storeGroup` and `GroupMetadataManager.classicGroupSync`. A record of the same generation
+is a static member that came back (KIP-345). `current_state_timestamp` (value v2 on) is the end of the join phase: the group was in
+CompletingRebalance when its record was made.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ _WITHOUT_A_TRACE: Final = (Cause.LEADER_REJOINED, Cause.METADATA)
 def follow_generation(
     group: LoggedGroup, value: Mapping[str, Any] | None, at_ms: int, place: tuple[int, int], *, is_gapless: bool = False
 ) -> None:  # fmt: skip
-    """Take in a record of GroupMetadata; without a value the group is deleted. `is_gapless`: nothing was taken out of the log since the group's generation before."""
+    """Record a GroupMetadata record; one without a value deletes the group. `is_gapless`: no record was removed from the log since the group's last
+    generation."""
     if value is None:
         group.is_deleted, group.members, group.generation, group.protocol = True, {}, None, CLASSIC
         return
@@ -54,7 +56,7 @@ def follow_generation(
         made.unassigned = made.missing if is_gapless else 0
         made.halted = halted(group, at_ms)
         group.rebalances.append(made)
-    # KIP-429: what a member gives up in one generation is assigned in the next one.
+    # KIP-429: what a member revokes in one generation is assigned in the next one.
     group.withheld = _assigned(before) - _assigned(members) if members else frozenset()
     for topic, count in _counts(_assigned(members)).items():
         group.counts[topic] = max(count, group.counts.get(topic, 0))
@@ -77,7 +79,7 @@ def _member(entry: Mapping[str, Any], protocol_type: str, group: LoggedGroup, at
 
 @lru_cache(maxsize=16_384)
 def _blobs(subscription: bytes, assignment: bytes) -> tuple[tuple[str, ...], tuple[TopicPartition, ...]]:
-    """Return the topics and partitions of a consumer; those of another kind of member are its own affair."""
+    """Return the topics and partitions of a consumer. The kit does not read the blobs of other kinds of members."""
     try:
         return tuple(sorted(decode_subscription(subscription).topics)), decode_assignment(assignment).partitions
     except SubscriptionError:
@@ -85,7 +87,7 @@ def _blobs(subscription: bytes, assignment: bytes) -> tuple[tuple[str, ...], tup
 
 
 def _state_ms(value: Mapping[str, Any]) -> int | None:
-    """Return when the state of the record began, where its version says it."""
+    """Return when (ms) the state of the record began, if its version contains that."""
     return value["current_state_timestamp"] if value["current_state_timestamp"] >= 0 else None
 
 
@@ -101,7 +103,7 @@ def _restarted(lost: list[LoggedMember], joined: list[LoggedMember]) -> dict[str
 def _decide(
     group: LoggedGroup, made: LoggedRebalance, members: Mapping[str, LoggedMember], restarted: Mapping[str, LoggedMember], *, was_known: bool
 ) -> None:
-    """Say what began the rebalance. Certain is only what no other event can have left: who was first in an empty group."""
+    """Set the cause of the rebalance. It is certain only if no other event could leave this record: the first member in an empty group."""
     if not was_known and not group.is_whole:
         made.cause = Cause.UNTOLD
     elif not members:
@@ -127,7 +129,7 @@ def _arrival(group: LoggedGroup, made: LoggedRebalance) -> None:
 
 
 def _loss(group: LoggedGroup, made: LoggedRebalance) -> None:
-    """Say who was lost. Of members that came and went before they were assigned anything there is no record."""
+    """Set which member was lost. Members that came and left before any assignment leave no record."""
     if not made.lost:
         made.cause, made.also = Cause.HEARTBEAT_TIMEOUT, (*_LOSSES, Cause.FIRST_MEMBER)
         return
@@ -137,7 +139,8 @@ def _loss(group: LoggedGroup, made: LoggedRebalance) -> None:
 
 
 def _exchange(group: LoggedGroup, made: LoggedRebalance) -> None:
-    """Members went and others came within one rebalance, in an order that the record does not say. A crashed one is waited for until its session is over."""
+    """Set the cause where members left and others joined within one rebalance, in an unknown order. The group waits for a crashed member until its
+    session ends."""
     if loss_of(group, made.lost[0], made.joined_ms or made.at_ms) is not Cause.LEFT:
         _arrival(group, made)
         made.cause = Cause.RETURNED if {member.identity for member in made.lost} & {member.identity for member in made.joined} else made.cause
@@ -148,7 +151,7 @@ def _exchange(group: LoggedGroup, made: LoggedRebalance) -> None:
 
 
 def _rejoin(group: LoggedGroup, made: LoggedRebalance, members: Mapping[str, LoggedMember], restarted: Mapping[str, LoggedMember]) -> None:
-    """Say why a group came together again with the same members: one of them joined again."""
+    """Set the cause where a group has the same members as before: one of them rejoined."""
     changed = [member for name, member in members.items() if name in group.members and member.topics != group.members[name].topics]
     if changed:
         made.cause, made.member, made.changed, made.also = Cause.SUBSCRIPTION, changed[0], tuple(changed), _WITHOUT_A_TRACE

@@ -1,4 +1,4 @@
-"""The rebalances of a recorded offsets topic in the form in which any trace's are explained, so that `trace explain` reads a recording as it reads a log."""
+"""The rebalances of a recorded offsets topic in the form of any trace's, so that `trace explain` reads a recording like a log."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _UNSETTLED: Final = "still going on where the trace ends"
 
 
 def topic_rebalances(trace: Trace) -> list[Rebalance]:
-    """Return the rebalances that the records in `trace` tell, in its own time; none where there are no records."""
+    """Return the rebalances in the records of `trace`, in the trace's own time. Return none where there are no records."""
     first = next((obs for obs in trace if _is_record(obs)), None)
     if first is None:
         return []
@@ -34,7 +34,7 @@ def _is_record(obs: Observation) -> bool:
 
 
 def _explained(rebalance: LoggedRebalance, begin_ms: float, seq: int) -> Rebalance:
-    """Return a rebalance as others are explained. One of a classic group stands where its join phase ended, the earliest moment that is told of it."""
+    """Return a rebalance in the common form. A classic group's starts at the end of its join phase, the earliest time that the topic contains."""
     is_classic = rebalance.protocol == CLASSIC
     earliest_ms = rebalance.joined_ms if is_classic and rebalance.joined_ms is not None else rebalance.at_ms
     made = Rebalance(

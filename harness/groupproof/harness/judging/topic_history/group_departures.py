@@ -1,6 +1,6 @@
-"""Members that went, and those that came back: what commits say of why somebody went, and who is the same process as one that was lost. Pure.
+"""Members that left, and those that came back: why a member left by its commits, and which process is the same as a lost one. Pure.
 
-No record says why a member went. Who leaves in good order commits before; who is silent for its whole session before it is gone has not said goodbye.
+No record says why a member left. A member with a clean close commits first. A member that was silent for its whole session did not close cleanly.
 """
 
 from __future__ import annotations
@@ -13,14 +13,15 @@ from groupproof.harness.judging.topic_history.logged_groups import LEFT_FOR_NOW,
 __all__ = ["is_return", "last_commit_ms", "loss_of", "was_alive", "was_there"]
 
 _RETURN_MS: Final = 1_800_000
-"""So long after a member was lost, one of the same client id and host is the same process that came back."""
+"""Within this time (ms) after a loss, a member with the same client id and host is the same process that came back."""
 
 
 def loss_of(group: LoggedGroup, member: LoggedMember, end_ms: int) -> Cause:
-    """Say why a member most likely went, by how long nobody had committed its partitions at `end_ms`.
+    """Return why a member most likely left, by the time without commits of its partitions until `end_ms`.
 
-    Who leaves in good order commits before. Who is stuck in processing does not commit for its max.poll.interval, which is its rebalance timeout, and then leaves.
-    Whose partitions were never committed may have left as well as not. A static member that said that it is away for now, and did not come back, had its session ended.
+    A member with a clean close commits first. A member that is stuck in processing does not commit for its max.poll.interval, which is its
+    rebalance timeout, and then leaves. If its partitions were never committed, LEFT is assumed. A static member that left for now and did not come
+    back lost its session.
     """
     if member.epoch == LEFT_FOR_NOW:
         return Cause.HEARTBEAT_TIMEOUT
@@ -32,18 +33,18 @@ def loss_of(group: LoggedGroup, member: LoggedMember, end_ms: int) -> Cause:
 
 
 def was_alive(group: LoggedGroup, member: LoggedMember, end_ms: int) -> bool:
-    """Tell whether no session can have ended: that takes its whole length since the last heartbeat."""
+    """Return whether no session can have ended, because too little time has passed since the last heartbeat."""
     silent_ms = _silent_ms(group, member, end_ms)
     return member.epoch != LEFT_FOR_NOW and silent_ms is not None and member.session_ms is not None and silent_ms < _silence_of(member)
 
 
 def is_return(group: LoggedGroup, member: LoggedMember, at_ms: int) -> bool:
-    """Tell whether the group had lost the process that this member is, otherwise than by a leave in good order."""
+    """Return whether this member is a process that the group had lost without a clean close."""
     return _has_gone(group, member, at_ms, even_alive=False)
 
 
 def was_there(group: LoggedGroup, member: LoggedMember, at_ms: int) -> bool:
-    """Tell whether a process that this member may be was in the group and went, whatever for."""
+    """Return whether this member may be a process that was in the group and left, for any reason."""
     return _has_gone(group, member, at_ms, even_alive=True)
 
 
@@ -56,22 +57,24 @@ def _has_gone(group: LoggedGroup, member: LoggedMember, at_ms: int, *, even_aliv
 
 
 def _silence_of(member: LoggedMember) -> int:
-    """Return how long at least nothing was committed where the session has ended.
+    """Return the minimum time (ms) without commits after which the session has ended.
 
-    A classic member's commit keeps its session alive. One of the newer protocols does not: since the last heartbeat before it at most a third of a session is over.
+    A classic member's commit keeps its session alive. In the newer protocols it does not; a third of a session at most has passed since the last
+    heartbeat before it.
     """
     session_ms = member.session_ms or 0
     return session_ms * 2 // 3 if member.epoch else session_ms
 
 
 def _silent_ms(group: LoggedGroup, member: LoggedMember, end_ms: int) -> int | None:
-    """Return how long before `end_ms` the last commit of a member's partitions was; None where none of them was ever committed."""
+    """Return how long (ms) before `end_ms` the last commit of a member's partitions was. Return None where none was ever committed."""
     last_ms = last_commit_ms(group, member)
     return end_ms - last_ms if last_ms is not None else None
 
 
 def last_commit_ms(group: LoggedGroup, member: LoggedMember) -> int | None:
-    """Return when a partition was last committed that a member had then, in this membership, or when that began; None where nobody ever committed what it has."""
+    """Return when one of the member's partitions was last committed in this membership, or when that began. Return None where none was ever
+    committed."""
     times = [group.commits[partition].at_ms for partition in member.partitions if partition in group.commits]
     latest = [*times, member.since_ms] if times else []
     return max((*latest, member.committed_ms)) if member.committed_ms is not None else max(latest, default=None)

@@ -1,7 +1,7 @@
-"""Groups of the newer protocols (consumer, share, streams): what the coordinator changed stands in records of its own before the record of the new epoch, so that the cause of an
-epoch is told, but for why a member went: one that left, one whose session ended and one that was fenced leave the same tombstones. Pure.
+"""Groups of the newer protocols (consumer, share, streams) in the offsets topic, where the changes are recorded before a new epoch. Pure.
 
-Source: Kafka's `GroupMetadataManager` from 4.0 on. An operation's records are appended together and in order: of members, of what topics are like, then the epoch.
+So the cause of an epoch is known, except why a member left: a leave, a session end and a fencing leave the same tombstones. Source: Kafka's
+`GroupMetadataManager` from 4.0 on. The records of an operation are appended together and in order: members, then topic metadata, then the epoch.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _LOSSES: Final = (Cause.LEFT, Cause.HEARTBEAT_TIMEOUT, Cause.REVOCATION_TIMEOUT,
 
 @dataclass(slots=True)
 class EpochChanges:
-    """What changed since the last epoch: the causes of the next one."""
+    """The changes since the last epoch, which cause the next one."""
 
     joined: dict[str, LoggedMember] = field(default_factory=dict)
     lost: dict[str, LoggedMember] = field(default_factory=dict)
@@ -43,7 +43,7 @@ class EpochChanges:
 
 
 def split_name(record: str) -> tuple[str, str] | None:
-    """Return the protocol and the rest of a record's name; None for records of classic groups and of commits."""
+    """Return the protocol and the rest of a record's name. Return None for records of classic groups and of commits."""
     return next(((protocol, record.removeprefix(prefix)) for prefix, protocol in PROTOCOLS.items() if record.startswith(prefix)), None)
 
 
@@ -51,7 +51,8 @@ def follow_epoch_record(
     group: LoggedGroup, changes: EpochChanges, protocol: str, kind: str, key: Mapping[str, Any], value: Mapping[str, Any] | None, at_ms: int,
     place: tuple[int, int], topic_names: dict[str, str], session_ms: int | None = None,
 ) -> None:  # fmt: skip
-    """Take in one record; `topic_names` are those of topic ids, as far as any record tells them, and are added to; `session_ms` the broker's session timeout of the protocol."""
+    """Record one record. `topic_names` are the known names of topic ids, and are extended. `session_ms` is the broker's session timeout of the
+    protocol."""
     group.protocol, group.protocol_type = protocol, "consumer" if protocol == "consumer" else protocol
     if kind == "MemberMetadata":
         _follow_member(group, changes, key["member_id"], value, at_ms, session_ms)
@@ -98,7 +99,7 @@ def _follow_member(group: LoggedGroup, changes: EpochChanges, name: str, value: 
 
 
 def _follow_arrival(group: LoggedGroup, changes: EpochChanges, now: LoggedMember, at_ms: int) -> None:
-    """Take in a new member. A static one takes the place of the one that it was before, in one operation: the tombstones of that stand right before it."""
+    """Record a new member. A static member replaces its former self in one operation, with the tombstones of that just before it."""
     same = next((name for name, member in changes.lost.items() if now.instance is not None and member.instance == now.instance), None)
     if same is None:
         changes.joined[now.member] = now
@@ -123,7 +124,8 @@ def _follow_assignment(group: LoggedGroup, name: str, value: Mapping[str, Any], 
 
 
 def _learn_name(group: LoggedGroup, value: Mapping[str, Any], topic_names: dict[str, str]) -> None:
-    """Note the name of an id where only one is left for it. From 4.1 on no record tells it: assignments have ids, subscriptions and commits names."""
+    """Record the name of a topic id where only one name is possible. From 4.1 on no record contains it: assignments have ids, subscriptions and
+    commits have names."""
     unnamed = [entry["topic_id"] for entry in value.get("assigned_partitions", ()) if "topic_id" in entry and entry["topic_id"] not in topic_names]
     if len(unnamed) != 1 or any(member.pattern for member in group.members.values()):
         return
@@ -133,7 +135,7 @@ def _learn_name(group: LoggedGroup, value: Mapping[str, Any], topic_names: dict[
 
 
 def _partitions(value: Mapping[str, Any], topic_names: Mapping[str, str]) -> list[TopicPartition]:
-    """Return what a member has; of a streams group the subtopologies stand for topics."""
+    """Return what a member owns. In a streams group, subtopologies stand for topics."""
     held = (*value.get("assigned_partitions", ()), *value.get("partitions_pending_revocation", ()), *value.get("active_tasks", ()))
     return [
         (topic_names.get(entry["topic_id"], entry["topic_id"]) if "topic_id" in entry else entry["subtopology_id"], partition)
@@ -174,7 +176,7 @@ def _reset(changes: EpochChanges, metadata_hash: int | None) -> None:
 
 
 def _decide(group: LoggedGroup, made: LoggedRebalance, changes: EpochChanges, *, have_topics_changed: bool) -> None:
-    """Say what the new epoch is for. Where several things changed before it, that is what is told first; certain is it where there was but one."""
+    """Set the cause of the new epoch. Of several changes the first one counts. The cause is certain where there was only one."""
     kinds = sum(bool(changed) for changed in (made.joined, made.lost, made.changed))
     if made.joined:
         _arrival(group, made, was_empty=changes.was_empty)
@@ -193,7 +195,7 @@ def _decide(group: LoggedGroup, made: LoggedRebalance, changes: EpochChanges, *,
 
 
 def _arrival(group: LoggedGroup, made: LoggedRebalance, *, was_empty: bool) -> None:
-    """Say who joined: somebody new for certain, where nobody that it may have been was there before."""
+    """Set the cause of a join. It is certainly a new member if no former member can be the same process."""
     made.member = made.joined[0]
     if was_empty:
         made.cause = Cause.FIRST_MEMBER
@@ -205,7 +207,7 @@ def _arrival(group: LoggedGroup, made: LoggedRebalance, *, was_empty: bool) -> N
 
 
 def _settle(group: LoggedGroup, at_ms: int) -> None:
-    """Note that everybody has come to the newest epoch."""
+    """Record that every member has reached the newest epoch."""
     if (
         group.rebalances
         and group.rebalances[-1].settled_ms is None

@@ -1,4 +1,4 @@
-"""Rebalances that took long, or that came to nothing, as far as the offsets topic shows them. Pure."""
+"""Rebalances that took long or ended without an assignment, as far as the offsets topic shows them. Pure."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from groupproof.harness.judging.topic_history.logged_groups import CLASSIC, Comm
 __all__ = ["HALT_MS", "PAUSES", "begun", "halted", "halts_of", "unassigned"]
 
 HALT_MS: Final = 60_000
-"""A partition that was not committed for so long until a rebalance was over was halted by it,"""
+"""A rebalance halted a partition that was not committed for this time (ms) until its end,"""
 
 PAUSES: Final = 3
-"""if that is so many times the pause between its last commits: who has little to read commits seldom."""
+"""if that is this many times the pause between its last commits. With few records, commits are rare."""
 
 
 def halted(group: LoggedGroup, at_ms: int) -> tuple[int, int]:
-    """Return how many partitions stood still until a generation was stored at `at_ms`, and for how long the longest. What was left alone before stands still for other reasons."""
+    """Return how many partitions were halted until a generation was stored at `at_ms`, and the longest time (ms). Partitions without earlier
+    commits do not count."""
     silent = [at_ms - commit.at_ms for partition in group.owned if (commit := group.commits.get(partition)) is not None and _is_long(commit, at_ms)]
     return len(silent), max(silent, default=0)
 
@@ -27,17 +28,17 @@ def _is_long(commit: Commit, at_ms: int) -> bool:
 
 
 def begun(recent: Sequence[LoggedRebalance], since_ms: int) -> int:
-    """Return how many rebalances began since then, those that came to no assignment, too."""
+    """Return how many rebalances began since then, including those without an assignment."""
     return sum(1 + rebalance.unassigned for rebalance in recent if rebalance.at_ms >= since_ms)
 
 
 def unassigned(recent: Sequence[LoggedRebalance]) -> int:
-    """Return how many generations came to no assignment: their number was skipped, and nothing was taken out of the log where their records would be."""
+    """Return how many generations got no assignment: their number was skipped, and no record was removed from the log at that place."""
     return sum(rebalance.unassigned for rebalance in recent)
 
 
 def halts_of(group: LoggedGroup, recent: Sequence[LoggedRebalance], now_ms: int) -> Iterator[str]:
-    """Yield what stops the group, or stopped it for long, a clause each."""
+    """Yield what halts the group, or halted it for long, a clause each."""
     for rebalance in recent:
         partitions, halted_ms = rebalance.halted
         if partitions:
@@ -49,7 +50,7 @@ def halts_of(group: LoggedGroup, recent: Sequence[LoggedRebalance], now_ms: int)
 
 
 def _unsettled(recent: Sequence[LoggedRebalance], now_ms: int) -> Iterator[str]:
-    """Yield for how long members of the newer protocols were on their way to what they are assigned; an epoch that the next one overtakes is not settled by itself."""
+    """Yield how long members of the newer protocols took to reach their targets. An epoch that the next one overtakes counts with that one."""
     first: LoggedRebalance | None = None
     for rebalance in (*recent, None):
         if rebalance is not None and rebalance.protocol == CLASSIC:

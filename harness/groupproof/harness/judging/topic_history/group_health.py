@@ -1,4 +1,4 @@
-"""What is wrong with a group, from its history in the offsets topic: storms, members that come and go, partitions that nobody has, commits that stand still. Pure."""
+"""Problems of a group by its history in the offsets topic: storms, flapping members, partitions without owner, stalled commits. Pure."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ __all__ = ["FLAPS", "HOUR_MS", "SHORT_MS", "STALLED_MS", "STORM", "STORM_MS", "F
 HOUR_MS: Final = 3_600_000
 
 STORM: Final = 5
-"""So many rebalances within `STORM_MS` are a storm."""
+"""The number of rebalances within `STORM_MS` that are a storm."""
 
 STORM_MS: Final = 600_000
 
 FLAPS: Final = 3
-"""A member that was lost so often within the window flaps."""
+"""The number of losses within the window from which a member flaps."""
 
 SHORT_MS: Final = 60_000
-"""A member of which no membership lasted longer never keeps its assignment."""
+"""A member with no membership longer than this (ms) never keeps its assignment."""
 
 STALLED_MS: Final = 300_000
-"""A partition that was not committed for so long, and was before, stands still."""
+"""A partition that was committed before and not for this time (ms) since is stalled."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flap:
-    """A member that was lost again and again; `keeps_nothing` where no membership lasted for `SHORT_MS`."""
+    """A member that was lost repeatedly. `keeps_nothing`: no membership lasted for `SHORT_MS`."""
 
     name: str
     host: str
@@ -46,7 +46,7 @@ class Flap:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupHealth:
-    """A group at one moment. `recent` are the rebalances of the window; `stalled` are partitions with the ms since their last commit."""
+    """A group at one moment. `recent` are the rebalances of the window. `stalled` maps partitions to the ms since their last commit."""
 
     group: LoggedGroup
     recent: tuple[LoggedRebalance, ...]
@@ -66,7 +66,7 @@ class GroupHealth:
 
     @property
     def problems(self) -> list[str]:
-        """Return what is wrong, a clause each."""
+        """Return the problems, a clause each."""
         found = [self._storm] if self.in_storm else []
         for flap in self.flapping:
             keeps = " and keeps no assignment for a minute" if flap.keeps_nothing else ""
@@ -94,7 +94,8 @@ class GroupHealth:
 
 
 def health_of(group: LoggedGroup, now_ms: int, *, partition_counts: Mapping[str, int] | None = None, window_ms: int = HOUR_MS) -> GroupHealth:
-    """Look at a group at `now_ms`. Without `partition_counts` only partitions that were assigned or committed before can lack an owner."""
+    """Return the health of a group at `now_ms`. Without `partition_counts` only partitions that were assigned or committed before can lack an
+    owner."""
     since_ms = now_ms - window_ms
     recent = tuple(rebalance for rebalance in group.rebalances if rebalance.at_ms >= since_ms)
     return GroupHealth(
@@ -124,7 +125,7 @@ def _flapping(group: LoggedGroup, since_ms: int) -> tuple[Flap, ...]:
 
 
 def _without_owner(group: LoggedGroup, partition_counts: Mapping[str, int]) -> tuple[TopicPartition, ...]:
-    """Return what nobody has although somebody subscribes to it. While an epoch is under way partitions are between two owners."""
+    """Return the subscribed partitions without an owner. During an epoch change partitions are between two owners, so none are returned."""
     if group.state != "Stable" or (group.protocol not in (CLASSIC, "consumer")):
         return ()
     subscribed = {topic for member in group.members.values() for topic in member.topics}
@@ -137,7 +138,7 @@ def _without_owner(group: LoggedGroup, partition_counts: Mapping[str, int]) -> t
 
 
 def _stalled(group: LoggedGroup, now_ms: int) -> dict[TopicPartition, int]:
-    """Return the partitions with an owner that others of the group have left behind: where all commits ended, nobody may have had anything to read."""
+    """Return the owned partitions that are behind the others of the group. Where all commits ended, there may have been nothing to read."""
     owned = group.owned
     ages = {partition: now_ms - commit.at_ms for partition, commit in group.commits.items() if partition in owned}
     if not ages or min(ages.values()) > STALLED_MS:

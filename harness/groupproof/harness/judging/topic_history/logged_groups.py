@@ -1,4 +1,4 @@
-"""A group as the offsets topic tells of it: members, what they are assigned, rebalances with their causes, commits."""
+"""A group by the offsets topic: members, their assignments, rebalances with their causes, and commits."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from groupproof.protocol.vocabulary import TopicPartition
 __all__ = ["CLASSIC", "LEFT_FOR_NOW", "REBALANCING", "Commit", "Departure", "LoggedGroup", "LoggedMember", "LoggedRebalance", "StaticRestart"]
 
 REBALANCING: Final = ("PreparingRebalance", "CompletingRebalance")
-"""The states of a classic group that is between two generations."""
+"""The states of a classic group between two generations."""
 
 LEFT_FOR_NOW: Final = -2
 """The epoch of a static member that is away (KIP-848)."""
@@ -21,8 +21,8 @@ LEFT_FOR_NOW: Final = -2
 
 @dataclass(slots=True, kw_only=True)
 class LoggedMember:
-    """A member as its record says. `epoch` and `is_reconciled` are those of the newer protocols; `since_ms` is when its first record came, `committed_ms` when
-    partitions that it has given up since were last committed.
+    """A member by its record. `epoch` and `is_reconciled` are for the newer protocols. `since_ms` is when its first record came. `committed_ms` is
+    the last commit of partitions that it has given up since.
     """
 
     member: str
@@ -42,7 +42,7 @@ class LoggedMember:
 
     @property
     def identity(self) -> tuple[str, str]:
-        """Return what stays when a process comes back under a new member id: its instance id, or its client id and host."""
+        """Return what stays when a process comes back with a new member id: its instance id, or its client id and host."""
         return ("instance", self.instance) if self.instance is not None else (self.client, self.host)
 
     @property
@@ -58,7 +58,7 @@ class LoggedMember:
 
 
 class Commit(NamedTuple):
-    """The last commit of a partition: its offset, when the coordinator stored it, and how long that was after the one before."""
+    """The last commit of a partition: its offset, when the coordinator stored it, and the pause since the commit before it."""
 
     offset: int
     at_ms: int
@@ -67,7 +67,7 @@ class Commit(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StaticRestart:
-    """A static member came back under a new member id; without a rebalance, unless a new generation came with it."""
+    """A static member came back with a new member id. It caused no rebalance, unless a new generation came with it."""
 
     at_ms: int
     instance: str
@@ -77,7 +77,8 @@ class StaticRestart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Departure:
-    """A membership that ended: whose, when, and how long it had lasted as far as the log goes back. `was_alive` where commits show that no session had ended."""
+    """A membership that ended: the member, the time, and its duration as far as the log goes back. `was_alive`: commits prove that no session had
+    ended."""
 
     at_ms: int
     member: LoggedMember
@@ -92,11 +93,12 @@ class Departure:
 class LoggedRebalance:
     """One new generation, or one new epoch.
 
-    `at_ms` is when the record was stored that made it known: of a classic group the leader's assignment, of the newer protocols the new epoch, with which the
-    rebalance begins. `joined_ms` is when a classic group's join phase had ended, or the assignment of an epoch was there; `settled_ms` when everybody had it.
-    When a classic group's join phase began the topic does not say. `missing` are generations between this one and the last without a record, `unassigned` those of them that never had one.
-    `halted` are the partitions whose commits stood still until it was over, and for how long the longest; `holder` is who had to give something up.
-    `is_certain`: the records leave no other cause. Otherwise the cause is the likely one, and `also` are others that would have left the same records.
+    `at_ms` is the time of its record: in a classic group of the leader's assignment; in the newer protocols of the new epoch, with which the
+    rebalance begins. `joined_ms` is the end of a classic group's join phase, or the time of an epoch's assignment. `settled_ms` is when every
+    member had it. The topic does not contain the start of a classic group's join phase. `missing` are generations without a record between this one
+    and the last; `unassigned` are those of them that never had one. `halted` are the number of partitions without commits until it ended, and the
+    longest time. `holder` is the member that had to revoke partitions. `is_certain`: the records allow no other cause. Otherwise the cause is the
+    likely one, and `also` are others with the same records.
     """
 
     group: str
@@ -128,7 +130,7 @@ class LoggedRebalance:
 
     @property
     def lasted_ms(self) -> int | None:
-        """How long it took, as far as the records say: the sync phase of a classic group, all of an epoch's; None where they do not."""
+        """How long (ms) it took, as far as the records show: the sync phase of a classic group, or a whole epoch change. None where they do not."""
         if self.protocol == CLASSIC:
             return None if self.joined_ms is None else max(0, self.at_ms - self.joined_ms)
         return None if self.settled_ms is None else self.settled_ms - self.at_ms
@@ -151,10 +153,11 @@ class LoggedRebalance:
 
 @dataclass(slots=True, kw_only=True)
 class LoggedGroup:
-    """Everything that the topic told of one group so far.
+    """Everything that the topic contains about one group so far.
 
-    `begins_ms` is the time of its first record; `is_whole`: nothing before it was taken away. `counts` are the partitions of each topic, as far as any was ever assigned;
-    `withheld` are those that lost their owner with the last generation. `reported_state` is what the coordinator says, where it was asked; `rebalancing_since_ms` since when it says that the group rebalances.
+    `begins_ms` is the time of its first record. `is_whole`: no earlier record was removed. `counts` are the partitions of each topic, as far as any
+    was ever assigned. `withheld` are those that lost their owner with the last generation. `reported_state` is the coordinator's, if it was asked.
+    `rebalancing_since_ms` is since when the coordinator reports a rebalance.
     """
 
     group: str
@@ -180,7 +183,8 @@ class LoggedGroup:
 
     @property
     def state(self) -> str:
-        """Return the state that the records imply. Of a classic group they show no rebalance that is under way: it is as its last generation left it."""
+        """Return the state that the records imply. They do not show a classic group's rebalance under way: its state is that after its last
+        generation."""
         if self.reported_state is not None:
             return self.reported_state
         if self.is_deleted:
@@ -201,11 +205,11 @@ class LoggedGroup:
 
     @property
     def is_over(self) -> bool:
-        """Whether the topic holds nothing of the group any more, as its tombstones say: neither members nor commits."""
+        """Whether the topic holds nothing of the group any more, by its tombstones: neither members nor commits."""
         return not self.members and not self.commits and (self.is_deleted or self.generation is None)
 
     def report_state(self, state: str | None, now_ms: int) -> None:
-        """Take in what the coordinator says: a group that rebalances does so since it was first found at it, or since its last generation after that."""
+        """Record the state that the coordinator reports. A rebalance lasts since its first report, or since the last generation after that."""
         self.reported_state = state
         if state not in REBALANCING:
             self.rebalancing_since_ms = None
@@ -215,7 +219,7 @@ class LoggedGroup:
 
     @property
     def next_number(self) -> int:
-        """The number of the next rebalance; the oldest may have been forgotten."""
+        """The number of the next rebalance. The oldest may have been dropped."""
         return self.rebalances[-1].number + 1 if self.rebalances else 1
 
     @property

@@ -1,6 +1,6 @@
-"""Observations of the offsets topic to the groups that they tell of: a fold that takes one after the other, for ever. Pure.
+"""Builds the groups from observations of the offsets topic, one after the other, without end. Pure.
 
-The times are those of the records, in ms since 1970, so that the history of a dump and that of a live cluster are the same.
+Times are those of the records, in ms since 1970, so that the history of a dump equals that of a live cluster.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ CONSUMER_SESSION_MS: Final = 45_000
 
 _GROUP_METADATA: Final = "GroupMetadata"
 COMMITTED: Final = "COMMIT"
-"""The marker of a transaction that was committed."""
+"""The marker of a committed transaction."""
 
 _REBALANCES_MAX: Final = 10_000
-"""So many of a group are kept; the oldest go first."""
+"""The number of rebalances that are kept for a group. The oldest are dropped first."""
 
 _Pending = dict[tuple[int, int], list[Observation]]
-"""Commits of transactions that have not ended, by partition of the topic and producer."""
+"""Commits of open transactions, by partition of the topic and producer."""
 
 
 class TopicHistory:
-    """`groups` by their id. `now_ms` is the time of the newest record; `unreadable` counts by reason what no group can be told of.
+    """`groups` by their id. `now_ms` is the time of the newest record. `unreadable` counts unreadable records by reason.
 
-    `consumer_session_ms` is the session timeout of the consumer protocol, which is the broker's setting and stands in no record; by default Kafka's.
+    `consumer_session_ms` is the session timeout of the consumer protocol. It is a broker setting and in no record; the default is Kafka's.
     """
 
     def __init__(self, *, consumer_session_ms: int = CONSUMER_SESSION_MS) -> None:
@@ -56,15 +56,15 @@ class TopicHistory:
         return self
 
     def name_topics(self, names: Mapping[str, str]) -> None:
-        """Say how the topics of some ids are called: newer releases store ids alone."""
+        """Set the names of some topic ids. Newer releases store only ids."""
         self.topic_names |= names
 
     def begin_partitions(self, begins: Mapping[int, int]) -> None:
-        """Say where partitions of the topic begin, to one that is not shown all their records."""
+        """Set where partitions of the topic begin, if not all their records will follow."""
         self._begins |= begins
 
     def follow(self, obs: Observation) -> None:
-        """Take in one observation; whatever is no record of the topic is passed over."""
+        """Record one observation. Anything that is no record of the topic is ignored."""
         body = obs.body
         name = body.get("name")
         if "offset" in body and "partition" in body:
@@ -84,7 +84,7 @@ class TopicHistory:
             self.unreadable[body["reason"]] += 1
 
     def follow_commit(self, commit: TopicCommit) -> Commit | None:
-        """Take in a commit, and return the one before it."""
+        """Record a commit, and return the one before it."""
         name, topic, partition, offset, at_ms, log_partition, log_offset = commit
         self._note_hole(log_partition, log_offset)
         self._begins.setdefault(log_partition, log_offset)
@@ -92,29 +92,29 @@ class TopicHistory:
         return _commit(self._group(name, log_partition, at_ms), topic, partition, offset, at_ms)
 
     def forget_group(self, name: str) -> None:
-        """Forget a group, as its coordinator has."""
+        """Forget a group that its coordinator has deleted."""
         del self.groups[name]
         self._changes.pop(name, None)
 
     def _group(self, name: str, partition: int, at_ms: int) -> LoggedGroup:
-        """Return the group that a record of now is about, which may be its first."""
+        """Return the group of a current record, which may be its first."""
         group = self.groups.get(name)
         if group is None:
-            # A partition whose log begins at offset 0 has lost nothing by retention; what compaction took away leaves a tombstone or a newer record.
+            # A partition whose log begins at offset 0 has lost nothing by retention. What compaction removed leaves a tombstone or a newer record.
             group = self.groups[name] = LoggedGroup(group=name, begins_ms=at_ms, is_whole=self._begins[partition] == 0)
         if at_ms > group.newest_ms:
             group.newest_ms = at_ms
         return group
 
     def _note_hole(self, partition: int, offset: int) -> None:
-        """Note where offsets are missing: compaction took them, or they are not shown here."""
+        """Record missing offsets: compaction removed them, or they are not visible here."""
         expected = self._next.get(partition)
         if expected is not None and offset > expected:
             self._holes[partition] = offset
         self._next[partition] = offset + 1
 
     def _is_gapless(self, group: LoggedGroup, place: tuple[int, int]) -> bool:
-        """Tell whether every record since the group's last generation was there to be read."""
+        """Return whether every record since the group's last generation was readable."""
         hole = self._holes.get(place[0], 0)
         return group.rebalances[-1].place >= (place[0], hole) if group.rebalances else group.is_whole and not hole
 
@@ -154,7 +154,7 @@ def _follow_commit(group: LoggedGroup, obs: Observation, at_ms: int) -> None:
 
 
 def _commit(group: LoggedGroup, topic: str, partition: int, offset: int, at_ms: int) -> Commit | None:
-    """Take in a commit; the first one after a rebalance says how long nothing was committed."""
+    """Record a commit. The first one after a rebalance shows how long nothing was committed."""
     _note_halt(group, at_ms)
     before = group.commits.get((topic, partition))
     group.commits[topic, partition] = Commit(offset, at_ms, at_ms - before.at_ms if before is not None else 0)

@@ -1,7 +1,7 @@
-"""The file that a certificate is: one Zstandard frame around a tar archive that has one form for the same contents, written and read with care.
+"""The file format of a certificate: one Zstandard frame around a tar archive with exactly one form for the same contents.
 
-Nothing is ever unpacked to disk. What groupproof never packs is refused as `NotACertificate` before it is read: links, devices, paths that
-lead elsewhere, sizes beyond the limits. What is packed but is not as it was packed, down to order, dates and padding, is `Damaged`.
+Nothing is ever unpacked to disk. What groupproof never packs is refused as `NotACertificate` before it is read: links, devices, paths that lead
+elsewhere, sizes beyond the limits. Any change after packing, even of order, dates and padding, is `DamagedBundle`.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ from groupproof.harness.reports.bundle.bundle_files import FILE_BYTES_MAX, FILES
 __all__ = ["MAGIC", "DamagedBundle", "NotACertificate", "pack", "unpack"]
 
 MAGIC: Final = b"\x28\xb5\x2f\xfd"
-"""How a Zstandard frame begins (RFC 8878)."""
+"""The first bytes of a Zstandard frame (RFC 8878)."""
 
 _LEVEL: Final = 10
 _WINDOW_BYTES_MAX: Final = 1 << 27
 _STEP_BYTES: Final = 1024
-"""What is decompressed at once: of a bomb it makes no more than 32 MiB."""
+"""The number of compressed bytes that are decompressed at once. Even of a bomb that makes no more than 32 MiB."""
 
 _COPIED_BYTES: Final = 1 << 16
 
 
 class NotACertificate(WrongUsage):
-    """The file is not one that groupproof packs; `str()` says what was met."""
+    """The file is not one that groupproof packs. `str()` says what was found."""
 
 
 class DamagedBundle(Exception):
-    """The file was packed by groupproof, and is not any more what was packed; `str()` says what was met."""
+    """groupproof packed the file, but it was changed since. `str()` says what was found."""
 
 
 def _header(name: str, size: int) -> bytes:
-    """Return a file's tar header: ustar, mode 0644, no owner, no date. Raises `ValueError` for a name that is too long for it."""
+    """Return a file's tar header: ustar, mode 0644, no owner, no date. Raise `ValueError` for a name that is too long for it."""
     info = tarfile.TarInfo(name)
     info.size = size
     return info.tobuf(tarfile.USTAR_FORMAT, "utf-8", "strict")
@@ -51,7 +51,7 @@ def _padding(size: int, block: int = tarfile.BLOCKSIZE) -> bytes:
 
 
 def pack(files: Iterable[tuple[str, int, Callable[[], BinaryIO]]], out: BinaryIO) -> None:
-    """Write the files (name, size in bytes, how to open) to `out`, in the order of `rank`; the same files give the same bytes."""
+    """Write the files (name, size in bytes, opener) to `out`, in the order of `rank`. The same files give the same bytes."""
     compressor = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True, write_content_size=False)
     with compressor.stream_writer(out, closefd=False) as tar:
         written = 0
@@ -72,7 +72,7 @@ def _end(written: int) -> bytes:
 
 @dataclass(slots=True)
 class _Plain:
-    """The decompressed stream, as far as `tarfile` reads it; counted and hashed."""
+    """The decompressed stream for `tarfile`, counted and hashed."""
 
     source: BinaryIO
     digest: hashlib._Hash = field(default_factory=hashlib.sha256)
@@ -104,7 +104,7 @@ class _Plain:
             raise DamagedBundle(f"its compressed data was changed, for it can't be unpacked: {error}") from error
 
     def drain(self) -> None:
-        """Read to the end; raise `Damaged` where something stands behind it."""
+        """Read to the end. Raise `DamagedBundle` where bytes follow it."""
         while self.read(_COPIED_BYTES):
             pass
         if self._frame.unused_data or self.source.read(1):
@@ -112,7 +112,7 @@ class _Plain:
 
 
 def unpack(source: BinaryIO) -> Iterator[tuple[str, bytes]]:
-    """Yield each file's name and bytes; raise `NotACertificate` or `Damaged`, the latter also at the end."""
+    """Yield each file's name and bytes. Raise `NotACertificate` or `DamagedBundle`; the latter also at the end."""
     if source.read(len(MAGIC)) != MAGIC:
         raise NotACertificate("it is not compressed by Zstandard")
     source.seek(0)
@@ -135,7 +135,7 @@ def unpack(source: BinaryIO) -> Iterator[tuple[str, bytes]]:
 
 
 def _members(plain: _Plain) -> Iterator[tuple[tarfile.TarInfo, Callable[[], bytes]]]:
-    """Yield each entry of the archive and how to read it."""
+    """Yield each entry of the archive and a function that reads it."""
     count = 0
     try:
         with tarfile.open(fileobj=plain, mode="r|", errorlevel=1) as archive:  # type: ignore[call-overload] # of a stream no more is asked than to read

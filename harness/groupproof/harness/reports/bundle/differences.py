@@ -1,4 +1,4 @@
-"""The differences between what a certificate says and what its traces give when they are judged again; one line each. Pure."""
+"""The differences between a certificate and what its traces give when they are judged again, one line each. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MISSING: Final = object()
 
 
 def differences(stated: Any, due: Any, at: str = "") -> Iterator[str]:
-    """Yield a line for each place in which JSON values differ: what is said there, and what it comes to."""
+    """Yield a line for each place in which JSON values differ: the stated value, and the computed one."""
     if stated is due:
         return
     if isinstance(stated, Mapping) and isinstance(due, Mapping):
@@ -36,7 +36,7 @@ def _line(stated: Any, due: Any, at: str) -> str:
 
 
 def _is_same(stated: Any, due: Any) -> bool:
-    """Tell whether two JSON values are equal; unlike for Python, true is no 1."""
+    """Return whether two JSON values are equal. Unlike in Python, true is not 1."""
     if stated is _MISSING or due is _MISSING:
         return stated is due
     return json.dumps(stated, sort_keys=True) == json.dumps(due, sort_keys=True)
@@ -66,5 +66,5 @@ def _shorten(value: Any) -> str:
 
 
 def by_id(report: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the report with its cases by their ids, so that a case that is not there is named and shifts no other."""
+    """Return the report with its cases by id, so that a missing case is named and shifts no other."""
     return {**report, "cases": {case["id"]: {name: value for name, value in case.items() if name != "id"} for case in report["cases"]}}

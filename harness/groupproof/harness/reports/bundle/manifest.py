@@ -1,6 +1,6 @@
-"""The manifest of a certificate: the version of the kit, the subject, the cases, each file's SHA-256, and how to repeat the run. Pure.
+"""The manifest of a certificate: the kit's version, the subject, the cases, each file's SHA-256, and how to repeat the run. Pure.
 
-Whatever in it follows from the kit and the rest of the certificate is recomputed by `verifying`.
+`verify_bundle` recomputes everything in it that follows from the kit and the rest of the certificate.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SCHEMA: Final = "groupproof.bundle/1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserChoices:
-    """What the user chose, and how the run ended: patterns of `--only` and `--skip`, other options as given, why the run ended early."""
+    """The user's choices, and how the run ended: patterns of `--only` and `--skip`, other options as typed, and why the run ended early."""
 
     only: Sequence[str] = ()
     skip: Sequence[str] = ()
@@ -39,7 +39,7 @@ class UserChoices:
 
 
 def manifest_of(run: RunSummary, choices: UserChoices, *, expectations: Sequence[str], files: Mapping[str, tuple[str, int]]) -> dict[str, Any]:
-    """Return the manifest of a run; `expectations` are the names of such files, `files` has the SHA-256 and the size in bytes of each file."""
+    """Return the manifest of a run. `expectations` are the names of such files. `files` has the SHA-256 and the size in bytes of each file."""
     side, level = run.subject.side, run.run.level
     spec = run.subject.spec
     value: dict[str, Any] = {
@@ -77,7 +77,7 @@ def manifest_of(run: RunSummary, choices: UserChoices, *, expectations: Sequence
 
 
 def reproduction(manifest: Mapping[str, Any]) -> str:
-    """Return the command line that has the run again, with the release and the seed named, where the certificate is unpacked."""
+    """Return the command line that repeats the run, with release and seed, from the folder of the unpacked certificate."""
     subject, run, selection = manifest["subject"], manifest["run"], manifest["selection"]
     words = ["groupproof", "certify", subject["side"]]
     program = subject["spec"] if isinstance(subject["spec"], list) else []
@@ -99,7 +99,7 @@ def _named(subject: Mapping[str, Any]) -> str:
 
 @cache
 def cases_sha256(side: str) -> str:
-    """Return a digest of every case of a side, for clients of every kind: its course, its level, what it needs, whether it is required."""
+    """Return a digest of every case of a side, for clients of every kind: its plan or script, its level, its needs, whether it is required."""
     digest = hashlib.sha256()
     for case in client_side() if side == "client" else cases_of(side):
         digest.update(json.dumps(_expectation_fields(case), sort_keys=True, ensure_ascii=False).encode())
@@ -112,7 +112,7 @@ def _expectation_fields(case: Case) -> list[Any]:
 
 
 def libraries() -> dict[str, str]:
-    """Return the releases of the libraries that the kit itself stands on; those that are not installed as packages are left out."""
+    """Return the releases of the kit's own dependencies. Those that are not installed as packages are left out."""
     return dict(sorted((name, found) for name in _required() if (found := _release(name)) is not None))
 
 

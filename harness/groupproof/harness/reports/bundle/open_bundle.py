@@ -1,4 +1,4 @@
-"""Reads a certificate file by file. Each file is hashed and each case judged as it comes, so that the whole run is never in memory."""
+"""Reads a certificate file by file, hashes each file and judges each case as it comes, so that the whole run is never in memory."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ _SHOWN_CHARS_MAX: Final = 40
 
 @dataclass(slots=True)
 class Contents:
-    """What a certificate holds: `hashes` has the SHA-256 and the size of every file but the manifest and its signature, `altered` what is wrong."""
+    """The contents of a certificate. `hashes` has the SHA-256 and the size of every file except the manifest and its signature. `altered` lists the
+    problems."""
 
     manifest_bytes: bytes
     manifest: Mapping[str, Any]
@@ -41,10 +42,10 @@ class Contents:
 
 
 def read_bundle(source: BinaryIO, say: Say) -> Contents:
-    """Read and judge a certificate; `say` gets each case before it is judged.
+    """Read and judge a certificate. `say` gets each case before it is judged.
 
-    Raises `NotACertificate` for another kind of file, `WrongUsage` for one that another release of the kit has made; what is wrong with one of
-    this release is in `altered`. `Damaged` comes out where not even its manifest can be read.
+    Raise `NotACertificate` for another kind of file, and `WrongUsage` for one made by another release of the kit. Problems of one made by this
+    release are in `altered`. Raise `DamagedBundle` where not even its manifest can be read.
     """
     files = unpack(source)
     name, data = next(files, ("", b""))
@@ -81,7 +82,7 @@ def _manifest(data: bytes) -> Mapping[str, Any]:
 
 
 def _read(contents: Contents, files: Iterator[tuple[str, bytes]], say: Say) -> None:
-    """Read what stands behind the manifest, a case's files together."""
+    """Read the files after the manifest, a case's files together."""
     run = contents.manifest["run"]
     marks = Marks(seed=run["seed"], clock=run["clock"])
     cases = {case_place(case.id): case for case in cases_like(contents.manifest["subject"]["side"], contents.manifest["selected"])}
@@ -96,7 +97,7 @@ def _read(contents: Contents, files: Iterator[tuple[str, bytes]], say: Say) -> N
 
 
 def _place(name: str) -> str:
-    """Return the folder that a file lies in, of a case's files its case's."""
+    """Return the folder of a case's file; "" for any other file."""
     return name.rpartition("/")[0] if name.startswith(f"{CASES}/") else ""
 
 

@@ -1,4 +1,4 @@
-"""Packs a run's certificate from the report that was just written: its schedules and raw traces as they are, beside the manifest."""
+"""Packs a run's certificate from the report just written: its schedules and raw traces unchanged, beside the manifest."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from groupproof.protocol.schemas import SchemaError, validate
 __all__ = ["check_bundle", "expectation_names", "write_bundle"]
 
 _FOLDER: Final = "."
-"""The report's folder by which replay lines name their schedules: where the certificate is unpacked."""
+"""The report's folder in replay lines: the folder in which the certificate is unpacked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class _File:
 
 
 def check_bundle(bundle: Path, key: Path | None) -> None:
-    """Raise `BrokenEnvironment` when a certificate can't be written there, or as `sign` does: before a run rather than after it."""
+    """Raise `BrokenEnvironment` when a certificate cannot be written there, or as `sign` does. Called before a run, so that the run is not wasted."""
     with _beside(bundle):
         pass
     if key is not None:
@@ -47,7 +47,7 @@ def check_bundle(bundle: Path, key: Path | None) -> None:
 def write_bundle(
     run: RunSummary, report: Path, bundle: Path, *, choices: UserChoices, expectations: Sequence[Path] = (), key: Path | None = None
 ) -> None:
-    """Write the certificate of a run whose report is in the folder `report`, signed where a `key` is given; whole or not at all."""
+    """Write the certificate of a run whose report is in the folder `report`, signed if there is a `key`. It is written whole or not at all."""
     files = _files(run, report, expectations)
     hashes = {name: (file.sha256, file.size) for name, file in files.items()}
     manifest = manifest_of(run, choices, expectations=[name for name in files if name.startswith(f"{EXPECTATIONS}/")], files=hashes)
@@ -64,7 +64,7 @@ def write_bundle(
 
 
 def expectation_names(paths: Sequence[Path]) -> list[str]:
-    """Return what the files of known failures are called in a certificate, in their order."""
+    """Return the names of the files of known failures in a certificate, in their order."""
     return [f"{EXPECTATIONS}/{number}-{_plain(path.name)}" for number, path in enumerate(paths, 1)]
 
 
@@ -102,7 +102,7 @@ def _of_path(path: Path) -> _File:
 
 @contextmanager
 def _beside(bundle: Path) -> Iterator[Path]:
-    """Have a temporary file beside the certificate, and tell what the file system has to say in one line."""
+    """Create a temporary file beside the certificate, and turn errors of the file system into one line."""
     try:
         bundle.parent.mkdir(parents=True, exist_ok=True)
         if bundle.is_dir():

@@ -20,7 +20,7 @@ __all__ = ["Marks", "RecomputedCase", "TraceFacts", "read_json", "retell"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Marks:
-    """What every observation of a run bears."""
+    """The values that every observation of a run has."""
 
     seed: int
     clock: str
@@ -28,7 +28,7 @@ class Marks:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TraceFacts:
-    """What a trace tells of the run beside its case: who the shims said that they are, on what ground the scripts stood, and its own name."""
+    """What a trace says about the run beside its case: the hellos of the shims, the ground of the scripts, and the run's own name."""
 
     run: str
     hellos: tuple[Mapping[str, Any], ...] = ()
@@ -38,7 +38,7 @@ class TraceFacts:
 
 @dataclass(slots=True, kw_only=True)
 class RecomputedCase:
-    """A case as its files tell it; `ruling` is None where they give none, and `altered` says what is wrong with them."""
+    """A case according to its files. `ruling` is None where they give none. `altered` lists their problems."""
 
     case: Case
     schedule: Any = None
@@ -49,7 +49,7 @@ class RecomputedCase:
 
 
 def read_json(contents: bytes) -> Any:
-    """Raise `ValueError` for what is no JSON, or nested beyond reason."""
+    """Raise `ValueError` for text that is no JSON, or too deeply nested."""
     try:
         return json.loads(contents.decode("utf-8", "surrogateescape"))
     except RecursionError as error:
@@ -57,7 +57,7 @@ def read_json(contents: bytes) -> Any:
 
 
 def retell(case: Case, place: str, files: Mapping[str, bytes], marks: Marks) -> RecomputedCase:
-    """Judge the case by its files, whose names are those within its folder `place`; whatever they hold, nothing but `RecomputedCase` comes out."""
+    """Judge the case by its files, whose names are relative to its folder `place`. Whatever they hold, the result is a `RecomputedCase`."""
     case_result = RecomputedCase(case=case)
     if PLAN in files:
         try:
@@ -76,7 +76,7 @@ def retell(case: Case, place: str, files: Mapping[str, bytes], marks: Marks) -> 
 
 
 def _miscounted(place: str, judgements: list[Judgement]) -> Iterator[str]:
-    """Yield what is wrong with how often the case was run."""
+    """Yield a problem with the number of the case's runs."""
     due = RUNS if judgements[0].wants_repetition else 1
     if len(judgements) != due:
         has = f"{len(judgements)} trace{'s' if len(judgements) != 1 else ''}"
@@ -84,7 +84,7 @@ def _miscounted(place: str, judgements: list[Judgement]) -> Iterator[str]:
 
 
 def _judged(case_result: RecomputedCase, place: str, contents: bytes, marks: Marks) -> Judgement | None:
-    """Judge one trace and take down its facts; None, and why, where it is none."""
+    """Judge one trace and record its facts. Return None, and record the reason, where it is no trace."""
     try:
         trace = list(read_trace(contents.decode("utf-8", "surrogateescape").split("\n")))
     except (ValueError, RecursionError) as error:
@@ -97,13 +97,13 @@ def _judged(case_result: RecomputedCase, place: str, contents: bytes, marks: Mar
         case_result.altered += [f"{place}: {flaw}" for flaw in islice(_flaws(case_result.case, trace, marks), 1)]
         case_result.facts.append(_facts(case_result.case, trace))
         return judge_either(case_result.case, trace)
-    except Exception as error:  # a trace that no run leaves behind can make a judge stumble anywhere
+    except Exception as error:  # a trace that no run leaves behind can make a judge fail anywhere
         case_result.altered.append(f"{place} can't be judged, as every trace of a run can: {type(error).__name__}: {error}")
         return None
 
 
 def _flaws(case: Case, trace: Trace, marks: Marks) -> Iterator[str]:
-    """Yield where the trace is not one of this case in this run, or has a gap."""
+    """Yield where the trace does not belong to this case in this run, or has a gap."""
     seed = marks.seed if isinstance(case.plan, Plan) else seed_of(marks.seed, case.id)
     at_ns = 0
     for number, obs in enumerate(trace):

@@ -1,7 +1,7 @@
-"""Who made a certificate: its manifest signed, and the signature checked, by OpenSSH's own `ssh-keygen -Y` (PROTOCOL.sshsig).
+"""The signature of a certificate: made on its manifest and checked by OpenSSH's own `ssh-keygen -Y` (PROTOCOL.sshsig).
 
-The manifest names the SHA-256 of every other file, so that its signature is one on all of them. Nothing is ever asked: a key with a
-passphrase is used by way of ssh-agent.
+The manifest contains the SHA-256 of every other file, so its signature covers all of them. The user is never prompted: a key with a passphrase is
+used through ssh-agent.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from groupproof.harness.model.errors import BrokenEnvironment, WrongUsage
 __all__ = ["NAMESPACE", "BadSignature", "Signature", "check_key", "checked", "is_there", "sign", "signed_by"]
 
 NAMESPACE: Final = "groupproof-bundle"
-"""What the signature is for, so that one made for something else never passes here."""
+"""The purpose of the signature, so that one made for another purpose never passes here."""
 
 _TOOL: Final = "ssh-keygen"
 _WITHIN_S: Final = 30.0
@@ -29,31 +29,31 @@ _DATA: Final = "manifest.json"
 
 
 class BadSignature(Exception):
-    """The signature is not one of this manifest, or not by whom it should be; `str()` says which."""
+    """The signature does not belong to this manifest, or its signer is not allowed. `str()` says which."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signature:
-    """A signature that fits its manifest. `key` is the fingerprint; `signer` who a file of allowed signers says that this is, if one was given."""
+    """A signature that fits its manifest. `key` is the fingerprint. `signer` is its owner by a file of allowed signers, if there is one."""
 
     key: str
     signer: str | None = None
 
 
 def is_there() -> bool:
-    """Tell whether signatures can be made and checked here."""
+    """Return whether signatures can be made and checked here."""
     return shutil.which(_TOOL) is not None
 
 
 def check_key(key: Path) -> None:
-    """Raise `WrongUsage` or `BrokenEnvironment` where `sign` would: before a run rather than after it."""
+    """Raise `WrongUsage` or `BrokenEnvironment` where `sign` would. Called before a run, so that the run is not wasted."""
     sign(b"{}", key)
 
 
 def sign(manifest: bytes, key: Path) -> bytes:
-    """Return the signature by a private key, or by the one in ssh-agent that belongs to a public key.
+    """Return the signature by a private key, or by the key in ssh-agent that belongs to a public key.
 
-    Raises `WrongUsage` for a file that is no such key, `BrokenEnvironment` where there is no ssh-keygen.
+    Raise `WrongUsage` for a file that is no such key, and `BrokenEnvironment` where there is no ssh-keygen.
     """
     if not key.is_file():
         raise WrongUsage(f"can't read the key {key}; name a private SSH key, or the public one of a key that ssh-agent holds")
@@ -65,7 +65,7 @@ def sign(manifest: bytes, key: Path) -> bytes:
 
 
 def signed_by(manifest: bytes, signature: bytes) -> Signature:
-    """Return by which key the manifest was signed, whoever holds it; raise `BadSignature` where the signature is not this manifest's."""
+    """Return the key that signed the manifest. Its owner is not checked. Raise `BadSignature` where the signature does not belong to this manifest."""
     with _beside(manifest, signature) as data:
         done = _run(["-Y", "check-novalidate", "-n", NAMESPACE, "-s", f"{data}.sig"], manifest)
     if done.returncode:
@@ -74,9 +74,10 @@ def signed_by(manifest: bytes, signature: bytes) -> Signature:
 
 
 def checked(manifest: bytes, signature: bytes, signers: Path) -> Signature:
-    """Return who signed, by a file of allowed signers (ssh-keygen(1), "ALLOWED SIGNERS").
+    """Return the signer, by a file of allowed signers (ssh-keygen(1), "ALLOWED SIGNERS").
 
-    Raises `BadSignature` where the signature is not this manifest's or by nobody of the file, `WrongUsage` where that can't be read.
+    Raise `BadSignature` where the signature does not belong to this manifest or to a signer in the file. Raise `WrongUsage` where the file cannot
+    be read.
     """
     if not signers.is_file():
         raise WrongUsage(f"can't read the allowed signers {signers}; name a file with lines such as: releases@example.org ssh-ed25519 AAAA…")
@@ -102,7 +103,7 @@ def _beside(manifest: bytes, signature: bytes | None = None) -> Iterator[Path]:
 
 
 def _run(arguments: Sequence[str], stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    """Run ssh-keygen where it can ask nobody."""
+    """Run ssh-keygen so that it cannot prompt the user."""
     tool = shutil.which(_TOOL)
     if tool is None:
         raise BrokenEnvironment(f"there is no {_TOOL} here, which makes and checks signatures; install OpenSSH's client")

@@ -1,7 +1,7 @@
-"""A certificate recomputed: every verdict from its raw traces, by the judges of a run; then known failures, counts and grade; and all that held against it.
+"""Recomputes a certificate: every verdict from its raw traces by the judges of a run, then known failures, counts and grade, and compares.
 
-The report and the manifest are made anew by the functions that made them, and compared. What follows from nothing in the certificate are
-claims, and stay so: when and where the run took place, how long it took, and that the traces are those of the subject at all.
+The report and the manifest are made again by the functions that made them, and compared. Some values cannot be recomputed and remain claims: when
+and where the run took place, how long it took, and that the traces are those of the subject at all.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ _TROUBLES: Mapping[int, type[RunError]] = {3: WrongUsage, 4: BrokenEnvironment, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verification:
-    """What became of a certificate: `altered` names what was changed, and is empty for one that holds.
+    """The result for a certificate. `altered` names what was changed; it is empty for a valid one.
 
-    `summary` is the run as it was recomputed; `signature` None where there is none, or where there was no ssh-keygen to check it (`is_signed`).
-    `left_out` are cases of the level that were not selected.
+    `summary` is the recomputed run. `signature` is None where there is none, or where there was no ssh-keygen to check it (`is_signed`). `left_out`
+    are cases of the level that were not selected.
     """
 
     manifest: Mapping[str, Any] | None = None
@@ -58,9 +58,9 @@ class Verification:
 
 
 def verify(bundle: Path, *, signers: Path | None = None, say: Callable[[Case], None] = lambda _: None) -> Verification:
-    """Recompute the certificate; with `signers`, insist that somebody of that file has signed it.
+    """Recompute the certificate. With `signers`, require that a signer of that file has signed it.
 
-    Raises `WrongUsage` for what is no certificate, or one of another release, and `BrokenEnvironment` where it can't be read.
+    Raise `WrongUsage` for a file that is no certificate, or one of another release, and `BrokenEnvironment` where it cannot be read.
     """
     try:
         with bundle.open("rb") as source:
@@ -87,7 +87,7 @@ def verify(bundle: Path, *, signers: Path | None = None, say: Callable[[Case], N
 
 
 def _signed(contents: Contents, signers: Path | None) -> tuple[list[str], Signature | None]:
-    """Return what is wrong with the signature, and whose it is."""
+    """Return the problems with the signature, and the valid signature or None."""
     if contents.signature is None:
         return (["it is not signed, and a signature is asked for"] if signers is not None else []), None
     if signers is None and not is_there():
@@ -105,7 +105,7 @@ def _left_out(manifest: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 class _RecomputedRun:
-    """The run that a certificate's traces and catalogue come to, beside what it says."""
+    """The run as computed from a certificate's traces and the catalogue, beside what the certificate states."""
 
     def __init__(self, contents: Contents) -> None:
         self._contents = contents
@@ -115,12 +115,12 @@ class _RecomputedRun:
         self.summary = None if contents.report is None else self._summary(contents.report)
 
     def _named_cases(self) -> tuple[Case, ...]:
-        """Return the cases among which are those of the run, as previews where the client called its dialect one."""
+        """Return the cases from which the run was selected, as previews where the client declared its dialect as one."""
         report, side = self._contents.report, self._manifest["subject"]["side"]
         return shown_only(cases_like(side, self._manifest["selected"]), () if report is None else report["subject"]["capabilities"])
 
     def alterations(self) -> Iterator[str]:
-        """Yield each thing that is not as it comes to, in a line."""
+        """Yield a line for each value that differs from the computed one."""
         contents, summary = self._contents, self.summary
         yield from self._of_files()
         for case_result in contents.retold.values():
@@ -137,7 +137,7 @@ class _RecomputedRun:
         yield from (f"{MANIFEST}: {difference}" for difference in differences(self._manifest, self._due_manifest(summary)))
 
     def _of_selection(self, report: Mapping[str, Any], summary: RunSummary) -> Iterator[str]:
-        """Yield what is wrong with which cases are there: a run that came to its end has a result for each that was selected, and for no other."""
+        """Yield the problems with the set of cases. A run that came to its end has a result for exactly the selected cases."""
         ids = [case["id"] for case in report["cases"]]
         yield from (f"{REPORT} tells of {id} twice" for id in sorted({id for id in ids if ids.count(id) > 1}))
         selected = set(self._manifest["selected"])
@@ -149,7 +149,7 @@ class _RecomputedRun:
     # Files
 
     def _of_files(self) -> Iterator[str]:
-        """Yield the files that are not as the manifest says, and those that nothing rests on."""
+        """Yield the files that differ from the manifest, and those that belong to nothing."""
         stated, found = self._manifest["files"], self._contents.hashes
         yield from (f"{name} is missing" for name in stated if name not in found)
         yield from (f"{name} was added: the manifest does not name it" for name in found if name not in stated)
@@ -178,7 +178,7 @@ class _RecomputedRun:
                 yield from (f"{place}/{PLAN}: {line}" for line in differences(case_result.schedule, schedule_of(summary, case)))
 
     def _due_manifest(self, summary: RunSummary) -> dict[str, Any]:
-        """Return the manifest that a run would have that came to the same; who made it, and with what, can't be known."""
+        """Return the manifest of a run with the same results. The software that made it cannot be known."""
         manifest, selection = self._manifest, self._manifest["selection"]
         choices = UserChoices(**selection, gave_up=manifest["run"]["gave_up"])
         due = manifest_of(summary, choices, expectations=sorted(self._contents.expectations, key=manifest["expectations"].index), files={})
@@ -212,7 +212,7 @@ class _RecomputedRun:
                 yield result
 
     def _result(self, id: str, capabilities: Sequence[str]) -> CaseResult | None:
-        """Return the result that the files give; None, with the reason taken down, where they give none."""
+        """Return the result by the files. Return None, and record the reason, where they give none."""
         case, case_result = self._catalogue.get(id), self._contents.retold.get(id)
         if case is None:
             self._unknown.append(f"{REPORT} tells of {id[:80]!r}, a case that groupproof {release()} does not have")
@@ -235,7 +235,7 @@ class _RecomputedRun:
         return settle(failures, observed, _day(report["run"]))
 
     def _expectations(self) -> Expectations:
-        """Return the known failures of the files in the certificate; what is none is taken down."""
+        """Return the known failures of the files in the certificate. Record a file that holds none."""
         failures: list[KnownFailure] = []
         with tempfile.TemporaryDirectory(prefix="groupproof-") as folder:
             for name in self._manifest["expectations"]:
@@ -255,7 +255,7 @@ def _plays(case_result: RecomputedCase | None) -> list[Play]:
 
 
 def _day(run: Mapping[str, Any]) -> date:
-    """Return the day on which the run ended and known failures were settled, in UTC."""
+    """Return the day in UTC on which the run ended and known failures were settled."""
     with suppress(ValueError, OverflowError):
         return (datetime.fromisoformat(run["started"]) + timedelta(seconds=run["duration_s"])).date()
     return date.max

@@ -1,4 +1,4 @@
-"""What the traces of a run tell of the run as a whole, held against what its report says: who the subject was, and what it can do. Pure."""
+"""Compares what the traces of a run say about the whole run with its report: the subject's identity and capabilities. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["contradictions"]
 
 
 def contradictions(manifest: Mapping[str, Any], report: Mapping[str, Any], retold: Mapping[str, RecomputedCase]) -> Iterator[str]:
-    """Yield what a trace says otherwise, once each, with the first case that shows it."""
+    """Yield each contradiction by a trace once, with the first case that shows it."""
     facts = [(id, fact) for id, case in sorted(retold.items()) for fact in case.facts]
     yield from _twice(facts)
     of_side = _of_client if manifest["subject"]["side"] == "client" else _of_coordinator
@@ -28,7 +28,7 @@ def contradictions(manifest: Mapping[str, Any], report: Mapping[str, Any], retol
 
 
 def _twice(facts: Iterable[tuple[str, TraceFacts]]) -> Iterator[str]:
-    """Yield the runs that stand for two: each run of each case has a name of its own."""
+    """Yield the runs that occur twice. Each run of each case has its own name."""
     where: dict[str, str] = {}
     for id, fact in facts:
         if fact.run in where:
@@ -67,7 +67,7 @@ def _words(value: Any) -> str:
 
 
 def _contradicted_cases(retold: Mapping[str, RecomputedCase]) -> Iterator[str]:
-    """Yield the cases that are said to ask more of a broker's versions than there is, where other traces show that it is there."""
+    """Yield the cases that claim to need more of a broker's versions than it has, where other traces show that it has them."""
     grounds = [fact.ground for case in retold.values() for fact in case.facts if fact.ground is not None]
     if not grounds:
         return
@@ -81,7 +81,7 @@ _Ranges = dict[Api, tuple[int, int]]
 
 
 def _ranges(ground: Mapping[str, Any]) -> tuple[_Ranges, _Ranges]:
-    """Return what a broker offered, and what of that it could be spoken to by."""
+    """Return the versions that a broker offered, and those of them that worked."""
     offered = {api_named(name): _pair(versions) for name, versions in ground["versions"].items()}
     broken = {api_named(name): min(map(int, versions)) - 1 for name, versions in ground.get("unreadable", {}).items()}
     return offered, {api: (low, min(high, broken.get(api, high))) for api, (low, high) in offered.items()}

@@ -1,4 +1,4 @@
-"""One case as the page shows it: what is required, expected and observed, on which frames the verdict rests, and how to see it again. Pure."""
+"""One case as the page shows it: required, expected and observed behaviour, the frames behind the verdict, and how to replay it. Pure."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _WITH_STDERR = frozenset({Verdict.FAILED, Verdict.BROKEN, Verdict.INCONCLUSIVE})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FindingView:
-    """A finding, the run (from 0) whose trace shows it, and the frames around it where they are worth showing."""
+    """A finding, the run (from 0) whose trace shows it, and the frames around it if they are worth showing."""
 
     finding: Finding
     run: int
@@ -40,13 +40,13 @@ class FindingView:
 
     @property
     def proof(self) -> str:
-        """Return how it is proven, in words."""
+        """Return its proof in words."""
         return proof_of(self.finding)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TracePicture:
-    """What a case's picture shows: one of its runs, the findings that rest on it, and where they are flagged."""
+    """The content of a case's picture: one of its runs, the findings that rest on it, and their flags."""
 
     run: int
     trace: Trace
@@ -56,7 +56,7 @@ class TracePicture:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseView:
-    """What the template is given; `pairs` are what was expected and what was observed; paths are relative to the report's folder."""
+    """The data of the template. `pairs` are expected and observed sentences. Paths are relative to the report's folder."""
 
     report: CaseReport
     colour: str
@@ -80,24 +80,24 @@ class CaseView:
 
     @property
     def is_notable(self) -> bool:
-        """Tell whether a reader should look at it first."""
+        """Return whether a reader should look at it first."""
         return self.report.verdict not in (Verdict.OK, Verdict.UNIMPLEMENTED) or self.report.result.ruling.goodbye is Goodbye.UNCLEAN
 
     @property
     def gravity(self) -> int:
-        """Return a number by which the gravest sorts first."""
+        """Return a sort key that puts the gravest first."""
         return -list(Verdict).index(self.report.verdict)
 
     @property
     def search(self) -> str:
-        """Return what a search looks through."""
+        """Return the text that a search looks through."""
         ruling = self.report.result.ruling
         ids = [requirement if isinstance(requirement, str) else requirement.id for requirement in self.requirements]
         return " ".join((self.case.id, self.case.title, *ids, ruling.observed, ruling.goodbye_reason)).lower()
 
 
 def picture_of(result: CaseResult) -> TracePicture | None:
-    """Return which run is shown, and where in it what; None when there was no run at all."""
+    """Return the run to show, with its findings and flags. Return None when there was no run at all."""
     if not result.plays:
         return None
     traces = [play.trace for play in result.plays]
@@ -158,7 +158,7 @@ def _adverse(report: CaseReport, picture: TracePicture | None) -> Iterator[Findi
 
 
 def _pairs(ruling: Ruling) -> Iterator[tuple[str, str]]:
-    """Yield each thing that decided the verdict; where none did, the reason why there is no verdict."""
+    """Yield each expected and observed sentence that decided the verdict. Without any, yield the reason why there is no verdict."""
     decisive = [finding for finding in ruling.findings if finding.verdict is ruling.verdict and ruling.verdict not in UNDECIDED]
     if decisive:
         yield from dict.fromkeys((finding.expected, finding.observed) for finding in decisive)
@@ -167,7 +167,7 @@ def _pairs(ruling: Ruling) -> Iterator[tuple[str, str]]:
 
 
 def _doubt(report: CaseReport, picture: TracePicture) -> Excerpt | None:
-    """Return the frames that led to no verdict."""
+    """Return the frames behind a missing verdict, or None."""
     if report.result.ruling.verdict not in (Verdict.INCONCLUSIVE, Verdict.BROKEN):
         return None
     kit = {str(obs.body.get("name")): obs.seq for obs in reversed(picture.trace) if obs.who == "kit" and not obs.body.get("commanded")}
@@ -197,7 +197,7 @@ def _files(report: CaseReport) -> Iterator[tuple[str, str]]:
 
 
 def _stderr(report: CaseReport, picture: TracePicture | None) -> Iterator[str]:
-    """Yield the last lines that the shims of the shown run have logged."""
+    """Yield the last lines of the shims' logs in the shown run."""
     if picture is None:
         return
     for member, lines in report.result.plays[picture.run].stderr.items():

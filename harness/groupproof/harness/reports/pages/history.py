@@ -1,4 +1,4 @@
-"""`history.html`: many runs over time, out of their `report.json` alone: each subject's releases in their order, and when each case moved."""
+"""`history.html`: many runs over time, from `report.json` files alone: each subject's releases in order, and when each case moved."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Run:
         return dict(self.column.report["totals"])
 
     def stacks(self, cases_max: int) -> Iterator[Stack]:
-        """Yield the parts of the run's bar, which is as high as the run has cases; what is grave stands on top."""
+        """Yield the parts of the run's bar, which is as high as the run has cases. Grave verdicts are on top."""
         top = _STACK_PX * (1 - sum(self.totals.values()) / max(1, cases_max))
         for verdict in reversed(Verdict):
             if count := self.totals[verdict.value]:
@@ -74,7 +74,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Move:
-    """A case that is another in one run than in the last that had it; `before` is None where no earlier run had it, `now` where this has it no more."""
+    """A case whose verdict differs from the last run that had it. `before` is None where no earlier run had it, `now` where this run lacks it."""
 
     run: Run
     before: Verdict | None
@@ -110,7 +110,7 @@ class SubjectHistory:
 
     @property
     def moved(self) -> list[CaseHistory]:
-        """Return the cases that changed, those that changed last first."""
+        """Return the cases that changed, the last changes first."""
         return sorted((line for line in self.lines if line.moves), key=lambda line: -line.moves[-1].run.number)
 
     @property
@@ -123,7 +123,7 @@ class SubjectHistory:
 
 
 def write_history(dirs: Sequence[Path], output: Path) -> None:
-    """Write `history.html` into `output` from the reports in `dirs`; raise as `write_matrix` does."""
+    """Write `history.html` into `output` from the reports in `dirs`. Raise as `write_matrix` does."""
     with check_folder(output):
         write_text(output / HISTORY, history_page(courses_of(read_columns(dirs, output))))
 
@@ -149,7 +149,7 @@ def history_page(courses: Sequence[SubjectHistory]) -> str:
 
 
 def courses_of(columns: Sequence[Column]) -> list[SubjectHistory]:
-    """Return each subject's course, in the order in which subjects are first named."""
+    """Return each subject's history, in the order in which subjects are first named."""
     subjects: dict[tuple[str, str], list[Column]] = {}
     for column in columns:
         subject = column.report["subject"]
@@ -165,7 +165,7 @@ def _course(side: str, name: str, columns: Sequence[Column]) -> SubjectHistory:
 
 
 def _moves(cells: Sequence[Cell | None], runs: Sequence[Run]) -> Iterator[Move]:
-    """Yield each run in which the case is another than in the one before; that it comes first with the first run tells nothing."""
+    """Yield each run in which the case differs from the run before. Its first appearance in the first run is no move."""
     for earlier, cell, run in zip(cells, cells[1:], runs[1:], strict=False):
         before, now = (None if item is None else item.verdict for item in (earlier, cell))
         if before is not now:

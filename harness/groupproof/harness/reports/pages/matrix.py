@@ -1,4 +1,4 @@
-"""`matrix.html`: several runs side by side, cases by subjects, out of their `report.json` (or a published `matrix.json`) alone."""
+"""`matrix.html`: several runs side by side, cases by subjects, from their `report.json` (or a published `matrix.json`) alone."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MATRIX: Final = "matrix.html"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """One run: its report, and the address of its page as the matrix sees it (None: there is no page)."""
+    """One run: its report, and the address of its page relative to the matrix (None: there is no page)."""
 
     report: Mapping[str, Any]
     link: str | None
@@ -45,7 +45,7 @@ class Column:
 
     @property
     def command(self) -> str:
-        """Return what runs all of it again; a cell adds `--only` and its case."""
+        """Return the command that runs all of it again. A cell adds `--only` and its case."""
         return shlex.join(reproduction(self.report))
 
 
@@ -61,7 +61,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One case; a run that has not met it has None in its place. `side` is whose it is, a client's or a coordinator's."""
+    """One case. A run without the case has None in its place. `side` is client or coordinator."""
 
     id: str
     side: str
@@ -78,7 +78,7 @@ class Row:
 
     @property
     def differs(self) -> bool:
-        """Tell whether the subjects differ in it, where they have it."""
+        """Return whether the subjects that have the case differ in it."""
         return len(self.verdicts) > 1
 
     @property
@@ -88,9 +88,9 @@ class Row:
 
 
 def write_matrix(dirs: Sequence[Path], output: Path, *, newest: bool = False) -> None:
-    """Write `matrix.html` and `matrix.json` into `output` from the reports in `dirs`; of each subject the `newest` release alone, if that is wanted.
+    """Write `matrix.html` and `matrix.json` into `output` from the reports in `dirs`. With `newest`, use only the newest release of each subject.
 
-    Raises `WrongUsage` for a folder without a report, and `BrokenEnvironment` when the page can't be written.
+    Raise `WrongUsage` for a folder without a report, and `BrokenEnvironment` when the page cannot be written.
     """
     columns = read_columns(dirs, output, newest=newest)
     with check_folder(output):
@@ -114,7 +114,8 @@ def matrix_page(columns: Sequence[Column]) -> str:
 
 
 def read_columns(dirs: Sequence[Path], output: Path, *, newest: bool = False) -> list[Column]:
-    """Return the runs in the order given, those of a matrix file in its order, named apart; raise `WrongUsage` for what is no report."""
+    """Return the runs in the order of `dirs`, those of a matrix file in its order, with distinct names. Raise `WrongUsage` for anything that is no
+    report."""
     if not dirs:
         raise WrongUsage("no reports to merge; name the folders that hold a report.json")
     reports = [(path, report) for path in dirs for report in read_runs(path)]
@@ -134,7 +135,7 @@ def _link(folder: Path, output: Path) -> str | None:
 
 
 def rows_of(columns: Sequence[Column]) -> list[Row]:
-    """Return one row for each case that any run has met, areas together, in the order in which reports list them."""
+    """Return one row for each case of any run, areas together, in the order of the reports."""
     cases: dict[str, Mapping[str, Any]] = {}
     sides: dict[str, str] = {}
     for column in columns:

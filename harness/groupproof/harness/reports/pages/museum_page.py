@@ -1,4 +1,4 @@
-"""`museum.html`: the rows of the museum, each with what both releases did, and `museum.json` beside it."""
+"""`museum.html`: the rows of the museum, each with the results of both releases, and `museum.json` beside it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ STATE_COLOURS: Final = {RowState.STANDS: "ok", RowState.FALLS: "failed", RowStat
 
 
 def write_museum(outcomes: Sequence[RowOutcome], output: Path) -> None:
-    """Write both files into `output`; raise `BrokenEnvironment` when that cannot be done, `KitFailure` when the JSON is not as its schema says."""
+    """Write both files into `output`. Raise `BrokenEnvironment` when that fails, and `KitFailure` when the JSON does not fit its schema."""
     value = to_json(outcomes)
     try:
         validate("museum-report", value)

@@ -1,4 +1,4 @@
-"""`report.html`: one run on one page that opens from disk, needs no network, and says what its words mean."""
+"""`report.html`: one run on one page that opens from disk, needs no network, and explains its words."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ GRADE_COLOURS: Mapping[str, str] = {"PASSED": "ok", "FAILED": "failed", "PARTIAL
 
 
 def page(run: RunSummary, views: Iterable[CaseView], pictures: Mapping[str, str], output: str) -> str:
-    """Return the page. `pictures` are the inline timelines by case id; `output` is the report's folder as the user wrote it."""
+    """Return the page. `pictures` are the inline timelines by case id. `output` is the report's folder as the user wrote it."""
     listed = list(views)
     return render(
         "report.html.j2",
@@ -56,6 +56,6 @@ def _areas(views: list[CaseView]) -> list[tuple[str, list[CaseView]]]:
 
 
 def _counts(views: list[CaseView]) -> list[tuple[Verdict, str, int]]:
-    """Return how many cases have each verdict that occurs, previews included, for they are shown as well."""
+    """Return how many cases have each verdict that occurs. Previews count, because the page shows them too."""
     found: dict[Verdict, Any] = {verdict: sum(view.report.verdict is verdict for view in views) for verdict in VERDICTS}
     return [(verdict, VERDICT_COLOURS[verdict], count) for verdict, count in found.items() if count]

@@ -1,6 +1,6 @@
-"""The pages' template engine: everything a client has said is escaped, and a name that is missing is an error.
+"""The pages' template engine: all text from a client is escaped, and a missing name is an error.
 
-What templates take as `safe` is drawn or written here: the style, the script, and pictures whose texts are escaped by `svg.py`.
+What templates mark as `safe` is made here: the style, the script, and pictures whose texts `svg.py` escapes.
 """
 
 from __future__ import annotations
@@ -35,5 +35,5 @@ def _read(name: str) -> str:
 
 
 def render(template: str, **values: Any) -> str:
-    """Return the page; `values` are what its template names."""
+    """Return the page. `values` are the names that its template uses."""
     return environment().get_template(template).render(**values)

@@ -1,4 +1,4 @@
-"""Draws what happens in one lane: states, what was owned, and the frames, events and commands below."""
+"""Draws one lane: states, owned partitions, and the frames, events and commands below."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SHORT: Final = {
     MemberState.STABLE.value: "stable",
     RECONCILING: "reconciling",
 }
-"""How a picture calls a state where its own name is long."""
+"""The short form of a state whose own name is long."""
 
 LETTERS: Final = {
     Api.FIND_COORDINATOR.title: "F",
@@ -37,15 +37,15 @@ LETTERS: Final = {
     Api.OFFSET_COMMIT.title: "C",
     Api.OFFSET_FETCH.title: "O",
 }
-"""What stands for a request."""
+"""The letter that stands for a request."""
 
-# To be asked back with the id (KIP-394), or told of a rebalance, is the protocol at work.
+# A MEMBER_ID_REQUIRED answer (KIP-394) and an announced rebalance are normal steps of the protocol.
 _USUAL = frozenset({ErrorCode.MEMBER_ID_REQUIRED.name, ErrorCode.REBALANCE_IN_PROGRESS.name})
 _QUIET_ANSWERS = frozenset({Api.HEARTBEAT.title, Api.CONSUMER_GROUP_HEARTBEAT.title, Api.OFFSET_FETCH.title, Api.FIND_COORDINATOR.title})
 
 
 def lane_parts(lane: Lane, y: float, at: Placing, right: float) -> Iterator[str]:
-    """Yield a member's lane from `y` down; labels end before `right`."""
+    """Yield a member's lane from `y` down. Labels end before `right`."""
     yield text(GUTTER - 10, y + 14, lane.name, "name", anchor="end")
     yield text(GUTTER - 10, y + STATE_HEIGHT + 12, "owns", "soft", anchor="end")
     for span in lane.states:
@@ -60,7 +60,7 @@ def lane_parts(lane: Lane, y: float, at: Placing, right: float) -> Iterator[str]
 
 
 def stretch(span: Span, y: float, height: float, at: Placing) -> Iterator[str]:
-    """Yield a state's box with the longest label that fits; a state without any length leaves none."""
+    """Yield a state's box with the longest label that fits. A state without length has no box."""
     left, right = at.edges(span.start, span.end)
     if right - left < 0.5:
         return
@@ -73,7 +73,7 @@ def stretch(span: Span, y: float, height: float, at: Placing) -> Iterator[str]:
 
 
 def _labels(span: Span) -> Iterator[str]:
-    """Yield what could be written in a state's box, the longest first."""
+    """Yield the possible labels of a state's box, the longest first."""
     short = SHORT.get(span.state, span.state)
     if span.label:
         generation = span.label.replace("generation", "gen")
@@ -97,7 +97,7 @@ def _owned(span: Span, y: float, at: Placing) -> Iterator[str]:
 
 
 def _ticks(ticks: Iterable[tuple[float, Tick]], y: float, right: float) -> Iterator[str]:
-    """Yield the glyphs of a lane's frames, and under them what went wrong and what was commanded, where there is room."""
+    """Yield the glyphs of a lane's frames and, where there is room, the errors and commands below them."""
     free_from = 0.0
     for x, tick in ticks:
         yield glyph(tick, x, y)
@@ -123,7 +123,7 @@ def _is_bad(tick: Tick) -> bool:
 
 
 def glyph(tick: Tick, x: float, y: float) -> str:
-    """Return the sign of one frame, event or command, with what it was as its hint."""
+    """Return the sign of one frame, event or command, with its description as a hint."""
     title = hint(" ".join(part for part in (tick.name, tick.kind, tick.error, tick.detail, "at", time_label(tick.at.ms)) if part))
     if _is_bad(tick):
         return element("circle", title, cls="bad", cx=x, cy=y + 5, r=3.6)
@@ -146,5 +146,5 @@ def _request(tick: Tick, x: float, y: float, title: str) -> str:
 
 
 def called(bar: Bar) -> str:
-    """Return a fault's name with what it does."""
+    """Return a fault's name with its action."""
     return f"{bar.name} ({bar.action})" if bar.action and bar.action != bar.name else bar.name

@@ -1,7 +1,7 @@
-"""The colours of everything that a report shows, once, each with its light and its dark value.
+"""The colours of everything in a report, defined once, each with its light and its dark value.
 
-A page uses them as CSS variables, which follow the reader's choice; a picture that opens alone has them as values, for not every viewer of
-SVG knows variables.
+A page uses them as CSS variables, which follow the reader's choice. A standalone picture has the values themselves, because not every SVG viewer
+supports variables.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ _FILLS: Final = Template("""
 
 
 def picture_style(*, alone: bool) -> str:
-    """Return the style of timelines: `alone` for a file of its own, else for a page that has `page_variables`."""
+    """Return the style of timelines: `alone` for a separate file, else for a page that has `page_variables`."""
     if not alone:
         return _SHAPES + _FILLS.substitute({name: f"var(--{name})" for name in COLOURS})
     light = _FILLS.substitute({name: values[0] for name, values in COLOURS.items()})
@@ -85,7 +85,7 @@ def picture_style(*, alone: bool) -> str:
 
 
 def page_variables() -> str:
-    """Return the page's variables: as the reader's system has it, unless the page's own switch says otherwise."""
+    """Return the page's variables. They follow the reader's system, unless the page's own switch overrides it."""
     light, dark = (";".join(f"--{name}:{values[side]}" for name, values in COLOURS.items()) for side in (0, 1))
     return (
         f":root{{color-scheme:light;{light}}}"

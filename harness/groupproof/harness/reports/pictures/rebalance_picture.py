@@ -1,4 +1,4 @@
-"""A group's rebalances as a picture: the timeline of reports, with each rebalance's phases in the group's lane and its cause where it began."""
+"""A group's rebalances as a picture: the timeline of reports, with each rebalance's phases in the group's lane and its cause at its start."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["picture_of"]
 
 
 def picture_of(group: str, trace: Trace, rebalances: Sequence[Rebalance]) -> str:
-    """Return the SVG of one group: its own observations of `trace`, and what `rebalances` (of this group) say of them."""
+    """Return the SVG of one group: its own observations of `trace`, explained by `rebalances` (of this group)."""
     mine = [obs for obs in trace if obs.group == group or (obs.group is None and obs.who in ("shim", "kit"))]
     timeline = timeline_of(mine)
     timeline.group = [
@@ -52,5 +52,5 @@ def _spans(now: Rebalance, after: Rebalance | None, end: Instant) -> list[Span]:
 
 
 def _at(now: Rebalance, ms: float) -> Instant:
-    """Return the place in the trace of the line or frame that was seen at `ms`."""
+    """Return the place in the trace of the line or frame at `ms`."""
     return next((Instant(view.seq, ms) for view in now.evidence if view.at_ms == ms), Instant(now.start_seq, ms))

@@ -1,7 +1,7 @@
-"""Where an instant of a trace lies in a picture: in the trace's order, with room in proportion to time, long quiet stretches shortened.
+"""The position of an instant in a picture: in the trace's order, in proportion to time, with long quiet stretches shortened.
 
-A linear axis would show a case as a few smudges far apart: frames come in bursts of milliseconds, sessions end after seconds. Here each
-event that matters moves on by a least step, a gap by its length, and from `KNEE_MS` on by its logarithm; such gaps are marked as shortened.
+A linear axis would show a case as a few smudges far apart: frames come in bursts of milliseconds, sessions end after seconds. Here each significant
+event adds a minimum step, a gap adds its length, and from `KNEE_MS` on its logarithm. Such gaps are marked as shortened.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _QUIET = frozenset({"Heartbeat", "OffsetFetch", "FindCoordinator"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Break:
-    """A shortened gap: its middle in the picture, and how long it really was."""
+    """A shortened gap: its middle in the picture, and its real length."""
 
     x: float
     ms: float
@@ -35,7 +35,7 @@ class Break:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scale:
-    """Maps a trace's order to 0…width, piecewise linear between the instants that matter."""
+    """Maps a trace's order to 0…width, piecewise linear between the significant instants."""
 
     seqs: tuple[int, ...]
     xs: tuple[float, ...]
@@ -61,7 +61,7 @@ class Scale:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placing:
-    """A scale in a picture: `left` is where it begins, `end` the instant at which what still lasts is cut off."""
+    """A scale in a picture. `left` is where it begins; `end` is the instant at which open spans are cut off."""
 
     scale: Scale
     left: float
@@ -81,7 +81,7 @@ class Placing:
 
 
 def instants_of(timeline: Timeline) -> list[Instant]:
-    """Return the instants that matter, in order, without repeats; what came before the first, a process that starts, is left out."""
+    """Return the significant instants, in order, without repeats. The time before the first, in which processes start, is left out."""
     found = {timeline.end}
     spans = [*timeline.group, *(span for lane in timeline.lanes for spans in (lane.states, lane.owned, lane.held) for span in spans)]
     found.update(edge for span in spans for edge in (span.start, span.end) if edge is not None)
@@ -93,7 +93,7 @@ def instants_of(timeline: Timeline) -> list[Instant]:
 
 
 def scale_of(instants: Iterable[Instant], *, width_min: float, width_max: float) -> Scale:
-    """Return a scale for instants in order; it is stretched to `width_min`, and squeezed to `width_max`."""
+    """Return a scale for ordered instants, stretched to at least `width_min` and squeezed to at most `width_max`."""
     points = list(instants)
     xs = [0.0]
     for before, after in pairwise(points):

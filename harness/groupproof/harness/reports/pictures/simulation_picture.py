@@ -1,4 +1,7 @@
-"""A picture of a simulated run: the states of the group and of each member, the faults, and where an invariant was broken. It leaves out heartbeats and commits that changed nothing."""
+"""A picture of a simulated run: states of the group and its members, faults, and broken invariants.
+
+Heartbeats and commits without effect are left out.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ _QUIET = frozenset({Api.HEARTBEAT.title, Api.OFFSET_COMMIT.title, Api.OFFSET_FET
 
 
 def picture_of(trace: Trace, outcome: Outcome) -> str:
-    """Return the run as SVG, a file that opens anywhere."""
+    """Return the run as a standalone SVG file."""
     simulation = outcome.simulation
     title = f"Simulation of {simulation.members} members, seed {simulation.seed}, {simulation.profile}"
     return draw(timeline_of(_worth_showing(trace))).alone(title=title, subtitle=_subtitle(outcome))

@@ -1,4 +1,4 @@
-"""A few words of SVG: elements from keyword arguments, text with a hint, and how wide a text will be."""
+"""Helpers for SVG: elements from keyword arguments, text with a hint, and the width of a text."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from html import escape
 __all__ = ["element", "hint", "text", "text_width", "time_label"]
 
 CHAR, CAPITAL = 5.8, 7.0
-"""The widths of average characters at 10.5 px; wide enough for the fonts that are used."""
+"""The average widths (px) of characters at 10.5 px, wide enough for the fonts in use."""
 
 
 def element(tag: str, *inside: str, **attributes: str | float | None) -> str:
-    """Return an element; `cls` is its class, underscores in names become dashes, numbers keep one decimal, None is left out."""
+    """Return an element. `cls` is its class. Underscores in names become dashes, numbers keep one decimal, None is left out."""
     written = "".join([f' {_name(name)}="{_value(value)}"' for name, value in attributes.items() if value is not None])
     return f"<{tag}{written}>{''.join(inside)}</{tag}>" if inside else f"<{tag}{written}/>"
 
@@ -28,7 +28,7 @@ def _value(value: str | float) -> str:
 
 @lru_cache(maxsize=1024)
 def _escaped(words: str) -> str:
-    """Remember what is escaped: an attribute's text is a class or an anchor nearly always, and the same for thousands of elements."""
+    """Cache escaped texts: an attribute is nearly always a class or an anchor, and the same for thousands of elements."""
     return escape(words)
 
 
@@ -37,7 +37,7 @@ def _number(value: float) -> str:
 
 
 def hint(words: str) -> str:
-    """Return what a reader sees who rests the pointer on the element around it."""
+    """Return the hint that a reader gets with the pointer on the element around it."""
     return f"<title>{_printable(words)}</title>"
 
 
@@ -46,20 +46,20 @@ def text(x: float, y: float, words: str, cls: str, *, anchor: str | None = None,
 
 
 def _printable(words: str) -> str:
-    """Return escaped text without the control characters that XML cannot hold, whatever a client has said."""
+    """Return escaped text without the control characters that XML cannot hold, whatever a client has sent."""
     if not words.isprintable():
         words = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in words)
     return escape(words)
 
 
 def text_width(words: str) -> float:
-    """Return about how many pixels a label takes."""
+    """Return the approximate width (px) of a label."""
     capitals = sum(map(str.isupper, words)) + words.count("_")
     return CHAR * (len(words) - capitals) + CAPITAL * capitals
 
 
 def time_label(ms: float) -> str:
-    """Return a time as a reader wants it: 40 ms, 1.25 s, 12 s."""
+    """Return a time in readable form: 40 ms, 1.25 s, 12 s."""
     if ms < 1_000:
         return f"{ms:.0f} ms"
     return f"{ms / 1_000:.2f}".rstrip("0").rstrip(".") + " s"

@@ -1,7 +1,7 @@
-"""A trace as a picture's data: one lane for the group, one for each member, bars for faults, instants for marks and frames. Pure.
+"""A trace as data for a picture: one lane for the group, one for each member, bars for faults, instants for marks and frames. Pure.
 
-A member's state is inferred from its own frames and called as Kafka's clients call it; what it owns is what its application got.
-Edges are instants of the trace, so that what happens within one millisecond still has an order. `timeline_svg.py` draws it.
+A member's state is inferred from its own frames, with the names of Kafka's clients. It owns what its application got. Edges are instants of the
+trace, so that events within one millisecond keep their order. `timeline_svg.py` draws it.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ GROUP_FRAMES = frozenset(
     )
 )  # fmt: skip
 RECONCILING: Final = "RECONCILING"
-"""The state of a member with an epoch that has not come to its target, as Kafka's `MemberState` of KIP-848 calls it."""
+"""The state of a member with an epoch that has not reached its target, as in Kafka's `MemberState` of KIP-848."""
 
 LANES_MAX = 40
-"""More members than a picture can show; the first of them stand for the others."""
+"""The maximum number of lanes in a picture. Of more members, the first ones are drawn."""
 
 _BAR_ENDS = frozenset({"released", "healed", "failed"})
 _LASTING = frozenset({"hold", "silence", "lasts"})
@@ -35,7 +35,7 @@ _CALLBACKS = frozenset({"partitions_assigned", "partitions_revoked", "partitions
 
 
 class Instant(NamedTuple):
-    """A place in the trace's order, and its time in milliseconds from the run's start."""
+    """A position in the trace's order, and its time in milliseconds from the run's start."""
 
     seq: int
     ms: float
@@ -43,7 +43,7 @@ class Instant(NamedTuple):
 
 @dataclass(slots=True, kw_only=True)
 class Span:
-    """A stretch of the trace in one state; `end` is None while it lasts. `note` is leader where a member leads its generation."""
+    """A stretch of the trace in one state. `end` is None while it lasts. `note` is leader where a member leads its generation."""
 
     start: Instant
     end: Instant | None = None
@@ -54,7 +54,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tick:
-    """A frame, event, command or mark; `error` is the name of the code that an answer carried."""
+    """A frame, event, command or mark. `error` is the name of an answer's error code."""
 
     at: Instant
     kind: str
@@ -65,7 +65,7 @@ class Tick:
 
 @dataclass(slots=True, kw_only=True)
 class Bar:
-    """A fault from its delivery to its end; one that only strikes ends where it starts."""
+    """A fault from its delivery to its end. A momentary fault ends where it starts."""
 
     start: Instant
     end: Instant | None
@@ -76,7 +76,7 @@ class Bar:
 
 @dataclass(slots=True, kw_only=True)
 class Lane:
-    """One member: its states, what it owned, its frames, and the times when it was paused or frozen."""
+    """One member: its states, its partitions, its frames, and the times when it was paused or frozen."""
 
     name: str
     states: list[Span] = field(default_factory=list)
@@ -95,7 +95,7 @@ class Timeline:
 
 
 def timeline_of(trace: Trace) -> Timeline:
-    """Return the picture of a trace; members appear in the order in which they first do, `LANES_MAX` at most."""
+    """Return the timeline of a trace. Members are in the order of their first appearance, at most `LANES_MAX`."""
     timeline = Timeline(end=_instant(trace[-1]) if trace else Instant(0, 0.0))
     tracks: dict[str, _Track] = {}
     group = GroupTracker()
@@ -122,7 +122,7 @@ def _is_of_a_member(obs: Observation) -> bool:
 
 
 def _follow_group(timeline: Timeline, obs: Observation) -> None:
-    """Follow the group's transitions; were there several groups, they would share the lane."""
+    """Follow the group's transitions. Several groups would share the lane."""
     if obs.kind != "transition" or obs.state_after is None:
         return
     _end(timeline.group, obs)
@@ -166,7 +166,7 @@ def _end(spans: list[Span], obs: Observation) -> None:
 
 
 def _state_of(mine: Membership, obs: Observation) -> tuple[str, Observation, str, str]:
-    """Return a member's state as it is entered: a member with an epoch reconciles as long as it has what is no more in its target, or not all of that yet."""
+    """Return a member's new state. A member with an epoch reconciles while the partitions that it owns differ from its target."""
     if mine.member_epoch >= 0:
         has_all = mine.target is None or mine.owned == mine.target
         return (MemberState.STABLE.value if has_all else RECONCILING), obs, f"{EPOCH} {mine.member_epoch}", ""
@@ -175,7 +175,7 @@ def _state_of(mine: Membership, obs: Observation) -> tuple[str, Observation, str
 
 
 class _Track:
-    """One member's lane, by what the tracker knows of it and by its own frames and events."""
+    """One member's lane, by the tracker and by its own frames and events."""
 
     def __init__(self, name: str) -> None:
         self.lane = Lane(name=name)
@@ -244,7 +244,7 @@ class _Track:
 
 
 def listed(partitions: Partitions) -> str:
-    """Return partitions as people write them: t-0, t-1; a long unbroken row as t-0…7."""
+    """Return partitions in readable form: t-0, t-1; a long unbroken row as t-0…7."""
     by_topic: dict[str, list[int]] = {}
     for topic, partition in sorted(partitions):
         by_topic.setdefault(topic, []).append(partition)

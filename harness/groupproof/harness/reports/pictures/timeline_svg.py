@@ -1,4 +1,4 @@
-"""Draws a timeline as SVG: alone, with title, legend and colours, a file that opens anywhere; inline, a part of a page that has the style."""
+"""Draws a timeline as SVG: alone, as a file with title, legend and colours; or inline, as part of a page that has the style."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ DEFINITIONS: Final = (
     '<defs><pattern id="tl-held" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
     '<rect class="hatch" width="3" height="6"/></pattern></defs>'
 )
-"""What every timeline of a page refers to; a page holds it once, outside of anything folded."""
+"""The definitions that every timeline of a page refers to. A page holds them once, outside of anything folded."""
 
 Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flag:
-    """What a verdict rests on: where it is, on whose lane (None: the axis), and what is said of it."""
+    """The observation behind a verdict: its place, its lane (None: the axis), and the sentence."""
 
     at: Instant
     words: str
@@ -55,7 +55,7 @@ class Drawing:
     height: int
 
     def alone(self, *, title: str, subtitle: str = "") -> str:
-        """Return the picture as a file of its own."""
+        """Return the picture as a separate file."""
         width = max(self.width, round(LEGEND_WIDTH))
         total = round(self.height + TITLE_HEIGHT + LEGEND_HEIGHT)
         parts = (
@@ -73,7 +73,7 @@ class Drawing:
 
 
 def draw(timeline: Timeline, flags: Sequence[Flag] = ()) -> Drawing:
-    """Draw `timeline` with what a verdict rests on flagged."""
+    """Draw `timeline`, with flags on the observations behind a verdict."""
     scale = scale_of(instants_of(timeline), width_min=WIDTH_MIN, width_max=WIDTH_MAX)
     picture = _Picture(timeline, Placing(scale=scale, left=GUTTER, end=timeline.end))
     parts = "".join([*picture.parts(), *picture.flags(flags)])
@@ -93,7 +93,7 @@ class _Mark:
 
 
 class _Picture:
-    """Lays the rows out from the top: marks, the group, faults, members, the axis."""
+    """Lays out the rows from the top: marks, the group, faults, members, the axis."""
 
     def __init__(self, timeline: Timeline, placing: Placing) -> None:
         self._timeline = timeline
@@ -163,7 +163,7 @@ class _Picture:
             yield from stretch(span, y, GROUP_HEIGHT, self._at)
 
     def _reach(self, bar: Bar, y: float) -> Iterator[str]:
-        """Yield the lines by which a fault reaches down into the lanes."""
+        """Yield the lines from a fault down into the lanes."""
         left, right = self._at.edges(bar.start, bar.end)
         for x in (left, right) if right - left > LASTS_PX else (left,):
             yield element("line", cls="strike", x1=x, y1=y + 8, x2=x, y2=self._bottom)
@@ -188,7 +188,7 @@ class _Picture:
         return text(x - offset, y, words, cls, anchor="end", title=title)
 
     def _rows(self, items: Iterable[tuple[float, float, Item]]) -> list[tuple[_Mark, Item]]:
-        """Put each item (x, width, what) in the first row where it overlaps nothing."""
+        """Put each item (x, width, item) in the first row where it overlaps nothing."""
         free_from: list[float] = []
         placed: list[tuple[_Mark, Item]] = []
         for x, width, item in items:

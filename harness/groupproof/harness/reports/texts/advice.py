@@ -1,4 +1,4 @@
-"""What to set or to do differently, by what a rebalance was (catalogue, section H.3). Each piece of advice carries the id of its requirement."""
+"""What to configure or do differently, by the cause of a rebalance (catalogue, section H.3). Each advice has its requirement's id."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from groupproof.harness.judging.diagnosis.rebalances import CLASSIC, CONSUMER, D
 __all__ = ["ADVICE", "GROUP_LARGE", "Advice", "advice_for"]
 
 GROUP_LARGE: Final = 20
-"""From so many members on, every change of one member costs many."""
+"""From this number of members on, every change of one member costs many."""
 
 
 class Advice(NamedTuple):
-    """A requirement's id and what it advises; `about` names a member where the advice is about one."""
+    """A requirement's id and its advice. `about` names a member if the advice is about one."""
 
     id: str
     text: str
@@ -50,7 +50,7 @@ ADVICE: Final[dict[str, str]] = {
               "heartbeat interval, or keep the Managers from switching.",
     "DISC-14": "A member that joins and then never asks for its assignment is put out after the rebalance timeout: look at what it does between the two.",
 }  # fmt: skip
-"""The advice by the id of the requirement, or of the reading, that it comes from."""
+"""The advice by the id of its requirement or reading."""
 
 _BY_CAUSE: Final[dict[Cause, tuple[str, ...]]] = {
     Cause.POLL_INTERVAL: ("TUNE-04", "TUNE-06"),
@@ -79,7 +79,8 @@ _OF_CONSUMERS: Final[dict[Cause, tuple[str, ...]]] = {
     Cause.NEW_MEMBER: ("TUNE-05",),
     Cause.RETURNED: ("TUNE-05",),
 }
-"""What holds for groups of the consumer protocol too: their sessions and heartbeats are the brokers' to set, nobody waits to join, and the coordinator sees topics grow."""
+"""The advice that also holds for groups of the consumer protocol: the brokers set sessions and heartbeats, no member waits to join, and the
+coordinator notices new partitions."""
 
 
 _OF_WORKERS: Final[dict[Cause, tuple[str, ...]]] = {
@@ -90,12 +91,12 @@ _OF_WORKERS: Final[dict[Cause, tuple[str, ...]]] = {
     Cause.LEADER_REJOINED: ("PLAN-02",),
     Cause.FORCED: ("PLAN-02",),
 }
-"""What holds for groups of DataLink's workers, who poll nothing, know no instances and wait for no initial delay."""
+"""The advice for groups of DataLink's workers, which do not poll, have no instance ids and wait for no initial delay."""
 _BY_PROTOCOL: Final = {CLASSIC: _BY_CAUSE, CONSUMER: _OF_CONSUMERS, DATALINK: _OF_WORKERS}
 
 
 def advice_for(now: Rebalance) -> list[Advice]:
-    """Return what to do differently about a rebalance, the most to the point first."""
+    """Return what to do differently about a rebalance, the most relevant first."""
     return [Advice(id, ADVICE[id], about) for id, about in dict(_ids(now)).items()]
 
 
@@ -113,7 +114,7 @@ def _ids(now: Rebalance) -> Iterator[tuple[str, str]]:
 
 
 def _was_stuck(now: Rebalance) -> bool:
-    """Tell whether the join phase was ended by the rebalance timeout; one that somebody was left out of was, whatever the timeout."""
+    """Return whether the rebalance timeout ended the join phase. That is so if a member was left out, whatever the timeout."""
     if now.join_ms is None or now.is_emptied:
         return False
     return bool(now.evicted) or (now.rebalance_timeout_ms is not None and now.join_ms >= NEAR * now.rebalance_timeout_ms)

@@ -1,4 +1,4 @@
-"""What a group counts: generations in the classic protocol, epochs in those whose members have one (KIP-848)."""
+"""The name of a group's counter: generation in the classic protocol, epoch in protocols with member epochs (KIP-848)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ EPOCH: Final = "epoch"
 
 
 def counter_of(transition: Observation) -> str:
-    """Return what the number of a transition is; of a conversion, what the kind of group counts that it makes: the request that brings it is of the other kind."""
+    """Return the name of a transition's counter. For a conversion it is that of the new kind of group, although the request belongs to the other
+    kind."""
     if transition.rule is None or transition.detail == "downgraded":
         return GENERATION
     return EPOCH if dialect_of_rule(transition.rule) is CONSUMER else GENERATION

@@ -1,4 +1,4 @@
-"""The frames of protocols that programs bring into the classic group, in words: who runs which connectors and tasks (Kafka Connect, Kafka Streams). Pure."""
+"""Frames of protocols embedded in the classic group in words: which member runs which connectors and tasks (Kafka Connect, Kafka Streams). Pure."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ __all__ = ["embedded_facts", "is_embedded"]
 
 
 def is_embedded(obs: Observation) -> bool:
-    """Tell whether a frame says that its group is one of Kafka Connect's workers; SyncGroup says so from version 5 on."""
+    """Return whether a frame says that its group is one of Kafka Connect's workers. SyncGroup says so from version 5 on."""
     return obs.body.get("protocol_type") == PROTOCOL_TYPE
 
 
 def embedded_facts(obs: Observation) -> Iterator[str]:
-    """Yield what a JoinGroup or SyncGroup of such a protocol says beside what every group's says."""
+    """Yield the facts in a JoinGroup or SyncGroup of such a protocol that other groups do not have."""
     yield from _of_workers(obs) if is_embedded(obs) else _of_streams(obs)
 
 
@@ -66,7 +66,7 @@ def _assigned(assignment: ConnectAssignment | None) -> str:
 
 
 def _of_streams(obs: Observation) -> Iterator[str]:
-    """Yield what the user data of the assignor `stream` says; a SyncGroup answer names the assignor from version 5 on."""
+    """Yield the user data of the assignor `stream` in words. A SyncGroup response names the assignor from version 5 on."""
     try:
         if obs.kind == "request" and obs.api == Api.JOIN_GROUP.title:
             blobs = (item.get("metadata") or b"" for item in obs.body.get("protocols") or () if item.get("name") == ASSIGNOR)

@@ -1,4 +1,4 @@
-"""What a group of KIP-848's protocol waits for, in sentences: "m0 has not released t-3, since when, and what would free it"."""
+"""What a group of KIP-848's protocol waits for, in sentences: which member has not released which partition, since when, and what frees it."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from groupproof.protocol.vocabulary import ErrorCode, TopicPartition
 __all__ = ["epochs_to_json", "tell_epochs"]
 
 _SLOW_MS: Final = 1_000.0
-"""Orders that were kept sooner are no news."""
+"""Orders that were done sooner than this (ms) are not reported."""
 
 
 def tell_epochs(histories: Sequence[EpochHistory], epoch_ms: int | None = None) -> Iterator[str]:
-    """Yield what took its time or is still open, the refusals with their reasons, and what the targets are short of."""
+    """Yield the slow and the open orders, the errors with their reasons, and what members lack of their targets."""
     for history in histories:
         for order in history.orders:
             if order.released_ms is None or order.lasted_ms >= _SLOW_MS:
@@ -29,7 +29,7 @@ def tell_epochs(histories: Sequence[EpochHistory], epoch_ms: int | None = None) 
 
 
 def epochs_to_json(histories: Sequence[EpochHistory]) -> dict[str, Any]:
-    """Return the same as data; nothing where no group is of the protocol."""
+    """Return the same as data. Return {} where no group uses the protocol."""
     if not histories:
         return {}
     return {

@@ -17,21 +17,21 @@ BEFORE_MAX = 12
 AFTER_MAX = 6
 _BEATS_ALIKE = 3
 _HEAD = 2
-"""The event with the names that this run drew for the case; findings use the names of the case."""
+"""The number of observations at the head of a trace in which the event with the drawn names may be. Findings use the names of the case."""
 
 _QUIET_EVENTS = frozenset({"records_consumed", "callback_done", "startup_complete", "step", "hello", "connected", "closed", NAMES})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Excerpt:
-    """Lines of a trace; the one of `seq` is what the verdict rests on (None: nothing there is)."""
+    """Lines of a trace. The verdict rests on the line of `seq` (None: on no line)."""
 
     lines: tuple[FrameLine, ...]
     seq: int | None
 
 
 def excerpt_of(trace: Trace, seq: int | None) -> Excerpt:
-    """Return the lines around `seq`; without one, the last before the members were closed."""
+    """Return the lines around `seq`. Without one, return the last lines before the members were closed."""
     at = len(trace) if seq is None else min(seq, len(trace))
     if seq is None:
         at = next((obs.seq for obs in trace if obs.who == "kit" and obs.body.get("name") == "end"), at)
@@ -45,7 +45,7 @@ def excerpt_of(trace: Trace, seq: int | None) -> Excerpt:
 
 @dataclass(frozen=True, slots=True)
 class _ExcerptLine:
-    """A line, and what it is when it is a Heartbeat like any other: the member it is of."""
+    """A line, and for an ordinary Heartbeat the member that it belongs to."""
 
     line: FrameLine
     beat: str | None = None
@@ -58,7 +58,7 @@ def _beat(obs: Observation) -> _ExcerptLine:
 
 
 def _tells(obs: Observation) -> bool:
-    """Tell whether an observation belongs to the group's story rather than to what every consumer does all the time."""
+    """Return whether an observation belongs to the group's story, and is not what every consumer does all the time."""
     if obs.kind in ("request", "response"):
         return obs.api in GROUP_FRAMES
     if obs.kind == "event":
@@ -78,7 +78,7 @@ def _event_tells(obs: Observation) -> bool:
 
 
 def _folded(entries: Iterable[_ExcerptLine]) -> list[_ExcerptLine]:
-    """Fold Heartbeats that follow each other, and their answers, into one line for each member."""
+    """Fold consecutive Heartbeats and their answers into one line for each member."""
     folded: list[_ExcerptLine] = []
     run: dict[str, _ExcerptLine] = {}
     for item in entries:

@@ -1,4 +1,4 @@
-"""Observations in words: a line of a trace as a person reads it. Pure."""
+"""Observations in words: a line of a trace in readable form. Pure."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _EPOCHS: Final = {0: "joins at epoch 0", -1: "leaves", -2: "leaves for a while"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrameLine:
-    """One line: `arrow` is → for what a member sends, ← for what it is sent, and empty otherwise; `tone` is a style's name."""
+    """One line. `arrow` is → for a request of a member, ← for a response to it, and empty otherwise. `tone` is a style's name."""
 
     seq: int
     ms: float
@@ -42,7 +42,7 @@ class FrameLine:
 
 
 def line_of(obs: Observation) -> FrameLine:
-    """Return `seen` as a line; whatever it holds, there is one."""
+    """Return `obs` as a line. Every observation has one."""
     if obs.kind in ("request", "response"):
         return _frame(obs)
     who, text, tone = _WORDS.get(obs.kind, _other)(obs)
@@ -56,7 +56,7 @@ def _line(obs: Observation, who: str, arrow: str, text: str, tone: str) -> Frame
 
 
 def short_id(member: str) -> str:
-    """Return a member id as a reader can tell it from others: its last characters."""
+    """Return the last characters of a member id, which distinguish it from others."""
     return member if len(member) <= _ID_CHARS_KEPT + 4 else f"…{member[-_ID_CHARS_KEPT:]}"
 
 

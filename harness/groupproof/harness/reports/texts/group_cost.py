@@ -1,6 +1,6 @@
-"""What a scenario cost its group, for the page: why each rebalance began and what it took, and the meters. Pure.
+"""The cost of a scenario for its group, for the page: the cause and duration of each rebalance, and the meters. Pure.
 
-Cases that ask one question of a client show its frames; a scenario is a story, and this is how it is read.
+A case with one question about a client shows its frames. A scenario is a story, and is read in this form.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def figures_of(traces: Iterable[Trace]) -> dict[str, dict[str, float]]:
 
 
 def cost_of(case: str, trace: Trace | None) -> Cost | None:
-    """Return the cost of a case's run; None for a case that is no story, or was not run."""
+    """Return the cost of a case's run. Return None for a case that is no story, or was not run."""
     if trace is None or not is_story(case):
         return None
     from groupproof.harness.judging.diagnosis.group_diagnosis import rebalances_of  # for stories alone

@@ -1,4 +1,4 @@
-"""An incident as text: what happened, what its trace and its offsets topic tell, and what it is with its remedy."""
+"""An incident as text: what happened, what its trace and its offsets topic show, and the result with its remedy."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FIGURES: Final = {
 
 
 def incident_lines(run: IncidentRun, cured: IncidentRun) -> Iterator[str]:
-    """Yield a line for each thing that is to be said."""
+    """Yield the lines about an incident."""
     incident = run.incident
     yield f"{incident.name}  {incident.url}"
     yield f"  happened  {incident.happened}"

@@ -1,4 +1,4 @@
-"""A plan in words: what the kit does to the client, step by step, so that a reader can do it too. Pure."""
+"""A plan in words: what the kit does to the client, step by step, so that a reader can do the same. Pure."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def plan_in_words(plan: Plan) -> list[str]:
 
 
 def members_in_words(plan: Plan) -> list[str]:
-    """Return one sentence for each member, with what is not as usual."""
+    """Return one sentence for each member, with its settings."""
     return [_member(member) for member in plan.members]
 
 

@@ -1,4 +1,4 @@
-"""Rebalances as text for people and as JSON for programs: cause, phases, who was waited for, the lines that show it, and what to do differently."""
+"""Rebalances as text for people and as JSON for programs: cause, phases, awaited members, evidence, and advice."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ANSWERS: Final = {
     ErrorCode.REBALANCE_IN_PROGRESS: "a rebalance is running",
     ErrorCode.ILLEGAL_GENERATION: "the rebalance is over, and my generation is old",
 }
-"""What the application should understand by these errors (DIAG-29)."""
+"""What these errors mean to the application (DIAG-29)."""
 
 _SOURCES: Final = {
     Certainty.TOLD: "as the coordinator says",
@@ -33,7 +33,7 @@ _NAMED: Final = {CONSUMER: (" of the consumer protocol", "epoch"), DATALINK: (" 
 
 
 def epoch_ms_of(trace: Trace) -> int | None:
-    """Return when the trace's time began, where it tells."""
+    """Return when the trace began (ms since 1970), or None where it does not say so."""
     clocks = (obs.body.get("epoch_ms") for obs in trace if obs.kind == "event" and obs.body.get("name") == "clock")
     return next((int(clock) for clock in clocks if clock is not None), None)
 
@@ -75,7 +75,7 @@ def _phases(now: Rebalance) -> str:
 
 
 def _epochs(now: Rebalance) -> str:
-    """Say what is known of an epoch: nobody stops for it, each member comes to it when it has given up what it must."""
+    """Return an epoch's phases in words. No member stops for an epoch; each moves to it once it has revoked what it must."""
     if now.is_emptied:
         return f"over at once: {now.ended}"
     assigned = "assignment not told" if now.join_ms is None else f"assigned after {time_label(now.join_ms)}"
@@ -98,7 +98,7 @@ _FREQUENT: Final = (Cause.POLL_INTERVAL, *(cause for cause in Cause if cause is 
 
 
 def tell_summary(rebalances: Sequence[Rebalance]) -> Iterator[str]:
-    """Yield how often each cause was met and what it cost, the most frequent first."""
+    """Yield how often each cause occurred and its cost, the most frequent first."""
     if not rebalances:
         yield "no rebalance began in this trace"
         return
@@ -109,7 +109,7 @@ def tell_summary(rebalances: Sequence[Rebalance]) -> Iterator[str]:
 
 
 def _lasted(rebalances: Sequence[Rebalance]) -> str:
-    """Return how long they took together; a trace of an offsets topic alone tells that of none."""
+    """Return how long they took together. A trace of an offsets topic alone has no durations."""
     times = [rebalance.lasted_ms for rebalance in rebalances if rebalance.lasted_ms is not None]
     return f"{time_label(sum(times)):>9} in all" if times else "how long unknown"
 
@@ -122,7 +122,7 @@ def _by_cause(rebalances: Sequence[Rebalance]) -> list[tuple[Cause, list[Rebalan
 
 
 def explanation_to_json(rebalances: Sequence[Rebalance], epoch_ms: int | None = None) -> dict[str, Any]:
-    """Return everything as one document; its times count from the trace's begin, which was `epoch_ms` after 1970."""
+    """Return everything as one document. Its times count from the trace's beginning, which is `epoch_ms` after 1970."""
     return {
         "schema": SCHEMA,
         "epoch_ms": epoch_ms,

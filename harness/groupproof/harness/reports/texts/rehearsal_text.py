@@ -1,4 +1,4 @@
-"""A rehearsal as text: a table of the exercises with what they cost, and the settings that measured better."""
+"""A rehearsal as text: a table of the exercises with their costs, and the settings that measured better."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def heading(settings: RehearsedSettings, seed: int) -> str:
 
 
 def exercise_lines(rehearsal: Rehearsal) -> Iterator[str]:
-    """Yield the table, a line as soon as its exercise is done."""
+    """Yield the table, each line as soon as its exercise is done."""
     yield f"{'':<{_NAME_WIDE}} {'without owner':>19}"
     yield _COLUMNS
     for exercise in rehearsal.exercises:
@@ -48,7 +48,7 @@ def advice_lines(found: Sequence[Advice]) -> Iterator[str]:
 
 
 def _first_of(found: Sequence[Advice]) -> Iterator[tuple[str | None, Advice]]:
-    """Yield each with its exercise where that is another than that of the one before."""
+    """Yield each advice, with its exercise where it differs from that of the one before."""
     before = None
     for advice in found:
         yield (advice.exercise if advice.exercise != before else None), advice

@@ -1,4 +1,4 @@
-"""The course of a case in words, whichever side it is of. Pure."""
+"""The steps of a case in words, for a plan or a script. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def course_in_words(course: Plan | Script) -> list[str]:
 
 
 def setting_in_words(course: Plan | Script) -> list[str]:
-    """Return what there must be: brokers and topics, and one line for each broker setting."""
+    """Return the required brokers and topics, and one line for each broker setting."""
     topics = ", ".join(f"{topic} ({partitions} partitions)" for topic, partitions in course.topics.items())
     brokers = f"{course.brokers} broker{'s' if course.brokers != 1 else ''}"
     records = f", {course.records} records in each partition" if isinstance(course, Plan) else ""
@@ -28,5 +28,5 @@ def setting_in_words(course: Plan | Script) -> list[str]:
 
 
 def ground_in_words(course: Plan | Script) -> list[str]:
-    """Return who takes part, one sentence for each member of a plan; of a script, whose members are the kit's, what there must be."""
+    """Return one sentence for each member of a plan. For a script, whose members are the kit's, return the required brokers, topics and settings."""
     return members_in_words(course) if isinstance(course, Plan) else setting_in_words(course)

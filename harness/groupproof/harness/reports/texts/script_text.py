@@ -1,4 +1,4 @@
-"""A script in words: what is sent to the broker, step by step, so that a reader can do it too. Pure."""
+"""A script in words: what is sent to the broker, step by step, so that a reader can do the same. Pure."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _code(code: int | None) -> str:
 
 
 def value_in_words(value: Any) -> str:
-    """Return a field's value as a sentence can hold it; long lists and bytes are cut."""
+    """Return a field's value for a sentence. Long lists and bytes are cut."""
     if type(value) in _MARKERS:
         return _MARKERS[type(value)](value)
     if isinstance(value, bytes):

@@ -1,4 +1,4 @@
-"""What keeps a verdict from being whole, in lines: required cases that came to none, and any that is INCONCLUSIVE or BROKEN, by their reasons. Pure."""
+"""The cases that leave a result incomplete, as lines by reason: required ones without a verdict, and INCONCLUSIVE or BROKEN ones. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _UNDECIDED: Final = (Verdict.INCONCLUSIVE, Verdict.BROKEN)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UndecidedCase:
-    """A case without a verdict on the subject, and why."""
+    """A case without a verdict on the subject, and the reason."""
 
     id: str
     verdict: Verdict
@@ -31,7 +31,7 @@ class UndecidedCase:
 
 
 def undecided_in(report: Mapping[str, Any]) -> list[UndecidedCase]:
-    """Return what keeps the verdict of a report, of all cases of its subject, from being whole; nothing of a report with a grade that is whole."""
+    """Return the cases that leave the result of a report incomplete. The report must have all cases of its subject."""
     cases = [UndecidedCase(id=case["id"], verdict=Verdict(case["verdict"]), observed=case["observed"]) for case in report["cases"]]
     unjudged = _unjudged(report, cases) if report["grade"].startswith("PARTIAL") else frozenset()
     return [case for case in cases if case.id in unjudged or case.verdict in _UNDECIDED]
@@ -39,7 +39,7 @@ def undecided_in(report: Mapping[str, Any]) -> list[UndecidedCase]:
 
 def _unjudged(report: Mapping[str, Any], cases: Iterable[UndecidedCase]) -> frozenset[str]:
     verdicts = {case.id: case.verdict for case in cases}
-    previews = {case["id"] for case in report["cases"] if case.get("preview")}  # which a matrix does not keep
+    previews = {case["id"] for case in report["cases"] if case.get("preview")}  # a matrix does not keep this
     required = unjudged_of(verdicts, cases_like(report["subject"]["side"], verdicts), "info")
     return frozenset(case.id for case in required if case.id not in previews)
 

@@ -22,7 +22,7 @@ _SHOWN_MEMBERS_MAX: Final = 50
 
 
 def table_of(groups: Sequence[GroupHealth], title: str) -> Table:
-    """Return the groups with the worst first."""
+    """Return a table of the groups, the worst first."""
     table = Table(title=title, title_justify="left", expand=True)
     table.add_column("group", no_wrap=True)
     for name in ("protocol", "state", "gen", "members", "rebalances", "last"):
@@ -41,7 +41,7 @@ def table_of(groups: Sequence[GroupHealth], title: str) -> Table:
 
 
 def history_of(health: GroupHealth) -> Iterator[str]:
-    """Yield the lines of one group: its members, its rebalances in order, what is wrong."""
+    """Yield the lines of one group: its members, its rebalances in order, its problems."""
     group = health.group
     since = "from its beginning" if group.is_whole else f"as far back as {_moment(group.begins_ms)}"
     word = "generation" if group.protocol == CLASSIC else "epoch"
@@ -59,7 +59,7 @@ def history_of(health: GroupHealth) -> Iterator[str]:
 
 
 def rebalance_line(rebalance: LoggedRebalance) -> str:
-    """Return one rebalance in a line: when, from which generation to which, why and how sure that is, how long."""
+    """Return one rebalance as a line: time, generations, cause and its certainty, duration."""
     before = "?" if rebalance.before is None else str(rebalance.before)
     sure = "certain" if rebalance.is_certain else "likely"
     others = f", or {', '.join(rebalance.also)}" if rebalance.also and not rebalance.is_certain else ""
@@ -68,7 +68,7 @@ def rebalance_line(rebalance: LoggedRebalance) -> str:
 
 
 def metrics_of(groups: Sequence[GroupHealth], tally: Tally, behind: int) -> str:
-    """Return the exposition that Prometheus scrapes. The names that begin with `kafka_` are those of kafka_exporter."""
+    """Return the metrics for Prometheus. Names that begin with `kafka_` are those of kafka_exporter."""
     lines: list[str] = []
 
     def add(name: str, kind: str, values: Sequence[tuple[Mapping[str, str], float]]) -> None:

@@ -1,1 +1,1 @@
-"""Ways between members and brokers: loopback TCP, streams in memory, impairments, TLS and SASL."""
+"""Connections between members and brokers: loopback TCP, streams in memory, impairments, TLS and SASL."""

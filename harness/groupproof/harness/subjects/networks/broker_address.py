@@ -1,4 +1,4 @@
-"""Where a broker can be reached: a host and a port, and a list of them as clients write it. Pure."""
+"""The address of a broker: a host and a port, and a list of them as clients write it. Pure."""
 
 from __future__ import annotations
 

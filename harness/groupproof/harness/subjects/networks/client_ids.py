@@ -1,7 +1,7 @@
-"""Whose connection is it? Programs of level 0 choose their own client id, often the same for all; here each gets its member's name.
+"""Finds the owner of a connection. Programs of level 0 choose their own client id, often the same for all; here each gets its member's name.
 
-A connection's owner is found by its socket: Linux tells which process holds the other end. Its requests then carry the member's name as
-client id, as if the program had it. Elsewhere they are left as they are.
+The owner is found by the socket: Linux shows which process holds the other end. The requests of a connection then carry the member's name as client
+id, as if the program had set it. On other systems they are left as they are.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from groupproof.protocol.wire.message_codec import FRAME_BYTES_MAX, Framer, Fram
 __all__ = ["OwnerGone", "RelabelledStream", "owner_of_connection", "with_client_id"]
 
 _PROC = Path("/proc")
-_CLIENT_ID_AT = 8  # after api key, version and correlation; a nullable string in every request header from v1 on
+_CLIENT_ID_AT = 8  # after API key, version and correlation; a nullable string in every request header from v1 on
 _READ_BYTES = 65_536
 _TCP_LOCAL, _TCP_REMOTE, _TCP_INODE = 1, 2, 9  # columns of /proc/net/tcp
 _NO_INODE = "0"  # of a socket that its process has closed
 
 
 class OwnerGone(Exception):
-    """The other end was closed before it was known whose it is: nobody waits for an answer there."""
+    """The other end was closed before its owner was known. Nobody waits for an answer there."""
 
 
 def with_client_id(request: bytes, client_id: str) -> bytes:
-    """Return a request frame's payload with another client id; one too short to have one is returned as it is."""
+    """Return a request frame's payload with another client id. Return one that is too short for an id unchanged."""
     if len(request) < _CLIENT_ID_AT + 2:
         return request
     (length,) = struct.unpack_from(">h", request, _CLIENT_ID_AT)
@@ -41,7 +41,7 @@ def with_client_id(request: bytes, client_id: str) -> bytes:
 
 
 class RelabelledStream(StreamWrapper):
-    """The server's end of a connection, on which every request carries `client_id`; what goes back is untouched."""
+    """The server's end of a connection, on which every request gets `client_id`. Responses pass unchanged."""
 
     def __init__(self, inner: trio.abc.Stream, client_id: str) -> None:
         super().__init__(inner)
@@ -49,7 +49,7 @@ class RelabelledStream(StreamWrapper):
         self._framer = Framer(FRAME_BYTES_MAX)
 
     async def receive_some(self, max_bytes: int | None = None) -> bytes:
-        """Return whole frames, so possibly more than `max_bytes`; raise `BrokenResourceError` where there are no frames."""
+        """Return whole frames, possibly more than `max_bytes`. Raise `BrokenResourceError` where the bytes are no frames."""
         while data := await super().receive_some(_READ_BYTES):
             try:
                 frames = self._framer.feed(data)
@@ -61,10 +61,10 @@ class RelabelledStream(StreamWrapper):
 
 
 def owner_of_connection(local: int, remote: int, processes: Mapping[int, str]) -> str | None:
-    """Return the name of the process (by pid) that holds the socket on port `local` whose other end is our port `remote`.
+    """Return the name of the process (by pid) that holds the socket on port `local` with our port `remote` at the other end.
 
-    Where there is only one, every connection is its own but for those of members in this process (the reference as company). None when
-    it is nobody's, or is not known here; raise `OwnerGone` when the socket is closed already.
+    With a single process every connection is its own, except those of members in this process (reference peers). Return None when the owner is none
+    of them or unknown. Raise `OwnerGone` when the socket is already closed.
     """
     names = set(processes.values())
     if not (_PROC / "net").is_dir():
@@ -80,7 +80,7 @@ def owner_of_connection(local: int, remote: int, processes: Mapping[int, str]) -
 
 
 def _inode_of(local: int, remote: int) -> str | None:
-    """Return the inode of the socket between the two ports. One port alone is shared by several: the kernel gives it out again for another peer."""
+    """Return the inode of the socket between the two ports. One port is not enough: the kernel reuses it for another peer."""
     for table in ("tcp", "tcp6"):
         with suppress(OSError):
             for line in (_PROC / "net" / table).read_text().splitlines()[1:]:

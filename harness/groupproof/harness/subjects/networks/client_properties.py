@@ -1,4 +1,4 @@
-"""Kafka's own client-properties form, as far as it says how to reach a broker: TLS with PEM, and SASL by PLAIN or SCRAM. Pure.
+"""Kafka's client-properties format, as far as it describes how to reach a broker: TLS with PEM, and SASL by PLAIN or SCRAM. Pure.
 
 Sources: `java.util.Properties` (comments, escapes, continued lines), Kafka's `SecurityConfig`, `SslConfigs` (KIP-651: PEM) and `SaslConfigs`.
 """
@@ -23,13 +23,13 @@ _OWN_PROPERTIES: Final = (
     "ssl.key.location", "ssl.key.password", "ssl.keystore.certificate.chain", "ssl.keystore.key", "ssl.keystore.location", "ssl.keystore.type",
     "ssl.truststore.certificates", "ssl.truststore.location", "ssl.truststore.type",
 )  # fmt: skip
-# Names that concern security and would be missed if they were passed over in silence.
+# Prefixes of security properties. An unknown one must not be ignored silently.
 _OURS: Final = ("sasl.", "security.", "ssl.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Credentials:
-    """Who to be, and by which mechanism."""
+    """A user with a password, and the mechanism."""
 
     mechanism: str
     username: str
@@ -41,7 +41,8 @@ class Credentials:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Security:
-    """How a connection is made. `ca` and `certificate` are PEM files, `ca_text` the text of one; without either the system's are trusted."""
+    """How a connection is made. `ca` and `certificate` are PEM files; `ca_text` is the text of one. Without `ca` and `ca_text` the system's CAs are
+    trusted."""
 
     uses_tls: bool = False
     ca: str | None = None
@@ -54,12 +55,12 @@ class Security:
 
 
 def parse_properties(text: str) -> dict[str, str]:
-    """Return what a Java properties file says; the last of a repeated name holds."""
+    """Return the properties of a Java properties file. The last of a repeated name wins."""
     return dict(_split(line) for line in _logical_lines(text))
 
 
 def _logical_lines(text: str) -> Iterator[str]:
-    """Yield lines without comments, those that end in an odd number of backslashes joined with the next."""
+    """Yield lines without comments. Lines that end in an odd number of backslashes are joined with the next."""
     pending = ""
     for line in text.splitlines():
         stripped = line.lstrip(" \t\f")
@@ -89,9 +90,9 @@ def _unescaped(text: str) -> str:
 
 
 def security_of(properties: Mapping[str, str]) -> Security:
-    """Return how to connect; raise `WrongUsage` for what this kit can't do, or a name that is nearly one it knows.
+    """Return how to connect. Raise `WrongUsage` for what the kit cannot do, or an unknown name of a security property.
 
-    Properties that do not concern security (group.id, acks, …) are a client's own affair and are passed over.
+    Properties that do not concern security (group.id, acks, …) are ignored.
     """
     for name in properties:
         if name.startswith(_OURS) and name not in _OWN_PROPERTIES:

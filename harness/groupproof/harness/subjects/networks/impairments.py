@@ -1,8 +1,8 @@
-"""Impaired ways between members and brokers, over streams in memory: what Toxiproxy 2 does to connections, in virtual time.
+"""Impaired connections between members and brokers over streams in memory: what Toxiproxy 2 does to connections, in virtual time.
 
-As there: faults of one stream act one after the other, in the order in which they came, on open connections too; `toxicity` is drawn for each
-connection; the end of one stream ends the connection; a fault that is removed lets go at once what it delays, and a `timeout` that is removed
-ends its connections. Source: Toxiproxy 2.12, `link.go` and `toxics/*.go`.
+The rules are Toxiproxy's. Faults of one stream act one after the other, in the order in which they came, on open connections too. `toxicity` is
+drawn for each connection. The end of one stream ends the connection. A removed fault releases at once what it delays, and a removed `timeout` ends
+its connections. Source: Toxiproxy 2.12, `link.go` and `toxics/*.go`.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from groupproof.protocol.toxics import DOWNSTREAM, UPSTREAM, Stream, Toxic
 
 __all__ = ["Impairments", "Receipt"]
 
-_READ_BYTES: Final = 32 * 1024  # what io.Copy reads at a time
+_READ_BYTES: Final = 32 * 1024  # the buffer size of io.Copy
 _TICK_S: Final = 0.1
-"""A rate is kept up in steps of a tenth of a second."""
+"""A rate is kept in steps of a tenth of a second."""
 
 _BROKEN: Final = (trio.BrokenResourceError, trio.ClosedResourceError)
 
 
 class Receipt(Protocol):
-    """Records a stage of a fault: "delivered" when it bit for the first time."""
+    """Records a stage of a fault: "delivered" when it acted for the first time."""
 
     def __call__(self, stage: str, **body: Any) -> None: ...
 
 
 @dataclass(slots=True, eq=False)
 class _Impairment:
-    """One step in force; its receipt says where it bit first, and its end on how many connections it did."""
+    """One active step. Its receipt names where it first acted; the end of the step reports the number of affected connections."""
 
     step: Impair
     receipt: Receipt
@@ -59,7 +59,7 @@ class _Impairment:
 
 
 class Impairments:
-    """The impaired ways of one network; `draw` decides about jitter and toxicity."""
+    """The impaired connections of one network. `draw` decides jitter and toxicity."""
 
     def __init__(self, draw: random.Random) -> None:
         self.draw = draw
@@ -82,7 +82,7 @@ class Impairments:
         return {"connections": len(impairment.bitten)}
 
     def way(self, member: str, node: int) -> Way:
-        """Return a new way, on which everything acts that is in force; raise `ConnectionRefusedError` where it is down."""
+        """Return a new connection under all active impairments. Raise `ConnectionRefusedError` where it is down."""
         way = Way(self, next(self._numbers), member, node)
         for impairment in self._active.values():
             if not impairment.covers(member, node):
@@ -103,7 +103,7 @@ class Impairments:
 
 
 class Way:
-    """One connection: the ends that the member and the broker hold, and a flow in each direction between them."""
+    """One connection: the ends of the member and the broker, and a flow in each direction between them."""
 
     def __init__(self, impairments: Impairments, number: int, member: str, node: int) -> None:
         self.number, self.member, self.node = number, member, node
@@ -119,7 +119,7 @@ class Way:
         }  # fmt: skip
 
     def suffer(self, impairment: _Impairment, *, is_new: bool = False) -> None:
-        """Let an impairment act from now on; toxicity is drawn here."""
+        """Let an impairment act from now on. Toxicity is drawn here."""
         for item in impairment.step.toxics:
             if item.kind == "down":
                 impairment.bit(self, item.kind)
@@ -141,13 +141,13 @@ class Way:
                 await trio.aclose_forcefully(stream)
 
     def end(self, *, by_reset: bool = False) -> None:
-        """End the connection on both sides; what is on its way is lost."""
+        """End the connection on both sides. Bytes on their way are lost."""
         self.is_reset = self.is_reset or by_reset
         self._scope.cancel()
 
 
 class _Resettable(StreamWrapper):
-    """The member's end of a connection: it tells a reset from an end."""
+    """The member's end of a connection. It distinguishes a reset from an end."""
 
     def __init__(self, inner: trio.abc.Stream, way: Way) -> None:
         super().__init__(inner)
@@ -162,7 +162,7 @@ class _Resettable(StreamWrapper):
 
 @dataclass(slots=True, eq=False)
 class _Bite:
-    """One fault at work on one flow. `gone` is set when it is removed; `resets` if the connection began under it, as Toxiproxy has it."""
+    """One fault on one flow. `gone` is set when it is removed. `resets`: the connection began under it, as in Toxiproxy."""
 
     order: int
     does: Toxic
@@ -176,7 +176,7 @@ class _Bite:
         return self.does.attributes.get(name, 0)
 
     async def rest(self, seconds: float) -> None:
-        """Wait, but no longer than the fault is there."""
+        """Wait, but no longer than the fault is active."""
         with trio.move_on_after(max(0.0, seconds)):
             await self.gone.wait()
 
@@ -223,7 +223,7 @@ class _Flow:
                 self._nursery.start_soon(self._expire, self._begun.pop())
 
     async def run(self) -> None:
-        """Carry bytes from one side to the other, until either ends the connection."""
+        """Carry bytes from one side to the other, until either side ends the connection."""
         async with trio.open_nursery() as self._nursery:
             self._watch()
             self._nursery.start_soon(self._take)
@@ -245,7 +245,7 @@ class _Flow:
             await self._close_under(bite)
 
     async def through(self, piece: _Piece, order: int) -> None:
-        """Let what comes after `order` act on a piece, and send what is left of it."""
+        """Let the faults after `order` act on a piece, and send what remains of it."""
         bite = next((bite for bite in self._bites if bite.order > order), None)
         if bite is not None:
             await _ACTS[bite.does.kind](self, bite, piece)
@@ -256,7 +256,7 @@ class _Flow:
         bite.impairment.bit(self._way, bite.does.kind)
 
     async def _close_under(self, bite: _Bite) -> None:
-        """Pass the end of the connection on, under a fault that has something to say to it."""
+        """Pass on the end of the connection, under a fault that acts on ends."""
         if bite.does.kind == "slow_close":
             self.bit(bite)
             await bite.rest(bite.of("delay") / 1000)

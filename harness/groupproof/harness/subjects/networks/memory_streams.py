@@ -1,4 +1,4 @@
-"""Streams in memory and the clock that jumps, from trio's own kit for tests, which would load pytest with it."""
+"""Streams in memory and a clock that jumps, from trio's test kit, imported without pytest."""
 
 from __future__ import annotations
 

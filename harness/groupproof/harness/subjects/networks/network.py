@@ -1,7 +1,6 @@
-"""Where a cluster's brokers can be reached: loopback TCP for programs, memory streams in virtual time for members in this process.
+"""Makes a cluster's brokers reachable: loopback TCP for programs, memory streams in virtual time for members in this process.
 
-Each case opens its own `Network`, so that cases never meet; a broker has one address, and the cluster gets it to hand out in Metadata
-and FindCoordinator answers.
+Each case opens its own `Network`, so that cases never meet. A broker has one address, which the cluster returns in Metadata and FindCoordinator.
 """
 
 from __future__ import annotations
@@ -37,11 +36,11 @@ BACKLOG = 128
 _PORTS_TRIED = 5
 
 CALM_S = 0.05
-"""How long a connection waits before each read during a flood."""
+"""How long (s) a connection waits before each read during a flood."""
 
 
 class Brokers(Protocol):
-    """What a network needs of a cluster: one stream a connection in, and the address of each broker told."""
+    """What a network needs of a cluster: it serves one stream per connection, and accepts the address of each broker."""
 
     @property
     def nodes(self) -> Sequence[int]: ...
@@ -49,18 +48,18 @@ class Brokers(Protocol):
     def advertise(self, node_id: int, host: str, port: int) -> None: ...
 
     def is_up(self, node_id: int) -> bool:
-        """Tell whether the broker listens."""
+        """Return whether the broker listens."""
         ...
 
     async def turned(self, node_id: int) -> None:
-        """Return when that may have changed."""
+        """Return when `is_up` may have changed."""
         ...
 
     async def serve_connection(self, node_id: int, stream: trio.abc.Stream, peer: str) -> None: ...
 
 
 class Entrance(Protocol):
-    """Where one member comes in, so that its way can be another than its neighbour's."""
+    """The connection point of one member, so that its connections can differ from another member's."""
 
     @property
     def addresses(self) -> Sequence[Address]:
@@ -72,7 +71,7 @@ class Entrance(Protocol):
 
 @runtime_checkable
 class NamingEntrance(Protocol):
-    """An entrance by which programs come that take no client id (level 0): by process, what their requests are to carry.
+    """A connection point for programs that accept no client id (level 0). `names` maps a process to the client id for its requests.
 
     The event of a name in `arrivals` is set when its first connection has come.
     """
@@ -82,30 +81,30 @@ class NamingEntrance(Protocol):
 
 
 class Network(Protocol):
-    """The ways between members and brokers, as the driver knows them; each member has an entrance of its own."""
+    """The connections between members and brokers, as the driver uses them. Each member has its own entrance."""
 
     async def entrance(self, member: str) -> Entrance: ...
 
     async def impair(self, step: Impair, receipt: Receipt) -> None:
-        """Let toxics act from now on; raise `BrokenEnvironment` where that can't be done here."""
+        """Apply toxics from now on. Raise `BrokenEnvironment` where that cannot be done here."""
         ...
 
     async def mend(self, name: str) -> Mapping[str, Any]:
-        """End an impairment, and return what the receipt of its end tells; a name that is not impaired is no error."""
+        """End an impairment, and return the body of its last receipt. A name that is not impaired is no error."""
         ...
 
 
 class InProcessNetwork(Network, Protocol):
-    """Opens an address for each broker of a cluster in this process, for as long as the context lasts."""
+    """Opens an address for each broker of a cluster in this process, as long as the context lasts."""
 
     def opened(self, brokers: Brokers) -> AbstractAsyncContextManager[list[Address]]: ...
 
 
 class LoopbackNetwork:
-    """TCP on `bind` with ports chosen by the kernel (or from `first_port` on); clients get `advertise`.
+    """TCP on `bind` with ports chosen by the kernel (or from `first_port` on). Clients get `advertise`.
 
-    `names` are the client ids, by process, of programs that take none (level 0): their requests carry them. While `is_flooded`
-    says so, requests are taken up slowly, as a broker does beyond a quota.
+    `names` are the client ids, by process, of programs that accept none (level 0). The network writes them into their requests. While `is_flooded`
+    returns True, requests are read slowly, as a broker does beyond a quota.
     """
 
     def __init__(self, bind: str = "127.0.0.1", advertise: str | None = None, first_port: int = 0) -> None:
@@ -137,7 +136,7 @@ class LoopbackNetwork:
             nursery.start_soon(self._listen, brokers, node, poller, listener, nursery)
 
     async def _listen(self, brokers: Brokers, node: int, poller: Poller, listener: trio.SocketListener, connections: trio.Nursery) -> None:
-        """Take connections for a broker; while it is down its port refuses them."""
+        """Accept connections for a broker. While the broker is down its port refuses them."""
         port = int(listener.socket.getsockname()[1])
         serve = partial(self._serve, partial(brokers.serve_connection, node), poller)
         while True:
@@ -151,7 +150,7 @@ class LoopbackNetwork:
             listener = _listener(self.bind, port)
 
     async def entrance(self, member: str) -> Entrance:
-        """Return the same for every member."""
+        """Return the same entrance for every member."""
         return self
 
     async def impair(self, step: Impair, receipt: Receipt) -> None:
@@ -161,7 +160,7 @@ class LoopbackNetwork:
         return {}
 
     async def _serve(self, serve: Callable[[trio.abc.Stream, str], Awaitable[None]], poller: Poller, stream: trio.SocketStream) -> None:
-        # A peer that is gone before it was accepted has no name any more; its connection is served to its end all the same.
+        # A peer that closed before it was accepted has no address any more. Its connection is still served to its end.
         try:
             host, port = stream.socket.getpeername()[:2]
         except OSError:
@@ -177,7 +176,7 @@ class LoopbackNetwork:
         await serve(self._throttled(stream, name, poller), f"{host}:{port}")
 
     def _throttled(self, stream: trio.SocketStream, name: str | None, poller: Poller) -> trio.abc.Stream:
-        """Return the connection as its broker has it. One whose requests are to carry another name is read by its own task."""
+        """Return the connection as its broker gets it. One with renamed requests is read by its own task."""
         if name is None:
             return ThrottledSocket(stream, poller, self.is_flooded)
         return ThrottledStream(RelabelledStream(stream, name), self.is_flooded)
@@ -187,10 +186,10 @@ class LoopbackNetwork:
 
 
 def _kept_port(host: str) -> int:
-    """Return a port that the kernel gives to nobody else for a minute, also when it is closed; 0 where it keeps none.
+    """Return a port that the kernel gives to no other program for a minute, even when it is closed; 0 where that is impossible.
 
-    A client that outlives its case, as kafkajs does that is disconnected while it joins, comes to its broker's port for as long. Another run that had
-    got the port would take what it sends for the frames of its own client of that name.
+    A client that outlives its case, such as kafkajs when it is disconnected during a join, may connect to its broker's port that long. Another run
+    with that port would take its requests for those of its own client of that name.
     """
     if ":" in host:
         return 0
@@ -201,7 +200,7 @@ def _kept_port(host: str) -> int:
 
 
 def _own_listener(host: str) -> trio.SocketListener:
-    """Listen on a kept port, or on another one where it was taken before we listened: Linux may give it to an outgoing connection of any program."""
+    """Listen on a kept port, or on another one if it was taken before: Linux may give it to an outgoing connection of any program."""
     for _ in range(_PORTS_TRIED):
         try:
             return _listener(host, _kept_port(host))
@@ -225,11 +224,11 @@ def _listener(host: str, port: int) -> trio.SocketListener:
 
 
 class _Flood(Exception):
-    """A socket is not to be read further for a while."""
+    """The socket must not be read for a while."""
 
 
 class ThrottledSocket(Socket):
-    """A socket that is read slowly while there is a flood, as a `ThrottledStream` is. Without one its requests are answered where they are read."""
+    """A socket that is read slowly during a flood, like a `ThrottledStream`. Without a flood its requests are answered where they are read."""
 
     def __init__(self, stream: trio.SocketStream, poller: Poller, is_flooded: Callable[[], bool]) -> None:
         super().__init__(stream, poller)
@@ -257,7 +256,7 @@ class ThrottledSocket(Socket):
 
 
 class ThrottledStream(StreamWrapper):
-    """A connection that is read slowly while there is a flood, so that one client without a pause costs the others no time."""
+    """A connection that is read slowly during a flood, so that one client without pauses costs the others no time."""
 
     def __init__(self, inner: trio.abc.Stream, is_flooded: Callable[[], bool]) -> None:
         super().__init__(inner)
@@ -317,7 +316,7 @@ class MemoryNetwork:
         return self._impairments
 
     async def connect(self, host: str, port: int, member: str = "") -> trio.abc.Stream:
-        """Raise `ConnectionRefusedError` for an address nobody listens on, as a socket would, and for a way that is down."""
+        """Raise `ConnectionRefusedError` for an address without a listener, as a socket would, and for a connection that is down."""
         await trio.lowlevel.checkpoint()
         node = self._nodes.get((host, port))
         if node is None or self._nursery is None or self._brokers is None or not self._brokers.is_up(node):

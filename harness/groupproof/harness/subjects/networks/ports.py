@@ -1,4 +1,4 @@
-"""Ports for programs that need to know theirs in advance: the kernel chooses them, and nobody else gets them until the program listens."""
+"""Ports for programs that need theirs in advance: the kernel chooses them, and reserves them until the program listens."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ LOOPBACK = "127.0.0.1"
 
 
 def reserve_port(host: str = LOOPBACK) -> int:
-    """Return a free port that the kernel gives to nobody else for a minute; raise `BrokenEnvironment`.
+    """Return a free port that the kernel gives to no other program for a minute. Raise `BrokenEnvironment`.
 
-    The port is left in TIME_WAIT: the kernel then chooses it no more, and only a program that asks for it by number, with SO_REUSEADDR as a
-    JVM does, can have it.
+    The port is left in TIME_WAIT, so the kernel does not choose it. Only a program that asks for it by number, with SO_REUSEADDR as a JVM does, can
+    have it.
     """
     try:
         with socket.create_server((host, 0)) as server, socket.create_connection(server.getsockname()[:2]) as near:
             far, _ = server.accept()
             port = int(server.getsockname()[1])
-            # The side that closes first is the one that waits: it must be the one with the reserved port.
+            # The side that closes first waits in TIME_WAIT: it must be the one with the reserved port.
             far.close()
             near.recv(1)
             return port
@@ -33,10 +33,11 @@ def reserve_port(host: str = LOOPBACK) -> int:
 
 @contextmanager
 def kept_port(host: str = LOOPBACK) -> Iterator[int]:
-    """Keep a free port for one program that listens on it, closes it and listens again; raise `BrokenEnvironment`.
+    """Keep a free port for one program that listens on it, closes it and listens again. Raise `BrokenEnvironment`.
 
-    Our socket has the port, and never listens. The kernel then gives it to nobody, to no outgoing connection either, and only a program that asks
-    for it by number, with SO_REUSEADDR as Go's listeners do, can listen on it. While that program does not, a connection is refused.
+    The kit's socket holds the port and never listens. So the kernel gives it to no other program, nor to an outgoing connection. Only a program
+    that asks for it by number, with SO_REUSEADDR as Go's listeners do, can listen on it. While that program does not listen, connections are
+    refused.
     """
     with socket.socket() as keeper:
         keeper.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

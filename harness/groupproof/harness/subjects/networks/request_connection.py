@@ -1,4 +1,4 @@
-"""A connection on which one question at a time is asked, for what surrounds the cases: is it up, make a topic, tell your settings."""
+"""A connection for one request at a time, outside the cases: is the broker up, create a topic, report the settings."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ Connect = Callable[[str, int], Awaitable[trio.abc.Stream]]
 """Takes a host and a port, and returns a stream that is ready for frames."""
 
 Ranges = Mapping[Api, tuple[int, int]]
-"""What a broker speaks, as its ApiVersions tell."""
+"""The API versions that a broker speaks, by its ApiVersions."""
 
 
 class NotSpoken(Exception):
-    """The broker speaks no version of an API that this wire speaks; `str()` names both."""
+    """The broker and the kit share no version of an API. `str()` names the versions of both."""
 
 
 GONE = (OSError, trio.BrokenResourceError, trio.ClosedResourceError, trio.TooSlowError, WireError, EOFError)
-"""What a broker that is not there, not up yet, or no broker raises."""
+"""The errors of a broker that is absent, not up yet, or no broker."""
 
 
 class Asker:
-    """Asks over a stream that is ready for frames; not for use by two tasks at once."""
+    """Sends requests over a stream that is ready for frames. Two tasks must not use it at once."""
 
     def __init__(self, stream: trio.abc.Stream, client_id: str = CLIENT_ID) -> None:
         self._stream = stream
@@ -42,7 +42,7 @@ class Asker:
         self.ranges: Ranges = {}
 
     async def greet(self) -> Ranges:
-        """Learn the broker's versions; raise one of `GONE`, or `NotSpoken` where it refuses even v0."""
+        """Learn the broker's versions. Raise one of `GONE`, or `NotSpoken` where it refuses even v0."""
         answer = await self.ask(Api.API_VERSIONS, {}, version=0)
         if answer["error_code"]:
             raise NotSpoken(f"it answers ApiVersions v0 with error {answer['error_code']}")
@@ -51,7 +51,7 @@ class Asker:
         return self.ranges
 
     def version(self, api: Api, newest: int | None = None) -> int:
-        """Return the newest version that both sides speak; raise `NotSpoken`."""
+        """Return the newest version that both sides speak. Raise `NotSpoken`."""
         ours, theirs = VERSIONS[api], self.ranges.get(api)
         if theirs is None:
             raise NotSpoken(f"it does not speak {api.title}")
@@ -61,7 +61,7 @@ class Asker:
         return version
 
     async def ask(self, api: Api, body: Mapping[str, Any], *, version: int | None = None, newest: int | None = None) -> dict[str, Any]:
-        """Return the answer's body; raise one of `GONE`, or `NotSpoken`."""
+        """Return the response body. Raise one of `GONE`, or `NotSpoken`."""
         chosen = self.version(api, newest) if version is None else version
         self._correlation += 1
         try:
@@ -75,7 +75,7 @@ class Asker:
         return answer
 
     async def next_frame(self) -> bytes:
-        """Return the next frame; raise `EOFError` when the broker closes the connection instead."""
+        """Return the next frame. Raise `EOFError` when the broker closes the connection instead."""
         while data := await self._stream.receive_some():
             if frames := self._framer.feed(bytes(data)):
                 return frames[0]
@@ -84,7 +84,7 @@ class Asker:
 
 @asynccontextmanager
 async def asking(stream: trio.abc.Stream, *, client_id: str = CLIENT_ID) -> AsyncIterator[Asker]:
-    """Own `stream`, and agree on versions first."""
+    """Own `stream`, and learn the versions first."""
     asker = Asker(stream, client_id)
     try:
         await asker.greet()
@@ -94,6 +94,6 @@ async def asking(stream: trio.abc.Stream, *, client_id: str = CLIENT_ID) -> Asyn
 
 
 async def versions_of(stream: trio.abc.Stream) -> Ranges:
-    """Return what the broker at the end of `stream` speaks, and close it."""
+    """Return the versions of the broker at the end of `stream`, and close the stream."""
     async with asking(stream) as asker:
         return asker.ranges

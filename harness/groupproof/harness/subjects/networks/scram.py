@@ -1,4 +1,4 @@
-"""SCRAM as a client speaks it (RFC 5802, RFC 7677), and PLAIN's one message (RFC 4616). Pure: the nonce is given."""
+"""SCRAM for a client (RFC 5802, RFC 7677), and PLAIN's one message (RFC 4616). Pure: the caller supplies the nonce."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ITERATIONS_MAX: Final = 1_000_000
 
 
 class ScramError(Exception):
-    """The server says no, or proves that it does not know the password; `str()` says which."""
+    """The server refuses, or does not know the password. `str()` says which."""
 
 
 def plain_message(username: str, password: str) -> bytes:
@@ -35,7 +35,7 @@ class Scram:
         return f"{_CHANNEL}{self._bare}".encode()
 
     def final(self, answer: bytes) -> bytes:
-        """Return the proof; raise `ScramError` for an answer that is none to this exchange."""
+        """Return the proof. Raise `ScramError` for an answer that does not fit this exchange."""
         fields = _fields(answer)
         nonce, salt, iterations = fields.get("r", ""), fields.get("s", ""), fields.get("i", "")
         if not nonce.startswith(self._nonce) or nonce == self._nonce or not iterations.isdigit() or not 0 < int(iterations) <= _ITERATIONS_MAX:

@@ -1,4 +1,4 @@
-"""Connections to brokers that ask for TLS or SASL: what comes out is a stream on which the next frame is the caller's."""
+"""Connections to brokers with TLS or SASL. The result is a stream that is ready for the caller's first frame."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CONNECT_S: Final = 15.0
 
 
 def tls_context(security: Security) -> ssl.SSLContext | None:
-    """Return how TLS is spoken, None where it isn't; raise `WrongUsage` for files that can't be read as PEM."""
+    """Return the TLS context, or None without TLS. Raise `WrongUsage` for files that cannot be read as PEM."""
     if not security.uses_tls:
         return None
     try:
@@ -46,12 +46,12 @@ class Connector:
         return cls(context=tls_context(security), credentials=security.credentials)
 
     async def connect(self, host: str, port: int) -> trio.abc.Stream:
-        """Raise `OSError` where nobody listens, `BrokenEnvironment` where the broker refuses the certificate, the user or the password."""
+        """Raise `OSError` where nothing listens, and `BrokenEnvironment` where TLS or SASL fails."""
         with trio.fail_after(_CONNECT_S):
             return await self.secured(await trio.open_tcp_stream(host, port), host, port)
 
     async def secured(self, stream: trio.abc.Stream, host: str, port: int) -> trio.abc.Stream:
-        """Return `stream` with TLS and SASL done; it is closed where they fail."""
+        """Return `stream` after TLS and SASL. It is closed where they fail."""
         try:
             if self.context is not None:
                 stream = await self._encrypted(stream, host, port)

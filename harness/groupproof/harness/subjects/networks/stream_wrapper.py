@@ -1,4 +1,4 @@
-"""A stream around a stream: what a wrapper does not change goes through to the one inside."""
+"""A stream around a stream. What the wrapper does not change goes to the inner stream."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["StreamWrapper"]
 
 
 class StreamWrapper(trio.abc.Stream):
-    """Passes everything on to `inner`; subclasses change what they are about. Socket options reach the socket, where there is one."""
+    """Passes everything on to `inner`. Subclasses change their part. Socket options reach the socket, if there is one."""
 
     def __init__(self, inner: trio.abc.Stream) -> None:
         self.inner = inner
@@ -28,12 +28,12 @@ class StreamWrapper(trio.abc.Stream):
         await self.inner.aclose()
 
     def setsockopt(self, level: int, option: int, value: Any) -> None:
-        """Set an option of the socket inside; a stream without one has no options to set."""
+        """Set an option of the inner socket. A stream without a socket has no options to set."""
         setsockopt = getattr(self.inner, "setsockopt", None)
         if setsockopt is not None:
             setsockopt(level, option, value)
 
     def getsockopt(self, level: int, option: int, buffersize: int) -> bytes | None:
-        """Return an option of the socket inside; None of a stream without one."""
+        """Return an option of the inner socket, or None for a stream without one."""
         getsockopt = getattr(self.inner, "getsockopt", None)
         return None if getsockopt is None else getsockopt(level, option, buffersize)

@@ -1,6 +1,6 @@
-"""Virtual time: a run that waits for nothing but its own tasks, and that goes the same way each time its seed is the same.
+"""Virtual time: a run waits only for its own tasks, and the same seed gives the same run.
 
-trio draws the order of the tasks that are ready at once; here the draw has a seed, and the tasks an order to start from.
+trio chooses the order of ready tasks at random. Here the random generator has a seed, and the tasks have a fixed order to start from.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["NoProgress", "run_virtually"]
 
 
 class NoProgress(Exception):
-    """Tasks run on and on while no virtual time passes, or far too many of them for a run that ends."""
+    """Tasks run on while no virtual time passes, or there are far too many steps for a run that ends."""
 
 
 class _Bound(trio.abc.Instrument):
@@ -40,7 +40,7 @@ class _Bound(trio.abc.Instrument):
 def run_virtually(main: Callable[[], Awaitable[None]], *, seed: int, steps_max: int | None = None) -> None:
     """Run `main` in virtual time, which passes only when every task waits.
 
-    `steps_max` bounds how often tasks are resumed in all: `Stuck` is raised beyond it, so that no run lasts for ever.
+    `steps_max` bounds how often tasks are resumed in all. Beyond it `NoProgress` is raised, so that no run lasts forever.
     """
     bound = None if steps_max is None else _Bound(steps_max)
 
@@ -59,7 +59,7 @@ def run_virtually(main: Callable[[], Awaitable[None]], *, seed: int, steps_max: 
 
 @contextmanager
 def _in_one_order(seed: int) -> Iterator[None]:
-    """Let trio schedule as it does under Hypothesis: tasks of a batch by their age, then shuffled by a generator with a seed."""
+    """Let trio schedule as it does under Hypothesis: tasks of a batch by age, then shuffled by a seeded generator."""
     switch: Any = scheduler
     was, switch._ALLOW_DETERMINISTIC_SCHEDULING = switch._ALLOW_DETERMINISTIC_SCHEDULING, True
     draws, switch._r = switch._r, random.Random(seed)

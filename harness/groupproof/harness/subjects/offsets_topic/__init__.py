@@ -1,1 +1,1 @@
-"""Where the offsets topic is read from: a running cluster, and the segment files of one."""
+"""The sources of the offsets topic: a running cluster, and its segment files."""

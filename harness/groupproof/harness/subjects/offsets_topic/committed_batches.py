@@ -1,7 +1,7 @@
-"""What a reader of committed records keeps of a Fetch answer: transactions that were aborted left records in the log that never counted. Pure.
+"""Removes the records of aborted transactions from a Fetch response, for a reader of committed records. Pure.
 
-Source: Kafka's `CompletedFetch` of the consumer. The answer names the aborted transactions by producer and first offset; from there on the producer's batches are passed over,
-up to the marker that ends the transaction.
+Source: Kafka's `CompletedFetch` of the consumer. The response names the aborted transactions by producer and first offset. From there on the
+producer's batches are skipped, up to the marker that ends the transaction.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _ABORT: Final = "ABORT"
 
 
 def committed(batches: Iterable[LogBatch | BrokenBatch], aborted: Iterable[Mapping[str, Any]]) -> Iterator[LogBatch | BrokenBatch]:
-    """Yield the batches in their order; those without records that count are empty, so that a reader's position goes on."""
+    """Yield the batches in order. Batches without committed records are empty, so that a reader's position still advances."""
     ahead = sorted(((entry["first_offset"], entry["producer_id"]) for entry in aborted), reverse=True)
     open_producers: set[int] = set()
     for batch in batches:

@@ -1,4 +1,4 @@
-"""What a cluster says of its groups where it may be asked: the session timeout that it has for the newer protocols, and the state of each group now. Nothing is changed."""
+"""Asks a cluster about its groups: the session timeout of the newer protocols, and each group's current state. Read-only."""
 
 from __future__ import annotations
 
@@ -14,21 +14,22 @@ from groupproof.protocol.vocabulary import Api
 __all__ = ["ADMIN_ASKED", "consumer_session_ms", "group_states"]
 
 ADMIN_ASKED: Final = (Api.DESCRIBE_CONFIGS, Api.LIST_GROUPS)
-"""What is asked besides Metadata."""
+"""The APIs used besides Metadata."""
 
 _SESSION: Final = "group.consumer.session.timeout.ms"
 _CLIENT_ID: Final = "groupproof-watch"
 
 
 async def consumer_session_ms(connect: Connect, address: Address) -> int | None:
-    """Return the session timeout of the consumer protocol; None where a broker has no such protocol, or does not tell."""
+    """Return the session timeout (ms) of the consumer protocol. Return None where a broker lacks the protocol or does not report it."""
     settings = await reported_settings(connect, address)
     session = None if isinstance(settings, str) else settings.get(_SESSION)
     return None if session is None else int(session)
 
 
 async def group_states(connect: Connect, bootstrap: Sequence[Address]) -> dict[str, str]:
-    """Return the state of each group, which its coordinator alone lists: every broker is asked. Releases before 2.6 list no states. Raise `BrokenEnvironment`."""
+    """Return the state of each group, asking every broker, because only its coordinator lists a group. Releases before 2.6 list no states. Raise
+    `BrokenEnvironment`."""
     try:
         async with asking(await connect(*bootstrap[0]), client_id=_CLIENT_ID) as asker:
             brokers = (await asker.ask(Api.METADATA, {"topics": ()}, newest=8))["brokers"]

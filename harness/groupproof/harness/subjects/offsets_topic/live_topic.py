@@ -1,4 +1,4 @@
-"""The offsets topic of a running cluster, read without being a member of anything: ApiVersions, Metadata, ListOffsets and Fetch are all that is ever asked."""
+"""Reads the offsets topic of a running cluster without joining a group, by ApiVersions, Metadata, ListOffsets and Fetch alone."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from groupproof.protocol.wire.offsets_topic import TOPIC
 __all__ = ["ASKED", "Delivery", "LiveTopic"]
 
 ASKED: Final = (Api.API_VERSIONS, Api.METADATA, Api.LIST_OFFSETS, Api.FETCH)
-"""Everything that a reader asks; SASL adds its two."""
+"""All APIs that a reader uses. SASL adds its two."""
 
 Delivery = Callable[[int, LogBatch | BrokenBatch], None]
 
@@ -43,11 +43,12 @@ _CLIENT_ID: Final = "groupproof-watch"
 
 @dataclass(slots=True)
 class LiveTopic:
-    """Reads every partition from its first record on, follows leaders that move, and never commits where it is.
+    """Reads every partition from its first record on, follows leaders that move, and never commits its position.
 
-    `positions` are the next offsets to fetch, `ends` the ends of the partitions as they were last seen. `errors` counts what made it look for a leader again,
-    `problem` says why the cluster can't be read at present, and is empty while it can. `cluster_id` is the cluster's own, where its brokers have one.
-    With `is_committed` what transactions wrote is delivered once they are committed, and what they aborted never is. A cluster may be away for `outage_s` while it is followed.
+    `positions` are the next offsets to fetch, `ends` the last known ends of the partitions. `errors` counts the errors that made it look for a
+    leader again. `problem` says why the cluster cannot be read at present; it is empty otherwise. `cluster_id` is the cluster's own, if its brokers
+    have one. With `is_committed`, records of transactions are delivered once they are committed, and never if they are aborted. While following, a
+    cluster may be away for `outage_s`.
     """
 
     connect: Connect
@@ -69,7 +70,7 @@ class LiveTopic:
         return sum(max(0, end - self.positions[partition]) for partition, end in self.ends.items())
 
     async def begin(self) -> None:
-        """Learn where the partitions begin and end; raise `BrokenEnvironment` where the cluster cannot be reached or has no such topic."""
+        """Learn where the partitions begin and end. Raise `BrokenEnvironment` where the cluster cannot be reached or has no such topic."""
         leaders = await self._leaders()
         for address, partitions in leaders.items():
             async with self._asking(address) as asker:
@@ -77,14 +78,14 @@ class LiveTopic:
                 self.ends |= await self._list_offsets(asker, partitions, _LATEST)
 
     async def read_to_end(self, deliver: Delivery) -> None:
-        """Deliver what is there now, and return."""
+        """Deliver the current records, and return."""
         if not self.behind:
             return
         with trio.CancelScope() as scope:
             await self.follow(deliver, on_round=lambda: scope.cancel() if not self.behind else None)
 
     async def follow(self, deliver: Delivery, on_round: Callable[[], None] = lambda: None) -> None:
-        """Deliver batches as they come, for ever; `on_round` is called after each answer. Raise `BrokenEnvironment` where the cluster stays away."""
+        """Deliver batches forever, as they come. Call `on_round` after each response. Raise `BrokenEnvironment` where the cluster stays away."""
         while True:
             leaders = await self._leaders_again()
             with trio.CancelScope() as scope:
@@ -94,7 +95,7 @@ class LiveTopic:
             await trio.sleep(self.pause_s)
 
     async def topics(self) -> tuple[dict[str, int], dict[str, str]]:
-        """Return how many partitions each topic of the cluster has, and the names of topic ids, where the cluster has such (KIP-516)."""
+        """Return the number of partitions of each topic, and the names of topic ids if the cluster has ids (KIP-516)."""
         async with self._asking(self.bootstrap[0]) as asker:
             answer = await asker.ask(Api.METADATA, {"topics": None}, newest=_METADATA_WITH_IDS)
         found = [topic for topic in answer["topics"] if not topic["error_code"]]
@@ -104,7 +105,8 @@ class LiveTopic:
     async def _follow_leader(
         self, address: Address, partitions: list[int], deliver: Delivery, on_round: Callable[[], None], scope: trio.CancelScope
     ) -> None:
-        """Read one broker's partitions until one of them is led elsewhere, or the broker is gone: then everything is looked up again."""
+        """Read one broker's partitions until another broker leads one of them, or the broker is gone. Then cancel `scope` so that all leaders are
+        looked up again."""
         try:
             async with asking(await self.connect(*address), client_id=_CLIENT_ID) as asker:
                 while True:
@@ -129,7 +131,8 @@ class LiveTopic:
         return _COMMITTED if self.is_committed else 0
 
     def _deliver(self, answer: Mapping[str, Any], deliver: Delivery) -> Iterator[str]:
-        """Deliver an answer's batches and yield the names of its errors. Where retention took what was asked for, reading goes on at the first record there is."""
+        """Deliver a response's batches and yield the names of its errors. If retention removed the requested offset, reading goes on at the first
+        record."""
         if answer.get("error_code"):
             yield error_named(answer["error_code"])
         for part in (part for topic in answer["responses"] for part in topic["partitions"]):
@@ -144,7 +147,7 @@ class LiveTopic:
                 self._deliver_log(partition, committed(batches, part.get("aborted_transactions") or ()) if self.is_committed else batches, deliver)
 
     def _end_of(self, part: Mapping[str, Any]) -> int:
-        """Return how far there is something to read: of committed records, up to the first transaction that is still open."""
+        """Return the end of the readable records. For committed records it is the first open transaction."""
         stable = part.get("last_stable_offset", -1)
         return int(stable if self.is_committed and stable >= 0 else part["high_watermark"])
 
@@ -164,7 +167,7 @@ class LiveTopic:
             deliver(partition, batch)
 
     async def _leaders(self) -> dict[Address, list[int]]:
-        """Return the partitions by the broker that leads them; raise `BrokenEnvironment` where nobody can be asked, or there is no such topic."""
+        """Return the partitions by leader. Raise `BrokenEnvironment` where no broker answers, or there is no such topic."""
         problem = "nobody answers"
         for address in (*self.bootstrap, *self._brokers):
             try:
@@ -178,7 +181,7 @@ class LiveTopic:
         raise BrokenEnvironment(f"{TOPIC} of {bootstrap_of(self.bootstrap)} can't be read: {problem}")
 
     async def _leaders_again(self) -> dict[Address, list[int]]:
-        """Do so, and wait for a cluster that is away for a while: brokers are started again, networks break."""
+        """Return the same, but wait for a cluster that is away for a while: brokers restart, networks break."""
         deadline = trio.current_time() + self.outage_s
         while True:
             try:
@@ -206,7 +209,7 @@ class LiveTopic:
 
     @asynccontextmanager
     async def _asking(self, address: Address) -> AsyncIterator[Asker]:
-        """Own a connection to a broker; raise `BrokenEnvironment` for whatever is wrong with it."""
+        """Own a connection to a broker. Raise `BrokenEnvironment` for any problem with it."""
         try:
             async with asking(await self.connect(*address), client_id=_CLIENT_ID) as asker:
                 yield asker
@@ -215,7 +218,7 @@ class LiveTopic:
 
 
 class _Moved(Exception):
-    """A partition is led elsewhere now; `str()` is the error's name."""
+    """Another broker leads a partition now. `str()` is the error's name."""
 
 
 _ABOUT: Final = {"topics": ({"name": TOPIC},), "allow_auto_topic_creation": False}

@@ -1,4 +1,4 @@
-"""Segment files of the offsets topic, as a broker's log folder holds them: `__consumer_offsets-N/00000000000000000000.log`, copied while it runs or after."""
+"""Reads segment files of the offsets topic from a broker's log folder (`__consumer_offsets-N/00000000000000000000.log`), or copies of them."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _SIZE_MAX: Final = 1 << 30
 _FORMATS: Final = (0, 1, 2)
 
 Placed = tuple[int, int, LogBatch | BrokenBatch]
-"""The time in ms of the batch, its partition, the batch."""
+"""The time (ms) of the batch, its partition, the batch."""
 
 
 def is_segment(head: bytes) -> bool:
-    """Tell whether a file that begins so is a segment: an offset, a length and a format of messages that there are. No text begins so."""
+    """Return whether a file with this beginning is a segment: an offset, a length and a known message format. No text begins so."""
     if len(head) < _HEAD_BYTES:
         return False
     offset, size = int.from_bytes(head[:8], "big"), int.from_bytes(head[8:12], "big")
@@ -33,18 +33,18 @@ def is_segment(head: bytes) -> bool:
 
 
 def segments_in(folder: Path) -> list[Path]:
-    """Return the segments of the offsets topic below a folder, a broker's log folder or a copy of parts of it."""
+    """Return the segments of the offsets topic below a folder, a broker's log folder or a partial copy."""
     return sorted(path for path in folder.rglob("*.log") if _FOLDER.fullmatch(path.parent.name))
 
 
 def partition_of_segment(path: Path) -> int:
-    """Return the partition by the name of the segment's folder, 0 where that says none."""
+    """Return the partition by the name of the segment's folder; 0 where the name has none."""
     found = _FOLDER.fullmatch(path.absolute().parent.name)
     return int(found[1]) if found else 0
 
 
 def read_segments(paths: Sequence[Path]) -> Iterator[Placed]:
-    """Yield the batches of all partitions in the order of their times; within a partition in the order of the log. Raise `WrongUsage`."""
+    """Yield the batches of all partitions in the order of time, and within a partition in the order of the log. Raise `WrongUsage`."""
     partitions: dict[int, list[Path]] = {}
     for path in sorted(paths):
         partitions.setdefault(partition_of_segment(path), []).append(path)
@@ -52,7 +52,7 @@ def read_segments(paths: Sequence[Path]) -> Iterator[Placed]:
 
 
 def _partition(number: int, files: Sequence[Path]) -> Iterator[Placed]:
-    """Yield a partition's batches. A time never goes back within a partition, so that merging keeps the log's order."""
+    """Yield a partition's batches. Time never goes back within a partition, so that merging keeps the log's order."""
     newest_ms = 0
     for file in files:
         for batch in batches_of(file):

@@ -1,4 +1,4 @@
-"""The groups of a production cluster out of segments of `__consumer_offsets`, copied from a broker's disk: for a coordinator that is to go on with them."""
+"""Reads the groups of a production cluster from copied segments of `__consumer_offsets`, for a coordinator that continues them."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ _UNREADABLE = "unreadable"
 
 
 def read_stored_groups(folder: Path) -> TopicRecords:
-    """Return what the segments below a folder come to; raise `WrongUsage` for one without segments. What cannot be read is counted as left out."""
+    """Return the records of the segments below a folder. Raise `WrongUsage` for a folder without segments. Unreadable records are counted as left
+    out."""
     segments = segments_in(folder)
     if not segments:
         raise WrongUsage(f"{folder} holds no segment of {TOPIC}: copy folders {TOPIC}-N with their .log files from a broker's log.dirs into it")
     records = TopicRecords()
     for _, partition, batch in read_segments(segments):
         if isinstance(batch, BrokenBatch):
-            if not batch.is_cut:  # the end of a segment that was written to is cut off
+            if not batch.is_cut:  # the end of a segment that was being written is cut off
                 _leave_out(records)
         else:
             _take_batch(records, partition, batch)

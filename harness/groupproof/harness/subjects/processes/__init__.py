@@ -1,1 +1,1 @@
-"""Programs that play brokers, on the machine or in containers, and the folders in which they write."""
+"""Programs that run brokers, on this computer or in containers, and the folders in which they write."""

@@ -37,9 +37,9 @@ def guarded(
     again: Sequence[str] = (),
     orders: Mapping[str, Sequence[str]] | None = None,
 ) -> tuple[str, ...]:
-    """Return the command that runs `argv` until its standard input ends; then `after` is run and the folders of `remove` are deleted.
+    """Return the command that runs `argv` until its standard input ends. Then `after` is run and the folders in `remove` are deleted.
 
-    Started again it runs `again` instead; `orders` are what pauses, resumes and kills it, where signals are not enough.
+    On a restart it runs `again` instead. `orders` are commands that pause, resume and kill it, where signals are not enough.
     """
     plan: dict[str, Any] = {"argv": list(argv), "remove": [str(path) for path in remove], "after": [list(item) for item in after]}
     if again:
@@ -50,7 +50,7 @@ def guarded(
 
 
 def last_lines(log: Path, lines_max: int = LINES_MAX) -> list[str]:
-    """Return the last lines of a log that say something, stack frames left out; errors come before what followed them."""
+    """Return the last meaningful lines of a log without stack frames. Errors are preferred to other lines."""
     try:
         with log.open("rb") as file:
             file.seek(max(0, log.stat().st_size - TAIL_BYTES))
@@ -64,7 +64,7 @@ def last_lines(log: Path, lines_max: int = LINES_MAX) -> list[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """A program to start that ends with its standard input: `title` for a person, `log` where its output goes; with `speaks` only its stderr."""
+    """A program that ends with its standard input. `title` is for a person; `log` gets its output, with `speaks` only its stderr."""
 
     title: str
     argv: tuple[str, ...]
@@ -74,7 +74,7 @@ class Command:
 
 
 class BrokerProcess:
-    """A process in a session of its own. Its standard input stays open while it is wanted; it must end itself when that ends."""
+    """A process in its own session. Its standard input stays open while it is wanted. It must end itself when that input ends."""
 
     def __init__(self, title: str, process: trio.Process, input: trio.SocketStream, log: Path) -> None:
         self.title = title
@@ -87,7 +87,7 @@ class BrokerProcess:
 
     @classmethod
     async def start(cls, command: Command) -> BrokerProcess:
-        """Start a program; raise `BrokenEnvironment` where that can't be."""
+        """Start a program. Raise `BrokenEnvironment` where that fails."""
         with _opened(command.log) as file, _channel() as (ours, theirs):
             spawn = partial(
                 trio.lowlevel.open_process,
@@ -114,7 +114,7 @@ class BrokerProcess:
         return self._process.returncode
 
     def death(self) -> str | None:
-        """Return what to say of a process that ended uncalled."""
+        """Return a sentence about a process that ended unasked, or None."""
         if self.status is None or self.was_stopped:
             return None
         words = last_lines(self.log)
@@ -122,7 +122,7 @@ class BrokerProcess:
         return f"{self.title} ended with status {self.status}{last_words} (log: {self.log})"
 
     async def heard(self) -> str:
-        """Return the next line that it says on its standard output; raise `BrokenEnvironment` when it says no more."""
+        """Return the next line of its standard output. Raise `BrokenEnvironment` when the output ends."""
         if self._lines is None:
             assert self._process.stdout is not None
             self._lines = lines_of(self._process.stdout)
@@ -134,16 +134,16 @@ class BrokerProcess:
             raise BrokenEnvironment(self.death() or f"{self.title} says no more (log: {self.log})") from None
 
     async def say(self, line: str) -> None:
-        """Write a line to its standard input; raise `BrokenEnvironment` when nobody reads it any more."""
+        """Write a line to its standard input. Raise `BrokenEnvironment` when nothing reads it any more."""
         try:
             await self._input.send_all(line.encode() + b"\n")
         except (trio.BrokenResourceError, trio.ClosedResourceError):
             raise BrokenEnvironment(self.death() or f"{self.title} closed its standard input (log: {self.log})") from None
 
     async def order(self, order: str) -> None:
-        """Have a guarded program paused, resumed, killed (what it wrote is kept) or started again, and return when that is done.
+        """Pause, resume, kill (what it wrote is kept) or restart a guarded program, and return when that is done.
 
-        Raises `BrokenEnvironment` where it can't be, with why.
+        Raise `BrokenEnvironment` with the reason where that fails.
         """
         async with self._orders:
             await self.say(order)
@@ -156,7 +156,7 @@ class BrokerProcess:
             raise BrokenEnvironment(f"{self.title} can't be made to {order}: {why} (log: {self.log})")
 
     async def finish(self, within_s: float) -> bool:
-        """Ask a guarded program to end in order; tell whether it did in time."""
+        """Ask a guarded program to end in order. Return whether it did in time."""
         self.was_stopped = True
         await self.say("end")
         with trio.move_on_after(within_s):
@@ -164,13 +164,13 @@ class BrokerProcess:
         return self.status is not None
 
     async def kill(self, within_s: float = 10.0) -> None:
-        """End it at once, and wait until it is gone; one that has ended already is no error."""
+        """End it at once, and wait until it is gone. A process that has already ended is no error."""
         self.was_stopped = self.was_stopped or self.status is None
         with trio.CancelScope(shield=True):
             await self._input.aclose()
             with trio.move_on_after(within_s):
                 await self._process.wait()
-            # What it left in its session, and itself where the end of its input was not enough.
+            # Kill what remains in its session, and the process itself where the end of its input was not enough.
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)
             await self._process.wait()
@@ -182,7 +182,8 @@ class BrokerProcess:
 
 @contextmanager
 def _channel() -> Iterator[tuple[socket.socket, socket.socket]]:
-    """Make a standard input that is answered on as well, since a guard says there what came of an order; our end stays open unless there is an error."""
+    """Make a standard input that also carries answers, because a guard reports there the result of an order. Our end stays open unless there is an
+    error."""
     ours, theirs = socket.socketpair()
     with theirs:
         try:

@@ -1,4 +1,4 @@
-"""Where the brokers of a run keep what they write: data that goes with the run, and logs that stay."""
+"""The folders of a run's brokers: data that is deleted with the run, and logs that stay."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from groupproof.harness.subjects.shims.process_reaper import warden
 __all__ = ["LOGS_MAX", "Folders", "folders"]
 
 LOGS_MAX = 50
-"""So many runs' logs are kept where nobody named a place for them."""
+"""The number of runs whose logs are kept if no folder was named for them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Folders:
-    """`data` is deleted at the end of the run, `logs` stays."""
+    """`data` is deleted at the end of the run; `logs` stays."""
 
     data: Path
     logs: Path
@@ -29,7 +29,7 @@ class Folders:
 
 @contextmanager
 def folders(name: str, *, cache: Path, logs: Path | None) -> Iterator[Folders]:
-    """Make the folders of one run, the logs in `logs`, else under the cache; raise `BrokenEnvironment` where that can't be."""
+    """Create the folders of one run, the logs in `logs` or under the cache. Raise `BrokenEnvironment` where that fails."""
     try:
         kept = logs or _own_logs(name, cache / "logs")
         kept.mkdir(parents=True, exist_ok=True)

@@ -1,9 +1,9 @@
 """A program that runs another one and ends it when its own parent is gone, after Ctrl-C, a crash or SIGKILL.
 
-It is started by its path, in an isolated interpreter. Its one argument is JSON: `argv` to run, `again` to run when it is started again (else `argv`),
-`orders` (what to run for pause, resume and kill, where a signal to the program is not enough), `after` (commands to run when all has ended), `remove`
-(files and folders to delete then). It obeys the lines of its standard input, and answers there where that is a socket: pause, resume, kill (which
-keeps everything for a start), start, end. The end of its input is the order to end at once.
+It is started by its path, in an isolated interpreter. Its one argument is JSON: `argv` to run, `again` to run on a restart (else `argv`), `orders`
+(commands for pause, resume and kill, where a signal to the program is not enough), `after` (commands to run when all has ended), `remove` (files
+and folders to delete then). It obeys the lines of its standard input, and answers there if that is a socket: pause, resume, kill (which keeps
+everything for a restart), start, end. The end of its input is the order to end at once.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _SIGNALS = {"pause": signal.SIGSTOP, "resume": signal.SIGCONT, "kill": signal.SI
 
 
 def main(plan: str) -> int:
-    """Run what the plan says and return its exit status, 128 and the signal's number where a signal ended it."""
+    """Run the plan and return its exit status: 128 plus the signal's number where a signal ended it."""
     arguments = json.loads(plan)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
@@ -46,14 +46,14 @@ def main(plan: str) -> int:
     for path in map(Path, arguments.get("remove", ())):
         with suppress(OSError):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
-        # The folder of the whole run goes with the last of its nodes.
+        # The folder of the whole run is deleted with the last of its nodes.
         with suppress(OSError):
             path.parent.rmdir()
     return status if status >= 0 else 128 - status
 
 
 class _Program:
-    """The program, in a process group of its own. `wait` and the orders are called by a thread each."""
+    """The program, in its own process group. One thread calls `wait`, another the orders."""
 
     def __init__(self, plan: Mapping[str, Any]) -> None:
         self._plan = plan
@@ -64,7 +64,7 @@ class _Program:
         self._begun = threading.Event()
 
     def wait(self) -> int:
-        """Wait until it ends, and run it again as long as that is ordered; return the last exit status."""
+        """Wait until it ends, and restart it as long as that is ordered. Return the last exit status."""
         while True:
             status = self._process.wait()
             if self._is_kept:
@@ -119,7 +119,7 @@ class _Program:
             raise OSError(" ".join((done.stderr or done.stdout).split())[-300:])
 
     def _wait_until_stopped(self) -> None:
-        """Return when it stands still: on a busy machine that takes a moment."""
+        """Return when it is stopped. On a busy computer that takes a moment."""
         waitid: Any = getattr(os, "waitid", None)  # not on every macOS
         with suppress(ChildProcessError):
             for _ in range(_MOMENTS if waitid else 0):
@@ -139,7 +139,7 @@ def _spawned(argv: Sequence[str]) -> subprocess.Popen[bytes]:
 
 
 def _die_with_this_process() -> None:
-    """On Linux the kernel sees to it that even SIGKILL of this process ends the child; the signals ignored here are the child's again."""
+    """On Linux the kernel ends the child even if SIGKILL ends this process. The child again handles the signals that are ignored here."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
     if sys.platform == "linux":
@@ -147,7 +147,7 @@ def _die_with_this_process() -> None:
 
 
 def _obey(program: _Program) -> None:
-    """Do what each line of the input says, and end the program at once when the input ends."""
+    """Obey each line of the input, and end the program at once when the input ends."""
     orders: dict[str, Callable[[], None]] = {name: getattr(program, name) for name in ("pause", "resume", "kill", "start", "end")}
     try:
         for line in _lines():

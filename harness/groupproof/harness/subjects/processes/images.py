@@ -1,4 +1,4 @@
-"""Whether a container engine runs here, and has an image or can pull it; and how the containers of the kit are run and removed."""
+"""Checks for a container engine and its images, and runs and removes the kit's containers."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from groupproof.harness.subjects.processes.broker_process import guarded
 __all__ = ["LABEL", "PLACE", "PROVIDER", "contained", "has_engine", "has_image", "left", "owned", "place", "sweep", "wants_containers"]
 
 PROVIDER: Final = "GROUPPROOF_PROVIDER"
-"""The variable by which a user chooses between containers ("docker") and processes of this machine ("local"); unset, whichever is at hand."""
+"""The variable that selects containers ("docker") or local processes ("local"). Unset: whichever is available."""
 
 LABEL: Final = "groupproof.pid"
-"""The label of each container that a run makes; its value is the number of the run's process."""
+"""The label of each container of a run. Its value is the pid of the run's process."""
 
 PLACE: Final = "groupproof.place"
-"""The label that says where that number means something: kits in containers of their own may share an engine."""
+"""The label that says where that pid is valid: kits in different containers may share an engine."""
 
 _ENGINE_S: Final = 15
 _PULL_S: Final = 300
@@ -31,7 +31,7 @@ _REMOVED_S: Final = 60
 
 
 def wants_containers() -> bool | None:
-    """Return what the user chose, None where they did not; raise `WrongUsage` for another word."""
+    """Return the user's choice, or None. Raise `WrongUsage` for another word."""
     chosen = os.environ.get(PROVIDER, "")
     if chosen not in ("", "docker", "local"):
         raise WrongUsage(f"{PROVIDER}={chosen}: say docker, or local, or leave it unset for whichever is at hand")
@@ -39,12 +39,12 @@ def wants_containers() -> bool | None:
 
 
 def has_engine() -> bool:
-    """Tell whether a container engine answers, and a docker program to ask it."""
+    """Return whether a container engine answers, and a docker program exists to call it."""
     return shutil.which("docker") is not None and _succeeds("docker", "version", "--format", "{{.Server.Version}}", within_s=_ENGINE_S)
 
 
 def has_image(name: str, say: Say, *, pulls: bool) -> bool:
-    """Tell whether the image is here, pulled where `pulls` allows it; False where there is no engine, or no way to the image."""
+    """Return whether the image is present, pulled if `pulls` allows it. Return False without an engine, or where the pull fails."""
     if not has_engine():
         return False
     if _succeeds("docker", "image", "inspect", name, within_s=_ENGINE_S):
@@ -59,9 +59,9 @@ def has_image(name: str, say: Say, *, pulls: bool) -> bool:
 
 
 def contained(name: str, image: Sequence[str], *, options: Sequence[str] = (), remove: Sequence[Path] = ()) -> tuple[str, ...]:
-    """Return the guarded command that runs a container called `name` on the host's network; `image` is followed by its program's arguments.
+    """Return the guarded command that runs a container called `name` on the host's network. `image` is followed by its program's arguments.
 
-    The container goes when the guard ends, and not before, so that it can be killed and started again with what it wrote. Then `remove` is deleted.
+    The container is removed only when the guard ends, so that it can be killed and restarted with its data. Then the paths in `remove` are deleted.
     """
     labels = ("--label", f"{LABEL}={os.getpid()}", "--label", f"{PLACE}={place()}")
     run = ("docker", "run", "--name", name, *labels, "--network", "host", *options, *image)
@@ -71,7 +71,7 @@ def contained(name: str, image: Sequence[str], *, options: Sequence[str] = (), r
 
 
 def place() -> str:
-    """Return the host with the namespace of its processes, where there are such."""
+    """Return the host name, with the namespace of its processes if there is one."""
     try:
         return f"{platform.node()}/{os.readlink('/proc/self/ns/pid')}"
     except OSError:
@@ -79,7 +79,7 @@ def place() -> str:
 
 
 def owned() -> dict[str, int]:
-    """Return the containers that runs of this place have made, by name, each with the number of the process that it belongs to."""
+    """Return the containers of runs at this place, by name, each with the pid of its run."""
     filters = ("--filter", f"label={LABEL}", "--filter", f"label={PLACE}={place()}")
     argv = ("docker", "ps", "--all", *filters, "--format", f'{{{{.Label "{LABEL}"}}}} {{{{.Names}}}}')
     rows = (line.split(maxsplit=1) for line in _output_of(*argv, within_s=_ENGINE_S).splitlines())
@@ -87,12 +87,12 @@ def owned() -> dict[str, int]:
 
 
 def left() -> list[str]:
-    """Return the containers of runs that are over: whose kit, guard and warden were all killed."""
+    """Return the containers of runs that are over: their kit, guard and reaper were all killed."""
     return [name for name, pid in owned().items() if not _runs(pid)]
 
 
 def sweep(say: Say) -> None:
-    """Remove the containers of runs that are over, and tell of each; those of runs that go on stay."""
+    """Remove the containers of runs that are over, and report each. Those of active runs stay."""
     for name in left():
         if _succeeds("docker", "rm", "--force", "--volumes", name, within_s=_REMOVED_S):
             say(f"removed {name}, a container that a killed run had left")

@@ -1,1 +1,1 @@
-"""Shims: the lines that they speak, the dialogue with one, and the process behind it."""
+"""Shims: the lines of the contract, the dialogue with one shim, and its process."""

@@ -1,4 +1,4 @@
-"""A client's program that is `docker run …`: what is done to its process must be done to the container, for the process is only its messenger."""
+"""A client's program that is `docker run …`. Signals must go to the container, because the process is only its messenger."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Container:
 
     @classmethod
     def of(cls, argv: Sequence[str]) -> tuple[tuple[str, ...], Container | None]:
-        """Return the command to start in place of `argv`, and the container that it runs; None for any other program."""
+        """Return the command to start in place of `argv`, and its container. Return None as the container for any other program."""
         if len(argv) < 3 or Path(argv[0]).name != "docker" or argv[1] != "run":
             return tuple(argv), None
         for argument, following in itertools.pairwise(argv):
@@ -39,7 +39,7 @@ class Container:
         return (*argv[:2], _NAME, name, *argv[2:]), cls(name)
 
     def signal(self, number: int) -> None:
-        """Pause, unpause or kill it, as a process would be by that signal; one that has gone is no error, and other signals are the messenger's."""
+        """Pause, unpause or kill it, as the signal would do to a process. A container that is gone is no error; other signals go to the messenger."""
         order = _ORDERS.get(signal.Signals(number))
         if order is None or (order == "unpause" and not self._is_paused):
             return
@@ -47,7 +47,7 @@ class Container:
         self._run(order, self.name)
 
     def remove(self) -> None:
-        """Have it gone, whatever state it is in."""
+        """Remove it, whatever its state."""
         self._run("rm", "--force", "--volumes", self.name)
 
     @staticmethod

@@ -1,6 +1,6 @@
-"""The lines of the shim contract, version 1: read what a shim writes, write what it reads. Pure; `conversation.py` keeps the dialogue.
+"""The lines of the shim contract, version 1: read what a shim writes, write what it reads. Pure; `conversation.py` holds the dialogue.
 
-Source: the shim contract ("The shim contract (version 1)"): JSON objects one a line; stdout lines that don't start with `{` are noise.
+Source: the shim contract ("The shim contract (version 1)"): one JSON object per line. Stdout lines that do not start with `{` are noise.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ __all__ = [
 CONTRACT = 1
 
 LINE_BYTES_MAX = 1 << 20
-"""How long a line may be (contract, "The shim contract"): 1 MiB."""
+"""The maximum length of a line (contract, "The shim contract"): 1 MiB."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hello:
-    """A shim's first line. Of a program of level 0, which has none: `unreported` are the events that it never writes, whatever its client tells it."""
+    """A shim's first line. For a program of level 0, which has none: `unreported` are the events that it never writes."""
 
     contract: int
     client: str
@@ -38,7 +38,7 @@ class Hello:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """The one answer to a command; exactly one of `ok`, `error` and `unimplemented` is set. `body` is the whole object."""
+    """The one answer to a command. Exactly one of `ok`, `error` and `unimplemented` is set. `body` is the whole object."""
 
     id: int
     ok: bool = False
@@ -49,7 +49,8 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """Something a member did, by VerifiableConsumer's names; `member` only from a shim with `multi`. `is_known` is false for a name not in the contract."""
+    """Something a member did, with VerifiableConsumer's names. `member` comes only from a shim with `multi`. `is_known` is False for a name outside
+    the contract."""
 
     name: str
     member: str | None
@@ -72,11 +73,11 @@ EVENTS = frozenset(
 )  # fmt: skip
 
 NOT_UTF_8 = "\ufffd"
-"""What bytes that are no UTF-8 were read as."""
+"""The replacement for bytes that are not UTF-8."""
 
 
 def read_line(text: str) -> CaseHistory:
-    """Raise `BrokenLine` for a line that starts with `{` and is not what the contract asks for."""
+    """Return the parsed line. Raise `BrokenLine` for a line that starts with `{` and breaks the contract."""
     if not text.startswith("{"):
         return Noise(text=text)
     if _is_too_long(text):
@@ -95,7 +96,7 @@ def read_line(text: str) -> CaseHistory:
 
 
 def command_line(number: int, command: str, fields: Mapping[str, Any], member: str | None = None) -> str:
-    """Return a command as a line without its newline; `member` for shims with `multi`."""
+    """Return a command as a line without its newline. `member` is for shims with `multi`."""
     addressed = {} if member is None else {"member": member}
     return json.dumps({"id": number, "command": command, **addressed, **fields}, separators=(",", ":"), ensure_ascii=False)
 
@@ -107,7 +108,7 @@ def _is_too_long(text: str) -> bool:
 def _object(text: str) -> dict[str, Any]:
     try:
         body = json.loads(text, parse_constant=_no_number)
-        # A lone surrogate ("\\ud800") is no text: what is said of it could not be written.
+        # A lone surrogate ("\\ud800") is no text: a message about it could not be written.
         if "\\u" in text:
             json.dumps(body, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:

@@ -1,7 +1,7 @@
-"""The dialogue with one shim: its hello, commands matched with answers, events handed to the member they belong to.
+"""The dialogue with one shim: its hello, the matching of commands with answers, and the events of each member.
 
-It knows no transport: whoever moves the lines calls `feed` for each and `end` when there will be no more. No answer is believed before
-the shim has said `unimplemented` to a command made up at random: a shim that says ok to everything proves nothing.
+It knows no transport: its owner calls `feed` for each line and `end` after the last. No answer is believed before the shim has answered
+`unimplemented` to a random made-up command: a shim that answers ok to everything proves nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from groupproof.harness.subjects.shims.line_shapes import shorten
 __all__ = ["EVENTS_MAX", "Conversation", "Ending", "Listener", "ShimGone"]
 
 EVENTS_MAX = 5_000
-"""How many events one member may tell of: a hundred times what a case brings about, and less than a reader of traces bears."""
+"""The maximum number of events of one member: a hundred times what a case causes, and less than a reader of traces can handle."""
 
 _STDERR_LINES_MAX = 50
 _ANSWER_FIELDS = frozenset(
@@ -33,16 +33,16 @@ _EVENT_FIELDS = frozenset(
 )  # fmt: skip
 
 _LISTS = {"assignment": "partitions", "position": "offsets", "committed": "offsets"}
-"""What an answer that is `ok` must list, by its command."""
+"""What an `ok` answer must list, by its command."""
 
 _FAREWELLS = frozenset({"close", "exit"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
-    """How a shim ended: by its exit status (None: it runs in this process), by a broken line, or both; `stderr` are its last lines.
+    """How a shim ended: by its exit status (None: it runs in this process), by a broken line, or both. `stderr` are its last lines.
 
-    `gave_up`: in order, after it said that its client had failed, which is how a program of level 0 tells a fatal error.
+    `gave_up`: it ended in order after it reported that its client had failed, which is how a program of level 0 reports a fatal error.
     """
 
     status: int | None = None
@@ -59,7 +59,7 @@ class Ending:
 
 
 class ShimGone(Exception):
-    """A command can't be answered: the shim has ended. Whose fault that is, the trace tells."""
+    """A command cannot be answered, because the shim has ended. The trace shows whose fault that is."""
 
     def __init__(self, ending: Ending) -> None:
         super().__init__(str(ending))
@@ -85,9 +85,9 @@ class _Command:
 
 
 class Conversation:
-    """One shim's dialogue; `say` writes one line, `note` logs what is worth a line but breaks nothing.
+    """One shim's dialogue. `say` writes one line. `note` logs what deserves a line but breaks nothing.
 
-    `warnings` are what the contract has ignored with a warning, once for its kind.
+    `warnings` are what the contract ignores with a warning, once for each kind.
     """
 
     def __init__(self, say: Callable[[str], Awaitable[None]], note: Callable[[str], None]) -> None:
@@ -108,7 +108,8 @@ class Conversation:
         return self.hello is not None and "multi" in self.hello.capabilities
 
     def attach(self, member: str, listener: Listener) -> None:
-        """Hand the events of `member` to `listener`; without `multi` every event is its. A dialogue that is over already ends for it at once."""
+        """Pass the events of `member` to `listener`. Without `multi` it gets every event. If the dialogue is already over, it ends for the listener
+        at once."""
         self._listeners[self._key(member)] = listener
         self._heard[self._key(member)] = 0
         if self.ending is not None:
@@ -121,7 +122,7 @@ class Conversation:
         return member if self.multi else None
 
     async def greeted(self) -> Hello:
-        """Wait for the first line; raise `ShimGone` when the shim ended before it."""
+        """Wait for the first line. Raise `ShimGone` when the shim ended before it."""
         while self.hello is None:
             if self.ending is not None:
                 raise ShimGone(self.ending)
@@ -129,7 +130,7 @@ class Conversation:
         return self.hello
 
     async def try_made_up_command(self, draw: random.Random) -> None:
-        """Raise `BrokenShim` unless a command that nobody knows is answered `unimplemented`."""
+        """Raise `BrokenShim` unless the shim answers `unimplemented` to an unknown command."""
         command = f"made-up-{draw.getrandbits(32):08x}"
         answer = await self.ask(command, {}, member="nobody")
         if answer.unimplemented is None:
@@ -137,16 +138,16 @@ class Conversation:
             raise BrokenShim(f"the shim answers {outcome} to {command!r}, a command that does not exist; the contract asks for unimplemented")
 
     async def ask(self, command: str, fields: Mapping[str, Any], member: str) -> Answer:
-        """Send a command and wait for its answer; raise `ShimGone` when the shim ends first.
+        """Send a command and wait for its answer. Raise `ShimGone` when the shim ends first.
 
-        Who gives up waiting may: an answer that comes later still goes to the member's listener.
+        The caller may stop waiting: a later answer still goes to the member's listener.
         """
         if self.ending is not None:
             raise ShimGone(self.ending)
         self._asked += 1
         number, key = self._asked, self._key(member)
         asked = self._open[number] = _Command(name=command, member=key)
-        self._heard.setdefault(key, 0)  # who is asked may speak, be it the one that the made-up command was for
+        self._heard.setdefault(key, 0)  # a member with a command may report events, even the member of the made-up command
         self.is_leaving = self.is_leaving or command == "exit" or (command in _FAREWELLS and not self.multi)
         await self._write(command_line(number, command, fields, key))
         await asked.done.wait()
@@ -159,12 +160,12 @@ class Conversation:
         try:
             await self._say(line)
         except (trio.BrokenResourceError, trio.ClosedResourceError):
-            # Its stdin is closed, so it is about to end: the ending tells more than the broken pipe.
+            # Its stdin is closed, so it is about to end. The ending says more than the broken pipe.
             while self.ending is None:
                 await self._changed.wait()
 
     def feed(self, text: str) -> None:
-        """Take one line of the shim's stdout, without its newline; a line that breaks the contract ends the dialogue."""
+        """Process one line of the shim's stdout, without its newline. A line that breaks the contract ends the dialogue."""
         if self.ending is not None:
             return
         if NOT_UTF_8 in text:
@@ -185,7 +186,7 @@ class Conversation:
             self.end(Ending(broken=str(error)))
 
     def _warn(self, line_name: str, text: str) -> None:
-        """Say once for its kind what is ignored."""
+        """Warn once for each kind of ignored input."""
         if line_name not in self.warnings and len(self.warnings) < _STDERR_LINES_MAX:
             self.warnings.append(line_name)
             self._note(f"{line_name}: {shorten(text)}")
@@ -235,7 +236,7 @@ class Conversation:
             listener.on_event(event.body)
 
     def end(self, ending: Ending) -> None:
-        """Say that there will be no more lines; only the first ending counts."""
+        """End the dialogue: there are no more lines. Only the first ending counts."""
         if self.ending is not None:
             return
         self.ending = ending

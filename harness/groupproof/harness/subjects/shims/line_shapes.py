@@ -1,7 +1,7 @@
-"""The shapes that the fields of a shim's lines have, by the contract; what has another is refused in one sentence. Pure.
+"""The shapes of the fields in a shim's lines, by the contract. Another shape is refused with one sentence. Pure.
 
-A run is lenient about what it does not read, and strict about what it does: a field of another type would otherwise end the kit, or a judge, instead of
-the shim. Source: the shim contract and its schemas (shim-event, shim-answer).
+A run is lenient about what it does not read, and strict about what it reads. Otherwise a field of another type would end the kit, or a judge,
+instead of the shim. Source: the shim contract and its schemas (shim-event, shim-answer).
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ _INT64_MAX: Final = (1 << 63) - 1
 
 
 class BrokenLine(Exception):
-    """A line that breaks the contract; `str()` says how."""
+    """A line that breaks the contract. `str()` says how."""
 
 
 Shape = Callable[[Any], bool]
-"""Whether a value has the shape."""
+"""Returns whether a value has the shape."""
 
 
 def shorten(text: str) -> str:
@@ -54,7 +54,7 @@ def _or_null(shape: Shape) -> Shape:
 
 
 def _object(**fields: Shape) -> Shape:
-    """Return the shape of an object that has these fields, whatever others."""
+    """Return the shape of an object with at least these fields."""
     return lambda value: isinstance(value, dict) and all(name in value and shape(value[name]) for name, shape in fields.items())
 
 
@@ -71,7 +71,7 @@ _POSITION: Final = _tuple(_is_text, _is_count, _is_int)
 
 
 def _is_records(value: Any) -> bool:
-    """Tell whether it is a partition's part of `records_consumed`; the verifiable consumer of confluent-kafka-python counts none there."""
+    """Return whether it is a partition of `records_consumed`. The verifiable consumer of confluent-kafka-python has no count there."""
     return _SPAN(value) and ("count" not in value or _is_count(value["count"]))
 
 
@@ -115,17 +115,17 @@ _ANSWER_ITEMS: Final[tuple[_Items, ...]] = (
 )
 
 UNKNOWN: Final = "unknown"
-"""The outcome of a commit of which the client tells nothing."""
+"""The outcome of a commit about which the client reports nothing."""
 
 
 def check_hello(body: Mapping[str, Any]) -> None:
-    """Raise `BrokenLine` for a hello that is not as the contract says."""
+    """Raise `BrokenLine` for a hello that breaks the contract."""
     _require(body, _HELLO, "hello")
     _require_items(body, ("capabilities", _is_text, "a string"), "hello")
 
 
 def check_event(name: str, body: Mapping[str, Any]) -> None:
-    """Raise `BrokenLine` for an event of the contract that is not as it says."""
+    """Raise `BrokenLine` for a known event that breaks the contract."""
     line_name = f"event {name}"
     _require(body, _REQUIRED.get(name, {}), line_name)
     _require(body, {"member": _TEXT_OR_NULL, **_OPTIONAL.get(name, {})}, line_name, is_optional=True)
@@ -138,7 +138,7 @@ def check_event(name: str, body: Mapping[str, Any]) -> None:
 
 
 def check_answer(number: int, body: Mapping[str, Any]) -> None:
-    """Raise `BrokenLine` for an answer of which a field is not as the contract says."""
+    """Raise `BrokenLine` for an answer with a field that breaks the contract."""
     line_name = f"the answer to command {number}"
     present = {name: value for name, value in body.items() if value is not None and (name == "fatal" or value is not False)}
     _require(present, _ANSWER, line_name, is_optional=True)
@@ -151,7 +151,7 @@ def check_answer(number: int, body: Mapping[str, Any]) -> None:
 
 
 def _require_sums(body: Mapping[str, Any], line_name: str) -> None:
-    """Refuse a line that contradicts itself: its count is that of its partitions, where these have one."""
+    """Refuse a line that contradicts itself: its count must be the sum of its partitions' counts, if they have them."""
     counts = [partition.get("count") for partition in body["partitions"]]
     there = sum(count for count in counts if count is not None)
     if None not in counts and body["count"] != there:

@@ -1,8 +1,8 @@
-"""A process that outlives the kit for a moment: it ends the programs that the kit could not end, because the kit was killed.
+"""A process that outlives the kit for a moment: it ends the programs that the kit could not end because the kit was killed.
 
-A client's process that is stopped (SIGSTOP) does not see its standard input end, and would stand there for ever; so would a container that is paused.
-The warden holds the other end of a pipe. When that closes, it kills the process groups and removes the containers and folders that are still in its
-keeping. Run by its path, this file is that process: it reads lines, `+ group 4711`, `- group 4711`, `+ container NAME`, `+ folder PATH`, …
+A client's process that is stopped (SIGSTOP) does not notice that its standard input ends, and would stay forever; so would a paused container. The
+reaper holds the other end of a pipe. When that closes, it kills the process groups and removes the containers and folders that are still kept. Run
+by its path, this file is that process. It reads lines: `+ group 4711`, `- group 4711`, `+ container NAME`, `+ folder PATH`, …
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _PAUSE_S = 0.1
 
 
 def main(lines: Iterable[str]) -> None:
-    """Follow `lines` to their end, then end what is kept."""
+    """Follow `lines` to their end, then end everything that is kept."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     kept: dict[tuple[str, str], None] = {}
@@ -52,7 +52,7 @@ def _of(kept: Iterable[tuple[str, str]], kind: str) -> list[str]:
 
 
 def _remove(folder: str) -> None:
-    """Remove a folder into which somebody may write for a moment more, who is being ended too."""
+    """Remove a folder into which a process that is being ended may still write."""
     for _ in range(_TRIES):
         shutil.rmtree(folder, ignore_errors=True)
         if not os.path.lexists(folder):
@@ -61,14 +61,14 @@ def _remove(folder: str) -> None:
 
 
 class ProcessReaper:
-    """The kit's end of the pipe. The process starts with the first that is kept; one that is gone is started anew, and told all."""
+    """The kit's end of the pipe. The process starts with the first kept item. If it is gone, it is restarted with all items."""
 
     def __init__(self) -> None:
         self._kept: dict[str, None] = {}
         self._process: subprocess.Popen[str] | None = None
 
     def keep(self, kind: str, name: object) -> None:
-        """Take a process `group`, a `container` or a `folder` in keeping."""
+        """Keep a process `group`, a `container` or a `folder`."""
         self._kept[f"{kind} {name}"] = None
         if self._process is None or self._process.poll() is not None:
             argv = [sys.executable, "-I", "-S", __file__]
@@ -80,12 +80,12 @@ class ProcessReaper:
             self._tell(f"+ {kind} {name}")
 
     def let_go(self, kind: str, name: object) -> None:
-        """Keep it no more: it has ended."""
+        """Stop keeping it: it has ended."""
         self._kept.pop(f"{kind} {name}", None)
         self._tell(f"- {kind} {name}")
 
     def close(self) -> None:
-        """Let the process end what is still kept, and wait for it."""
+        """Let the process end everything that is still kept, and wait for it."""
         if self._process is not None:
             with suppress(OSError):
                 self._input.close()
@@ -106,7 +106,7 @@ class ProcessReaper:
 
 
 warden = ProcessReaper()
-"""The one of this process."""
+"""The reaper of this process."""
 
 atexit.register(warden.close)
 

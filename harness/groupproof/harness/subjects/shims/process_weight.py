@@ -1,6 +1,6 @@
-"""What a shim's process weighs: the processor time that it took to its hello, and how many cases can so run side by side.
+"""The weight of a shim's process: its processor time until the hello, and the number of cases that can so run in parallel.
 
-A process of Go takes a hundredth of a second to start, one of Node or Java a whole one: as many of them at once as of the former would only wait for
+A Go process takes a hundredth of a second to start, one of Node or Java a whole second. As many of the latter as of the former would only wait for
 each other.
 """
 
@@ -13,19 +13,19 @@ from typing import Final
 __all__ = ["jobs_for", "processor_s"]
 
 _CASE_S: Final = 4.0
-"""How long a case lasts at least, most of it waiting."""
+"""The minimum time (s) of a case, mostly waiting."""
 
 _STARTS: Final = 2.0
-"""How many processes a case starts, on the whole."""
+"""How many processes a case starts on average."""
 
 _SHARE: Final = 0.5
-"""How much of the machine starting processes may take."""
+"""The share of the processors that starting processes may use."""
 
 _USER, _SYSTEM, _GROUP = 11, 12, 2  # fields of /proc/PID/stat behind the name (proc(5))
 
 
 def processor_s(group: int, proc: Path = Path("/proc")) -> float | None:
-    """Return the processor time (s) that the processes of a process group have taken so far; None where the system does not tell."""
+    """Return the processor time (s) that a process group has used so far. Return None where the system does not report it."""
     ticks = [_ticks(fields) for fields in map(_stat, proc.glob("[0-9]*/stat")) if fields and int(fields[_GROUP]) == group]
     return sum(ticks) / os.sysconf("SC_CLK_TCK") if ticks else None
 
@@ -34,7 +34,7 @@ def _stat(file: Path) -> list[str]:
     try:
         return file.read_text().rpartition(")")[2].split()
     except OSError:
-        return []  # it has ended meanwhile
+        return []  # it has ended in the meantime
 
 
 def _ticks(fields: list[str]) -> int:
@@ -42,5 +42,5 @@ def _ticks(fields: list[str]) -> int:
 
 
 def jobs_for(start_s: float, processors: int) -> int:
-    """Return how many cases may run at once, where each process takes `start_s` of processor time to start; never less than processors."""
+    """Return how many cases may run at once if each process takes `start_s` of processor time to start. Never fewer than processors."""
     return max(processors, int(processors * _SHARE * _CASE_S / (_STARTS * max(start_s, 0.001))))

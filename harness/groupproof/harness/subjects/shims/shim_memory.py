@@ -1,6 +1,6 @@
-"""The reference member's shim inside this process: the same contract over channels instead of pipes, in virtual time or in real.
+"""The reference member's shim inside this process: the same contract over channels instead of pipes, in virtual or real time.
 
-`kill` ends it as SIGKILL would (its connections drop, nothing is said); `freeze` holds its streams still, as SIGSTOP looks from outside.
+`kill` ends it like SIGKILL (its connections drop without a message). `freeze` stops its streams, which is what SIGSTOP looks like from outside.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class RunShim(Protocol):
 
 
 class InProcessShim:
-    """Runs one reference member; `run` returns when it has ended."""
+    """Runs one reference member. `run` returns when it has ended."""
 
     pid = None
 
@@ -53,7 +53,7 @@ class InProcessShim:
                 await self._speak()
                 status = 0
         except Exception:
-            # A member that raises has crashed, as a program would; the variants are made to be wrong.
+            # A member that raises has crashed, as a program would. The variants are wrong on purpose.
             status = 1
             for line in traceback.format_exc().splitlines():
                 self.stderr.add(line)
@@ -84,7 +84,7 @@ class InProcessShim:
 
 
 class Gate:
-    """The connections of one in-process member: they can be held still, and cut all at once."""
+    """The connections of one in-process member. They can be stopped, and cut all at once."""
 
     def __init__(self, connect: Connect) -> None:
         self._connect = connect

@@ -1,4 +1,4 @@
-"""One shim as a process in a session of its own: its three streams are drained, and its whole group is gone when this is over."""
+"""One shim as a process in its own session. Its three streams are drained, and its whole group is gone afterwards."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from groupproof.harness.subjects.shims.stderr_log import StderrLog
 __all__ = ["Program", "ShimProcess", "lines_of"]
 
 GRACE_S = 5.0
-"""How long a process may take from SIGTERM to its end before SIGKILL."""
+"""How long (s) a process may take from SIGTERM to its end before SIGKILL."""
 
 CLOSED_S = 2.0
-"""How long after the end of its stdout a process may still take to its own end."""
+"""How long (s) a process may take from the end of its stdout to its own end."""
 
 DRAIN_S = 5.0
-"""How long the streams of an ended process are read on, when one that left its group still holds them open."""
+"""How long (s) the streams of an ended process are read on, when a process that left its group still holds them open."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
-    """How to start a shim; `env` is added to this process's own."""
+    """How to start a shim. `env` is added to this process's own."""
 
     argv: tuple[str, ...]
     env: Mapping[str, str] = field(default_factory=dict)
@@ -46,7 +46,7 @@ class Program:
 
 
 async def lines_of(stream: trio.abc.ReceiveStream) -> AsyncGenerator[str, None]:
-    """Yield lines without their ends; one longer than the contract's bound is cut just beyond it, so that memory stays flat and the reader can tell."""
+    """Yield lines without their ends. A line beyond the contract's limit is cut just after it, so that memory stays bounded and the reader notices."""
     async with aclosing(_blocks_of(stream)) as blocks:
         async for lines in blocks:
             for line in lines:
@@ -54,7 +54,7 @@ async def lines_of(stream: trio.abc.ReceiveStream) -> AsyncGenerator[str, None]:
 
 
 async def _blocks_of(stream: trio.abc.ReceiveStream) -> AsyncGenerator[list[str], None]:
-    """Yield the lines that came together."""
+    """Yield the lines of each chunk together."""
     pending = b""
     async for chunk in stream:
         *whole, pending = (pending + chunk).split(b"\n")
@@ -71,7 +71,7 @@ def _text(line: bytes) -> str:
 
 
 class ShimProcess:
-    """Runs one process; `run` returns when it has ended and been reaped, and kills it when cancelled. `heed` gets each line of its stderr."""
+    """Runs one process. `run` returns when it has ended and been reaped, and kills it when cancelled. `heed` gets each line of its stderr."""
 
     def __init__(self, program: Program, grace_s: float = GRACE_S) -> None:
         self.program = program
@@ -90,7 +90,7 @@ class ShimProcess:
         return None if self._process is None else self._process.pid
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Raise `BrokenEnvironment` when the program can't be started."""
+        """Raise `BrokenEnvironment` when the program cannot be started."""
         process = self._process = await self._spawn()
         self._keep(process)
         task_status.started()
@@ -99,7 +99,7 @@ class ShimProcess:
                 nursery.start_soon(self._follow, process, nursery.cancel_scope)
                 nursery.start_soon(self._read_stderr, process)
                 await process.wait()
-                # What the process left in its group would hold its streams open, and is not to stay anyway.
+                # Processes left in the group would hold its streams open, and must not stay anyway.
                 self._signal_group(signal.SIGKILL)
                 nursery.cancel_scope.deadline = trio.current_time() + DRAIN_S
         finally:
@@ -127,7 +127,7 @@ class ShimProcess:
             raise BrokenEnvironment(f"can't start {program.argv[0]}: {error.strerror or error}") from error
 
     async def _follow(self, process: trio.Process, scope: trio.CancelScope) -> None:
-        """Read stdout to its end; a process that broke the contract, or that closed its stdout and goes on, is ended: nobody can talk to it any more."""
+        """Read stdout to its end. End a process that broke the contract, or closed its stdout and goes on: no further dialogue is possible."""
         assert process.stdout is not None
         async for line in lines_of(process.stdout):
             self.take(line)
@@ -140,12 +140,12 @@ class ShimProcess:
             self._break_off(scope)
 
     def _break_off(self, scope: trio.CancelScope) -> None:
-        """End the process; its streams are drained meanwhile, for its last words."""
+        """End the process. Its streams are drained in the meantime, for its last lines."""
         self.signal(signal.SIGTERM)
         scope.deadline = min(scope.deadline, trio.current_time() + self._grace_s)
 
     def take(self, line: str) -> None:
-        """Take one line of stdout."""
+        """Process one line of stdout."""
         self.conversation.feed(line)
 
     async def _read_stderr(self, process: trio.Process) -> None:
@@ -166,7 +166,7 @@ class ShimProcess:
             await self._process.stdin.send_all(line.encode() + b"\n")
 
     def _keep(self, process: trio.Process) -> None:
-        """See to it that not even SIGKILL of the kit leaves the process behind, be it stopped at the time."""
+        """Make sure that even SIGKILL of the kit does not leave the process behind, not even a stopped one."""
         warden.keep("group", process.pid)
         if self._container is not None:
             warden.keep("container", self._container.name)
@@ -178,7 +178,7 @@ class ShimProcess:
             warden.let_go("container", self._container.name)
 
     def signal(self, number: int) -> None:
-        """Signal the whole process group, or the container that it runs; one that has gone is no error."""
+        """Signal the whole process group, or its container. A process that is gone is no error."""
         self._is_ending = self._is_ending or number in (signal.SIGTERM, signal.SIGKILL)
         if self._container is not None:
             self._container.signal(number)
@@ -191,7 +191,7 @@ class ShimProcess:
                 os.killpg(self._process.pid, number)
 
     async def _end(self, process: trio.Process) -> None:
-        """End of stdin and SIGTERM mean close; SIGKILL follows after the grace, and always for what the process left in its group."""
+        """Close stdin and send SIGTERM. Send SIGKILL after the grace period, and always to what remains in the group."""
         if process.returncode is None:
             assert process.stdin is not None
             await process.stdin.aclose()

@@ -1,4 +1,4 @@
-"""What a shim logs: kept up to a bound, the first lines and the last, so that a flood neither fills memory nor hides the end."""
+"""A shim's log, kept up to a limit: the first lines and the last, so that a flood neither fills memory nor hides the end."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LINE_CHARS_MAX = 4 << 10
 
 
 class StderrLog:
-    """Lines of one process; several cases may share it and each asks for what came `since` its own start."""
+    """Lines of one process. Several cases may share it; each asks for the lines `since` its own start."""
 
     def __init__(self) -> None:
         self._head: list[str] = []
@@ -47,5 +47,5 @@ class StderrLog:
         return [*head, f"[groupproof] {gone} lines dropped here", *self._tail]
 
     def last(self, lines_max: int = 8) -> tuple[str, ...]:
-        """Return the last lines that say something."""
+        """Return the last nonempty lines."""
         return tuple(line for line in self.since(max(0, self.count - 4 * lines_max)) if line.strip())[-lines_max:]

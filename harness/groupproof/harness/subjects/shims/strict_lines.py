@@ -1,6 +1,6 @@
-"""A shim's stdout read strictly: what a run would only warn of is a problem here. Pure.
+"""Reads a shim's stdout strictly: what a run only warns about is a problem here. Pure.
 
-Source: the shim contract and its schemas; `shim check` alone is strict ("Unknown fields and events are ignored with a warning").
+Source: the shim contract and its schemas. Only `shim check` is strict ("Unknown fields and events are ignored with a warning").
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ CAPABILITIES: Final = frozenset(
 _CALLBACKS: Final = frozenset({"partitions_assigned", "partitions_revoked", "partitions_lost"})
 EVENTS: Final = _CALLBACKS | {"hello", "startup_complete", "callback_done", "records_consumed", "offsets_committed", "error", "shutdown_complete"}
 
-# What may stand between a callback's report and its end: the callback itself may commit.
+# What may come between a callback's report and its end: the callback itself may commit.
 _IN_CALLBACK: Final = frozenset({"callback_done", "offsets_committed", "error"})
 _SHOWN_CHARS_MAX: Final = 120
 
 
 class StrictLines:
-    """Reads lines in order; `problems` of each line are told once."""
+    """Reads lines in order. Each problem is reported once."""
 
     def __init__(self) -> None:
         self.is_multi = False
@@ -39,7 +39,7 @@ class StrictLines:
         self._events: set[str] = set()
 
     def problems(self, text: str) -> list[str]:
-        """Return what is wrong with the next line, without what was said of earlier lines already."""
+        """Return the problems of the next line, without those already reported."""
         self._lines += 1
         new = [name for name in self._read(text) if name not in self._events]
         self._events.update(new)
@@ -117,7 +117,7 @@ def _of_schema(name: str, body: Mapping[str, Any], allowed: frozenset[str], line
 
 @cache
 def _fields(event: str) -> frozenset[str]:
-    """Return the fields that an event may carry, as its schema lists them."""
+    """Return the fields that an event may have by its schema."""
     whole = schema("shim-event")
     own = (item["then"] for item in whole["allOf"] if event in _named(item["if"]["properties"]["name"]))
     return frozenset(whole["properties"]).union(*(item.get("properties", {}) for item in own))

@@ -1,1 +1,1 @@
-"""The frame tap: what stands between any clients and any broker, sees every frame, and can strike it."""
+"""The frame tap: it stands between any clients and any broker, observes every frame, and can inject faults."""

@@ -1,6 +1,6 @@
-"""The addresses in answers: which brokers they name, and the same answers with the tap's own addresses in their place. Pure.
+"""The addresses in responses: the brokers that they name, and their replacement by the tap's own addresses. Pure.
 
-Besides Metadata, FindCoordinator and DescribeCluster, the answers to Produce (from v10 on) and Fetch (from v16 on) name the new leaders of
+Besides Metadata, FindCoordinator and DescribeCluster, the responses to Produce (from v10 on) and Fetch (from v16 on) name the new leaders of
 partitions that have moved (KIP-951).
 """
 
@@ -30,21 +30,21 @@ _LISTS: Final[Mapping[Api, str]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedBroker:
-    """A broker that an answer names."""
+    """A broker that a response names."""
 
     node: int
     address: Address
 
 
 def named_in(api: Api, body: Body) -> Iterator[NamedBroker]:
-    """Yield the brokers that an answer names; an entry that refuses names none."""
+    """Yield the brokers that a response names. An entry with an error names none."""
     for entry in _entries(api, body):
         if _is_named(entry):
             yield NamedBroker(node=entry.get("node_id", entry.get("broker_id", -1)), address=(entry["host"], entry["port"]))
 
 
 def with_addresses(api: Api, body: Body, addresses: Mapping[Address, Address]) -> dict[str, Any]:
-    """Return the answer with `told` in place of each address in it; one that is not there stays."""
+    """Return the response with each address replaced by its value in `addresses`. Other addresses stay."""
     field = _LISTS.get(api)
     if field is None or field not in body:
         return dict(body)

@@ -1,4 +1,4 @@
-"""Connects to a broker. A message says once that it is down and, when it is back, how many connections failed; the trace has each of them."""
+"""Connects to a broker. Logs once that it is down and, when it is back, how many connections failed. The trace has each of them."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from groupproof.harness.subjects.networks.request_connection import Connect
 __all__ = ["CONNECT_S_MAX", "BrokerDial", "BrokerUnreachable"]
 
 CONNECT_S_MAX: Final = 15.0
-"""Seconds within which the broker must take a connection."""
+"""Seconds within which the broker must accept a connection."""
 
 _log = logging.getLogger(__name__)
 
 
 class BrokerUnreachable(Exception):
-    """The broker took no connection; `str()` says why."""
+    """The broker accepted no connection. `str()` says why."""
 
 
 @dataclass(slots=True, eq=False)
 class BrokerDial:
-    """Opens connections to one broker; `refused` counts those that it did not take since the last that it took. With `is_quiet` nothing is logged."""
+    """Opens connections to one broker. `refused` counts the failures since the last success. With `is_quiet` nothing is logged."""
 
     address: Address
     connect: Connect
@@ -34,7 +34,7 @@ class BrokerDial:
     refused: int = 0
 
     async def __call__(self) -> trio.abc.Stream:
-        """Raise `Unreached`."""
+        """Return a connection. Raise `BrokerUnreachable`."""
         try:
             with trio.fail_after(CONNECT_S_MAX):
                 stream = await self.connect(*self.address)

@@ -1,8 +1,9 @@
-"""The faults of a tap out of what a user writes: a file of faults as schedules have them, or a few words. Pure but for reading the file.
+"""Parses a tap's faults from what a user writes: a JSON file of faults as in schedules, or a few words. Pure except for reading the file.
 
-Words stand between commas: the API, `response` for its answers, what the frame must be (`nth=2`, `client=app`, `group=g`, …), and what is
-done: `answer=27` or `answer=REBALANCE_IN_PROGRESS`, `hold` or `hold=MS`, `silence` (no answer ever comes on its connection), `drop` (the frame is
-swallowed), `cut`, `reset`, `duplicate`, `corrupt` or `corrupt=SEED`, `reorder` or `reorder=MS` (it waits until another connection's has passed).
+Words are separated by commas: the API, `response` for its responses, conditions on the frame (`nth=2`, `client=app`, `group=g`, …), and the action:
+`answer=27` or `answer=REBALANCE_IN_PROGRESS`, `hold` or `hold=MS`, `silence` (no more responses on its connection), `drop` (the frame is
+discarded), `cut`, `reset`, `duplicate`, `corrupt` or `corrupt=SEED`, `reorder` or `reorder=MS` (it waits until a frame of another connection has
+passed).
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _TITLES: Final = {api.title.lower(): api.title for api in Api}
 
 
 def faults_of(written: Sequence[str]) -> list[Fault]:
-    """Return the faults of all that was written, each with a name of its own; raise `WrongUsage`."""
+    """Return all faults, each with its own name. Raise `WrongUsage`."""
     faults = [fault for number, name in enumerate(written, 1) for fault in _faults(name, number)]
     names = [fault.name for fault in faults]
     if repeated := {name for name in names if names.count(name) > 1}:
@@ -117,7 +118,7 @@ def _code(word: str, value: str) -> int:
 
 
 def _check(fault: Fault) -> None:
-    """Refuse what a tap by itself can't do: it moves no coordinator."""
+    """Refuse what a tap alone cannot do: it moves no coordinator."""
     if fault.selector.api not in _TITLES.values():
         raise WrongUsage(f"fault {fault.name}: no API is called {fault.selector.api!r}")
     if isinstance(fault.action, Move):

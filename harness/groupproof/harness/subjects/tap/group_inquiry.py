@@ -1,6 +1,6 @@
-"""What a tap asks of its own accord: whether a group has settings of its own, before its first heartbeat of KIP-848 goes on (CGD-29 to CGD-40).
+"""The one request that a tap sends itself: it asks for a group's own configs before its first KIP-848 heartbeat goes on (CGD-29 to CGD-40).
 
-Nothing on the wire tells of settings that were made before the tap came, and they decide when answers are due.
+Nothing on the wire shows configs that were set before the tap started, and they decide when answers are due.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _ANSWER_S: Final = 5.0
 
 
 async def own_settings(connect: Connect, address: Address, group: str) -> Mapping[str, Any]:
-    """Return the `settings` that the group has for itself, or None with the reason why nobody told."""
+    """Return the group's own `settings`, or None with the reason why they are unknown."""
     body = {"resources": ({"resource_type": _GROUP, "resource_name": group, "configuration_keys": None},)}
     try:
         with trio.fail_after(_ANSWER_S):

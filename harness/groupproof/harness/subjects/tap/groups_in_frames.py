@@ -1,7 +1,7 @@
-"""What the frames that pass tell about groups: generation, leader and state, for the faults that ask for them. Pure and bounded.
+"""The state of groups by the passing frames: generation, leader and state, for the faults that select by them. Pure and bounded.
 
-The state is what the answers said, so that it comes a little later than the coordinator's own. A group of KIP-848's protocol reconciles from an answer with an
-assignment to one without; its generation is the epoch that was answered last.
+The state is that of the responses, so it is a little later than the coordinator's own. A group of KIP-848's protocol reconciles from a response
+with an assignment to one without. Its generation is the epoch in its last response.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState
 __all__ = ["GROUPS_MAX", "GroupsInFrames"]
 
 GROUPS_MAX: Final = 10_000
-"""Of so many groups something is kept in mind; the longest known is forgotten first."""
+"""The maximum number of groups. The oldest is dropped first."""
 
 _PREPARING = GroupState.PREPARING_REBALANCE.value
 _BEARS: Final = frozenset({Api.HEARTBEAT, Api.SYNC_GROUP, Api.OFFSET_COMMIT})
@@ -30,18 +30,18 @@ class _GroupView:
 
 
 class GroupsInFrames:
-    """The last generation of each group, and what goes on in it, as far as a frame has told it."""
+    """The last generation of each group, and its state, as far as frames show them."""
 
     def __init__(self) -> None:
         self._groups: dict[str, _GroupView] = {}
 
     def asked(self, api: Api, group: str | None) -> None:
-        """Note that a member asked for something about `group`: a join begins a rebalance."""
+        """Record that a member sent a request about `group`. A join begins a rebalance."""
         if api is Api.JOIN_GROUP and group is not None:
             self._view_of(group).state = _PREPARING
 
     def follow(self, api: Api, group: str | None, body: Mapping[str, Any]) -> None:
-        """Note what an answer about `group` says."""
+        """Record a response about `group`."""
         if group is None:
             return
         error = body.get("error_code")
@@ -65,11 +65,11 @@ class GroupsInFrames:
         return self._groups[group].generation if group in self._groups else None
 
     def state(self, group: str | None) -> str | None:
-        """Return the state that the group was last heard to be in; None for one of which nothing was heard."""
+        """Return the last known state of the group, or None."""
         return self._groups[group].state if group in self._groups else None
 
     def role(self, group: str | None, member: str | None) -> str | None:
-        """Return leader or follower; None where no generation was seen, or no member is named."""
+        """Return leader or follower. Return None where no generation is known, or no member is named."""
         if group not in self._groups or self._groups[group].leader is None or not member:
             return None
         return "leader" if self._groups[group].leader == member else "follower"

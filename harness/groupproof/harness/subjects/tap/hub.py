@@ -1,4 +1,4 @@
-"""The tap as a whole: a port for each broker that it learns of, and every connection that comes in on one of them."""
+"""The whole tap: a port for each broker that it learns of, and every connection that comes in on one of them."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from groupproof.protocol.wire.message_codec import FRAME_BYTES_MAX
 __all__ = ["ROUTES_MAX", "Doors", "Hub", "Route", "TcpDoors"]
 
 ROUTES_MAX: Final = 1_000
-"""So many brokers are tapped at most: an upstream that names new addresses for ever must not take all ports."""
+"""The maximum number of tapped brokers: an upstream that keeps naming new addresses must not use up all ports."""
 
 Serve = Callable[[trio.abc.Stream, str], Awaitable[None]]
 
 
 @dataclass(slots=True, kw_only=True)
 class Route:
-    """The port at which clients reach one broker; `node` is None until an answer has named it."""
+    """The port at which clients reach one broker. `node` is None until a response has named it."""
 
     upstream: Address
     local: Address
@@ -43,16 +43,16 @@ class Route:
 
 
 class Doors(Protocol):
-    """Where clients come in."""
+    """Opens the addresses at which clients connect."""
 
     async def open(self, serve: Serve, route: Route) -> Address:
-        """Serve whoever connects to a new address, which is returned; raise `BrokenEnvironment` where none can be had."""
+        """Serve every connection to a new address, which is returned. Raise `BrokenEnvironment` where none is available."""
         ...
 
 
 @dataclass(slots=True, kw_only=True)
 class TcpDoors:
-    """TCP ports on `bind`, chosen by the kernel or from `first_port` on; clients get `advertise`."""
+    """TCP ports on `bind`, chosen by the kernel or from `first_port` on. Clients get `advertise`."""
 
     nursery: trio.Nursery
     bind: str = "127.0.0.1"
@@ -68,7 +68,7 @@ class TcpDoors:
             why = getattr(error, "strerror", None) or error
             raise BrokenEnvironment(f"can't listen on {self.bind}:{port}: {why}; choose another address with --bind or --port") from error
         self._opened += 1
-        # serve_listeners bears connections that break before they are accepted, and waits when file descriptors run out.
+        # serve_listeners tolerates connections that break before they are accepted, and waits when file descriptors run out.
         self.nursery.start_soon(trio.serve_listeners, partial(_accepted, serve), listeners)
         return self.advertise or self.bind, int(listeners[0].socket.getsockname()[1])
 
@@ -83,11 +83,11 @@ async def _accepted(serve: Serve, stream: trio.SocketStream) -> None:
 
 @dataclass(slots=True, kw_only=True)
 class Hub:
-    """Routes by the broker's address; `connect` reaches brokers. Implements the `Station` of its connections.
+    """Routes by the broker's address. `connect` reaches brokers. Implements the `Station` of its connections.
 
-    Several can stand before the same brokers: then they share `interception`, `groups` and `numbers`. `move` is how a coordinator is moved
-    here, where that can be done at all. With `is_quiet` the trace alone tells why connections end. With `inquires` the brokers are asked of each consumer
-    group whether it has settings of its own.
+    Several hubs can stand before the same brokers; then they share `interception`, `groups` and `numbers`. `move` moves a coordinator, if that is
+    possible at all. With `is_quiet` only the trace says why connections end. With `inquires` the hub asks the brokers for each consumer group's own
+    configs.
     """
 
     recorder: Recorder
@@ -110,7 +110,7 @@ class Hub:
         self.striking = TapFaults(self.interception, self.groups, self.move)
 
     async def route_to(self, upstream: Address, node: int | None = None) -> Route:
-        """Return the way to a broker, opened if it is new; raise `BrokenEnvironment` where no port can be had."""
+        """Return the route to a broker, opened if it is new. Raise `BrokenEnvironment` where no port is available."""
         async with self._opening:
             route = self.routes.get(upstream)
             if route is None:
@@ -119,7 +119,7 @@ class Hub:
             return route
 
     async def localized(self, api: Api, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Return an answer with the tap's addresses in it; raise `BrokenEnvironment`."""
+        """Return a response with the tap's addresses in it. Raise `BrokenEnvironment`."""
         addresses = {}
         for named in named_in(api, body):
             addresses[named.address] = (await self.route_to(named.address, named.node)).local

@@ -1,7 +1,7 @@
-"""One client's connection through the tap to one broker. Every frame is recorded and goes on as it came, unless a fault acts on it.
+"""One client's connection through the tap to one broker. Every frame is recorded and forwarded unchanged, unless a fault acts on it.
 
-A held request keeps back what the client sent after it, a held answer what the broker said after it. Whatever goes wrong on either side ends this
-connection alone, on both sides, with a reason in the trace.
+A held request delays the client's later requests; a held response delays the broker's later responses. An error on either side ends only this
+connection, on both sides, with a reason in the trace.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from groupproof.protocol.wire.observation_columns import request_columns, respon
 __all__ = ["FAREWELL_S_MAX", "LinkEnd", "Station", "TapLink"]
 
 FAREWELL_S_MAX: Final = 1.0
-"""Seconds that a broker has to hang up after its client has."""
+"""Seconds that a broker has to close the connection after its client has."""
 
 _READ_BYTES: Final = 65536
 _RESET: Final = struct.pack("ii", 1, 0)  # SO_LINGER on, for zero seconds: close() sends RST
@@ -42,7 +42,8 @@ _log = logging.getLogger(__name__)
 
 
 class LinkEnd(Exception):
-    """The connection is over: `str()` is the reason, `by` who ended it: client, upstream, fault or tap. One that `is_told` the user knows of."""
+    """The connection is over: `str()` is the reason; `by` is who ended it: client, upstream, fault or tap. With `is_recorded` the user already
+    knows the reason."""
 
     def __init__(self, reason: str, by: str, *, is_recorded: bool = False) -> None:
         super().__init__(reason)
@@ -51,7 +52,7 @@ class LinkEnd(Exception):
 
 
 class Station(Protocol):
-    """What a connection needs of the tap that it belongs to."""
+    """What a connection needs of its tap."""
 
     recorder: Recorder
     striking: TapFaults
@@ -59,28 +60,28 @@ class Station(Protocol):
     is_quiet: bool
 
     async def localized(self, api: Api, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Return an answer with the tap's addresses in it; raise `BrokenEnvironment` where no port for a broker is free."""
+        """Return a response with the tap's addresses in it. Raise `BrokenEnvironment` where no port for a broker is free."""
         ...
 
     def follow(self, api: Api, group: str | None, body: Mapping[str, Any]) -> None:
-        """Note what an answer tells about a group."""
+        """Record a response about a group."""
         ...
 
     def asked(self, api: Api, group: str | None) -> None:
-        """Note that something is asked about a group."""
+        """Record a request about a group."""
         ...
 
     def name_of(self, topic_id: str) -> str:
-        """Return the name of a topic, its id where nothing has told it."""
+        """Return the name of a topic, or its id where the name is unknown."""
         ...
 
     async def meet(self, api: Api, group: str | None) -> None:
-        """Ask the brokers what has to be known of a group before a request about it goes on."""
+        """Ask the brokers what the tap must know of a group before a request about it goes on."""
         ...
 
 
 class TapLink:
-    """Serves one client until either side ends it; `serve` lets no exception out but the caller's own cancellation."""
+    """Serves one client until either side ends the connection. `serve` raises nothing but the caller's own cancellation."""
 
     def __init__(
         self, station: Station, number: int, node: int | None, stream: trio.abc.Stream, peer: str, reach: Callable[[], Awaitable[trio.abc.Stream]]
@@ -101,7 +102,7 @@ class TapLink:
         self._farewell = "the client closed it"
 
     async def serve(self) -> None:
-        """Pass frames on until either side ends the connection."""
+        """Forward frames until either side ends the connection."""
         self._tell("connected", peer=self._peer)
         try:
             with self._scope:
@@ -122,7 +123,7 @@ class TapLink:
             raise LinkEnd(f"the broker can't be reached: {error}", "upstream", is_recorded=True) from error
 
     async def _guarded(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Run `work`, and turn whatever it meets into the end of this connection."""
+        """Run `work`, and turn any error into the end of this connection."""
         try:
             await work()
         except LinkEnd as ended:
@@ -138,7 +139,7 @@ class TapLink:
         self._scope.cancel()
 
     async def _close(self, reason: str, by: str, *, reset: bool = False) -> None:
-        """Close both sides; to the client by RST where `reset` asks for it and there is a socket."""
+        """Close both sides; with `reset`, the client's by RST if there is a socket."""
         self._record_closed(reason, by)
         with trio.move_on_after(1, shield=True):
             if reset and (setsockopt := getattr(self._client, "setsockopt", None)):
@@ -165,7 +166,7 @@ class TapLink:
             try:
                 payloads = framer.feed(data)
             except FramingError as error:
-                # The connection ends when the turn comes to this frame: what came before it still goes on.
+                # The connection ends when it is this frame's turn. Earlier frames still go on.
                 await self._inbox.put(LinkEnd(str(error), "tap"), 0)
                 return
             for payload in payloads:
@@ -207,7 +208,7 @@ class TapLink:
         await self._wave()
 
     async def _strike_request(self, fault: Fault, entry: Entry) -> bool:
-        """Perform a fault on a request; return whether it was answered here and goes no further."""
+        """Perform a fault on a request. Return whether the request needs no further forwarding."""
         if isinstance(fault.action, Answer):
             entry.own = self._striking.answer(fault, entry)
             if entry.own is None:
@@ -239,12 +240,12 @@ class TapLink:
         self._striking.passed(entry, "request")
 
     async def _wave(self) -> None:
-        """Pass on that the client has closed its side; what was sent is still the broker's to take up, and its answers are nobody's."""
+        """Pass on that the client has closed its side. The broker may still process earlier requests, but nobody reads the responses."""
         self._record_closed(self._farewell, "client")
         if (send_eof := getattr(self._broker, "send_eof", None)) is not None:
             with trio.move_on_after(FAREWELL_S_MAX), contextlib.suppress(*_BROKEN):
                 await send_eof()
-                await trio.sleep_forever()  # until the broker hangs up too, which ends this connection
+                await trio.sleep_forever()  # until the broker closes too, which ends this connection
         self._scope.cancel()
 
     # From the broker to the client
@@ -293,7 +294,7 @@ class TapLink:
         await self._send(payload)
 
     async def _give_own(self) -> None:
-        """Give the answers of faults whose turn has come."""
+        """Send the answers of faults whose turn has come."""
         while (entry := self._ledger.due()) is not None:
             wire = entry.passing.wire
             assert wire is not None
@@ -301,7 +302,7 @@ class TapLink:
             await self._answer(entry, entry.own, write_response(wire.api, wire.version, wire.correlation, entry.own))
 
     async def _answer(self, entry: Entry, body: Mapping[str, Any], payload: bytes) -> None:
-        """Record an answer and send it, unless a fault has another idea."""
+        """Record an answer and send it, unless a fault acts on it."""
         wire = entry.passing.wire
         assert wire is not None
         columns = response_columns(wire.api, wire.body, body, self._station.name_of)
@@ -325,7 +326,7 @@ class TapLink:
         await self._give(entry, payload, faults)
 
     async def _give(self, entry: Entry, payload: bytes, faults: list[Fault]) -> None:
-        """Send an answer, with the receipts of the faults that gave it."""
+        """Send an answer, and write the receipts of the faults that made it."""
         try:
             await self._send(payload)
         except LinkEnd as ended:
@@ -339,14 +340,14 @@ class TapLink:
             self._striking.delivered(fault, entry.columns)
 
     async def _strike_answer(self, fault: Fault, struck: Entry, broker_answer: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Perform a fault on an answer; return the answer that it gives in place of what was said, None where that goes on."""
+        """Perform a fault on an answer. Return its own answer in place of the broker's, or None."""
         if isinstance(fault.action, Answer):
             return self._striking.answer(fault, struck, broker_answer)
         await self._perform(fault, struck)
         return None
 
     async def _perform(self, fault: Fault, entry: Entry) -> None:
-        """Perform what is the same in both directions."""
+        """Perform an action that is the same in both directions."""
         action = fault.action
         if isinstance(action, Cut):
             reason = f"fault {fault.name} cut it"
@@ -372,7 +373,7 @@ class TapLink:
 
     @contextlib.contextmanager
     def _withheld(self) -> Iterator[None]:
-        """Mark that a fault withholds a frame: then a client that closes the connection is gone at once."""
+        """Mark that a fault withholds a frame. A client that closes the connection then counts as gone at once."""
         self._is_withheld = True
         if self._inbox.closed:
             self._end(self._farewell, "client")

@@ -1,7 +1,7 @@
-"""The requests of one connection that are owed an answer, in the order in which they were asked. Pure.
+"""The requests of one connection that are owed an answer, in the order in which they were sent. Pure.
 
-Clients take answers in the order of their requests (Java's `InFlightRequests`), so that an answer which a fault gives in the broker's stead
-waits until those before it are there.
+Clients expect answers in the order of their requests (Java's `InFlightRequests`). So an answer that a fault gives in place of the broker waits
+until the answers before it have come.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ __all__ = ["Entry", "OpenRequests"]
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Entry:
-    """A request and its columns in the trace; `fault` is what struck it.
+    """A request and its columns in the trace. `fault` is the fault that acted on it.
 
-    `own` is the answer that a fault gives, `is_repeat` marks the second of a request that was duplicated: its answer goes nowhere.
+    `own` is the fault's answer. `is_repeat` marks the second copy of a duplicated request: its answer is discarded.
     """
 
     passing: ForwardedFrame
@@ -31,7 +31,7 @@ class Entry:
 
 
 class OpenRequests:
-    """Entries are `found` by the correlation of an answer and `settled` once it has been passed on."""
+    """Entries are `found` by the correlation of an answer and `settled` once the answer has been forwarded."""
 
     def __init__(self) -> None:
         self._owed: list[Entry] = []
@@ -43,12 +43,12 @@ class OpenRequests:
         self._owed.append(entry)
 
     def found(self, correlation: int | None) -> Entry | None:
-        """Return the oldest request that waits for an answer of the broker's with this correlation id, None for an answer that nobody asked for."""
+        """Return the oldest request that waits for a broker's answer with this correlation id. Return None for an unexpected answer."""
         return next((entry for entry in self._owed if entry.own is None and entry.passing.correlation == correlation), None)
 
     def settled(self, entry: Entry) -> None:
         self._owed.remove(entry)
 
     def due(self) -> Entry | None:
-        """Return the first request, where a fault answers it, and owe it no more; None where the broker is to answer first."""
+        """Remove and return the first request if a fault answers it. Return None where the broker must answer first."""
         return self._owed.pop(0) if self._owed and self._owed[0].own is not None else None

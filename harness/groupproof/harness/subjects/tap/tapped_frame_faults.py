@@ -1,7 +1,7 @@
-"""Faults on the frames of one tapped connection: ask the filter, build the fault's own answer, prove what was done.
+"""Faults on the frames of one tapped connection: select the fault, build its own answer, write the receipts.
 
-The stages of receipts are those of the reference coordinator (`coordinator.interception`), but that a duplicate counts as delivered when the
-broker has answered the second request too: when it takes a request up is not seen from here.
+The stages of receipts are those of the reference coordinator (`coordinator.interception`), with one exception. A duplicate counts as delivered when
+the broker has answered the second request too, because the tap does not see when the broker processes a request.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ Body = Mapping[str, Any]
 
 
 MoveGroup = Callable[[str, Move], Awaitable[None]]
-"""Moves a group's coordinator; raises `BrokenEnvironment` where it won't go."""
+"""Moves a group's coordinator. Raises `BrokenEnvironment` where that fails."""
 
 
 class TapFaults(FrameFaults):
-    """The faults of one tap; frames that cannot be read are never took effect."""
+    """The faults of one tap. They never act on unreadable frames."""
 
     def __init__(self, interception: Interception, groups: GroupsInFrames, mover: MoveGroup | None = None) -> None:
         super().__init__(interception)
@@ -34,21 +34,21 @@ class TapFaults(FrameFaults):
         self._mover = mover
 
     def on_request(self, entry: Entry) -> Fault | None:
-        """Return the fault that strikes a request which is about to go on to the broker."""
+        """Return the fault that acts on a request before it goes on to the broker, or None."""
         return self._fault_for(entry, "request", entry.columns)
 
     def on_response(self, entry: Entry, answer: Body) -> Fault | None:
-        """Return the fault that strikes an answer which is about to leave; `told` are the columns of its observation."""
+        """Return the fault that acts on an answer before it is sent, or None. `answer` are the columns of its observation."""
         return self._fault_for(entry, "response", answer_columns(entry, answer))
 
     def answer(self, fault: Fault, entry: Entry, broker_answer: Body | None = None) -> dict[str, Any] | None:
-        """Return the fault's own answer to a request, None where its version can't say it."""
+        """Return the fault's own answer to a request. Return None where its version cannot express it."""
         wire = entry.passing.wire
         assert wire is not None
         return self.own_answer(fault, wire, wire.version, entry.columns, broker_answer)
 
     def passed(self, entry: Entry, direction: str) -> None:
-        """Take note that a frame goes on, for what waits for that on other connections."""
+        """Record that a frame goes on, for frames of other connections that wait for it."""
         wire = entry.passing.wire
         if wire is not None:
             self.interception.passed(wire.api.title, direction)
@@ -78,5 +78,5 @@ class TapFaults(FrameFaults):
 
 
 def answer_columns(entry: Entry, answer: Body) -> dict[str, Any]:
-    """Return what names an answer in a receipt: who asked, and what the answer says of it."""
+    """Return the columns that identify an answer in a receipt: those of its request, and its own."""
     return {**entry.columns, **{name: answer[name] for name in ("member", "generation", "error") if name in answer}}

@@ -1,6 +1,6 @@
-"""The topics of the upstream as answers tell of them: their names by id, and which of them came, grew or are others now.
+"""The topics of the upstream by its responses: their names by id, and which of them are new or changed.
 
-Requests of KIP-848 name partitions by topic id, commits and records may go by name: a trace has to call one partition by one name.
+Requests of KIP-848 name partitions by topic id; commits and records may use names. A trace must call each partition by one name.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _NO_ID: Final = frozenset({None, "", "00000000-0000-0000-0000-000000000000", "AA
 
 
 def topics_in(api: Api, body: Body) -> dict[str, tuple[str, int]]:
-    """Return the topics that an answer tells of, each with its id and its number of partitions."""
+    """Return the topics in a response, each with its id and its number of partitions."""
     if api is Api.METADATA:
         found = ((topic, len(topic["partitions"])) for topic in body.get("topics") or ())
     elif api is Api.CREATE_TOPICS:
@@ -31,23 +31,23 @@ def topics_in(api: Api, body: Body) -> dict[str, tuple[str, int]]:
 
 
 class TopicNames:
-    """What is known of the topics; a partition keeps the name by which it was first called."""
+    """The known topics. A partition keeps the name by which it was first called."""
 
     def __init__(self) -> None:
         self._names: dict[str, str] = {}
         self._topics: dict[str, tuple[str, int]] = {}
 
     def begin(self, topics: Topics) -> None:
-        """Take the topics that there are as the tap begins."""
+        """Record the topics that exist when the tap begins."""
         self._topics |= topics
         self._learn(topics)
 
     def name_of(self, topic_id: str) -> str:
-        """Return the name of a topic, or its id, which then stays its name: what was once given under it is the same for ever."""
+        """Return the name of a topic, or its id, which then stays its name: partitions already recorded under the id must keep it."""
         return self._names.setdefault(topic_id, topic_id)
 
     def learn(self, api: Api, body: Body) -> Topics:
-        """Take what an answer tells; return the topics that are new or others than they were."""
+        """Record a response. Return the topics that are new or changed."""
         topics = topics_in(api, body)
         self._learn(topics)
         for topic_id, name in _described(api, body):

@@ -1,4 +1,4 @@
-"""What is asked of the brokers before the first client comes: who they are, what they speak, and which groups are there already."""
+"""What the tap asks the brokers before the first client comes: their addresses, API versions, existing groups and settings."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SETTINGS: Final = (
     "group.initial.rebalance.delay.ms", "group.min.session.timeout.ms", "group.max.session.timeout.ms", "group.max.size", "offset.metadata.max.bytes",
     "offsets.retention.minutes", "offsets.topic.num.partitions", *BROKER_SETTINGS,
 )  # fmt: skip
-"""The brokers' settings that a group's rules ask for."""
+"""The broker settings that a group's rules need."""
 
 _DECISIVE: Final = SETTINGS[:3]
 _WITH_IDS: Final = 10
@@ -34,9 +34,10 @@ _NEWEST: Final = 12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpstreamInfo:
-    """The upstream as it was met. `groups` are those that were there, None where it does not tell, `untold` then says why; likewise `settings`.
+    """The upstream at the start. `groups` are the existing ones, or None where they are unknown; `untold` then says why. The same holds for
+    `settings`.
 
-    `topics` have their ids and their numbers of partitions; None where the brokers tell no ids.
+    `topics` have their ids and their numbers of partitions. None where the brokers have no topic ids.
     """
 
     profile: str
@@ -47,7 +48,7 @@ class UpstreamInfo:
     topics: Mapping[str, tuple[str, int]] | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Return the body of the event that tells it in the trace."""
+        """Return the body of its event in the trace."""
         groups = None if self.groups is None else list(self.groups)
         settings = None if self.settings is None else dict(self.settings)
         brokers = [[broker.node, *broker.address] for broker in self.brokers]
@@ -57,7 +58,7 @@ class UpstreamInfo:
 
 
 async def meet_upstream(connect: Connect, bootstrap: Sequence[Address], *, profile: str | None, within_s: float = _UP_S) -> UpstreamInfo:
-    """Ask the brokers; raise `BrokenEnvironment` where the first of `bootstrap` does not answer. `profile` is the release the user names."""
+    """Ask the brokers. Raise `BrokenEnvironment` where the first of `bootstrap` does not answer. `profile` is the release that the user names."""
     await wait_until_up(connect, bootstrap[:1], list, within_s=within_s)
     try:
         async with asking(await connect(*bootstrap[0])) as asker:
@@ -80,14 +81,15 @@ async def meet_upstream(connect: Connect, bootstrap: Sequence[Address], *, profi
 
 
 async def topics_of(asker: Asker) -> Mapping[str, tuple[str, int]] | None:
-    """Return all topics with their ids, None of brokers that know no ids."""
+    """Return all topics with their ids. Return None where brokers have no topic ids."""
     if asker.ranges.get(Api.METADATA, (0, 0))[1] < _WITH_IDS:
         return None
     return topics_in(Api.METADATA, await asker.ask(Api.METADATA, {"topics": None, "allow_auto_topic_creation": False}, newest=_NEWEST))
 
 
 def _settings(by_name: Mapping[str, str | None] | str) -> dict[str, str] | str:
-    """Return the settings that a group's rules ask for, or why they are not known: no default stands in for what decides when an answer is due."""
+    """Return the settings that a group's rules need, or why they are unknown. Defaults cannot replace them, because they decide when an answer is
+    due."""
     if isinstance(by_name, str):
         return f"the broker does not tell its settings: {by_name}"
     settings = {name: value for name in SETTINGS if (value := by_name.get(name)) is not None}
@@ -96,7 +98,7 @@ def _settings(by_name: Mapping[str, str | None] | str) -> dict[str, str] | str:
 
 
 async def _groups(connect: Connect, brokers: Sequence[NamedBroker]) -> tuple[str, ...] | str:
-    """Return the groups of every broker, or why one does not tell them."""
+    """Return the groups of all brokers, or why one does not list them."""
     found: list[str] = []
     try:
         for broker in brokers:

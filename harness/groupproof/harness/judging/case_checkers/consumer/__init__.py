@@ -1,1 +1,1 @@
-"""What holds of the members and groups of KIP-848's protocol, in any trace."""
+"""Judges of cases in KIP-848's protocol."""

@@ -1,4 +1,4 @@
-"""What judges ask of a member of KIP-848 in a trace: which heartbeat joined, acknowledged or left, how it was answered, and what its application can be told.
+"""Queries that judges of KIP-848 make: which heartbeat joined, acknowledged or left, its answer, and what its application can learn.
 
 Nothing here judges.
 """
@@ -19,7 +19,7 @@ BEAT = Api.CONSUMER_GROUP_HEARTBEAT
 
 @dataclass(frozen=True, slots=True)
 class Beat:
-    """One heartbeat with its answer, None where it had none."""
+    """One heartbeat with its answer, or None."""
 
     request: Observation
     answer: Observation | None
@@ -30,12 +30,12 @@ class Beat:
 
     @property
     def member(self) -> str:
-        """Return the id of the member; in version 0 the answer to a join has it (KIP-1082 made it the client's)."""
+        """Return the id of the member. In version 0 the answer to a join has it; KIP-1082 lets the client make it."""
         return self.request.member or ("" if self.answer is None else self.answer.member) or ""
 
     @property
     def is_named(self) -> bool:
-        """Tell whether the request has all that its version wants of an id."""
+        """Return whether the request has the member id that its version requires."""
         return bool(self.request.member) or (self.is_join and self.request.version == 0)
 
     @property
@@ -56,7 +56,7 @@ class Beat:
 
     @property
     def owned(self) -> frozenset[TopicPartition] | None:
-        """Return what the client says it owns; None where it says that nothing changed."""
+        """Return the partitions that the client reports as owned. Return None where it reports no change."""
         return None if self.request.body.get("topic_partitions") is None else frozenset(self.request.partitions)
 
     @property
@@ -66,17 +66,17 @@ class Beat:
 
     @property
     def is_full(self) -> bool:
-        """Tell whether it carries all that a coordinator asks for before it repeats the whole assignment (CGM-25)."""
+        """Return whether it has all fields after which a coordinator repeats the whole assignment (CGM-25)."""
         subscribes = self.names is not None or self.request.body.get("subscribed_topic_regex") is not None
         return subscribes and self.request.body.get("rebalance_timeout_ms", -1) != -1 and self.owned is not None
 
     def gives_up_of(self, reported: frozenset[TopicPartition]) -> bool:
-        """Tell whether it says what the member subscribes to, and of what it had reported less: nobody has to ask for the rest any more."""
+        """Return whether it sends a subscription and fewer owned partitions than `reported`. Nothing need ask for the missing ones any more."""
         return self.names is not None and not self.is_leave and self.owned is not None and not reported <= self.owned
 
     @property
     def target(self) -> frozenset[TopicPartition] | None:
-        """Return the assignment that its answer gives; None where it gives none."""
+        """Return the assignment in its answer, or None."""
         if self.answer is None or not self.is_accepted or self.answer.body.get("assignment") is None:
             return None
         return frozenset(self.answer.partitions)
@@ -88,7 +88,7 @@ def beats(ev: Evidence, client: str, after: str | int | None = None, before: str
 
 
 def standing(ev: Evidence, client: str, before: str | int) -> Beat | None:
-    """Return the heartbeat whose answer gave the client the membership that it has at an instant; None where it has none."""
+    """Return the heartbeat whose answer gave the client its membership at an instant. Return None where it has none."""
     last = ev.at(before) if isinstance(before, str) else before
     mine: Beat | None = None
     for beat in beats(ev, client, before=last):
@@ -100,12 +100,13 @@ def standing(ev: Evidence, client: str, before: str | int) -> Beat | None:
 
 
 def has_no_callback(ev: Evidence, client: str) -> bool:
-    """Tell whether a client can't tell its application in time that partitions go: it has no `on-revoked`, and reports it with the next assignment at the latest."""
+    """Return whether a client has no callback (`on-revoked`) to report revoked partitions in time. It reports them with the next assignment at the
+    latest."""
     declared = ev.capabilities(client)
     return bool(declared) and "on-revoked" not in declared
 
 
 def told_the_end(ev: Evidence, client: str, after: str | int) -> Observation | None:
-    """Return the first word after an instant by which the application learns that its client is at an end: it has to make a new one."""
+    """Return the first event after an instant by which the application learns that its client has ended and must be replaced."""
     words = (obs for obs in ev.select("event", None, client, after, ev.closing) if obs.who == "shim" and obs.body.get("name") in ("error", "answer"))
     return next((obs for obs in words if obs.body.get("error") and obs.body.get("fatal")), None)

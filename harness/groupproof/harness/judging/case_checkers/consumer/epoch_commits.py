@@ -1,4 +1,4 @@
-"""Commits and positions of a member of KIP-848: which epoch they carry, what the application hears of a refusal, and where reading goes on (CGP-01 to CGP-15)."""
+"""Commits and positions of a KIP-848 member: their epoch, the report of an error, and where reading goes on (CGP-01 to CGP-15)."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from groupproof.protocol.vocabulary import Api, TopicPartition
 __all__ = ["asks_again_or_tells", "commit_is_answered", "commit_is_told", "commits_on", "commits_with_epoch", "reads_on_from", "retries_commit"]
 
 _EPOCHS_SINCE = 9
-"""OffsetCommit v9 and OffsetFetch v9 carry member epochs (KIP-848)."""
+"""The version from which OffsetCommit and OffsetFetch carry member epochs (KIP-848)."""
 
 
 @checker
 def commits_with_epoch(ev: Evidence, client: str, *, after: str | None = None) -> Iterator[Finding]:
-    """Judge that each commit of a member is of a version that knows epochs, and carries its id and the newest epoch that it was given."""
+    """Judge that each commit of a member has a version with epochs, its member id and its newest epoch."""
     version = Claim(requirement="CGP-01", expected="A commit has a version that knows member epochs.")
     identity = Claim(requirement="CGP-01", expected="A commit carries the member's id and its epoch.")
     newest = Claim(requirement="CGP-04", expected="A commit carries the newest epoch that the client was given.")
@@ -46,7 +46,7 @@ def commits_with_epoch(ev: Evidence, client: str, *, after: str | None = None) -
 def _epoch_of(ev: Evidence, client: str, request: Observation, identity: Claim, newest: Claim) -> Finding | None:
     mine = standing(ev, client, request.seq)
     if mine is None or mine.answer is None:
-        return None  # commits of one that is no member are not this judge's
+        return None  # this judge ignores commits of a client that is no member
     if request.member != mine.member:
         return identity.failed("It carries another id, or none.", request)
     epoch, answer = request.generation if request.member_epoch is None else request.member_epoch, _first_told(ev, client, mine.answer)
@@ -56,14 +56,14 @@ def _epoch_of(ev: Evidence, client: str, request: Observation, identity: Claim, 
 
 
 def _first_told(ev: Evidence, client: str, newest: Observation) -> Observation:
-    """Return the answer by which the client was first told the epoch that its newest one gives."""
+    """Return the answer that first gave the client its newest epoch."""
     answers = (beat.answer for beat in beats(ev, client, before=newest.seq) if beat.is_accepted and beat.answer is not None)
     return next((one for one in answers if (one.member, one.member_epoch) == (newest.member, newest.member_epoch)), newest)
 
 
 @timed_checker
 def commit_is_told(ev: Evidence, client: str, *, after: str, requirement: str, within_ms: float = 6_000) -> Iterator[Finding]:
-    """Judge that a refused commit is told to the application that waits for it."""
+    """Judge that the waiting application learns that its commit was refused."""
     claim = Claim(requirement=requirement, expected="The application is told that its commit failed.")
     reported = [obs for obs in ev.events("offsets_committed", client, after, ev.closing) if "success" in obs.body]
     first = reported[0] if reported else None
@@ -79,7 +79,7 @@ def commit_is_told(ev: Evidence, client: str, *, after: str, requirement: str, w
 
 @timed_checker
 def retries_commit(ev: Evidence, client: str, *, after: str, requirement: str, within_ms: float = 6_000) -> Iterator[Finding]:
-    """Judge that a commit which met a passing trouble is sent again, or its failure told."""
+    """Judge that a commit that got a retriable error is sent again, or its failure reported."""
     claim = Claim(requirement=requirement, expected="The commit is sent again.")
     refused = next((obs for obs in ev.responses(Api.OFFSET_COMMIT, client, ev.at(after) - 1) if error_of(obs)), moment(ev, after))
     again = next((one for one in ev.requests(Api.OFFSET_COMMIT, client, refused.seq, ev.closing)), None)
@@ -93,7 +93,7 @@ def retries_commit(ev: Evidence, client: str, *, after: str, requirement: str, w
 
 @timed_checker
 def commits_on(ev: Evidence, client: str, *, after: str, requirement: str = "CGP-19", within_ms: float = 7_000) -> Iterator[Finding]:
-    """Judge that a client which commits by itself does so again after a commit was refused: else all that it reads is read twice one day."""
+    """Judge that a client that auto-commits goes on committing after a commit was refused. Otherwise everything that it reads is read twice later."""
     claim = Claim(requirement=requirement, expected="The client commits again, with success.")
     good = next((one for one in ev.requests(Api.OFFSET_COMMIT, client, after, ev.closing) if accepted(ev, one) is not None), None)
     never, late = "It never did.", "It did late."
@@ -106,8 +106,8 @@ def commit_is_answered(
 ) -> Iterator[Finding]:
     """Judge that the membership outlives a refused commit: heartbeats go on, with the same id.
 
-    With `or_ends` the client may also end, if it tells its application so: a heartbeat that is answered so may end it too (CGT-25, CGT-29). A new join is
-    `joined_anew`.
+    With `or_ends` the client may also end, if it reports that to its application; such an error to a heartbeat may end it too (CGT-25, CGT-29). A
+    new join gets the verdict `joined_anew`.
     """
     claim = Claim(requirement=requirement, expected="The member goes on heartbeating.")
     mine = standing(ev, client, after)
@@ -139,10 +139,10 @@ def reads_on_from(
     reads: str | None = "CGP-11",
     ends_after: str | None = None,
 ) -> Iterator[Finding]:
-    """Judge that after an instant nothing is fetched, and nothing reaches the application, from before what the group has committed.
+    """Judge that after an instant nothing before the group's committed offsets is fetched or reaches the application.
 
-    A client that reads nothing more of a partition has lost no position, but stands still: `reads` is the requirement that this breaks, None where it may.
-    So it may where it tells its application after `ends_after` that it is at an end; heartbeats that go on in silence keep what nobody reads (librdkafka#5586).
+    A client that stops reading a partition has lost no position, but makes no progress. `reads` is the requirement that this breaks, or None. It
+    may stop if it reports its end to the application after `ends_after`. Silent heartbeats keep partitions that nobody reads (librdkafka#5586).
     """
     claim = Claim(requirement=requirement, expected="Reading goes on from what the group has committed, and never from auto.offset.reset.")
     back = next((obs for obs in ev.requests(Api.FETCH, client, after, ev.closing) if _is_before(obs, positions)), None)
@@ -164,9 +164,10 @@ def reads_on_from(
 
 
 def asks_again_or_tells(client: str, *, after: str, requirement: str) -> Judge:
-    """Judge that a member which is refused its positions as a member asks again, reads, or tells its application.
+    """Judge that a member whose OffsetFetch was refused as a member's asks again, reads, or reports to its application.
 
-    Who asks as nobody, as librdkafka does (CGP-03), is never answered so by a coordinator: what it makes of that is INFORMATIONAL.
+    A client that asks without its member id, as librdkafka does (CGP-03), never gets such an error from a coordinator. Its reaction is
+    INFORMATIONAL.
     """
     asked = goes_on_reading(client, after=after, requirement=requirement)
 

@@ -1,4 +1,4 @@
-"""How a member of KIP-848 hands partitions over: it stops reading, commits, has the application's callback run, and only then acknowledges (CGT-04 to CGT-09)."""
+"""How a KIP-848 member hands partitions over: it stops reading, commits, runs the application's callback, then acknowledges (CGT-04 to CGT-09)."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ Partitions = frozenset[TopicPartition]
 
 @dataclass(frozen=True, slots=True)
 class _HandOver:
-    """One order to give partitions up, and the heartbeat that acknowledged it.
+    """One order to give up partitions, and the heartbeat that acknowledged it.
 
-    Who says what it subscribes to now, and with it that it owns less, waits for no order (CGR-13): `order` is then the answer that it had last.
+    A client that sends a new subscription together with fewer owned partitions waits for no order (CGR-13). `order` is then its last answer before.
     """
 
     order: Observation
@@ -39,7 +39,7 @@ class _HandOver:
 
 
 def _hand_overs(ev: Evidence, client: str, after: str) -> list[_HandOver]:
-    """Return the orders from an instant on that the client acknowledged; raise `NotReached` where there is none."""
+    """Return the orders from an instant on that the client acknowledged. Raise `NotReached` where there is none."""
     found = list(_acknowledged(beats(ev, client, before=ev.closing), ev.at(after)))
     if not found:
         raise NotReached(f"{client} acknowledged no revocation after {after}")
@@ -62,12 +62,12 @@ def _acknowledged(sent: list[Beat], since: int) -> Iterator[_HandOver]:
             reported = beat.owned
         answered = beat.answer if beat.is_accepted else answered
         if beat.target is not None and beat.answer is not None and (gone := reported - beat.target) and (ordered is None or ordered[1] != gone):
-            ordered = (beat.answer, gone)  # one that is repeated began with the first
+            ordered = (beat.answer, gone)  # a repeated order began with the first one
 
 
 @checker
 def calls_back_before(ev: Evidence, client: str, *, after: str, requirement: str = "CGT-06") -> Iterator[Finding]:
-    """Judge that the application is back from its callback before the acknowledgement: the next owner may begin at once then."""
+    """Judge that the callback has ended before the acknowledgement, because the next owner may begin right after it."""
     claim = Claim(requirement=requirement, expected="The application has given its partitions up before the client says so.")
     if "partitions_revoked" in ev.unreported(client):
         raise NotOffered(f"the program of {client} does not tell of its callbacks")
@@ -87,14 +87,14 @@ def calls_back_before(ev: Evidence, client: str, *, after: str, requirement: str
 
 
 def _callbacks(ev: Evidence, client: str, change: _HandOver) -> list[Observation]:
-    """Return the callbacks that took what went: after the application was given it, be it before the order, as what it has unsubscribed from."""
+    """Return the callbacks that took these partitions, after they were assigned. They may come before the order, for example after an unsubscribe."""
     assignments = [obs.seq for obs in ev.events("partitions_assigned", client, before=change.acknowledgement.seq) if partitions_of(obs) & change.gone]
     callbacks = ev.events("partitions_revoked", client, max(assignments, default=-1), _given_back(ev, client, change))
     return [obs for obs in callbacks if partitions_of(obs) & change.gone]
 
 
 def _untold(ev: Evidence, client: str, claim: Claim, change: _HandOver) -> Finding:
-    """Judge a client that has no callback to tell its application by (contract): what it gave up it reads no more."""
+    """Judge a client without such a callback (contract): it no longer reads what it gave up."""
     last = _given_back(ev, client, change)
     fetches = (obs for obs in ev.requests(Api.FETCH, client, change.acknowledgement.seq, last) if _places(obs) & change.gone)
     records = (obs for obs in ev.events("records_consumed", client, change.acknowledgement.seq, last) if partitions_of(obs) & change.gone)
@@ -109,9 +109,10 @@ def _untold(ev: Evidence, client: str, claim: Claim, change: _HandOver) -> Findi
 def commits_before(
     ev: Evidence, client: str, *, after: str, requirement: str = "CGT-05", uncommitted: Verdict = Verdict.FAILED, meanwhile: bool = False
 ) -> Iterator[Finding]:
-    """Judge that what the application was given of the partitions that go is committed before the acknowledgement, or the next owner gives it once more.
+    """Judge that the consumed records of the revoked partitions are committed before the acknowledgement. Otherwise the next owner reads them
+    again.
 
-    It is what it had been given when the order came; with `meanwhile` also what it was given until the acknowledgement.
+    Records up to the order count; with `meanwhile`, records up to the acknowledgement.
     """
     claim = Claim(requirement=requirement, expected="What was consumed is committed before the partitions are given up.")
     for change in _hand_overs(ev, client, after):
@@ -128,7 +129,7 @@ def commits_before(
 
 
 def _consumed(ev: Evidence, client: str, until: Observation) -> dict[TopicPartition, int]:
-    """Return the position behind what the application had been given of each partition by then."""
+    """Return for each partition the position after the last record that the application had by then."""
     positions: dict[TopicPartition, int] = {}
     for obs in ev.events("records_consumed", client, before=until.seq):
         for part in obs.body.get("partitions", ()):
@@ -137,7 +138,7 @@ def _consumed(ev: Evidence, client: str, until: Observation) -> dict[TopicPartit
 
 
 def _committed(ev: Evidence, client: str, before: Observation) -> dict[TopicPartition, int]:
-    """Return what was committed by then; a commit that was taken up before the acknowledgement arrived is in time, whenever its answer left."""
+    """Return the offsets committed by then. A commit that was processed before the acknowledgement arrived is in time, whenever its answer left."""
     committed: dict[TopicPartition, int] = {}
     for request in ev.requests(Api.OFFSET_COMMIT, client, before=before.seq):
         if accepted(ev, request) is not None:
@@ -147,7 +148,7 @@ def _committed(ev: Evidence, client: str, before: Observation) -> dict[TopicPart
 
 @checker
 def reads_no_more(ev: Evidence, client: str, *, after: str, requirement: str = "CGP-14") -> Iterator[Finding]:
-    """Judge that partitions are not fetched once their revocation is acknowledged; what was on its way by then is no fault."""
+    """Judge that partitions are not fetched once their revocation is acknowledged. A Fetch that was already on its way is no fault."""
     claim = Claim(requirement=requirement, expected="No Fetch for a partition is sent once the client has said that it is given up.")
     for change in _hand_overs(ev, client, after):
         again = _given_back(ev, client, change)
@@ -157,7 +158,7 @@ def reads_no_more(ev: Evidence, client: str, *, after: str, requirement: str = "
 
 
 def _given_back(ev: Evidence, client: str, change: _HandOver) -> int:
-    """Return the `seq` of the answer by which some of what went comes back, or where the judged part ends."""
+    """Return the `seq` of the answer by which some of these partitions come back, or of the end of the judged part."""
     later = (beat for beat in beats(ev, client, change.acknowledgement.seq - 1, ev.closing) if beat.target is not None and beat.target & change.gone)
     return next((beat.answer.seq for beat in later if beat.answer is not None), ev.closing)
 
@@ -168,7 +169,7 @@ def _places(fetch: Observation) -> Partitions:
 
 @checker
 def keeps_reading(ev: Evidence, client: str, *, after: str, topics: Partitions | None = None, requirement: str = "CGT-14") -> Iterator[Finding]:
-    """Judge that what stays is read on: the records that are appended after the hand-over reach the application."""
+    """Judge that the kept partitions are still read: records appended after the hand-over reach the application."""
     claim = Claim(requirement=requirement, expected="The client reads the partitions on that it keeps.")
     change = _hand_overs(ev, client, after)[-1]
     kept = change.kept if topics is None else topics
@@ -189,7 +190,7 @@ def keeps_reading(ev: Evidence, client: str, *, after: str, topics: Partitions |
 
 @checker
 def names_only_what_is_new(ev: Evidence, client: str, *, requirement: str = "CGT-09") -> Iterator[Finding]:
-    """Judge that `partitions_assigned` names no partition that the application has already: it would begin it anew."""
+    """Judge that `partitions_assigned` names no partition that the application already owns: it would start it again."""
     claim = Claim(requirement=requirement, expected="The application is told of the partitions that are new, and of no others.")
     mine: set[TopicPartition] = set()
     reports = 0
@@ -210,7 +211,7 @@ def names_only_what_is_new(ev: Evidence, client: str, *, requirement: str = "CGT
 
 @checker
 def names_only_what_goes(ev: Evidence, client: str, *, after: str, requirement: str = "CGT-14") -> Iterator[Finding]:
-    """Judge that `partitions_revoked` names no partition that stays: the application would end it, and begin it anew."""
+    """Judge that `partitions_revoked` names no partition that stays: the application would stop it and start it again."""
     claim = Claim(requirement=requirement, expected="The application is told to give up what goes, and nothing else.")
     if "partitions_revoked" in ev.unreported(client):
         raise NotOffered(f"the program of {client} does not tell of its callbacks")
@@ -222,7 +223,7 @@ def names_only_what_goes(ev: Evidence, client: str, *, after: str, requirement: 
 
 @checker
 def is_told_of_assignment(ev: Evidence, client: str, *, within_ms: float = 6_000, requirement: str = "CGT-09") -> Iterator[Finding]:
-    """Judge that the application hears of what the client says it owns."""
+    """Judge that the application learns of the partitions that the client reports as owned."""
     claim = Claim(requirement=requirement, expected="The application is told of the partitions that the client says it owns.")
     if "partitions_assigned" in ev.unreported(client):
         raise NotOffered(f"the program of {client} does not tell of its callbacks")

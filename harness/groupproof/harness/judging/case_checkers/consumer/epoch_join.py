@@ -1,4 +1,4 @@
-"""What the heartbeats of KIP-848 carry: the first of a membership, those of a static member, and those that acknowledge an assignment."""
+"""The content of KIP-848 heartbeats: the first of a membership, those of a static member, and those that acknowledge an assignment."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ def _joins(ev: Evidence, client: str) -> list[Beat]:
 
 @checker
 def is_one_member(ev: Evidence, client: str, *, requirement: str = "CGC-06") -> Iterator[Finding]:
-    """Judge that a client keeps the id that it has made: another leaves a member behind of which nobody will hear."""
+    """Judge that a client keeps the id that it made. Another id leaves a member behind that nobody runs."""
     claim = Claim(requirement=requirement, expected="The client keeps its member id.")
     first, *more = _joins(ev, client)
     later = (*more, *beats(ev, client, first.request.seq, ev.closing))
-    # What has no id has never been told one: a join of version 0 whose answer was lost.
+    # A heartbeat without an id never got one: a join of version 0 whose answer was lost.
     other = next((beat for beat in later if first.member and beat.member not in ("", first.member)), None)
     yield claim.ok("It did.", first.request) if other is None else claim.tolerated("It has another.", other.request)
 
 
 @checker
 def joins_in_full(ev: Evidence, client: str) -> Iterator[Finding]:
-    """Judge that each join says all that a coordinator must know: who, of which group, how long it may take, what it wants, and that it owns nothing."""
+    """Judge that each join has all that a coordinator must know: the member, its group, its timeout, its subscription, and that it owns nothing."""
     for beat in _joins(ev, client):
         yield from _whole(beat)
 
@@ -79,7 +79,7 @@ def names_rebalance_timeout(ev: Evidence, client: str, ms: int) -> Iterator[Find
 
 @checker
 def names_assignor(ev: Evidence, client: str, assignor: str | None) -> Iterator[Finding]:
-    """Judge that a join names the server's assignor that the application wants, and none where it wants none."""
+    """Judge that a join names the server assignor that the application wants, and none where it wants none."""
     claim = Claim(requirement="CGC-10", expected="The join names the assignor that the application chose, and none where it chose none.")
     join = _joins(ev, client)[0].request
     found = join.body.get("server_assignor")
@@ -93,7 +93,7 @@ def names_assignor(ev: Evidence, client: str, assignor: str | None) -> Iterator[
 
 @checker
 def carries_instance(ev: Evidence, client: str, instance: str, *, leaving: bool = True) -> Iterator[Finding]:
-    """Judge that a static member says which it is whenever it joins and, with `leaving`, leaves; in between it may leave that out (CGC-03)."""
+    """Judge that a static member sends its instance id with every join and, with `leaving`, every leave. Other heartbeats may omit it (CGC-03)."""
     claim = Claim(requirement="CGC-02", expected="A static member sends its instance id with every join and every leave.")
     every = beats(ev, client)
     sent = [beat for beat in every if beat.is_join or (beat.is_leave and leaving)]
@@ -111,7 +111,7 @@ def carries_instance(ev: Evidence, client: str, instance: str, *, leaving: bool 
 
 @checker
 def subscribes_by_regex(ev: Evidence, client: str) -> Iterator[Finding]:
-    """Judge that a subscription by a regular expression goes to the brokers as such, in a version that has it, and again with every join."""
+    """Judge that a subscription by a regular expression is sent as such, in a version that has it, and with every join."""
     version = Claim(requirement="CGC-32", expected="A client that subscribes by regex heartbeats with version 1 or above.")
     wish = Claim(requirement="CGC-13", expected="The regular expression goes as such, and no topic by name.")
     for beat in _joins(ev, client):
@@ -129,7 +129,7 @@ def subscribes_by_regex(ev: Evidence, client: str) -> Iterator[Finding]:
 def subscribes_to(
     ev: Evidence, client: str, wanted: tuple[str, ...], *, after: str, requirement: str = "CGC-30", within_ms: float
 ) -> Iterator[Finding]:
-    """Judge that a subscription that changed at `after` is sent, whole."""
+    """Judge that a subscription that changed at `after` is sent in full."""
     claim = Claim(requirement=requirement, expected="The client sends its new subscription, with the next heartbeat that is due at the latest.")
     sent = next((beat for beat in beats(ev, client, after, ev.closing) if beat.names is not None and sorted(beat.names) == sorted(wanted)), None)
     came = None if sent is None else sent.request
@@ -138,7 +138,7 @@ def subscribes_to(
 
 
 def _must(claim: Claim) -> Claim:
-    # A subscription that is never sent is no late one: a field that changed must be sent (CGC-11).
+    # A subscription that is never sent is not just late: a changed field must be sent (CGC-11).
     return Claim(requirement="CGC-11", expected=claim.expected)
 
 
@@ -146,10 +146,10 @@ def _must(claim: Claim) -> Claim:
 def acknowledges(
     ev: Evidence, client: str, *, after: str | None = None, requirement: str = "CGC-16", at_once_ms: float = 1_000, within_ms: float = 6_000
 ) -> Iterator[Finding]:
-    """Judge that each assignment which changes what the client has is acknowledged: a heartbeat lists just that.
+    """Judge that each assignment that changes the client's partitions is acknowledged: a heartbeat lists exactly that assignment.
 
-    A client that waits with it for the next interval costs the others that time (CGC-29). An empty first assignment needs none (CGC-21). One that is
-    followed by another before it could be acknowledged is that one's affair.
+    A client that waits for the next interval costs the others that time (CGC-29). An empty first assignment needs no acknowledgement (CGC-21). If
+    another assignment follows before the acknowledgement, that one must be acknowledged.
     """
     claim = Claim(requirement=requirement, expected="The client says what it owns after every assignment that changed it.")
     prompt = Claim(requirement="CGC-29", expected="The client acknowledges an assignment at once, and not at the next interval.")
@@ -174,7 +174,7 @@ def acknowledges(
 
 
 def _given_up(ev: Evidence, client: str, after: str | None) -> Beat | None:
-    """Return the heartbeat after an instant by which the client said that it owns less, as what it subscribes to asks for (CGR-13)."""
+    """Return the heartbeat after an instant by which the client reported fewer owned partitions along with its new subscription (CGR-13)."""
     reported: frozenset[Any] = frozenset()
     for beat in beats(ev, client, before=ev.closing):
         if beat.request.seq > ev.at(after) and beat.is_accepted and not beat.is_join and beat.gives_up_of(reported):
@@ -184,7 +184,7 @@ def _given_up(ev: Evidence, client: str, after: str | None) -> Beat | None:
 
 
 def _unsaid(ev: Evidence, client: str, after: str | None) -> Iterator[tuple[Beat, frozenset[Any], Beat | None]]:
-    """Yield each heartbeat whose answer gave the client another assignment than it had said, with the heartbeat that says it; None where none does."""
+    """Yield each heartbeat whose answer changed the client's assignment, with the heartbeat that acknowledges it, or None."""
     since = -1 if after is None else ev.at(after)
     sent = beats(ev, client, before=ev.closing)
     reported: frozenset[Any] = frozenset()
@@ -192,10 +192,10 @@ def _unsaid(ev: Evidence, client: str, after: str | None) -> Iterator[tuple[Beat
     for at, beat in enumerate(sent):
         reported = frozenset() if beat.is_join else reported if beat.owned is None else beat.owned
         target, answer, before = beat.target, beat.answer, None if beat.is_join else assigned
-        # A coordinator that refused a heartbeat has learned nothing of it: what it repeats to a member that had not said so yet is new.
+        # A coordinator that refused a heartbeat has learned nothing from it. What it repeats to a member that had not acknowledged before is new.
         assigned = None if answer is not None and not beat.is_accepted else before if target is None else target
         if target is None or target in (reported, before) or answer is None or answer.seq < since:
-            continue  # what is repeated was to be said already
+            continue  # a repeated assignment was already due
         later = [other for other in sent[at + 1 :] if other.request.seq > answer.seq]
         until = next((place for place, other in enumerate(later) if _ends(other, target)), len(later))
         reply = next((other for other in later[: until + 1] if other.owned == target and not other.is_refused), None)
@@ -205,9 +205,9 @@ def _unsaid(ev: Evidence, client: str, after: str | None) -> Iterator[tuple[Beat
 
 
 def _ends(beat: Beat, target: frozenset[Any]) -> bool:
-    """Tell whether what was to be acknowledged is so no more: another target came, or the membership ended.
+    """Return whether the acknowledgement is no longer due: another target came, or the membership ended.
 
-    What a coordinator that is another's, or loads, has refused is still to be said (CGC-18).
+    After an error from a wrong or loading coordinator it is still due (CGC-18).
     """
     is_refused = beat.answer is not None and error_of(beat.answer) not in (0, *_PASSING)
     return beat.is_join or beat.is_leave or (beat.target is not None and beat.target != target) or is_refused
@@ -215,8 +215,8 @@ def _ends(beat: Beat, target: frozenset[Any]) -> bool:
 
 @checker
 def says_little_when_idle(ev: Evidence, client: str, *, after: str, at_least: int = 3) -> Iterator[Finding]:
-    """Judge that a member to which nothing happens does not send everything again and again: the coordinator repeats the assignment, and takes
-    what an outdated list lacks for given up."""
+    """Judge that a member without changes does not send all fields again and again. The coordinator repeats the assignment then, and takes what an
+    outdated list lacks as given up."""
     claim = Claim(requirement="CGC-12", expected="A heartbeat of a member to which nothing happened says no more than who it is.")
     sent = [beat for beat in beats(ev, client, after, ev.closing) if beat.is_accepted]
     if len(sent) < at_least:
@@ -231,7 +231,7 @@ def says_little_when_idle(ev: Evidence, client: str, *, after: str, at_least: in
 
 @timed_checker
 def says_again(ev: Evidence, client: str, *, after: str, requirement: str = "CGC-18", within_ms: float = 6_000) -> Iterator[Finding]:
-    """Judge that what a refused heartbeat said is said once more, until a heartbeat with it succeeds."""
+    """Judge that what a refused heartbeat reported is sent again, until a heartbeat with it succeeds."""
     claim = Claim(requirement=requirement, expected="What the refused heartbeat said of its partitions is said again.")
     refused = next(reversed(beats(ev, client, before=ev.at(after) + 1)), None)
     if refused is None:
@@ -248,7 +248,7 @@ def says_again(ev: Evidence, client: str, *, after: str, requirement: str = "CGC
 
 @checker
 def have_ids_of_their_own(ev: Evidence, *clients: str, requirement: str = "CGC-05") -> Iterator[Finding]:
-    """Judge that no two clients have one member id."""
+    """Judge that no two clients have the same member id."""
     claim = Claim(requirement=requirement, expected="Each client has a member id that no other has.")
     owner: dict[str, str] = {}
     for client in clients:
@@ -263,10 +263,10 @@ def have_ids_of_their_own(ev: Evidence, *clients: str, requirement: str = "CGC-0
 def learns_assignment(
     ev: Evidence, client: str, *, after: str, partitions: int, requirement: str = "CGC-19", within_ms: float = 9_000
 ) -> Iterator[Finding]:
-    """Judge that an assignment whose answer was lost is learned all the same: the client says at last that it owns so many partitions.
+    """Judge that a client learns an assignment whose answer was lost: it reports in the end that it owns so many partitions.
 
-    The coordinator repeats an assignment to who sends everything (CGM-25). Who sends no more than its epoch is never told again, and nobody reads what it
-    was given.
+    The coordinator repeats an assignment after a heartbeat with all fields (CGM-25). A client that sends only its epoch never gets it again, and
+    nobody reads its partitions.
     """
     claim = Claim(requirement="CGC-16", expected="The client learns its assignment though the answer was lost, and says that it owns it.")
     since = moment(ev, after)

@@ -1,4 +1,4 @@
-"""How a member of KIP-848 goes: a last heartbeat with epoch -1, or -2 from a static one that will be back, and nothing after it (CGV-01 to CGV-23)."""
+"""How a KIP-848 member leaves: a last heartbeat with epoch -1, or -2 from a static member that comes back, and nothing after it (CGV-01 to CGV-23)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LEAVE, BACK_SOON = -1, -2
 
 @timed_checker
 def leaves(ev: Evidence, client: str, *, after: str, epoch: int = LEAVE, requirement: str = "CGV-01", within_ms: float = 6_000) -> Iterator[Finding]:
-    """Judge that the client says that it goes, as the member that it is: else its partitions wait for the end of its session."""
+    """Judge that the client sends a leave, as the member that it is. Otherwise its partitions wait for the end of its session."""
     claim = Claim(requirement=requirement, expected=f"The client leaves by a heartbeat with epoch {epoch}.")
     identity = Claim(requirement="CGV-06", expected="The leave names the member.")
     mine = standing(ev, client, after)
@@ -50,7 +50,7 @@ def leaves(ev: Evidence, client: str, *, after: str, epoch: int = LEAVE, require
 
 @timed_checker
 def leaves_what_it_asked_for(ev: Evidence, client: str, *, after: str, requirement: str = "CGV-14", within_ms: float = 9_000) -> Iterator[Finding]:
-    """Judge that a client which leaves while its join waits for an answer says so: the coordinator has made it a member, whom nobody runs."""
+    """Judge that a client that closes while its join waits for an answer sends a leave: the coordinator has made it a member, which nobody runs."""
     claim = Claim(requirement=requirement, expected="The client leaves the group that it was about to join.")
     asked = [beat for beat in beats(ev, client, before=after) if beat.is_join]
     if not asked or asked[-1].answer is None:
@@ -66,7 +66,7 @@ def leaves_what_it_asked_for(ev: Evidence, client: str, *, after: str, requireme
 
 @checker
 def is_quiet_after_leaving(ev: Evidence, client: str, *, after: str, before: str | None = None, requirement: str = "CGV-11") -> Iterator[Finding]:
-    """Judge that the client sends no heartbeat once it has left, until its application subscribes anew."""
+    """Judge that the client sends no heartbeat after its leave, until its application subscribes again."""
     claim = Claim(requirement=requirement, expected="After its leave the client sends no heartbeat.")
     sent = beats(ev, client, after, None if before is None else before)
     at = next((place for place, beat in enumerate(sent) if beat.is_leave), None)
@@ -85,9 +85,9 @@ def is_quiet_after_leaving(ev: Evidence, client: str, *, after: str, before: str
 
 @checker
 def returns_partitions_first(ev: Evidence, client: str, *, after: str, requirement: str = "CGV-08") -> Iterator[Finding]:
-    """Judge that the application has given its partitions up, and is back from its callback, before the client leaves: others may have them from then on.
+    """Judge that the callback for the partitions has ended before the client leaves, because others may own them from then on.
 
-    A client without a callback (no `on-revoked`) has nothing to tell its application by.
+    A client without a callback (no `on-revoked`) cannot notify its application.
     """
     claim = Claim(requirement=requirement, expected="The application is told to give its partitions up before the client leaves.")
     if "partitions_revoked" in ev.unreported(client):
@@ -110,7 +110,7 @@ def returns_partitions_first(ev: Evidence, client: str, *, after: str, requireme
 
 
 def _callbacks(ev: Evidence, client: str, after: str, leave: Observation) -> list[tuple[Observation, Observation]]:
-    """Return the callbacks that took partitions and ended after an instant, each with its end, up to when the client is given some anew."""
+    """Return the callbacks that took partitions and ended after an instant, each with its end, up to the client's next assignment."""
     anew = next((obs.seq for obs in ev.events("partitions_assigned", client, leave.seq) if partitions_of(obs)), len(ev.trace))
     losses = [obs for name in ("partitions_revoked", "partitions_lost") for obs in ev.events(name, client, before=anew) if partitions_of(obs)]
     ended = [(obs, next(iter(ev.events("callback_done", client, obs.seq, anew)), obs)) for obs in losses]
@@ -119,7 +119,7 @@ def _callbacks(ev: Evidence, client: str, after: str, leave: Observation) -> lis
 
 @checker
 def commits_before_leaving(ev: Evidence, client: str, *, after: str, requirement: str = "CGV-07") -> Iterator[Finding]:
-    """Judge that a client that commits by itself has committed what its application was given before it leaves."""
+    """Judge that a client that auto-commits has committed what its application consumed before it leaves."""
     claim = Claim(requirement=requirement, expected="What was consumed is committed before the client leaves.")
     leave = next((beat.request for beat in beats(ev, client, after) if beat.is_leave), None)
     if leave is None:
@@ -145,7 +145,7 @@ def _positions(ev: Evidence, client: str, before: str) -> dict[TopicPartition, i
 
 @checker
 def comes_back_as(ev: Evidence, client: str, *, after: str, requirement: str = "CGV-23", is_same_member: bool = False) -> Iterator[Finding]:
-    """Judge as whom a client joins again: a new process with a new member id and its instance id (CGV-23), the same process with the id that it has."""
+    """Judge the identity of a rejoin: a new process has a new member id and its instance id (CGV-23); the same process keeps its id."""
     which = "the id that it has" if is_same_member else "a new member id"
     claim = Claim(requirement=requirement, expected=f"The client joins with {which}.")
     before = [beat.member for beat in beats(ev, client, before=after)]
@@ -158,7 +158,7 @@ def comes_back_as(ev: Evidence, client: str, *, after: str, requirement: str = "
 
 @checker
 def falls_silent(ev: Evidence, client: str, *, after: str, within_ms: float, until: str, requirement: str = "CGV-16") -> Iterator[Finding]:
-    """Judge that the heartbeats of a client whose application does not poll end in time: it must not hold what nobody reads."""
+    """Judge that the heartbeats of a client whose application does not poll end in time. It must not keep partitions that nobody reads."""
     claim = Claim(requirement=requirement, expected="The client stops heartbeating.")
     since, last = moment(ev, after), moment(ev, until)
     if elapsed_ms(since, last) < tolerated_ms(within_ms):
@@ -169,7 +169,7 @@ def falls_silent(ev: Evidence, client: str, *, after: str, within_ms: float, unt
 
 @checker
 def leaves_nothing_behind(ev: Evidence, client: str, *, after: str, until: str, requirement: str = "CGV-17") -> Iterator[Finding]:
-    """Judge that a client which stops for its application's sake leaves, so that others need not wait for the end of its session."""
+    """Judge that a client that stops because its application does not poll sends a leave, so that others need not wait for the end of its session."""
     claim = Claim(requirement=requirement, expected="The client leaves its group when its application has not polled for too long.")
     left: Beat | None = next((beat for beat in beats(ev, client, after, until) if beat.is_leave), None)
     at: Observation = moment(ev, until) if left is None else left.request
@@ -178,7 +178,7 @@ def leaves_nothing_behind(ev: Evidence, client: str, *, after: str, until: str, 
 
 @checker
 def closes_in_time(ev: Evidence, client: str, *, after: str, within_ms: float, requirement: str = "CGV-12") -> Iterator[Finding]:
-    """Judge that an error or a silence that meets the leave does not hold the close up."""
+    """Judge that an error or a silence as answer to the leave does not delay the close."""
     claim = Claim(requirement=requirement, expected="The client closes, whatever becomes of its leave.")
     since = moment(ev, after)
     done = next(iter(ev.events("shutdown_complete", client, after)), None)
@@ -189,7 +189,7 @@ def closes_in_time(ev: Evidence, client: str, *, after: str, within_ms: float, r
 
 @timed_checker
 def has_partitions_again(ev: Evidence, client: str, *, after: str, requirement: str = "CGV-23", within_ms: float = 9_000) -> Iterator[Finding]:
-    """Judge that a static member which comes back is let in, with what it had: its leave must have kept its place for it."""
+    """Judge that a static member that comes back is accepted and gets its former partitions: its leave must have kept its place."""
     claim = Claim(requirement=requirement, expected="The client is let in again, and has its partitions.")
     before = [beat.target for beat in beats(ev, client, before=after) if beat.target is not None]
     if not before:
@@ -203,9 +203,9 @@ def has_partitions_again(ev: Evidence, client: str, *, after: str, requirement: 
 
 @checker
 def commits_as_nobody(ev: Evidence, client: str, *, after: str, requirement: str = "CGP-15") -> Iterator[Finding]:
-    """Judge that a client whose membership a coordinator refused commits no more by it; what was on its way by then is no fault.
+    """Judge that a client whose membership was refused no longer commits with it. A commit that was already on its way is no fault.
 
-    Who joins again is given a membership of its own, by the same epoch too.
+    A client that rejoins has a new membership, possibly with the same epoch.
     """
     claim = Claim(requirement=requirement, expected="Once it is fenced the client commits nothing with the epoch that it had.")
     if (leave := _met_by_its_leave(ev, client, after)) is not None:
@@ -226,11 +226,11 @@ def commits_as_nobody(ev: Evidence, client: str, *, after: str, requirement: str
 
 
 _LEAVE_ALONE = "It sent no heartbeat but its leave, which met the error."
-"""librdkafka sends none while its application gives partitions up to unsubscribe."""
+"""librdkafka sends no heartbeat while its application revokes partitions for an unsubscribe."""
 
 
 def _met_by_its_leave(ev: Evidence, client: str, fault: str) -> Beat | None:
-    """Return the leave that was answered by a fault, where that answered no heartbeat before it."""
+    """Return the leave that a fault answered, where it answered no earlier heartbeat."""
     last = next(reversed(beats(ev, client, before=ev.at(fault) + 1)), None)
     return last if last is not None and last.is_leave else None
 
@@ -241,7 +241,7 @@ def _epoch(commit: Observation) -> int | None:
 
 @checker
 def stays_out(ev: Evidence, client: str, *, after: str, requirement: str = "CGV-22") -> Iterator[Finding]:
-    """Judge that a client which is fenced as it leaves does not join again: nobody would read what it is given. Its leave finds nobody, and costs nobody."""
+    """Judge that a client that is fenced during its leave does not rejoin: nobody would read its partitions. A leave after that has no effect."""
     claim = Claim(requirement=requirement, expected="The client is out of its group, and stays out.")
     later = beats(ev, client, after, ev.closing)
     join = next((beat for beat in later if beat.is_join), None)

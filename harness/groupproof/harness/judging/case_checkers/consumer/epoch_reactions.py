@@ -1,4 +1,4 @@
-"""What a member with an epoch (KIP-848) does after something went wrong: it joins again at epoch 0, goes on with the epoch that it has, or ends.
+"""Reactions of a member with an epoch (KIP-848) to errors: it rejoins with epoch 0, goes on with its epoch, or ends.
 
 `after` is the name of a fault's delivery or of a mark, as for the reactions of the classic protocol (`reactions.py`).
 """
@@ -28,7 +28,7 @@ __all__ = [
 _OUT = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH})
 _LOSES = ("partitions_lost", "partitions_revoked")
 STORM_MAX = 12
-"""So many heartbeats within a second are no tries with a pause."""
+"""More heartbeats than this within a second are no retries with a pause."""
 
 
 @timed_checker
@@ -42,10 +42,10 @@ def joins_anew(
     at_once_ms: float | None = None,
     renamed: Verdict = Verdict.NON_STRICT,
 ) -> Iterator[Finding]:
-    """Judge that a member whose epoch was refused joins at epoch 0, with the id that it has.
+    """Judge that a member whose epoch was refused rejoins with epoch 0 and its member id.
 
-    Another id leaves the old member in the group until its session ends, where the coordinator still has it: that costs others, and `renamed` is the verdict.
-    So does a heartbeat more with the refused membership. `at_once_ms` is how long the join may wait (CGT-21).
+    Another id leaves the old member in the group until its session ends, if the coordinator still has it. That costs others; its verdict is
+    `renamed`. So does another heartbeat with the refused membership. `at_once_ms` is how long the join may wait (CGT-21).
     """
     claim = Claim(requirement=requirement, expected="The client joins again with epoch 0.")
     same = Claim(requirement="CGC-06", expected="The client keeps its member id.")
@@ -69,15 +69,15 @@ def joins_anew(
 
 
 def _after_receipt(ev: Evidence, client: str, after: str) -> list[Beat]:
-    """Return the heartbeats that were sent when the answer of fault `after` had left."""
+    """Return the heartbeats that were sent after the answer of fault `after`."""
     answer = next((obs for obs in ev.select("response", None, client, ev.at(after) - 1, ev.closing) if obs.error), None)
     return beats(ev, client, after if answer is None else answer.seq, ev.closing)
 
 
 @timed_checker
 def keeps_epoch(ev: Evidence, client: str, *, after: str, requirement: str, within_ms: float = REACT_MS, or_tells: bool = False) -> Iterator[Finding]:
-    """Judge that heartbeats go on with the membership that the client has. A new join is a needless rebalance: NON_STRICT. With `or_tells` telling the
-    application is as good, be it before a leave."""
+    """Judge that heartbeats go on with the client's membership. A new join is a needless rebalance: NON_STRICT. With `or_tells` a report to the
+    application is as good, even before a leave."""
     claim = Claim(requirement=requirement, expected="The client heartbeats on with the id and the epoch that it has.")
     mine = standing(ev, client, after)
     if mine is None or mine.answer is None:
@@ -95,7 +95,7 @@ def keeps_epoch(ev: Evidence, client: str, *, after: str, requirement: str, with
 
 
 def _kept(claim: Claim, later: list[Beat], mine: Beat, report: Observation | None) -> Finding:
-    """`report` is that by which the client may have excused itself before it left."""
+    """Judge the heartbeats of `keeps_epoch`. `report` is the event by which the client may have informed its application before it left."""
     assert mine.answer is not None
     given_up = next((beat for beat in later if beat.is_join or beat.is_leave), None)
     if given_up is None:
@@ -114,7 +114,7 @@ def _kept(claim: Claim, later: list[Beat], mine: Beat, report: Observation | Non
 
 @checker
 def goes_on_in_full(ev: Evidence, client: str, *, after: str, requirement: str = "CGC-19") -> Iterator[Finding]:
-    """Judge that the first heartbeat that is answered well afterwards carried everything: the client can't know what the coordinator has of it."""
+    """Judge that the first successful heartbeat afterwards has all fields, because the client cannot know what the coordinator has recorded."""
     claim = Claim(requirement=requirement, expected="The next heartbeat that succeeds says everything: timeout, subscription, partitions.")
     good = next((beat for beat in _after_receipt(ev, client, after) if beat.is_accepted), None)
     if good is None:
@@ -124,7 +124,7 @@ def goes_on_in_full(ev: Evidence, client: str, *, after: str, requirement: str =
 
 @checker
 def keeps_partitions(ev: Evidence, client: str, *, after: str, requirement: str) -> Iterator[Finding]:
-    """Judge that the application is not told to give its partitions up."""
+    """Judge that the application is not asked to revoke its partitions."""
     claim = Claim(requirement=requirement, expected="The application keeps its partitions: no callback.")
     revoked = _revoked(ev, client, after)
     yield claim.ok("It did.") if revoked is None else claim.tolerated("It was told to give some up.", revoked, proof=Proof.LIVENESS)
@@ -137,9 +137,9 @@ def _revoked(ev: Evidence, client: str, after: str | int) -> Observation | None:
 
 @timed_checker
 def gives_up_partitions(ev: Evidence, client: str, *, after: str, requirement: str, within_ms: float = REACT_MS) -> Iterator[Finding]:
-    """Judge that the application is told that its partitions are gone, before any is assigned anew.
+    """Judge that the application learns that its partitions are lost, before any are assigned again.
 
-    A client without a callback (no `on-revoked`) may tell it right before that: it is judged by what it reads meanwhile.
+    A client without a callback (no `on-revoked`) may report it right before that. It is judged by what it reads in between.
     """
     claim = Claim(requirement=requirement, expected="The application is told that its partitions are lost.")
     if {*_LOSES} & ev.unreported(client):
@@ -155,14 +155,14 @@ def gives_up_partitions(ev: Evidence, client: str, *, after: str, requirement: s
         return
     missing = overdue(ev, claim, revoked, since=moment(ev, after), within_ms=within_ms, never="It was never told.", late="It was told late.")
     if missing is None and revoked is not None and revoked.body.get("name") != "partitions_lost":
-        # A client that does not tell the two apart says this of both (contract): its application may commit what will be refused.
+        # A client that does not distinguish the two reports this for both (contract). Its application may then commit what will be refused.
         yield claim.found(Verdict.INFORMATIONAL, "It was told to give them up, as in a rebalance.", revoked)
     else:
         yield missing or claim.ok("It was.", revoked)
 
 
 def _reads_on(ev: Evidence, client: str, after: str) -> Observation | None:
-    """Return what a client fetched or gave its application after an instant of the partitions that it had by then, but for what was on its way."""
+    """Return what a client fetched or delivered after an instant from its partitions at that time, except what was on its way."""
     had: set[TopicPartition] = set()
     for obs in ev.select("event", client=client, before=after):
         if obs.who == "shim" and obs.body.get("name") == "partitions_assigned":
@@ -177,7 +177,7 @@ def _reads_on(ev: Evidence, client: str, after: str) -> Observation | None:
 
 @timed_checker
 def stays_a_member(ev: Evidence, client: str, *, after: str, requirement: str, within_ms: float = REACT_MS) -> Iterator[Finding]:
-    """Judge that an error that may pass ends no membership: who ends it has its application make a new client."""
+    """Judge that a retriable error ends no membership: otherwise the application must make a new client."""
     claim = Claim(requirement=requirement, expected="The client stays a member, and heartbeats on.")
     if elapsed_ms(moment(ev, after), end(ev)) < tolerated_ms(within_ms):
         raise NotReached("the run ended before its time was over")
@@ -187,9 +187,9 @@ def stays_a_member(ev: Evidence, client: str, *, after: str, requirement: str, w
 
 @checker
 def stops_beating(ev: Evidence, client: str, *, after: str, requirement: str) -> Iterator[Finding]:
-    """Judge that a member whose instance is another's sends no heartbeat more, gives its partitions up, and tells its application.
+    """Judge that a member whose instance id is now another's stops its heartbeats, gives up its partitions, and reports to its application.
 
-    To join again is NON_STRICT: the coordinator keeps it out as long as the other is there (111), and nobody loses anything.
+    A rejoin is NON_STRICT: the coordinator refuses it as long as the other member is there (111), and nobody loses anything.
     """
     quiet = Claim(requirement=requirement, expected="The client sends no heartbeat more.")
     informs = Claim(requirement=requirement, expected="The application is told of the error, or that its partitions are lost.")
@@ -219,9 +219,10 @@ def shows_or_tries(
     untold: Verdict = Verdict.NON_STRICT,
     anew: str | None = None,
 ) -> Iterator[Finding]:
-    """Judge that an error which may be for good reaches the application. To try again without a word is `untold`; to do neither is FAILED: nobody knows.
+    """Judge that a possibly permanent error reaches the application. Retrying without a report gets the verdict `untold`. Doing neither is FAILED:
+    nobody learns of it.
 
-    By requirement `anew` a new join is as good as a word.
+    With requirement `anew` a new join is as good as a report.
     """
     claim = Claim(requirement=requirement, expected="The application is told of the error.")
     since, report = moment(ev, after), report_due(ev, client, after)
@@ -242,7 +243,7 @@ def shows_or_tries(
 
 @checker
 def spaces_its_tries(ev: Evidence, client: str, *, after: str, requirement: str) -> Iterator[Finding]:
-    """Judge that an error that will not go away is not answered by a storm of heartbeats."""
+    """Judge that a permanent error does not cause a storm of heartbeats."""
     claim = Claim(requirement=requirement, expected="The client does not send its heartbeat again and again without a pause.")
     sent = [beat.request for beat in beats(ev, client, after, ev.closing)]
     storm = next((one for one, last in zip(sent, sent[STORM_MAX:], strict=False) if elapsed_ms(one, last) < 1_000), None)

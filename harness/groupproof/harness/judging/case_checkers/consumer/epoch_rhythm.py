@@ -1,4 +1,4 @@
-"""How often a member with an epoch heartbeats (KIP-848): as the coordinator asks, one at a time, and whatever the application does."""
+"""How often a KIP-848 member sends heartbeats: at the coordinator's interval, one at a time, and whatever the application does."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from groupproof.harness.model.verdicts import Finding, Proof
 __all__ = ["keeps_interval", "never_two_in_flight", "stays_alive"]
 
 _EARLY = 0.5
-"""A heartbeat that comes before this share of the interval is one too many; Java beats at 0.9 of it when it has spare time, others have jitter."""
+"""A heartbeat before this share of the interval is one too many. Java sends at 0.9 of it when it has spare time; others have jitter."""
 
 _GAPS_MIN = 3
 
 
 @checker
 def keeps_interval(ev: Evidence, client: str, *, after: str, ms: float, requirement: str = "CGC-24", before: str | None = None) -> Iterator[Finding]:
-    """Judge that a member to which nothing happens heartbeats by the interval that the coordinator asks for.
+    """Judge that a member without changes sends heartbeats at the interval that the coordinator asks for.
 
-    More often costs the coordinator, more seldom costs nobody until the session is over (`stays_alive`): NON_STRICT.
+    More heartbeats cost the coordinator. Fewer cost nobody until the session ends (`stays_alive`). Both are NON_STRICT.
     """
     claim = Claim(requirement=requirement, expected="The client heartbeats by the interval that the coordinator asks for.")
     sent = [beat.request for beat in beats(ev, client, after, ev.closing if before is None else ev.at(before))]
@@ -47,7 +47,7 @@ def keeps_interval(ev: Evidence, client: str, *, after: str, ms: float, requirem
 def stays_alive(
     ev: Evidence, client: str, *, after: str, session_ms: float, requirement: str = "CGC-28", before: str | None = None
 ) -> Iterator[Finding]:
-    """Judge that between two instants no heartbeat is later than the session timeout of the group, which the coordinator has."""
+    """Judge that between two instants no heartbeat is later than the group's session timeout, which the coordinator defines."""
     claim = Claim(requirement=requirement, expected="The coordinator hears of the client at least once in every session timeout.")
     since, until = moment(ev, after), end(ev) if before is None else moment(ev, before)
     if elapsed_ms(since, until) < session_ms / 2:
@@ -66,9 +66,9 @@ def stays_alive(
 
 @checker
 def never_two_in_flight(ev: Evidence, client: str, *, patience_ms: float | None = None, requirement: str = "CGC-27") -> Iterator[Finding]:
-    """Judge that a heartbeat waits for the answer to the one before, but for a leave: two say different things of what the member owns.
+    """Judge that a heartbeat waits for the answer to the one before, except a leave. Two open heartbeats report different owned partitions.
 
-    One that was given up, with its connection or after `patience_ms` (the client's request timeout), is no longer in flight.
+    A heartbeat that was given up, with its connection or after `patience_ms` (the client's request timeout), is no longer in flight.
     """
     claim = Claim(requirement=requirement, expected="No heartbeat is sent while another waits for its answer, but for the leave.")
     sent = beats(ev, client)
@@ -79,7 +79,7 @@ def never_two_in_flight(ev: Evidence, client: str, *, patience_ms: float | None 
 
 
 def _overlap(ev: Evidence, one: Beat, later: Beat, patience_ms: float | None) -> bool:
-    """Tell whether `later` was sent before `one` was answered or given up."""
+    """Return whether `later` was sent before `one` was answered or given up."""
     if one.answer is not None and one.answer.seq < later.request.seq:
         return False
     if one.request.connection != later.request.connection and _is_closed(ev, one, later):
@@ -88,7 +88,7 @@ def _overlap(ev: Evidence, one: Beat, later: Beat, patience_ms: float | None) ->
 
 
 def _is_closed(ev: Evidence, one: Beat, later: Beat) -> bool:
-    """Tell whether the connection of `one` had ended, or was about to: its end is told a moment after the next connection began."""
+    """Return whether the connection of `one` had ended, or was about to. Its end is recorded a moment after the next connection began."""
     ends = (obs for obs in ev.select("event", after=one.request.seq) if obs.who == "link" and obs.body.get("name") == "closed")
     mine = next((obs for obs in ends if obs.connection == one.request.connection), None)
     return mine is not None and mine.at_ms - later.request.at_ms < 1_000

@@ -1,1 +1,1 @@
-"""What frames carry of the protocols that are embedded in the classic one: Kafka Connect's and Kafka Streams'."""
+"""Judges of cases in the protocols embedded in the classic one: Kafka Connect's and Kafka Streams'."""

@@ -1,4 +1,4 @@
-"""What the leader of a group of Kafka Connect's workers hands out (CONNECT-04 to CONNECT-06, CONNECT-08, CONNECT-10, CONNECT-11, CONNECT-15)."""
+"""The assignments of the leader of a Kafka Connect group (CONNECT-04 to CONNECT-06, CONNECT-08, CONNECT-10, CONNECT-11, CONNECT-15)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = [
 
 @checker
 def agrees_on(ev: Evidence, client: str, protocol: str, *, after: str | None = None, requirement: str = "CONNECT-04") -> Iterator[Finding]:
-    """Judge that the leader's assignments are of the agreed protocol's format, one for each member, and name the leader and the greatest offset."""
+    """Judge that the leader's assignments have the format of the agreed protocol, one for each member, and name the leader and the greatest offset."""
     version = CONNECT_PROTOCOLS.index(protocol)
     claim = Claim(
         requirement=requirement,
@@ -61,7 +61,7 @@ def _well_formed(claim: Claim, deal: Dealt) -> Finding:
 
 @checker
 def assigns_once(ev: Evidence, client: str, *, requirement: str = "CONNECT-05") -> Iterator[Finding]:
-    """Judge that no generation leaves a connector or task with two workers, where no worker had said before that it runs what another does."""
+    """Judge that no generation leaves a connector or task with two workers."""
     claim = Claim(requirement=requirement, expected="No connector and no task is given to two workers.")
     for deal in rounds_of(dealt, ev, client, None):
         counts = Counter(job for member in deal.states for job in deal.result(member))
@@ -76,7 +76,7 @@ def assigns_once(ev: Evidence, client: str, *, requirement: str = "CONNECT-05") 
 def assigns_everything(
     ev: Evidence, client: str, *jobs: TopicPartition, after: str | None, requirement: str = "CONNECT-05", within_ms: float = REACT_MS
 ) -> Iterator[Finding]:
-    """Judge that within its time after an instant the leader hands out a generation in which the workers run these jobs, all and no others."""
+    """Judge that in time after an instant the leader assigns a generation in which the workers run exactly these jobs."""
     wanted: Jobs = frozenset(jobs)
     claim = Claim(requirement=requirement, expected="Each connector and each task is given to a worker, and none that is not configured.")
     rounds = rounds_of(dealt, ev, client, after)
@@ -97,7 +97,7 @@ def assigns_everything(
 
 @checker
 def revokes_first(ev: Evidence, client: str, *, after: str, requirement: str = "CONNECT-06") -> Iterator[Finding]:
-    """Judge that what moves is revoked in one generation and given in a later one, and that something moved at all."""
+    """Judge that a job that moves is revoked in one generation and assigned in a later one, and that at least one job moved."""
     claim = Claim(
         requirement=requirement, expected="What moves to another worker is revoked first, and assigned when its former worker no longer runs it."
     )
@@ -122,7 +122,7 @@ def revokes_first(ev: Evidence, client: str, *, after: str, requirement: str = "
 def revokes(
     ev: Evidence, client: str, *jobs: TopicPartition, after: str, requirement: str = "CONNECT-15", within_ms: float = REACT_MS
 ) -> Iterator[Finding]:
-    """Judge that the leader revokes these jobs from who runs them."""
+    """Judge that the leader revokes these jobs from the workers that run them."""
     claim = Claim(requirement=requirement, expected="The leader revokes what is no longer configured.")
     wanted: Jobs = frozenset(jobs)
     done = next((deal for deal in rounds_of(dealt, ev, client, after) if not wanted & deal.results()), None)
@@ -135,7 +135,7 @@ def revokes(
 def keeps_lost_jobs_back(
     ev: Evidence, client: str, max_delay_ms: int, *, after: str, counts_down: bool = False, requirement: str = "CONNECT-08"
 ) -> Iterator[Finding]:
-    """Judge that what a worker ran that left waits for the delay: nobody is given it before, and each assignment carries what is left of it."""
+    """Judge that the jobs of a worker that left wait for the delay: no worker gets them before, and each assignment has the remaining delay."""
     claim = Claim(
         requirement=requirement, expected="What was lost is given to nobody before the delay has passed, and assignments carry what is left of it."
     )
@@ -150,14 +150,15 @@ def keeps_lost_jobs_back(
 
 
 def _waits(claim: Claim, rounds: list[Dealt], lost: Jobs, max_delay_ms: int, *, counts_down: bool) -> Iterator[Finding]:
-    # The delay runs from when the leader computes (IncrementalCooperativeAssignor.handleLostAssignments): between its JoinGroup answer and its SyncGroup.
+    # The delay runs from the leader's computation (IncrementalCooperativeAssignor.handleLostAssignments), between its JoinGroup response and its
+    # SyncGroup.
     began, first = rounds[0].join, rounds[0].sync
     if not any(deal.delay_ms > 0 for deal in rounds):
         yield claim.failed("It gave no delay.", first)
         return
     waiting = [deal for deal in rounds if elapsed_ms(began, deal.sync) < max_delay_ms - SLACK_MS]
     for deal in waiting:
-        left_ms = max_delay_ms - elapsed_ms(first, deal.join)  # it may compute at once, and be slow to say so
+        left_ms = max_delay_ms - elapsed_ms(first, deal.join)  # it may compute at once, and send the result late
         if early := lost & deal.results():
             yield claim.failed("It assigned what was lost before the delay had passed.", deal.sync, detail=jobs_in_words(early))
             return
@@ -170,12 +171,12 @@ def _waits(claim: Claim, rounds: list[Dealt], lost: Jobs, max_delay_ms: int, *, 
 
 
 _CLOCK_MS = 500.0
-"""How late the JoinGroup answer that a leader computes by may be recorded."""
+"""How late (ms) the JoinGroup response from which a leader computes may be recorded."""
 
 
 @checker
 def leaves_others_alone(ev: Evidence, client: str, *, after: str, requirement: str = "CONNECT-10") -> Iterator[Finding]:
-    """Judge that workers that stayed keep what they ran: nothing is revoked from anybody after an instant."""
+    """Judge that workers that stayed keep their jobs: nothing is revoked from any worker after an instant."""
     claim = Claim(requirement=requirement, expected="The workers that stayed keep what they run.")
     for deal in rounds_of(dealt, ev, client, after):
         taken_away = frozenset(job for assignment in deal.assignments.values() if assignment is not None for job in assignment.revoked)
@@ -187,7 +188,7 @@ def leaves_others_alone(ev: Evidence, client: str, *, after: str, requirement: s
 
 @checker
 def answers_mismatch(ev: Evidence, client: str, offset: int, *, after: str | None = None, requirement: str = "CONNECT-11") -> Iterator[Finding]:
-    """Judge that a leader behind another member's configuration answers all with CONFIG_MISMATCH, that offset, and nothing to run."""
+    """Judge that a leader behind another member's configuration answers all with CONFIG_MISMATCH, that offset, and no jobs."""
     claim = Claim(requirement=requirement, expected="The leader answers all members with CONFIG_MISMATCH, the newest offset and nothing to run.")
     rounds = [
         deal for deal in rounds_of(dealt, ev, client, after) if any(state is not None and state.offset == offset for state in deal.states.values())

@@ -1,4 +1,4 @@
-"""What a worker of Kafka Connect says of itself in JoinGroup, and what it does with an assignment (CONNECT-01 to CONNECT-16)."""
+"""What a Kafka Connect worker sends in JoinGroup, and how it reacts to an assignment (CONNECT-01 to CONNECT-16)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = [
 
 @checker
 def offers(ev: Evidence, client: str, *protocols: str, requirement: str = "CONNECT-01") -> Iterator[Finding]:
-    """Judge which protocols each JoinGroup offers, in order, and under which protocol type."""
+    """Judge the protocols that each JoinGroup offers, their order, and the protocol type."""
     claim = Claim(requirement=requirement, expected=f"The worker joins as {PROTOCOL_TYPE} and offers {', '.join(protocols)}.")
     for join in _joins(ev, client):
         names = tuple(protocol["name"] for protocol in join.body.get("protocols") or ())
@@ -40,7 +40,7 @@ def offers(ev: Evidence, client: str, *protocols: str, requirement: str = "CONNE
 
 @checker
 def describes_itself(ev: Evidence, client: str, *, offset: int, requirement: str = "CONNECT-02") -> Iterator[Finding]:
-    """Judge that each protocol's metadata can be read, is of the protocol's version, and has a URL and the config offset."""
+    """Judge that each protocol's metadata can be read, has the protocol's version, and has a URL and the config offset."""
     claim = Claim(requirement=requirement, expected="The metadata of each protocol has its version, the worker's URL and its config offset.")
     for join in _joins(ev, client):
         for name, state in states_in(join).items():
@@ -58,7 +58,7 @@ def describes_itself(ev: Evidence, client: str, *, offset: int, requirement: str
 
 @checker
 def names_its_jobs(ev: Evidence, client: str, *, after: str | None = None, requirement: str = "CONNECT-03") -> Iterator[Finding]:
-    """Judge that the metadata of each JoinGroup names what the worker's assignments left it with, in every protocol that can say so."""
+    """Judge that the metadata of each JoinGroup names the jobs left by the worker's assignments, in every protocol that can express it."""
     claim = Claim(requirement=requirement, expected="The metadata names the connectors and tasks that the worker runs.")
     first = ev.at(after)
     joins = [join for join in _joins(ev, client) if join.seq > first and _received(ev, client, join)]
@@ -80,7 +80,7 @@ def names_its_jobs(ev: Evidence, client: str, *, after: str | None = None, requi
 
 
 def _run_at(ev: Evidence, client: str, join: Observation) -> Jobs:
-    """Return what a worker runs when it sends a JoinGroup, as its assignments say; version 0 stops everything before."""
+    """Return the jobs that a worker runs when it sends a JoinGroup, by its assignments. In version 0 the worker stops everything before."""
     run: Jobs = frozenset()
     for item in _received(ev, client, join):
         assignment = item.assignment
@@ -89,7 +89,8 @@ def _run_at(ev: Evidence, client: str, join: Observation) -> Jobs:
 
 
 def _received(ev: Evidence, client: str, join: Observation) -> list[ReceivedJobs]:
-    """Return the assignments that a worker knew when it sent a JoinGroup: in one process an answer may be recorded after what it caused."""
+    """Return the assignments that a worker knew when it sent a JoinGroup. In one process a response may be recorded after the request that it
+    caused."""
     asked = [ev.answer(sync) for sync in ev.requests(Api.SYNC_GROUP, client, before=join.seq)]
     received = {answer.seq for answer in asked if answer is not None and knew(answer, join)}
     return [item for item in received_jobs(ev, client) if item.answer.seq in received]
@@ -102,7 +103,7 @@ def _is_eager(ev: Evidence, client: str, item: ReceivedJobs) -> bool:
 
 @timed_checker
 def says_offset(ev: Evidence, client: str, offset: int, *, after: str, requirement: str, within_ms: float = REACT_MS) -> Iterator[Finding]:
-    """Judge that the worker joins again after an instant, and says this config offset."""
+    """Judge that the worker rejoins after an instant with this config offset."""
     claim = Claim(requirement=requirement, expected="The worker joins again, with the offset up to which it has read the configuration.")
     join = next(iter(ev.requests(Api.JOIN_GROUP, client, after, ev.closing)), None)
     never = overdue(ev, claim, join, since=moment(ev, after), within_ms=within_ms, never="No JoinGroup came.", late="It joined again late.")
@@ -119,7 +120,7 @@ def says_offset(ev: Evidence, client: str, offset: int, *, after: str, requireme
 
 @timed_checker
 def follows_up(ev: Evidence, client: str, *, after: str, requirement: str, within_ms: float = REACT_MS) -> Iterator[Finding]:
-    """Judge that the worker joins again by itself after the assignment that a fault put in."""
+    """Judge that the worker rejoins by itself after the assignment that a fault injected."""
     claim = Claim(requirement=requirement, expected="The worker joins again by itself.")
     join = next(iter(ev.requests(Api.JOIN_GROUP, client, after, ev.closing)), None)
     never, late = "No JoinGroup came.", "It joined again late."
@@ -127,7 +128,7 @@ def follows_up(ev: Evidence, client: str, *, after: str, requirement: str, withi
 
 
 def waits_out_the_delay(client: str, delay_ms: int, *, after: str, requirement: str = "CONNECT-09") -> Judge:
-    """Judge that the worker joins again when the delay of the assignment has passed. Sooner is a needless rebalance: NON_STRICT."""
+    """Judge that the worker rejoins once the delay of the assignment is over. Earlier is a needless rebalance: NON_STRICT."""
     claim = Claim(requirement=requirement, expected="The worker joins again when the delay has passed, and not before.")
 
     def judge(ev: Evidence) -> Iterator[Finding]:
@@ -147,7 +148,8 @@ def waits_out_the_delay(client: str, delay_ms: int, *, after: str, requirement: 
 
 
 def leaves_while_behind(client: str, *, after: str, requirement: str = "CONNECT-13") -> Judge:
-    """Judge that a worker that cannot read the configuration far enough leaves the group. To come back before it can is a needless rebalance: NON_STRICT."""
+    """Judge that a worker that cannot read the configuration far enough leaves the group. Coming back too early is a needless rebalance:
+    NON_STRICT."""
     claim = Claim(requirement=requirement, expected="The worker leaves the group, and stays out until it can read the configuration.")
 
     def judge(ev: Evidence) -> Iterator[Finding]:
@@ -165,7 +167,7 @@ def leaves_while_behind(client: str, *, after: str, requirement: str = "CONNECT-
 
 
 _SYNC_MS = 3_000
-"""How long a worker tries to read the configuration: worker.sync.timeout.ms by default."""
+"""How long (ms) a worker tries to read the configuration: worker.sync.timeout.ms by default."""
 
 
 @checker
@@ -179,8 +181,8 @@ def stays_in(ev: Evidence, client: str, *, after: str, requirement: str) -> Iter
 def keeps_membership_in_reach(client: str, *, after: str, requirement: str) -> Judge:
     """Judge that the worker keeps its membership, unless it was without its coordinator for a heartbeat interval.
 
-    Then it stops its tasks and joins again as the member it is, "to avoid running tasks while not being a member" (`WorkerCoordinator.poll`,
-    KAFKA-9184). On a busy machine a lookup can take so long; it is the same worker as where it takes less.
+    Then it stops its tasks and rejoins with its member id, "to avoid running tasks while not being a member" (`WorkerCoordinator.poll`,
+    KAFKA-9184). On a busy computer a lookup can take that long, so this is no fault of the worker.
     """
     claim = Claim(requirement=requirement, expected="The worker keeps its membership while its coordinator is in reach.")
     kept = keeps_membership(client, after=after, requirement=requirement)

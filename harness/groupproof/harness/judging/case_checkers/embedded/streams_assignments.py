@@ -1,4 +1,4 @@
-"""What the leader of a group of Kafka Streams deals out (STREAMS-05, STREAMS-08, STREAMS-09, STREAMS-11, STREAMS-12, STREAMS-14, STREAMS-22)."""
+"""The assignments of the leader of a Kafka Streams group (STREAMS-05, STREAMS-08, STREAMS-09, STREAMS-11, STREAMS-12, STREAMS-14, STREAMS-22)."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ __all__ = ["agrees_on_versions", "answers_error", "calls_back", "deals_everythin
 
 @checker
 def agrees_on_versions(ev: Evidence, client: str, *, after: str, requirement: str = "STREAMS-05") -> Iterator[Finding]:
-    """Judge the versions of each assignment: the lowest that a member's subscription used, and beside it the lowest of the newest that members know (KIP-268).
+    """Judge the two versions in each assignment: the lowest used in a subscription, and the lowest of the newest versions that members know
+    (KIP-268).
 
-    The leader's own newest bounds both.
+    The leader's own newest version limits both.
     """
     claim = Claim(
         requirement=requirement,
@@ -55,7 +56,7 @@ def _versioned(claim: Claim, deal: Dealt) -> Finding:
 
 @checker
 def deals_once(ev: Evidence, client: str, *, requirement: str = "STREAMS-08") -> Iterator[Finding]:
-    """Judge that no task is active at two members, and that the partitions that a member is given are those of its tasks, in their order."""
+    """Judge that no task is active on two members, and that a member's partitions are those of its tasks, in their order."""
     claim = Claim(
         requirement=requirement, expected="Each task is active at one member at most, which is given the partitions of its tasks in their order."
     )
@@ -72,7 +73,7 @@ def deals_once(ev: Evidence, client: str, *, requirement: str = "STREAMS-08") ->
 
 
 def _is_aligned(partitions: tuple[TopicPartition, ...], tasks: tuple[Task, ...]) -> bool:
-    """Tell whether each partition stands where its task stands: a member pairs them by their sorted places."""
+    """Return whether each partition is in the position of its task. A member pairs them by their sorted positions."""
     return len(partitions) == len(tasks) and all(partition[1] == task.partition for partition, task in zip(sorted(partitions), tasks, strict=True))
 
 
@@ -80,7 +81,7 @@ def _is_aligned(partitions: tuple[TopicPartition, ...], tasks: tuple[Task, ...])
 def deals_everything(
     ev: Evidence, client: str, tasks: int, *, after: str, requirement: str = "STREAMS-08", within_ms: float = REACT_MS
 ) -> Iterator[Finding]:
-    """Judge that within its time after an instant the leader hands out a generation in which so many tasks are active."""
+    """Judge that in time after an instant the leader assigns a generation in which so many tasks are active."""
     claim = Claim(requirement=requirement, expected="Each task is given to a member.")
     whole = next((deal.sync for deal in rounds_of(dealt, ev, client, after) if len(deal.active()) == tasks), None)
     never, late = "It left tasks to nobody.", "It gave them all out late."
@@ -89,7 +90,7 @@ def deals_everything(
 
 @checker
 def calls_back(ev: Evidence, client: str, *, after: str, requirement: str = "STREAMS-09") -> Iterator[Finding]:
-    """Judge that a task that moves is withheld while its owner has it, that a member is told to come again at once then, and that something moved at all."""
+    """Judge that a moving task is withheld while its owner has it, that a member is then asked to rejoin at once, and that at least one task moved."""
     claim = Claim(
         requirement=requirement,
         expected="A task that moves is given to nobody until its owner has given it back, and a member is told to come for it at once.",
@@ -128,7 +129,7 @@ def _is_others(deal: Dealt, name: str, partition: TopicPartition) -> bool:
 def deals_standbys(
     ev: Evidence, client: str, tasks: int, *, after: str, requirement: str = "STREAMS-11", within_ms: float = REACT_MS
 ) -> Iterator[Finding]:
-    """Judge that so many tasks get a standby at a member that does not run them."""
+    """Judge that so many tasks get a standby on a member that does not run them."""
     claim = Claim(requirement=requirement, expected="Each stateful task has a standby at a member that does not run it.")
     for deal in rounds_of(dealt, ev, client, after):
         if both := [task for info in deal.infos for task, _ in info.standby if task in info.active]:
@@ -144,7 +145,7 @@ def deals_standbys(
 
 @checker
 def keeps_standbys_apart(ev: Evidence, client: str, *, after: str, requirement: str = "STREAMS-22") -> Iterator[Finding]:
-    """Judge that no thread of a process gets a standby of a task that runs in it: threads of a process name the same one in their user data."""
+    """Judge that no thread of a process gets a standby of a task that runs in it. Threads of a process name the same process in their user data."""
     claim = Claim(requirement=requirement, expected="A task has no standby in the process that runs it.")
     rounds = [deal for deal in rounds_of(dealt, ev, client, after) if _threads_of_one(deal)]
     if not rounds:
@@ -159,13 +160,13 @@ def keeps_standbys_apart(ev: Evidence, client: str, *, after: str, requirement: 
 
 
 def _threads_of_one(deal: Dealt) -> bool:
-    """Tell whether two members of one process are there, of which one is given a task."""
+    """Return whether the group has two members of one process, of which one gets a task."""
     counts = Counter(info.process for info in deal.subscriptions.values() if info is not None)
     return any(counts[process] > 1 for process in _by_process(deal, "active"))
 
 
 def _by_process(deal: Dealt, role: str) -> dict[str, set[Task]]:
-    """Return the tasks that each process is given, as its `active` or `standby` ones."""
+    """Return the `active` or `standby` tasks that each process gets."""
     tasks: dict[str, set[Task]] = {}
     for name, item in deal.assignments.items():
         info = deal.subscriptions.get(name)

@@ -1,4 +1,4 @@
-"""What a member of Kafka Streams says of itself in JoinGroup, and what it does with an assignment (STREAMS-01 to STREAMS-21)."""
+"""What a Kafka Streams member sends in JoinGroup, and how it reacts to an assignment (STREAMS-01 to STREAMS-21)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = [
 
 @checker
 def describes_itself(ev: Evidence, client: str, *, requirement: str = "STREAMS-01") -> Iterator[Finding]:
-    """Judge that each JoinGroup offers `stream` alone, with user data in a version that its sender knows, and that the first is in the newest."""
+    """Judge that each JoinGroup offers only `stream`, with user data in a version that its sender knows. The first one uses the newest version."""
     claim = Claim(
         requirement=requirement, expected=f"The member offers {ASSIGNOR} alone, with user data, at first in the newest version that it says to know."
     )
@@ -64,7 +64,7 @@ def is_one_process(ev: Evidence, client: str, *, requirement: str = "STREAMS-02"
 
 @checker
 def differs_each_time(ev: Evidence, client: str, *, requirement: str = "STREAMS-03") -> Iterator[Finding]:
-    """Judge that no JoinGroup of a member has the user data of the one before: a coordinator would not rebalance for it (KAFKA-10455)."""
+    """Judge that no JoinGroup of a member repeats the user data of the one before: a coordinator would not rebalance for it (KAFKA-10455)."""
     claim = Claim(requirement=requirement, expected="The user data of each JoinGroup differs from that of the one before.")
     sent = [(join, subscription.user_data) for join in _joins(ev, client) if (subscription := subscription_in(join)) is not None]
     if len(sent) < 2:
@@ -75,9 +75,10 @@ def differs_each_time(ev: Evidence, client: str, *, requirement: str = "STREAMS-
 
 @checker
 def names_its_tasks(ev: Evidence, client: str, *, after: str, has_standbys: bool = False, requirement: str = "STREAMS-04") -> Iterator[Finding]:
-    """Judge that the next JoinGroup names the tasks that its newest assignment gave the member, and none that it never had.
+    """Judge that the next JoinGroup names the tasks of the member's newest assignment, and none that it never had.
 
-    What it had before it may have on its disk still, and names it then (Kafka: TaskManager.taskOffsetSums). A task may still be restored, and is then named with its sum or not at all: it runs for sure once the member has committed for it.
+    It also names earlier tasks that are still on its disk (Kafka: TaskManager.taskOffsetSums). A task that is still restored is named with its sum
+    or not at all. It certainly runs once the member has committed for it.
     """
     claim = Claim(requirement=requirement, expected="The member names its tasks, with how far they are.")
     join = _next_join(ev, client, after)
@@ -120,7 +121,7 @@ def _committed_tasks(ev: Evidence, client: str, mine: ThreadAssignment, before: 
 
 @timed_checker
 def joins_in_version(ev: Evidence, client: str, version: int, *, after: str, requirement: str, within_ms: float = REACT_MS) -> Iterator[Finding]:
-    """Judge that the member joins again by itself, with user data of this version, and says its own newest one beside it."""
+    """Judge that the member rejoins by itself, with user data in this version, and also names its own newest version."""
     claim = Claim(requirement=requirement, expected=f"The member joins again by itself, in version {version}, and says its own newest beside it.")
     own = max(info.latest for _, info in _infos(ev, client, before=after))
     join = next(iter(ev.requests(Api.JOIN_GROUP, client, after, ev.closing)), None)
@@ -140,7 +141,7 @@ def joins_in_version(ev: Evidence, client: str, version: int, *, after: str, req
 
 @timed_checker
 def comes_back_at_once(ev: Evidence, client: str, *, after: str, requirement: str = "STREAMS-10", within_ms: float = REACT_MS) -> Iterator[Finding]:
-    """Judge that the member joins again by itself after the assignment that a fault put in."""
+    """Judge that the member rejoins by itself after the assignment that a fault injected."""
     claim = Claim(requirement=requirement, expected="The member joins again by itself when the time of the next rebalance has come.")
     join = next(iter(ev.requests(Api.JOIN_GROUP, client, after, ev.closing)), None)
     never, late = "No JoinGroup came.", "It joined again late."
@@ -149,7 +150,7 @@ def comes_back_at_once(ev: Evidence, client: str, *, after: str, requirement: st
 
 @checker
 def waits(ev: Evidence, client: str, *, after: str, requirement: str = "STREAMS-20") -> Iterator[Finding]:
-    """Judge that the member does not join again before the time of its next rebalance, which is far off: that were needless."""
+    """Judge that the member does not rejoin before the time of its next rebalance, which is far off. That would be needless."""
     claim = Claim(requirement=requirement, expected="The member does not join again before the time of the next rebalance.")
     joins = ev.requests(Api.JOIN_GROUP, client, after, ev.closing)
     yield claim.tolerated("It joined again without need.", joins[0]) if joins else claim.ok("It did not.", moment(ev, after))
@@ -157,7 +158,7 @@ def waits(ev: Evidence, client: str, *, after: str, requirement: str = "STREAMS-
 
 @timed_checker
 def ends(ev: Evidence, client: str, *, after: str, requirement: str, within_ms: float = REACT_MS) -> Iterator[Finding]:
-    """Judge that the member ends: its application is told, and the member neither joins again nor goes on with heartbeats."""
+    """Judge that the member ends: its application gets the error, and the member neither rejoins nor goes on with heartbeats."""
     claim = Claim(requirement=requirement, expected="The member ends and tells its application.")
     report = report_due(ev, client, after)
     join = next(iter(ev.requests(Api.JOIN_GROUP, client, after, ev.closing)), None)
@@ -171,7 +172,7 @@ def ends(ev: Evidence, client: str, *, after: str, requirement: str, within_ms: 
 
 
 _ENDING_MS = 2_000.0
-"""How long a thread may take to end once its application was told: it closes its tasks first."""
+"""How long (ms) a thread may take to end once its application knows: it closes its tasks first."""
 
 
 def _goes_on(ev: Evidence, client: str, report: Observation) -> Observation | None:
@@ -181,7 +182,7 @@ def _goes_on(ev: Evidence, client: str, report: Observation) -> Observation | No
 
 @timed_checker
 def asks_for_the_end(ev: Evidence, client: str, *, after: str, requirement: str = "STREAMS-21", within_ms: float = REACT_MS) -> Iterator[Finding]:
-    """Judge that a thread of the application tells the leader that all of it is to end: its member's, or one that it adds to say so (KIP-671)."""
+    """Judge that a thread of the application, the member's or a new one, informs the leader that the whole application must end (KIP-671)."""
     claim = Claim(requirement=requirement, expected="A thread of the application joins with SHUTDOWN_REQUESTED in its user data.")
     own = [join for join in ev.requests(Api.JOIN_GROUP, None, after, ev.closing) if (join.client or "").partition("-")[0] == client]
     asking = next((join for join in own if (info := info_in(join)) is not None and info.error == SHUTDOWN_REQUESTED), None)
@@ -192,7 +193,7 @@ def asks_for_the_end(ev: Evidence, client: str, *, after: str, requirement: str 
 
 @timed_checker
 def stays_a_member(ev: Evidence, client: str, *, after: str, requirement: str, within_ms: float = REACT_MS) -> Iterator[Finding]:
-    """Judge that the member goes on: it heartbeats, and its application is told of no error."""
+    """Judge that the member goes on: it sends heartbeats, and its application gets no error."""
     claim = Claim(requirement=requirement, expected="The member goes on as one.")
     report = report_due(ev, client, after)
     if report is not None:
@@ -205,7 +206,7 @@ def stays_a_member(ev: Evidence, client: str, *, after: str, requirement: str, w
 
 @checker
 def stays_when_closed(ev: Evidence, client: str, *, after: str, requirement: str = "STREAMS-18") -> Iterator[Finding]:
-    """Judge that a member that is closed sends no LeaveGroup: its tasks wait for it as long as its session lasts."""
+    """Judge that a closed member sends no LeaveGroup: its tasks wait for it until its session ends."""
     claim = Claim(requirement=requirement, expected="A member that is closed sends no LeaveGroup.")
     if not ev.events("shutdown_complete", client, after):
         raise NotReached(f"{client} was not closed")
@@ -215,9 +216,9 @@ def stays_when_closed(ev: Evidence, client: str, *, after: str, requirement: str
 
 @checker
 def commits_what_goes(ev: Evidence, client: str, *partitions: TopicPartition, after: str, requirement: str = "STREAMS-17") -> Iterator[Finding]:
-    """Judge that what the member was given of the partitions that it loses is committed before it joins again: who gets them goes on from there.
+    """Judge that consumed records of the partitions that the member loses are committed before it rejoins. Their next owner goes on from there.
 
-    A thread processes all that a poll gave it before it polls again, which is where it loses tasks.
+    A thread processes everything from one poll before it polls again; tasks are lost only in a poll.
     """
     claim = Claim(requirement=requirement, expected="The member commits what it processed of the tasks that it gives up, before it joins again.")
     join = _next_join(ev, client, after)
@@ -235,7 +236,7 @@ def commits_what_goes(ev: Evidence, client: str, *partitions: TopicPartition, af
 
 @timed_checker
 def rejoins_uncommitted(ev: Evidence, client: str, *, after: str, requirement: str = "STREAMS-19", within_ms: float = REACT_MS) -> Iterator[Finding]:
-    """Judge that a member whose commit was refused as a stranger's or an old generation's joins again, and commits nothing meanwhile."""
+    """Judge that a member whose commit was refused for its member id or generation rejoins, and commits nothing before that."""
     claim = Claim(requirement=requirement, expected="The member gives its tasks up without a commit, and joins again.")
     join = next(iter(ev.requests(Api.JOIN_GROUP, client, after, ev.closing)), None)
     never = overdue(ev, claim, join, since=moment(ev, after), within_ms=within_ms, never="No JoinGroup came.", late="It joined again late.")

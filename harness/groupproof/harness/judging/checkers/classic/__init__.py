@@ -1,1 +1,1 @@
-"""What holds of the members and groups of the classic protocol, in any trace."""
+"""The checkers of members and groups of the classic protocol, for any trace."""

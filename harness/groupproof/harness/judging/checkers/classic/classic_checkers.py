@@ -1,4 +1,4 @@
-"""What is held of classic groups. Pure."""
+"""The checkers of classic groups. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commits: that the application hears the truth, that nobody commits what is not his, and nothing that was not delivered."""
+"""Checks commits: reports to the application are true, and a member commits only its own partitions and only delivered records."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from groupproof.protocol.vocabulary import Api, TopicPartition
 __all__ = ["CommitOutcomesReported", "CommitsAreOwn", "CommitsWereDelivered"]
 
 _OFFSETS_KEPT = 64
-"""Of the offsets that were accepted for a client and a partition the newest are known; of older ones nothing is said."""
+"""The number of newest accepted offsets kept for a client and a partition. Older ones are not judged."""
 
 _UNTOLD_MAX = 16
 _COMMIT = Api.OFFSET_COMMIT.title
@@ -31,7 +31,7 @@ _SPEAKS = frozenset(api.title for api in (*GROUP_REQUESTS, Api.FIND_COORDINATOR,
 
 
 def _asked(obs: Observation) -> list[tuple[str, int, int]]:
-    """Return the offsets that the driver tells a client to commit."""
+    """Return the offsets that the driver commands a client to commit."""
     if obs.who != "kit" or obs.body.get("name") != "command":
         return []
     return [(topic, partition, offset) for topic, partition, offset in fields_of(obs.body).get("offsets") or ()]
@@ -42,12 +42,12 @@ def _is_reported(obs: Observation, name: str) -> bool:
 
 
 _Candidates = tuple[Collection[tuple[str, int, int]], ...]
-"""The offsets of each commit that a report may be of; none of one of the positions, whatever they are."""
+"""The offsets of each commit that a report may be about. Empty for a commit of positions, which may be any."""
 
 
 @dataclass(slots=True)
 class _WantedCommits:
-    """What the kit asked one client to commit, until as many reports have come as it asked for: two commits under way may end in either order."""
+    """The commits that the kit asked of one client, until as many reports have come: two open commits may end in either order."""
 
     wanted: deque[list[tuple[str, int, int]]] = field(default_factory=lambda: deque(maxlen=_UNTOLD_MAX))
     reports: int = 0
@@ -56,7 +56,7 @@ class _WantedCommits:
         self.wanted.append(offsets)
 
     def report(self) -> _Candidates:
-        """Take note of a report, and return what it may be of."""
+        """Record a report, and return the commits that it may be about."""
         candidates = tuple(self.wanted)
         self.reports += 1
         if self.reports >= len(self.wanted):
@@ -66,10 +66,11 @@ class _WantedCommits:
 
 
 class CommitOutcomesReported(ListeningChecker):
-    """A commit that the application takes for done was accepted by the coordinator (CLIENT-69).
+    """A commit that the application considers done was accepted by the coordinator (CLIENT-69).
 
-    What it is told may be written down before the answer that it heard, by as much as the machine is late. An application that is told of no offsets is
-    told of those that the kit asked to commit: of several requests under way it may mean any. An `unknown` outcome, of a client whose commit returns nothing, claims neither success nor failure.
+    The report may be recorded before the answer, by as much as the kit is late. A report without offsets is about the offsets that the kit asked to
+    commit: with several open requests, about any of them. An `unknown` outcome, of a client whose commit returns nothing, claims neither success
+    nor failure.
     """
 
     listens = frozenset({("response", _COMMIT), *(("request", title) for title in _SPEAKS)})
@@ -123,7 +124,7 @@ class CommitOutcomesReported(ListeningChecker):
         return kept
 
     def wants(self, steady: Steady) -> Collection[int] | None:
-        """Want no commit unless a report waits to be judged by those that were accepted meanwhile."""
+        """Need no commit, unless a report waits to be judged by the commits accepted meanwhile."""
         is_still = not self._waiting and self._asked.is_apart(steady)
         return NO_ROWS if steady.client in self._speaks and (is_still or _COMMIT not in steady.asked) else ALL_ROWS
 
@@ -160,7 +161,7 @@ class CommitOutcomesReported(ListeningChecker):
 
 @dataclass(slots=True, eq=False)
 class _Commit:
-    """A commit that is judged when it is accepted, and what belongs to it may have been reported; `epoch` is the group's when it came."""
+    """A commit that is judged once it is accepted and related events may have been reported. `epoch` is the group's when it came."""
 
     request: Observation
     mine: frozenset[TopicPartition]
@@ -170,10 +171,11 @@ class _Commit:
 
 
 class CommitsAreOwn(TrackingChecker):
-    """What a client commits by itself is its own in the generation that it names: else it overwrites another's progress (COMMIT-27).
+    """A client commits on its own only for its partitions in the generation that it names. Otherwise it overwrites another's progress (COMMIT-27).
 
-    What a cooperative assignment took away is still its own until it has handed it over. A group that is made anew counts its generations from 1 again
-    (INV-04): whose a partition was in one of that number before says nothing of whose it is. What an assignment gives that the kit cannot read, nobody knows.
+    A partition that a cooperative assignment takes away is still the member's until it has revoked it. A group that is created again counts its
+    generations from 1 again (INV-04), so owners in an earlier generation of that number do not count. An assignment that the kit cannot read is not
+    judged.
     """
 
     listens = frozenset({("request", _COMMIT), ("response", _COMMIT)})
@@ -224,14 +226,14 @@ class CommitsAreOwn(TrackingChecker):
         if foreign:
             claim = Claim(requirement="COMMIT-27", expected="A member commits only for partitions that its generation assigned to it.")
             verdict = Verdict.FAILED if foreign & others else Verdict.NON_STRICT
-            # Another's partition is told by SyncGroup answers; when a hand-over was done, by lines.
+            # SyncGroup responses prove that the partition is another's. Only shim events prove when a hand-over was done.
             proof = Proof.SAFETY if verdict is Verdict.FAILED else Proof.LIVENESS
             yield claim.found(
                 verdict, "It committed for a partition of another member, or of nobody.", request, detail=str(sorted(foreign)), proof=proof
             )
 
     def wants(self, steady: Steady) -> Collection[int] | None:
-        """Want no commit of what the generation assigned, or of what the driver asked for."""
+        """Need no commit of what the generation assigned, or of what the driver asked for."""
         assigned = self._group.assigned.get(steady.client)
         assignments = None if assigned is None else assigned.by_generation.get(steady.generation)
         mine = self._assigned.get(steady.client, set()).union(*(assignment.partitions for assignment in assignments or ()))
@@ -247,7 +249,9 @@ class CommitsAreOwn(TrackingChecker):
         return commit.epoch == self._group.epoch and bool(self._group.others_in(request.generation, partition, request.client or ""))
 
     def _hands_over(self, client: str, partition: TopicPartition, request: Observation) -> bool:
-        """Tell whether the callback that takes the partition away may run still: in it Java's application commits, with the new generation (KIP-429)."""
+        """Return whether the callback that revokes the partition may still run. In it Java's application commits, with the new generation
+        (KIP-429).
+        """
         if self._group.hands.hands_over_unheard(client):
             before = self._group.assigned[client].latest.get(partition)
             return before is not None and request.generation is not None and before.generation == request.generation - 1
@@ -262,7 +266,7 @@ class CommitsAreOwn(TrackingChecker):
 
 @dataclass(slots=True)
 class _Positions:
-    """Up to which offset one client got with its partitions: delivered, fetched as a starting position, or told to commit."""
+    """The offset up to which one client got in its partitions: delivered, fetched as a starting position, or commanded to commit."""
 
     has_records: bool = False
     delivered: dict[TopicPartition, int] = field(default_factory=dict)
@@ -275,10 +279,10 @@ class _Positions:
 
 
 class CommitsWereDelivered(TrackingChecker):
-    """What a client commits by itself was delivered to its application: else a restart loses records (CLIENT-62).
+    """A client commits on its own only what it delivered to its application. Otherwise a restart loses records (CLIENT-62).
 
-    A delivery may be reported `REPORTING_MS` after the commit, and later where the lines are late; a starting position (0, or what was fetched) is no
-    loss. It rests on the lines that tell of records, so it is LIVENESS.
+    A delivery may be reported `REPORTING_MS` after the commit, and later where the events are late. A starting position (0, or what was fetched) is
+    no loss. The checker relies on events about records, so its findings are LIVENESS.
     """
 
     listens = frozenset({("request", _COMMIT), ("response", Api.OFFSET_FETCH.title)})
@@ -315,7 +319,9 @@ class CommitsWereDelivered(TrackingChecker):
             self._waiting.add(obs.at_ms, (obs, {partition: mine.fetched.get(partition, 0) for partition in _named(obs)}))
 
     def wants(self, steady: Steady) -> Collection[int] | None:
-        """Want no commit of what was reached. While nobody tells of records want the few that are kept of others, and those that may wait still when somebody does."""
+        """Need no commit of what was reached. Before any event about records, need only the few commits that are kept, and those that may still
+        wait when such an event comes.
+        """
         mine, commits = self._reached.get(steady.client), steady.asked[_COMMIT]
         if mine is None:
             return ALL_ROWS

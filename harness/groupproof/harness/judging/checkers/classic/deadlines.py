@@ -1,6 +1,6 @@
-"""Invariants of time: every parked request is answered, a rebalance ends within its deadline, and no member that keeps the rules is removed before its session timeout.
+"""Invariants of time: each parked request is answered, a rebalance ends in time, and no member that obeys the rules is removed early.
 
-Lateness is told only beyond the deadline + max(500 ms, 10 %), and only where nothing from outside explains it.
+Lateness counts only beyond the deadline + max(500 ms, 10 %), and only where nothing from outside explains it.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _AT_ONCE: Final = frozenset({_BEAT, _LEAVE, Api.OFFSET_COMMIT.title, Api.OFFSET_
 _KEEPS: Final = frozenset({_JOIN, _BEAT})
 _EMPTY, _PREPARING = GroupState.EMPTY.value, GroupState.PREPARING_REBALANCE.value
 _AT_ONCE_MS: Final = 30_000
-"""As long as a client waits for an answer that needs no waiting (request.timeout.ms)."""
+"""How long (ms) a client waits for an answer that needs no waiting (request.timeout.ms)."""
 
 
 class AnswersCome(Invariant):
-    """Every request is answered: those that park when their phase ends at the latest, all others at once (INV-06, INV-08). Told at the end.
+    """Every request is answered: parked ones by the end of their phase, all others at once (INV-06, INV-08). Reported at the end.
 
-    A connection takes one request at a time: only the oldest of each is owed an answer now. One that a newer one of its member supersedes is not (JOIN-35).
-    Where a later one of the connection was answered, so was it: the answer was not recorded.
+    A connection serves one request at a time, so only its oldest one is owed an answer. A request that its member's newer one supersedes is not
+    (JOIN-35). If a later request of the connection was answered, so was this one; its answer was not recorded.
     """
 
     listens = frozenset({("response", None)})
@@ -76,11 +76,12 @@ class AnswersCome(Invariant):
 
 
 class RebalancesEnd(Invariant):
-    """A join phase lasts no longer than the longest rebalance timeout of the group (INV-12), a first one no longer than the initial delay, if that is more.
+    """A join phase lasts no longer than the longest rebalance timeout of the group (INV-12). A first one may last as long as the initial delay.
 
-    It is measured by the coordinator's transitions; where there are none, by how long a JoinGroup waits. A group with static members may wait longer
-    for them (TR-050), and how long a group waits for SyncGroup is a matter of the release (SYNC-16): neither is judged. Nor is a group of which the trace has
-    not all: a member that nobody saw join may have the longest timeout. Whether it has all is known when everybody was answered.
+    It is measured by the coordinator's transitions, or without them by how long a JoinGroup waits. Some waits are not judged. A group with static
+    members may wait longer for them (TR-050), and the wait for SyncGroup depends on the release (SYNC-16). Nor is a group judged that the trace
+    does not have as a whole: a member whose join is missing may have the longest timeout. Whether the trace is whole is known when every request
+    was answered.
     """
 
     listens = frozenset({("transition", None), ("request", _JOIN), ("response", _JOIN)})
@@ -111,7 +112,7 @@ class RebalancesEnd(Invariant):
             yield from (finding for _, finding in self._held)
 
     def _certain(self, obs: Observation, group: InferredGroup) -> list[Finding]:
-        """Return what is late for certain by now."""
+        """Return what is now certain to be late."""
         certain = [entry for entry in self._held if obs.at_ms - entry[0] > SLACK_MS]
         self._held = [entry for entry in self._held if entry not in certain] if certain else self._held
         return [finding for _, finding in certain] if group.is_whole else []
@@ -129,7 +130,9 @@ class RebalancesEnd(Invariant):
 
 @dataclass(slots=True)
 class _Membership:
-    """What keeps one member in the group: when its last good request came, and for how long that is good; `has_synced` once it has its assignment."""
+    """What keeps one member in the group: the time of its last good request, and how long that is valid. `has_synced` is set once it has its
+    assignment.
+    """
 
     limit_ms: float
     instance: str | None
@@ -142,10 +145,9 @@ class _Membership:
 class NobodyEvictedEarly(Invariant):
     """A member that the coordinator removes was silent for a session timeout, missed a join phase, or left (HB-11).
 
-    Only a Heartbeat without error, and a JoinGroup that let the member into a new generation, prove both that it was heard and that it had missed nothing:
-    one that is answered at once restarts no session, nor does such a SyncGroup from 4.0 on. A Heartbeat before the SyncGroup keeps nobody who owes that (SYNC-16).
-    What a coordinator that is loading the group answers to a
-    Heartbeat proves nothing (FIND-10).
+    Two answers prove that the coordinator heard a member that had missed nothing: a Heartbeat without error, and a JoinGroup into a new generation.
+    A JoinGroup that is answered at once does not restart the session, nor does such a SyncGroup from 4.0 on. A Heartbeat before an owed SyncGroup
+    proves nothing (SYNC-16); nor does the answer to a Heartbeat from a coordinator that is loading the group (FIND-10).
     """
 
     listens = frozenset({("request", _LEAVE), ("response", None)})
@@ -186,7 +188,7 @@ class NobodyEvictedEarly(Invariant):
             membership.good_ms, membership.epoch = max(membership.good_ms, request.at_ms), group.epoch
 
     def can_absorb(self, steady: Steady, group: InferredGroup) -> bool:
-        return True  # a Heartbeat and a commit that were answered without error remove nobody
+        return True  # a Heartbeat and a commit that were answered without error remove no member
 
     def absorb(self, steady: Steady, group: InferredGroup) -> None:
         membership, beats = self._members.get(steady.member), steady.asked.get(_BEAT)
@@ -202,7 +204,7 @@ class NobodyEvictedEarly(Invariant):
         self._members[member] = membership
 
     def _refused(self, obs: Observation, request: Observation, membership: _Membership | None, group: InferredGroup) -> Iterator[Finding]:
-        is_itself = membership is not None and membership.instance == instance_of(request)  # no such instance is another reason
+        is_itself = membership is not None and membership.instance == instance_of(request)  # another instance id is another reason to be refused
         if membership is None or not is_itself or membership.epoch != group.epoch or group.disturbed_ms >= membership.good_ms:
             return
         silent_ms = obs.at_ms - membership.good_ms

@@ -1,9 +1,9 @@
-"""Whose partitions a client fetches: those that SyncGroup answers gave it, whatever its application prints.
+"""Checks that a client fetches only the partitions that SyncGroup responses gave it, whatever its application prints.
 
-Only clients that the kit drives are judged: elsewhere many processes may share a client id, and an application may read partitions by hand. Legal are a
-Fetch that was on its way when the answer left, the Fetch requests of an eager member whose JoinGroup is parked, those of a cooperative member through a
-rebalance, and those of a member that does not know that the group went on without it: a client is compared with the others of its own generation.
-An incremental Fetch of a session (KIP-227) lists what changed alone, so that of those only what they list is judged.
+Only clients that the kit drives are judged. Elsewhere processes may share a client id, and an application may read partitions by hand. Some Fetch
+requests are legal: one on its way when the response left, those of an eager member with a parked JoinGroup, those of a cooperative member through a
+rebalance, and those of a member that does not know that the group went on without it. So a client is compared with the others of its own
+generation. An incremental Fetch of a session (KIP-227) lists only changes, so only what it lists is judged.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from groupproof.protocol.vocabulary import Api, TopicPartition
 __all__ = ["HAND_OVER_MS", "UNSHOWN_MS", "FetchesStayWithOwners"]
 
 HAND_OVER_MS: Final = 300.0
-"""How long threads of one client may need to tell each other of a new assignment."""
+"""How long (ms) the threads of one client may need to share a new assignment."""
 
 UNSHOWN_MS: Final = 5_000.0
-"""After so long a client has read its SyncGroup answer, whether it has shown so or not."""
+"""After this time (ms) a client has read its SyncGroup response, even without a sign of it."""
 
 _FETCHES_MIN: Final = 2
-"""So many new Fetch requests of a partition are no slip."""
+"""So many new Fetch requests of a partition are no accident."""
 
 _FETCH, _OFFSET_FETCH = Api.FETCH.title, Api.OFFSET_FETCH.title
 _NEVER: Final = -1
@@ -39,7 +39,9 @@ _NEVER: Final = -1
 
 @dataclass(slots=True)
 class _ForeignFetches:
-    """How often a client fetched one partition that was not its own; `assignment` is the `seq` of the answer under which it did."""
+    """The number of requests by which a client fetched a partition of another. `assignment` is the `seq` of the SyncGroup response that it had
+    then.
+    """
 
     assignment: int
     requests: int = 0
@@ -47,7 +49,7 @@ class _ForeignFetches:
 
 @dataclass(slots=True)
 class _ClientFetches:
-    """What is known of one client: when it had shown that it read which answer, when each connection's newest Fetch was answered, what it fetched."""
+    """One client: which response it has provably read and when, when each connection's newest Fetch was answered, and its foreign fetches."""
 
     read: int = _NEVER
     read_ms: float = 0.0
@@ -57,7 +59,7 @@ class _ClientFetches:
 
 @dataclass(frozen=True, slots=True)
 class _Fetch:
-    """A Fetch, and how things stood when it came; `since_ms` is from when on the client knew its assignment."""
+    """A Fetch and the state when it came. `since_ms` is when the client got to know its assignment."""
 
     request: Observation
     assignment: Assignment | None
@@ -66,13 +68,15 @@ class _Fetch:
 
     @property
     def is_new(self) -> bool:
-        """Tell whether it was made after the client knew its assignment: the one before it on its connection was answered since, or it comes long after."""
+        """Return whether the client made it after it knew its assignment: its connection's earlier Fetch was answered since, or it comes long
+        after.
+        """
         after_ms = self.request.at_ms - self.since_ms
         return after_ms >= IN_FLIGHT_MS or (after_ms >= HAND_OVER_MS and self.answered_ms >= self.since_ms)
 
 
 class FetchesStayWithOwners(TrackingChecker):
-    """No member goes on fetching what its generation gave to another (ASSIGN-09), nor fetches what no SyncGroup answer ever gave it (CLIENT-63)."""
+    """No member goes on fetching what its generation gave to another (ASSIGN-09), or fetches what no SyncGroup response ever gave it (CLIENT-63)."""
 
     listens = frozenset({("request", _FETCH), ("response", _FETCH), ("request", _OFFSET_FETCH)})
 
@@ -112,7 +116,7 @@ class FetchesStayWithOwners(TrackingChecker):
         return None if member is None else member.assignment
 
     def _reads(self, mine: _ClientFetches, obs: Observation) -> None:
-        """Note that the client has read its newest SyncGroup answer: it tells its application, or asks for offsets (FETCH-06)."""
+        """Record that the client has read its newest SyncGroup response: it calls its application, or asks for offsets (FETCH-06)."""
         is_told = obs.who in REPORTERS and obs.body.get("name") == "partitions_assigned"
         asks = obs.kind == "request" and obs.api == _OFFSET_FETCH
         assignment = self._assignment(obs.client)
@@ -126,19 +130,21 @@ class FetchesStayWithOwners(TrackingChecker):
         return _Fetch(obs, assignment, since_ms, mine.answered_ms.get(obs.connection, -1.0))
 
     def _judge(self, fetch: _Fetch) -> Iterator[Finding]:
-        """Judge a Fetch a little later: the SyncGroup answer that it acts on is recorded when its bytes have left."""
+        """Judge a Fetch a little later, because the SyncGroup response that it acts on is recorded when its bytes have left."""
         client = fetch.request.client or ""
         for topic, number, _ in fetch.request.offsets:
             partition = (topic, number)
             if topic not in self._group.topics:
-                continue  # a topic that is named by its id only (KIP-516), or one that has nothing to do with the group
+                continue  # a topic named only by its id (KIP-516), or one outside the group
             if self._group.was_never_assigned(client, partition):
                 yield from self._strange(fetch, partition, _NEVER)
             elif self._is_anothers(fetch, partition):
                 yield from self._strange(fetch, partition, fetch.assignment.seq if fetch.assignment else _NEVER)
 
     def _is_anothers(self, fetch: _Fetch, partition: TopicPartition) -> bool:
-        """Tell whether the generation of which the client has read its assignment, as the kit can, gave the partition to another, and not to it."""
+        """Return whether the generation of the client's last read assignment gave the partition to another, and not to it, as far as the kit can
+        read that.
+        """
         mine, client = fetch.assignment, fetch.request.client or ""
         if mine is None or partition in mine.partitions or client in self._group.unreadable or not fetch.is_new:
             return False

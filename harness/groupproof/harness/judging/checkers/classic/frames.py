@@ -1,4 +1,4 @@
-"""Which frames are legal whatever anybody is about: member ids, generations and instance ids that this client was really given."""
+"""Checks that frames are legal in any case: they name member ids, generations and instance ids that this client really has."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = [
 ]  # fmt: skip
 
 _LAGS_KEPT: Final = 100
-"""Of the lags of the machine the newest are known."""
+"""The number of the newest lags that are kept."""
 
 _ID_RULE: Final = {
     Api.JOIN_GROUP: "CLIENT-10", Api.SYNC_GROUP: "CLIENT-11", Api.HEARTBEAT: "CLIENT-11", Api.OFFSET_COMMIT: "CLIENT-66",
@@ -39,11 +39,11 @@ _JOIN, _SYNC, _COMMIT, _LEAVE = Api.JOIN_GROUP.title, Api.SYNC_GROUP.title, Api.
 
 
 class MemberIdsGiven(TrackingChecker):
-    """A request names the empty member id, where that means something, or one that the coordinator gave this client before.
+    """A request names the empty member id, where that is legal, or an id that the coordinator gave this client before.
 
-    A Heartbeat or OffsetCommit with a generation and no id can only be refused (UNKNOWN_MEMBER_ID): needless, and nothing is lost by it; the first Heartbeat
-    after the end of a membership is nobody's fault. So can a LeaveGroup; of a client that is a member it leaves a ghost, which holds its partitions until
-    its session ends (CLIENT-73).
+    A Heartbeat or OffsetCommit with a generation and no id is only refused (UNKNOWN_MEMBER_ID): needless, but harmless. The first Heartbeat after
+    the end of a membership is no fault. A LeaveGroup without an id is refused too. From a current member it leaves a ghost, which keeps its
+    partitions until its session ends (CLIENT-73).
     """
 
     listens = frozenset({*_GROUP_REQUESTS, *(("response", title) for title in _GROUP_TITLES)})
@@ -81,7 +81,7 @@ class MemberIdsGiven(TrackingChecker):
     def _judge(self, request: Observation, *, is_member: bool) -> Iterator[Finding]:
         ids = self._ids.get(request.client or "", ())
         if request.member and request.member in ids and request.api != _LEAVE:
-            return  # as nearly all do
+            return  # as in nearly all requests
         api = api_named(request.api or "")
         claim = Claim(requirement=_ID_RULE[api], expected="Every request names a member id that the coordinator gave this client.")
         for member in _named_members(request):
@@ -111,7 +111,7 @@ def _named_members(request: Observation) -> list[str]:
 
 
 def _may_be_empty(api: Api, request: Observation) -> bool:
-    """Tell whether no id is an id: a newcomer joins without an id (CLIENT-10); an unmanaged commit has none (COMMIT-02); an instance may leave by name (LEAVE-53)."""
+    """Return whether an empty id is legal: in a first join (CLIENT-10), an unmanaged commit (COMMIT-02), and a leave by instance id (LEAVE-53)."""
     if api is Api.LEAVE_GROUP:
         return instance_of(request) is not None
     return api is Api.JOIN_GROUP or (api is Api.OFFSET_COMMIT and _is_unmanaged(request))
@@ -122,11 +122,11 @@ def _is_unmanaged(commit: Observation) -> bool:
 
 
 class GenerationsGiven(ListeningChecker):
-    """SyncGroup, Heartbeat and OffsetCommit carry a generation that was given; an old one long after a new one is a relapse.
+    """SyncGroup, Heartbeat and OffsetCommit carry a generation that the member had. An old one long after a new one is a relapse.
 
-    A new member id with the generation of the membership before, or an older id with a newer generation, names what never was: two fields that were read
-    while another thread wrote them, once in a change. Refused, it costs nobody more than an answer: NON_STRICT. So does a Heartbeat with no generation at
-    all, unless its client has left; the first one after the end of a membership is nobody's fault. A commit without any `CommitsNameMembership` judges.
+    A new member id with an earlier generation, or an older id with a newer generation, never existed together: one thread read two fields while
+    another wrote them. That is refused and costs an answer: NON_STRICT. So does a Heartbeat without a generation, unless its client has left. The
+    first one after the end of a membership is no fault. `CommitsNameMembership` judges a commit without a generation.
     """
 
     listens = frozenset({("request", ANY_API), ("response", ANY_API)})
@@ -161,7 +161,7 @@ class GenerationsGiven(ListeningChecker):
             return ()
         if (grant := joins_of(obs)) is not None:
             self._generations.setdefault((obs.client, grant.member), Numbers()).add(grant.generation)
-            if grant.generation >= 0:  # an id that is handed out is in no generation yet
+            if grant.generation >= 0:  # an id from error 79 is in no generation yet
                 self._of_client.setdefault(obs.client, Numbers()).add(grant.generation)
                 self._joined.add((obs.client, grant.member))
         elif obs.kind == "response" and obs.api == _SYNC and not error_of(obs):
@@ -173,7 +173,7 @@ class GenerationsGiven(ListeningChecker):
         return ()
 
     def _follow_between(self, obs: Observation) -> None:
-        """Note the requests that name an id of the client's with a generation of another of its ids; those that are accepted are no such requests."""
+        """Record the requests that name one of the client's ids with the generation of another. Remove those that are accepted."""
         self._between.closed(obs)
         if self._parting.follow(obs) and obs.member:
             self._partings.add(obs.seq)
@@ -186,7 +186,7 @@ class GenerationsGiven(ListeningChecker):
             self._mixed[obs.seq] = mixed
 
     def _how_mixed(self, request: Observation) -> str:
-        """Return what a request mixes of the client's memberships, nothing where it mixes none."""
+        """Return what a request mixes of the client's memberships; "" where it mixes nothing."""
         client, member, api = request.client or "", request.member or "", request.api or ""
         if request.generation == -1:
             return "no generation" if member and api == Api.HEARTBEAT.title and client not in self._left else ""
@@ -203,7 +203,7 @@ class GenerationsGiven(ListeningChecker):
         return adopted is not None and (request.generation or 0) < adopted.by(request.at_ms - IN_FLIGHT_MS)
 
     def wants(self, steady: Steady) -> Collection[int] | None:
-        """Want nothing of a generation that the member was given, and none newer was adopted since."""
+        """Need nothing of a generation that the member has, if it has adopted no newer one."""
         key = (steady.client, steady.member)
         adopted = self._adopted.get(key)
         is_given = key in self._joined and steady.generation in self._generations.get(key, ())
@@ -247,7 +247,7 @@ def _generations(request: Observation) -> Claim:
 
 
 class _MemberGenerations:
-    """The generations that a member was assigned in, and when: the newest of long ago, and those of just now."""
+    """The generations in which a member was assigned, with times: the newest of the past, and all recent ones."""
 
     def __init__(self) -> None:
         self._settled = -1
@@ -262,14 +262,14 @@ class _MemberGenerations:
         return max(self._settled, *(generation for _, generation in self._recent), -1)
 
     def by(self, at_ms: float) -> int:
-        """Return the newest generation that was adopted before an instant; instants are asked for in order."""
+        """Return the newest generation that was adopted before an instant. Instants must be asked in order."""
         while self._recent and self._recent[0][0] < at_ms:
             self._settled = max(self._settled, self._recent.popleft()[1])
         return self._settled
 
 
 class CommitsNameMembership(ListeningChecker):
-    """No member commits without generation: in an empty group that passes, a stale commit that nothing stops (CLIENT-66)."""
+    """No member commits without a generation. An empty group accepts that, so nothing stops a stale commit (CLIENT-66)."""
 
     listens = frozenset({("response", _COMMIT), ("response", _JOIN), *(("request", title) for title in (_LEAVE, _JOIN, _COMMIT))})
 
@@ -316,7 +316,7 @@ def _nameless(request: Observation, *, is_accepted: bool) -> Finding:
 class NothingAfterLeaving(ListeningChecker):
     """No heartbeat, sync or commit names a membership whose LeaveGroup was answered (LEAVE-55).
 
-    Time that the machine lost since is not the client's: on a busy one the heartbeat thread of kafka-python is a second behind its application.
+    Time that the kit's computer lost since does not count. On a busy one, kafka-python's heartbeat thread is a second behind its application.
     """
 
     listens = frozenset({("request", ANY_API), ("response", ANY_API)})
@@ -373,7 +373,7 @@ def _after_leaving(request: Observation) -> Finding:
 
 
 class InstanceIdsStay(ListeningChecker):
-    """A static member says its instance id in every request that names it, so that a replaced one is fenced (STATIC-10)."""
+    """A static member sends its instance id in every request that has its member id, so that a replaced member is fenced (STATIC-10)."""
 
     listens = _GROUP_REQUESTS
 

@@ -1,4 +1,4 @@
-"""What a leader assigns: everyone listed, each partition once, to a member that wants it; and what a follower leaves to the leader."""
+"""Checks a leader's assignment: each listed member, each partition once, only subscribed topics. Checks that a follower assigns nothing."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ _GENERATION_BYTES: Final = 4
 _LEFT_OUT_KEPT: Final = 200
 _EAGER_TIMES: Final = 2
 _COOPERATIVE_TIMES: Final = 3
-"""So many generations one after another, and it is no accident any more that a member was left out."""
+"""After so many consecutive generations it is no accident that a member was left out."""
 
 
 class _Syncs(ListeningChecker):
-    """Looks at each SyncGroup request beside the JoinGroup answer that it follows."""
+    """Checks each SyncGroup request together with the JoinGroup response before it."""
 
     listens = frozenset({("response", Api.JOIN_GROUP.title), ("request", Api.SYNC_GROUP.title)})
 
@@ -78,15 +78,16 @@ class _Syncs(ListeningChecker):
 
 @dataclass(frozen=True, slots=True)
 class _Neglect:
-    """Since how many generations that followed one another a member was left out, and robbed of a share by it."""
+    """The number of consecutive generations up to `generation` in which a member was left out and so lost a share."""
 
     generation: int
     count: int
 
 
 class LeadersAssignSoundly(_Syncs):
-    """No partition goes to two members (ASSIGN-09), to a stranger, to a member that does not want its topic, or past its cooperative owner (KIP-429);
-    nobody is forgotten, and what another is given can be read (CLIENT-12)."""
+    """The leader assigns each partition to one member (ASSIGN-09): never to a stranger, to a member that does not want its topic, or to another
+    while its cooperative owner still has it (KIP-429). It leaves no member out, and each member can read its assignment (CLIENT-12).
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -107,7 +108,7 @@ class LeadersAssignSoundly(_Syncs):
         if join.protocol in COOPERATIVE and (moved := partitions_moved_from_owners(sync, join)):
             yield once.failed("The leader gave a partition away that its owner still held.", sync, detail=str(moved))
         if set(truncated_assignments(sync)) - {sync.member}:
-            # ConsumerProtocol.deserializeAssignment throws a SchemaException; who leads reads its own as it wrote it.
+            # ConsumerProtocol.deserializeAssignment throws a SchemaException. The leader reads its own assignment as it wrote it.
             readable = Claim(requirement="CLIENT-12", expected="The leader's SyncGroup has an assignment that each member can read.")
             yield readable.failed("An assignment ends before its user data: a member of the Java client cannot read it.", sync)
         if missing := members - set(assigned):
@@ -117,10 +118,10 @@ class LeadersAssignSoundly(_Syncs):
                 yield everyone.failed("The leader left a member out in generation after generation.", sync, detail=str(sorted(missing)))
 
     def _is_left_out_again(self, member: str, join: MembershipGrant, assigned: Mapping[str, Partitions], subscription: Subscription | None) -> bool:
-        """Tell whether the member got nothing once too often where its share was another's.
+        """Return whether the member got nothing too often while another had its share.
 
-        Who has two partitions of one topic has one too many beside a member that wants the topic and has none of it: every assignor of Kafka's deals out a
-        topic evenly, or what all topics have. A cooperative newcomer waits a generation for what is handed over.
+        A member with two partitions of one topic has one too many if another member wants the topic and has none of it: every assignor of Kafka
+        distributes a topic evenly, or all topics together. A cooperative new member waits a generation for the partitions that are handed over.
         """
         shares = (Counter(topic for topic, _ in partitions) for partitions in assigned.values())
         is_robbed = any(count > 1 and (subscription is None or topic in subscription.topics) for share in shares for topic, count in share.items())
@@ -132,14 +133,14 @@ class LeadersAssignSoundly(_Syncs):
 
 
 def partitions_moved_from_owners(sync: Observation, join: MembershipGrant) -> list[TopicPartition]:
-    """Return the partitions that a leader's SyncGroup gives to another member than the one that owns them by its subscription."""
+    """Return the partitions that a leader's SyncGroup gives to another member than the owner according to its subscription."""
     owners = _owners(join)
     given_to = {partition: member for member, partitions in assignments_of(sync).items() for partition in partitions}
     return sorted(partition for partition, member in given_to.items() if owners.get(partition, member) != member)
 
 
 def _owners(join: MembershipGrant) -> dict[TopicPartition, str]:
-    """Return who owns what by the subscriptions; a claim of an older generation, or one that two members make, binds nobody (AbstractStickyAssignor)."""
+    """Return the owners by the subscriptions. A claim from an older generation, or by two members, does not count (AbstractStickyAssignor)."""
     subscriptions = subscriptions_of(join.answer)
     generations = {member: _generation_of(subscription) for member, subscription in subscriptions.items()}
     newest = max((generation for generation in generations.values() if generation is not None), default=-1)
@@ -160,8 +161,9 @@ def _binds(generation: int | None, newest: int) -> bool:
 
 
 def _generation_of(subscription: Subscription) -> int | None:
-    """Return the generation of a claim: a field of its own since version 2 (KIP-792), and before that the cooperative assignor's user data; None where it
-    names none, and its claim is as good as any."""
+    """Return the generation of a claim: a field since version 2 (KIP-792), before that the cooperative assignor's user data. Return None where it
+    names none; such a claim always counts.
+    """
     if subscription.version >= _GENERATION_SINCE and subscription.ends_before not in ("owned partitions", "generation"):
         return subscription.generation
     data = subscription.user_data
@@ -173,7 +175,7 @@ def _unwanted(partitions: Partitions, subscription: Subscription | None) -> bool
 
 
 class FollowersAssignNothing(_Syncs):
-    """A follower's SyncGroup carries no assignment; the coordinator ignores one, so this costs no more than bytes (CLIENT-12)."""
+    """A follower's SyncGroup carries no assignment. The coordinator ignores one, so it only costs bytes (CLIENT-12)."""
 
     def _judge(self, sync: Observation, join: MembershipGrant) -> Iterator[Finding]:
         if not join.is_leader and sync.body.get("assignments"):

@@ -1,6 +1,7 @@
 """The invariants of a group that its trace shows at once: generations, one leader, one owner, no stale commit, one answer to each request.
 
-What is told counts: requests, answers, and the coordinator's transitions where the trace has them. An invariant is silent where a coordinator may have moved.
+They use requests, answers, and the coordinator's transitions where the trace has them. An invariant reports nothing where the coordinator may have
+moved.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _ANSWERS_KEPT: Final = 64
 
 
 class GroupInvariants(Checker):
-    """Holds every invariant against the observations of one group."""
+    """Checks every invariant against the observations of one group."""
 
     def __init__(self) -> None:
         self.standing = InferredGroup()
@@ -66,7 +67,7 @@ class GroupInvariants(Checker):
 
 
 class StatesFollow(Invariant):
-    """The states follow one another as the table of the group has it (INV-01)."""
+    """The group's states follow its state table (INV-01)."""
 
     listens = frozenset({("transition", None)})
 
@@ -99,7 +100,7 @@ class GenerationsRise(Invariant):
 
 
 class OneLeader(Invariant):
-    """Everyone in a generation is told one and the same leader and protocol (JOIN-13)."""
+    """Every member of a generation gets the same leader and protocol (JOIN-13)."""
 
     listens = frozenset({("response", _JOIN)})
 
@@ -120,7 +121,7 @@ class OneLeader(Invariant):
 
 
 class OneOwner(Invariant):
-    """Within a generation a partition is given to one member (ASSIGN-09)."""
+    """Within a generation a partition is assigned to one member (ASSIGN-09)."""
 
     listens = frozenset({("response", _SYNC)})
 
@@ -131,7 +132,7 @@ class OneOwner(Invariant):
         if obs.kind != "response" or obs.api != _SYNC or error_of(obs) or obs.generation is None or group.answered is None:
             return
         if group.answered.epoch != group.epoch:
-            return  # it was on its way when the group was made anew
+            return  # it was on its way when the group was created again
         key = (group.epoch, obs.generation)
         owners = self._owners.get(key)
         if owners is None:
@@ -144,9 +145,9 @@ class OneOwner(Invariant):
 
 
 class NoStaleCommit(Invariant):
-    """No commit of an older generation than the group's is taken (COMMIT-06): a zombie's would overwrite the progress of the new owner.
+    """No commit of an older generation than the group's is accepted (COMMIT-06): a zombie would overwrite the progress of the new owner.
 
-    One of no offsets overwrites nothing; its answer has no place for an error.
+    A commit without offsets overwrites nothing, and its answer has no field for an error.
     """
 
     listens = frozenset({("response", _COMMIT)})

@@ -1,8 +1,8 @@
-"""Who owns a partition, as applications say it: never two members of one generation, and records and callbacks as SyncGroup answers gave them.
+"""Checks owners by the reports of applications: never two in one generation, and records and callbacks match SyncGroup responses.
 
-A member that the group went on without (expired, fenced) can't know that it lost its partitions: only members of one and the same generation are
-compared. What rests on the arrival of lines alone is no proof of its own: each finding here is LIVENESS, but for a Fetch that came beside it. What
-the frames prove by themselves is found by `FetchesStayWithOwners`.
+A member without which the group went on (expired, fenced) cannot know that it lost its partitions. So only members of the same generation are
+compared. The arrival of a shim event alone proves nothing, so each finding here is LIVENESS, unless a Fetch supports it. `FetchesStayWithOwners`
+finds what the frames prove by themselves.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ _FETCH, _SYNC = Api.FETCH.title, Api.SYNC_GROUP.title
 _GROUP_TITLES: Final = frozenset(api.title for api in GROUP_REQUESTS)
 
 _ANSWERS_KEPT: Final = 8
-"""So many SyncGroup answers of one client are kept for lines that are late."""
+"""The number of SyncGroup responses of one client that are kept for late events."""
 
 _UNTOLD_MAX = 16
-"""Of records of a partition that nobody has told of yet, so many reports are kept for each client and partition."""
+"""The number of reports kept for each client and partition, for records of a partition that no event has assigned yet."""
 
 
 @dataclass(slots=True, eq=False)
 class _Pair:
-    """Two clients that hold a partition at once; `knows` tells whether both were in the newer of the generations that gave it to them, once that is certain."""
+    """Two clients that own a partition at once. `knows` says whether both were in the newer of their two generations, once that is certain."""
 
     earlier: Holding
     later: Holding
@@ -44,7 +44,7 @@ class _Pair:
 
 
 class OwnersNeverOverlap(TrackingChecker):
-    """No partition is in the hands of two members of one generation (ASSIGN-09, INV-09)."""
+    """No partition has two owners in one generation (ASSIGN-09, INV-09)."""
 
     listens = frozenset({("request", _FETCH)})
 
@@ -84,9 +84,9 @@ class OwnersNeverOverlap(TrackingChecker):
                 self._waiting.add(later.since.at_ms, pair)
 
     def _ask(self, pair: _Pair) -> None:
-        """Tell whether who was assigned the partition before took part in the generation that gave it to the other.
+        """Set whether the client with the older assignment took part in the generation that gave the partition to the other.
 
-        Who takes it later may be who was assigned it before: its answer was under way for long, and the group has gone on without it since.
+        The later owner may have the older assignment: its response was delayed for long, and the group has gone on without it.
         """
         earlier, later = self._assignment(pair.earlier), self._assignment(pair.later)
         if later is None:
@@ -109,7 +109,7 @@ class OwnersNeverOverlap(TrackingChecker):
         if shared_ms > late_ms and pair.knows and not self._group.lives.are_twins(pair.earlier.client, pair.later.client):
             claim = Claim(requirement="ASSIGN-09", expected="A partition is never in the hands of two members.")
             detail = f"{pair.later.partition}, {shared_ms:.0f} ms"
-            # Who reads on holds it; of who does not, a line is missing, be it the client's doing or its shim's.
+            # A client that still fetches it owns it. For one that does not, an event is missing, by the client's fault or its shim's.
             reads = self._read_ms.get((pair.earlier.client, pair.earlier.partition), -1.0) > pair.later.since.at_ms
             missing = "No partitions_revoked came in time for a partition that another member was given."
             sentence = "Two members of one generation held a partition at once." if reads else missing
@@ -125,16 +125,16 @@ class OwnersNeverOverlap(TrackingChecker):
 
 
 def _read_in(obs: Observation) -> set[TopicPartition]:
-    """Return the partitions that a client asks for, or whose records its application is given."""
+    """Return the partitions that a client fetches, or whose records its application gets."""
     if obs.kind == "request" and obs.api == _FETCH:
         return {(topic, partition) for topic, partition, _ in obs.offsets}
     return partitions_reported(obs) if obs.who in REPORTERS and obs.body.get("name") == "records_consumed" else set()
 
 
 class RecordsComeToOwners(TrackingChecker):
-    """An application is given records only of partitions that it owns (CLIENT-63); a poll that ran while the callback came may be told of just after it.
+    """An application gets records only of partitions that it owns (CLIENT-63). A poll during the callback may be reported just after it.
 
-    Of which partitions no callback told is judged at the end, by the SyncGroup answers: an application need not be told of what it is assigned.
+    Partitions without a callback are judged at the end, by the SyncGroup responses: an application need not report its assignment.
     """
 
     listens = frozenset({("request", _FETCH)})
@@ -179,7 +179,7 @@ class RecordsComeToOwners(TrackingChecker):
             yield from self._judge(records, partition)
         for (client, partition), untold in self._untold.items():
             if client in self._group.driven and self._group.was_never_assigned(client, partition):
-                # A line alone proves nothing; a Fetch beside it does.
+                # A shim event alone proves nothing; with a Fetch it does.
                 proof = Proof.SAFETY if partition in self._fetched.get(client, ()) else Proof.LIVENESS
                 yield _RECORDS.failed("Records of a partition that was never assigned were delivered.", untold[0], detail=str(partition), proof=proof)
 
@@ -193,9 +193,9 @@ def _foreign(records: Observation, partition: TopicPartition) -> Finding:
 
 
 class CallbacksTellAssignments(TrackingChecker):
-    """The callback of an assignment names the partitions that a SyncGroup answer gave to the client (CLIENT-30).
+    """The callback of an assignment names only partitions that a SyncGroup response gave to the client (CLIENT-30).
 
-    Its line may be late by more than the next rebalance takes, so that what was assigned until then counts as well, unless it names its generation.
+    Its event may come after the next rebalance. So everything assigned until then counts too, unless the event names its generation.
     """
 
     listens = frozenset({("response", _SYNC), *(("request", title) for title in _GROUP_TITLES)})
@@ -229,7 +229,7 @@ class CallbacksTellAssignments(TrackingChecker):
         return NO_ROWS if steady.client not in self._group.driven or steady.client in self._speaks else ALL_ROWS
 
     def _keep(self, client: str, now_ms: float) -> None:
-        """Keep the client's newest answer, and of the ones before it those that a late line may be about."""
+        """Keep the client's newest response, and earlier ones that a late event may be about."""
         assigned = self._group.assigned.get(client)
         if assigned is not None and assigned.newest is not None:
             past = self._past.setdefault(client, [])
@@ -240,7 +240,7 @@ class CallbacksTellAssignments(TrackingChecker):
     def _judge(self, event: Observation) -> Iterator[Finding]:
         client = event.client or ""
         past = self._past.get(client, [])
-        # A line that names its generation is about that one's answer, however late it comes.
+        # An event that names its generation is about that generation's response, however late it is.
         named = [assignment for assignment in past if assignment.generation == event.body.get("generation")]
         assigned = {partition for assignment in named or past for partition in assignment.partitions}
         foreign = partitions_reported(event) - assigned

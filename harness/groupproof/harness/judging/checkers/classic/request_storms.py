@@ -17,16 +17,16 @@ from groupproof.protocol.vocabulary import Api
 __all__ = ["STORM_PER_SECOND", "RequestsDoNotStorm"]
 
 STORM_PER_SECOND: Final = 20
-"""More requests of one kind in a second than any backoff allows."""
+"""More requests of one kind per second than any backoff allows."""
 
 _COMMIT: Final = Api.OFFSET_COMMIT.title
 _REPEATED: Final = (frozenset({Api.FIND_COORDINATOR.title, Api.OFFSET_FETCH.title}) | {api.title for api in GROUP_REQUESTS}) - {_COMMIT}
 
 
 class RequestsDoNotStorm(ListeningChecker):
-    """Retries are spaced: one kind of request never comes more than twenty times in a second (CLIENT-06, CLIENT-75). Told once for a kind.
+    """Retries are spaced: at most twenty requests of one kind per second (CLIENT-06, CLIENT-75). Reported once for each kind.
 
-    Commits count as they are refused: one that is accepted is progress, and an application may commit each record that it takes.
+    Only refused commits count. An accepted one is progress, and an application may commit each record.
     """
 
     listens = frozenset({*(("request", title) for title in _REPEATED), ("response", _COMMIT)})

@@ -1,4 +1,4 @@
-"""The folds of every case and of every group seen live: what is illegal or unsafe whatever anybody is about, in the order of the judges."""
+"""The checkers of every case and of every live group: what is illegal or unsafe in any case, in the order of the judges."""
 
 from __future__ import annotations
 

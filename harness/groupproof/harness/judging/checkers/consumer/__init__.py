@@ -1,1 +1,1 @@
-"""What holds of the members and groups of KIP-848's protocol, in any trace."""
+"""The checkers of members and groups of KIP-848's protocol, for any trace."""

@@ -1,4 +1,4 @@
-"""What is held of consumer groups. Pure."""
+"""The checkers of consumer groups. Pure."""
 
 from __future__ import annotations
 

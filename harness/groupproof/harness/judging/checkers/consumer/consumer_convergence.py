@@ -1,8 +1,9 @@
-"""A consumer group that nothing disturbs comes to rest: its members reach one epoch, and it is described as stable (CGI-13). Pure.
+"""Checks that an undisturbed consumer group comes to rest: its members reach one epoch, and it is described as stable (CGI-13). Pure.
 
-Nobody who sees frames alone knows why a coordinator bumps an epoch: topics grow, expressions match others, sessions end. So an epoch that is newer than all before begins a
-new count, as does whatever a member asks for. Nor does anybody know what a member is to do that was there before the trace; and epochs count from 1 again where a
-group was made anew, after its last member. What is left is a group whose members do all that they are told, again and again, and that stays behind all the same.
+Frames do not show why a coordinator bumps an epoch: topics grow, regular expressions match new topics, sessions end. So an epoch above all earlier
+ones restarts the count, as does any change that a member asks for. Frames do not show either what a member must do that was there before the trace.
+And epochs count from 1 again where a group is created again after its last member left. What remains: members that obey every answer and still stay
+behind.
 """
 
 from __future__ import annotations
@@ -27,9 +28,11 @@ _DESCRIBE: Final = ConsumerEvent.DESCRIBE.value
 _CLASSIC: Final = frozenset(api.title for api in (Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.LEAVE_GROUP))
 
 _UNTOLD: Final[frozenset[TopicPartition]] = frozenset({("", -1)})
-"""What a member has to report that was assigned before the trace: nothing that is in it, so that it is due until the next assignment."""
+"""The report due from a member that was assigned before the trace: no real partition, so it stays due until the next assignment."""
 ROUNDS_MIN: Final = 8
-"""So many heartbeats of each member are enough: one brings the order, one the acknowledgement, one what was freed; 4.0 and 4.1 may take an epoch at a time."""
+"""Enough heartbeats of each member: one for the order, one for the acknowledgement, one for the freed partitions; 4.0 and 4.1 may take one epoch at
+a time.
+"""
 
 _CLAIM: Final = Claim(
     requirement="CGI-13", expected="A group whose members do as they are told comes to rest within a few heartbeats of each member."
@@ -38,7 +41,7 @@ _CLAIM: Final = Claim(
 
 @dataclass(slots=True)
 class _Member:
-    """A member by its answers: its epoch, what it was last assigned and has not reported yet, and its heartbeats since the group was last disturbed."""
+    """A member by its answers: its epoch, its latest assignment while it is not reported, and its heartbeats since the group was last disturbed."""
 
     epoch: int
     rounds: int = 0
@@ -46,7 +49,9 @@ class _Member:
 
 
 class GroupsComeToRest(Checker):
-    """Counts heartbeats since anything happened to the group. Where a member of the other protocol takes part, nobody is judged: it takes its time to join again."""
+    """Counts heartbeats since the last change of the group. A group with a member of the classic protocol is not judged: that member takes its time
+    to rejoin.
+    """
 
     def __init__(self) -> None:
         self._members: dict[str, _Member] = {}
@@ -70,7 +75,7 @@ class GroupsComeToRest(Checker):
             yield from self._beaten(obs, asked) if obs.api == _BEAT else self._described(obs)
 
     def wants(self, steady: Steady) -> Collection[int] | None:
-        """Want nothing of a member that stays in its epoch, while nobody's staying behind would be found."""
+        """Need nothing of a member that stays in its epoch, while no finding is possible."""
         if _BEAT not in steady.apis:
             return NO_ROWS
         member = self._members.get(steady.member)
@@ -109,7 +114,7 @@ class GroupsComeToRest(Checker):
             yield from self._found(obs, "Members stayed behind the epoch of the others.", ", ".join(behind))
 
     def _comes_or_goes(self, obs: Observation, name: str, *, is_join: bool) -> None:
-        """Take a join, a leave or a refusal: whoever it is begins anew, or is a member no more."""
+        """Record a join, a leave or a refusal: the member starts afresh, or is removed."""
         self._members.pop(name, None)
         if not self._members:
             self._newest = 0
@@ -132,7 +137,7 @@ class GroupsComeToRest(Checker):
         return not self._is_mixed and all(member.rounds >= ROUNDS_MIN and member.due is None for member in self._members.values())
 
     def _is_to_rest(self) -> bool:
-        """Tell whether heartbeats alone are missing until something that keeps it from resting is found."""
+        """Return whether only heartbeats are missing until the checker would report a group that does not come to rest."""
         return not self._is_found and not self._is_mixed and all(member.due is None for member in self._members.values())
 
     def _found(self, obs: Observation, observed: str, detail: str) -> Iterator[Finding]:
@@ -142,10 +147,10 @@ class GroupsComeToRest(Checker):
 
 
 def _asks_for_more(asked: Observation) -> bool:
-    """Tell whether the heartbeat changes what the member is: its subscription, its assignor, its rack."""
+    """Return whether the heartbeat changes the member's subscription, assignor or rack."""
     return any(asked.body.get(name) is not None for name in ("subscribed_topic_names", "subscribed_topic_regex", "server_assignor", "rack_id"))
 
 
 def _is_obeyed(member: _Member, asked: Observation) -> bool:
-    """Tell whether the heartbeat reports exactly what the member was last assigned."""
+    """Return whether the heartbeat reports exactly the member's latest assignment."""
     return member.due is not None and asked.body.get("topic_partitions") is not None and frozenset(asked.partitions) == member.due

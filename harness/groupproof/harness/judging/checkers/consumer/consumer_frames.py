@@ -1,6 +1,6 @@
-"""What members of a consumer group may send, whatever anybody is about: epochs and partitions that they were given, one heartbeat at a time, whole joins.
+"""Checks what members of a consumer group may send in any case: their own epochs and partitions, one heartbeat at a time, whole joins.
 
-A request is judged a little later: the answer that it acts on is recorded when its bytes have left.
+A request is judged a little later, because the answer that it acts on is recorded when its bytes have left.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ _COMMIT, _TXN_COMMIT, _FETCH = Api.OFFSET_COMMIT.title, Api.TXN_OFFSET_COMMIT.ti
 _ASKS, _ANSWERS = ("request", _BEAT), ("response", _BEAT)
 
 _PATIENCE_MS: Final = 1_000.0
-"""No client gives an answer up that soon: what it sends meanwhile, it sends beside a heartbeat that it still waits for."""
+"""No client gives up an answer this soon (ms). A heartbeat within this time is sent while the client still waits for the one before."""
 
 _FETCHES_MIN: Final = 2
-"""So many Fetch requests of a partition that was given up are no slip."""
+"""So many Fetch requests of a revoked partition are no accident."""
 
 
 @dataclass(slots=True)
 class _Membership:
-    """What answers gave one member of one client, over all its memberships; `has_left` from its leave to its next join.
+    """What answers gave one member of one client, over all its memberships. `has_left` is true from its leave to its next join.
 
-    `gone_ms` is when the answer to its leave had left.
+    `gone_ms` is when the answer to its leave was sent.
     """
 
     epochs: set[int] = field(default_factory=set)
@@ -50,7 +50,7 @@ class _Membership:
 
 
 class _Memberships:
-    """What was given to whom, by client and member id: a process that starts again may use its client id for another member."""
+    """The memberships by client and member id. A restarted process may use its client id for another member."""
 
     def __init__(self) -> None:
         self._by_client: dict[tuple[str | None, str | None], _Membership] = {}
@@ -73,20 +73,21 @@ class _Memberships:
         return self._by_client.setdefault((obs.client, obs.member), _Membership())
 
     def epochs_of(self, member: str | None) -> set[int]:
-        """Return the epochs that a member was given, whichever client asks for it: a producer has a client id of its own (KIP-447)."""
+        """Return the epochs of a member, whichever client asks for it: a producer has its own client id (KIP-447)."""
         return {epoch for (_, member_id), membership in self._by_client.items() if member_id == member for epoch in membership.epochs}
 
     def gave(self, steady: Steady) -> bool:
-        """Tell whether a member that has not left was given the epoch that it names: it is answered with the same once more."""
+        """Return whether a member that has not left has the epoch that it names. The answer then repeats it."""
         membership = self._by_client.get((steady.client, steady.member))
         return membership is not None and steady.generation in membership.epochs and not membership.has_left
 
 
 class EpochsGiven(ListeningChecker):
-    """A heartbeat names 0, -1, -2 or an epoch that an answer gave this member, and a commit such an epoch (CGI-18, CGP-04), one within a transaction too (CGP-17).
+    """A heartbeat names 0, -1, -2 or an epoch that an answer gave this member. A commit names such an epoch (CGI-18, CGP-04), within a transaction
+    too (CGP-17).
 
-    A commit within a transaction that names no member is none of a member's: a producer may commit for an application that is in no group.
-    After its leave a member only joins (CGV-11), and commits nothing with the epoch that it had (CGP-15).
+    A transactional commit without a member id is not judged: a producer may commit for an application that is in no group. After its leave a member
+    may only join (CGV-11), and may not commit with its old epoch (CGP-15).
     """
 
     listens = frozenset({_ASKS, _ANSWERS, ("request", _COMMIT), ("request", _TXN_COMMIT)})
@@ -138,7 +139,7 @@ class EpochsGiven(ListeningChecker):
         membership = self._memberships.of(request)
         if self._epoch(request) not in membership.epochs:
             if request.api == _COMMIT and not membership.epochs:
-                return  # a member of the other protocol, or one that was there before
+                return  # a member of the other protocol, or one from before the trace
             claim = Claim(requirement="CGI-18" if request.api == _BEAT else "CGP-04", expected="A member names the epoch that it was given last.")
             yield claim.failed(f"{request.api} named an epoch that the member was never given.", request, detail=f"epoch {self._epoch(request)}")
         elif has_left and request.api == _BEAT:
@@ -150,7 +151,7 @@ class EpochsGiven(ListeningChecker):
 
 
 class OwnedWereGiven(ListeningChecker):
-    """What a member says that it owns, an answer gave it (CGI-19)."""
+    """A member reports only partitions as owned that an answer gave it (CGI-19)."""
 
     listens = frozenset({_ASKS, _ANSWERS})
 
@@ -187,7 +188,7 @@ class OwnedWereGiven(ListeningChecker):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Pair:
-    """Two heartbeats of a member; the later one was sent before the answer to the earlier was recorded."""
+    """Two heartbeats of a member. The later one was sent before the answer to the earlier one was recorded."""
 
     earlier: Observation
     later: Observation
@@ -203,10 +204,10 @@ class _Pair:
 
 
 class OneHeartbeatAtATime(ListeningChecker):
-    """A member sends no heartbeat while one is unanswered, but for its leave (CGI-17, CGC-27).
+    """A member sends no heartbeat while one is unanswered, except its leave (CGI-17, CGC-27).
 
-    A client gives a request up when its connection ends, and knows so before anybody: a second heartbeat on another connection proves something only once
-    the first is answered all the same. Answers come in the order of their connection: one that is passed over is missing in the trace.
+    A client gives up a request when its connection ends, and notices that first. So a second heartbeat on another connection proves something only
+    if the first one is answered after all. A connection is answered in order: an answer that is skipped is missing in the trace.
     """
 
     listens = frozenset({_ASKS, _ANSWERS})
@@ -236,7 +237,7 @@ class OneHeartbeatAtATime(ListeningChecker):
         return ()
 
     def wants(self, steady: Steady) -> Collection[int] | None:
-        """Want no heartbeats that come one after the other, where none is open at the first of them, or one that was given up by then."""
+        """Need no heartbeats one after the other, if no earlier one is open at the first of them, or that one was given up by then."""
         earlier, beats = self._open.get((steady.client, steady.member)), steady.asked[_BEAT]
         is_alone = earlier is None or beats.at_ms[0] - earlier.at_ms >= _PATIENCE_MS
         return NO_ROWS if is_alone and self._asked.is_apart(steady) else ALL_ROWS
@@ -255,7 +256,7 @@ class OneHeartbeatAtATime(ListeningChecker):
             self._asked.ask(obs, obs)
 
     def _answer(self, asked: Observation, answer: Observation) -> None:
-        """Let a pair wait for the end of its connection once the earlier heartbeat is answered; drop it where that answer is missing."""
+        """Let a pair wait for the end of its connection once the earlier heartbeat is answered. Drop a pair whose earlier answer is missing."""
         for pair in self._pairs:
             if pair.earlier is asked:
                 self._waiting.add(answer.at_ms, pair)
@@ -287,7 +288,7 @@ class OneHeartbeatAtATime(ListeningChecker):
 
 
 class JoinsAreWhole(ListeningChecker):
-    """A join brings a rebalance timeout, an empty list of owned partitions, and names or a regular expression (CGC-07)."""
+    """A join has a rebalance timeout, an empty list of owned partitions, and topic names or a regular expression (CGC-07)."""
 
     listens = frozenset({_ASKS})
 
@@ -316,7 +317,7 @@ class JoinsAreWhole(ListeningChecker):
 
 
 class HeartbeatsNameTheirMember(ListeningChecker):
-    """A heartbeat names its group and its member (CGC-01). Version 0 alone lets the coordinator make the id, so that a join has none."""
+    """A heartbeat names its group and its member (CGC-01). Only in version 0 the coordinator makes the id, so that a join has none."""
 
     listens = frozenset({_ASKS})
 
@@ -337,13 +338,14 @@ class HeartbeatsNameTheirMember(ListeningChecker):
 
 
 class FetchesEndWithTheAcknowledgement(TrackingChecker):
-    """A member that acknowledged that it gave a partition up fetches it no more (CGP-14). One Fetch under way, or a session's last word, is no fault.
+    """A member stops fetching a partition once it has acknowledged the revocation (CGP-14). One Fetch under way, or the last one of a session, is
+    no fault.
 
-    A leave or a refusal acknowledges nothing: who fetches in the background goes on until its application is told in the callback, be it with its next poll
+    A leave or an error acknowledges nothing. A background thread fetches until the callback has told the application, perhaps with its next poll
     (CGV-20). The join that follows says that the member owns nothing.
     """
 
-    listens = frozenset({("request", ANY_API), ("response", ANY_API)})  # a member of the other protocol may own what it gives up by this one
+    listens = frozenset({("request", ANY_API), ("response", ANY_API)})  # a member of the other protocol may own what it revokes by this one
 
     def __init__(self) -> None:
         super().__init__()
@@ -376,13 +378,13 @@ class FetchesEndWithTheAcknowledgement(TrackingChecker):
             yield claim.failed("A member went on fetching a partition that is its own no more.", obs, detail=str(partition), proof=Proof.LIVENESS)
 
     def _taken_ms(self, client: str, partition: TopicPartition) -> float | None:
-        """Return when the application of a member that was one came back from the callback that took a partition, if it has."""
+        """Return when the callback that took a partition from a former member's application ended (ms), or None."""
         hands = self._group.hands
         was_its_own = partition in self._owned.get(client, ()) and partition not in self._group.owned(client)
         return hands.last[client][partition].done_ms if was_its_own and hands.is_away(client, partition) else None
 
     def wants(self, steady: Steady) -> Collection[int] | None:
-        """Want nothing of a member that owns what it did, and none of what it gave up."""
+        """Need nothing of a member that owns the same as before and none of the partitions that it gave up."""
         owned = self._group.owned(steady.client)
         is_as_before = owned == self._owned.get(steady.client) and not any((steady.client, partition) in self._given_up for partition in owned)
         return NO_ROWS if is_as_before else ALL_ROWS

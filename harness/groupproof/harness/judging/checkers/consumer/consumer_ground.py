@@ -1,4 +1,4 @@
-"""What a tap has to know of the brokers before the coordinator of a consumer group is judged: it assigns partitions itself, by topics and settings. Pure."""
+"""What a tap must know of the brokers to judge the coordinator of a consumer group, which assigns partitions by topics and settings. Pure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _OWN_FIELDS: Final = frozenset({"heartbeat_interval_ms", "member_id"})
 
 
 def unmet(story: Trace, upstream: Mapping[str, Any]) -> str:
-    """Say what is not known of the brokers, or has changed meanwhile; "" where the rules can tell each answer."""
+    """Return what is unknown about the brokers, or has changed meanwhile; "" where the rules can predict each answer."""
     return next(_reasons(story, upstream), "")
 
 
@@ -45,7 +45,7 @@ def _reasons(story: Trace, upstream: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _settings(upstream: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what is not known of the times by which brokers behind a tap go."""
+    """Yield what is unknown about the timeouts of the brokers behind a tap."""
     settings: Mapping[str, Any] = upstream["settings"]
     if missing := [name for name in _DECISIVE if name not in settings]:
         yield f"the broker does not tell {', '.join(missing)}"
@@ -59,7 +59,7 @@ def _settings(upstream: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _subscribed(beats: Sequence[Observation], changed: Collection[str]) -> set[str]:
-    """Return those of the changed topics that members may have subscribed to."""
+    """Return the changed topics to which members may have subscribed."""
     bodies = [obs.body for obs in beats if obs.kind == "request"]
     if any(body.get("subscribed_topic_regex") for body in bodies):
         return set(changed)
@@ -67,7 +67,7 @@ def _subscribed(beats: Sequence[Observation], changed: Collection[str]) -> set[s
 
 
 def is_of_strangers(differences: Sequence[FieldDifference]) -> bool:
-    """Tell whether a member that nobody saw can be why an answer differs: it changes epochs and assignments, and takes places and names."""
+    """Return whether an unobserved member can explain a different answer: it changes epochs and assignments, and uses places and names."""
     return bool(differences) and not any(_is_own(difference) for difference in differences)
 
 

@@ -1,6 +1,6 @@
-"""What an application has, its member has not given up: the callback that takes partitions away has run before the acknowledgement is sent (CGT-06). Pure.
+"""Checks that the callback for revoked partitions has ended before the acknowledgement is sent (CGT-06). Pure.
 
-The next owner may begin at once when the acknowledgement is there. What rests on the arrival of a shim's lines is no proof of its own: each finding is LIVENESS.
+The next owner may begin right after the acknowledgement. The arrival of a shim event is no proof by itself, so each finding is LIVENESS.
 """
 
 from __future__ import annotations
@@ -27,17 +27,18 @@ _CLAIM: Final = Claim(requirement="CGT-06", expected="The application has given 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _GivenUp:
-    """An acknowledgement, and what the application held when it was sent."""
+    """An acknowledgement, and what the application owned when it was sent."""
 
     request: Observation
     holdings: tuple[Holding, ...]
 
 
 class CallbacksEndBeforeAcknowledgements(TrackingChecker):
-    """Judges every heartbeat by which a member releases what its application was told that it has. A join and a leave release all in another way (CGT-18).
+    """Judges every heartbeat by which a member releases partitions that its application owns. A join and a leave release all in another way
+    (CGT-18).
 
-    Nor is a client without `on-revoked` judged: it may tell its application right before the next assignment, and what it fetches is judged all the same (CGP-14).
-    Who has not listed a partition yet does not release it: a heartbeat may be on its way while the application is told of the assignment.
+    A client without `on-revoked` is not judged: it may call its application just before the next assignment, and its fetches are judged anyway
+    (CGP-14). A partition that was never listed is not released: a heartbeat may be on its way while the application learns of the assignment.
     """
 
     listens = frozenset({("request", _BEAT)})
@@ -67,7 +68,7 @@ class CallbacksEndBeforeAcknowledgements(TrackingChecker):
         return NO_ROWS  # they list no partitions
 
     def _meet(self, client: str, capabilities: frozenset[str]) -> None:
-        """Take note of whether the client's program can tell its application in time."""
+        """Record whether the client's program can call its application in time."""
         if capabilities and "on-revoked" not in capabilities:
             self._untold.add(client)
         else:
@@ -83,12 +84,12 @@ class CallbacksEndBeforeAcknowledgements(TrackingChecker):
             self._listed[client] = frozenset(beat.partitions)
 
     def _held(self, client: str, request: Observation) -> Iterator[Holding]:
-        """Yield what the application holds of what the request no longer lists, or is still in the callback that takes it."""
+        """Yield what the application still owns although the request no longer lists it, or is still revoking in its callback."""
         hands, kept = self._group.hands, set(request.partitions)
         for partition, holding in hands.now.get(client, {}).items():
             if partition not in kept:
                 yield holding
-        ended_seq = hands.ended_seq.get(client, -1)  # what ended with its process is in no callback of the next one
+        ended_seq = hands.ended_seq.get(client, -1)  # partitions that ended with their process are in no callback of the next one
         for partition, holding in hands.last.get(client, {}).items():
             is_going = holding.done_ms is None and holding.until is not None and holding.until.seq > ended_seq
             if partition not in kept and partition not in hands.now.get(client, {}) and is_going:
@@ -106,7 +107,7 @@ class CallbacksEndBeforeAcknowledgements(TrackingChecker):
             yield _CLAIM.failed("The acknowledgement came before the callback had ended.", request, detail=_named(slow), proof=Proof.LIVENESS)
 
     def end(self) -> Iterator[Finding]:
-        """Judge nothing that is younger than a late line."""
+        """Judge nothing at the end: a late event may still come."""
         return iter(())
 
 

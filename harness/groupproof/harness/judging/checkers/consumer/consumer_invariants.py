@@ -1,7 +1,7 @@
-"""The invariants of a consumer group that its frames show: one owner of a partition, epochs never back, a description that is true to itself. Pure.
+"""The invariants of a consumer group that its frames show: one owner of a partition, rising epochs, consistent descriptions. Pure.
 
-They are those of the public TLA+ model of KIP-848, as far as somebody sees them who knows neither the coordinator's timers nor its log. That a member was
-removed meanwhile is known from its next answer: what is said of two owners is said when the first of them is answered as a member once more.
+They are those of the public TLA+ model of KIP-848, as far as they are observable without the coordinator's timers and log. The removal of a member
+becomes known with its next answer. So two owners are reported only when the first of them is again answered as a member.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _DESCRIBE: Final = ConsumerEvent.DESCRIBE.value
 
 @dataclass(slots=True)
 class _Seat:
-    """What the coordinator has given one member id: `held` until the member's request lacks it. `answered_seq` is the newest answer."""
+    """What the coordinator gave one member id. A partition is `held` until a request of the member lacks it. `answered_seq` is the newest answer."""
 
     epoch: int = 0
     held: set[TopicPartition] = field(default_factory=set)
@@ -37,7 +37,7 @@ class _Seat:
 
 
 class ConsumerGroupInvariants(Checker):
-    """Holds every invariant against the observations of one group."""
+    """Checks every invariant against the observations of one group."""
 
     def __init__(self) -> None:
         self._seats: dict[str, _Seat] = {}
@@ -59,7 +59,7 @@ class ConsumerGroupInvariants(Checker):
             yield from self._beaten(obs, asked) if obs.api == _BEAT else self._look(obs, asked)
 
     def wants(self, steady: Steady) -> Collection[int] | None:
-        """Want nothing of a member that stays in its epoch, and holds nothing that another was given."""
+        """Need nothing of a member that stays in its epoch and owns no partition that was given to another."""
         if _BEAT not in steady.apis:
             return NO_ROWS
         seat = self._seats.get(steady.member)
@@ -77,11 +77,11 @@ class ConsumerGroupInvariants(Checker):
     # Heartbeats
 
     def _request(self, obs: Observation) -> None:
-        """Take what a member releases: when its request comes, for the coordinator may act on it before it answers."""
+        """Record what a member releases when its request comes, because the coordinator may act on it before it answers."""
         member = obs.member or ""
         if obs.member_epoch is None or obs.member_epoch <= 0:
             self._seats.pop(member, None)
-            self._described_members.discard(member)  # it joins, or may come again: with the same id to a group that was made anew
+            self._described_members.discard(member)  # it joins, or may come back with the same id to a group that was created again
         elif obs.body.get("topic_partitions") is not None and (seat := self._seats.get(member)) is not None:
             seat.held &= set(obs.partitions)
 
@@ -105,7 +105,7 @@ class ConsumerGroupInvariants(Checker):
             self._take_up(member, seat, obs)
 
     def _take_up(self, member: str, seat: _Seat, obs: Observation) -> None:
-        """Take what an answer gives; note who else still holds some of it."""
+        """Record what an answer gives, and which members still own some of it."""
         new = set(obs.partitions) - seat.held
         for other, theirs in self._seats.items():
             if other != member:
@@ -113,7 +113,7 @@ class ConsumerGroupInvariants(Checker):
         seat.held |= new
 
     def _confirmed(self, member: str, seat: _Seat, obs: Observation, asked: Observation) -> Iterator[Finding]:
-        """Find what another was given while this member held it, for it is a member still: its request came after that, and was answered."""
+        """Yield a finding for each of this member's partitions that another member got. Its later request was answered, so it is still a member."""
         for partition, since in list(seat.suspect.items()):
             if asked.seq > since.seq:
                 del seat.suspect[partition]
@@ -145,7 +145,7 @@ def _members(group: Mapping[str, Any]) -> set[str]:
 
 
 def _true_to_itself(group: Mapping[str, Any], obs: Observation) -> Iterator[Finding]:
-    """Find what one description says against itself (CGI-05, CGI-11, CGI-12)."""
+    """Yield the contradictions in one description (CGI-05, CGI-11, CGI-12)."""
     epoch, target_epoch = group["group_epoch"], group["assignment_epoch"]
     if target_epoch > epoch:
         claim = Claim(requirement="CGI-05", expected="The epoch of a target is no newer than that of its group.")

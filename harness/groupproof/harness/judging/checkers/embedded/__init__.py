@@ -1,1 +1,1 @@
-"""What frames carry of the protocols that are embedded in the classic one: Kafka Connect's and Kafka Streams'."""
+"""The protocols embedded in frames of the classic one: Kafka Connect's and Kafka Streams'."""

@@ -1,6 +1,6 @@
-"""What the frames of Kafka Connect's workers say: which state a JoinGroup carries, and which assignments a leader sends. Pure.
+"""Reads the frames of Kafka Connect's workers: the state in a JoinGroup, and the assignments that a leader sends. Pure.
 
-Bytes that cannot be read are None here; that they cannot is for a checker to say.
+Bytes that cannot be read are None here; a checker reports them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ Jobs = frozenset[TopicPartition]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dealt:
-    """What a leader's SyncGroup hands out. `version` is that of the agreed protocol; `states` are what the members had said in `join`, its answer."""
+    """The assignments in a leader's SyncGroup. `version` is that of the agreed protocol. `states` are the members' states in `join`, its JoinGroup
+    response.
+    """
 
     join: Observation
     sync: Observation
@@ -40,12 +42,12 @@ class Dealt:
     assignments: Mapping[str, ConnectAssignment | None]
 
     def running(self, member: str) -> Jobs:
-        """Return what a member said that it runs."""
+        """Return what a member reported as running."""
         state = self.states.get(member)
         return frozenset() if state is None or state.assignment is None else frozenset(state.assignment.assigned)
 
     def result(self, member: str) -> Jobs:
-        """Return what a member runs once it has taken its assignment."""
+        """Return what a member runs after its assignment."""
         assignment = self.assignments.get(member)
         if assignment is None:
             return self.running(member)
@@ -53,7 +55,7 @@ class Dealt:
         return kept | frozenset(assignment.assigned)
 
     def results(self) -> Jobs:
-        """Return what the workers run together."""
+        """Return what all workers run together."""
         return frozenset[TopicPartition]().union(*(self.result(member) for member in self.states))
 
     @property
@@ -70,14 +72,14 @@ class ReceivedJobs:
 
 
 def states_in(join: Observation) -> dict[str, WorkerState | None]:
-    """Return the states that a worker's JoinGroup carries, by the name of their protocol, in its order."""
+    """Return the states in a worker's JoinGroup by protocol name, in its order."""
     if join.body.get("protocol_type") != PROTOCOL_TYPE:
         return {}
     return {protocol["name"]: _state(protocol.get("metadata") or b"") for protocol in join.body.get("protocols") or ()}
 
 
 def assignment_in(answer: Observation) -> ConnectAssignment | None:
-    """Return the assignment in a SyncGroup answer."""
+    """Return the assignment in a SyncGroup response."""
     return _assignment(answer.body.get("assignment") or b"")
 
 
@@ -87,7 +89,7 @@ def dealt_in(sync: Observation) -> dict[str, ConnectAssignment | None]:
 
 
 def jobs_run(state: WorkerState | None) -> Jobs:
-    """Return what a worker says that it runs."""
+    """Return what a worker reports as running."""
     return frozenset() if state is None or state.assignment is None else frozenset(state.assignment.assigned)
 
 
@@ -98,7 +100,7 @@ def received_jobs(ev: Evidence, client: str, after: str | int | None = None, bef
 
 
 def dealt(ev: Evidence, client: str, after: str | int | None = None, before: str | int | None = None) -> Iterator[Dealt]:
-    """Yield what `client` handed out as a leader: its SyncGroups in generations that it was told to lead."""
+    """Yield what `client` assigned as a leader: its SyncGroups in generations that it led."""
     for sync, answer in syncs_of_leader(ev, client, after, before):
         yield Dealt(
             join=answer,
@@ -111,7 +113,7 @@ def dealt(ev: Evidence, client: str, after: str | int | None = None, before: str
 
 
 def jobs_in_words(jobs: Jobs | tuple[TopicPartition, ...]) -> str:
-    """Return connectors and tasks as Connect's logs call them: `c` is a connector, `c-0` its first task."""
+    """Return connectors and tasks as Connect's logs write them: `c` is a connector, `c-0` its first task."""
     return ", ".join(connector if task < 0 else f"{connector}-{task}" for connector, task in sorted(jobs)) or "nothing"
 
 

@@ -1,4 +1,4 @@
-"""The generations that a member led: its SyncGroups, and what it dealt in them, whatever form a dialect gives to that. Pure."""
+"""The generations that a member led: its SyncGroups, and its assignments in the form of any dialect. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Dealt = TypeVar("Dealt")
 def syncs_of_leader(
     ev: Evidence, client: str, after: str | int | None = None, before: str | int | None = None
 ) -> Iterator[tuple[Observation, Observation]]:
-    """Yield the SyncGroups of `client` in generations that it was told to lead, with the JoinGroup answer that told it."""
+    """Yield the SyncGroups of `client` in generations that it led, each with the JoinGroup response that made it leader."""
     joins = [obs for obs in ev.responses(Api.JOIN_GROUP, client) if error_of(obs) == 0 and obs.body.get("leader") == obs.member]
     for sync in ev.requests(Api.SYNC_GROUP, client, after, before):
         led = [join for join in joins if join.generation == sync.generation and join.member == sync.member and join.seq < sync.seq]
@@ -29,7 +29,7 @@ def syncs_of_leader(
 def rounds_of(
     dealt: Callable[[Evidence, str, str | int | None, str | int | None], Iterator[Dealt]], ev: Evidence, client: str, after: str | None
 ) -> list[Dealt]:
-    """Return what `client` dealt until it was asked to close; raise `NotReached` where it dealt nothing."""
+    """Return what `client` assigned until it was asked to close. Raise `NotReached` where it assigned nothing."""
     rounds = list(dealt(ev, client, after, ev.closing))
     if not rounds:
         raise NotReached(f"{client} led no generation" + (f" after {after}" if after else ""))

@@ -1,6 +1,6 @@
-"""What the frames of Kafka Streams say: what a JoinGroup says of its tasks, what a leader deals, what an answer gives. Pure.
+"""Reads the frames of Kafka Streams: the tasks in a JoinGroup, a leader's assignments, and the assignment in a response. Pure.
 
-Bytes that cannot be read are None here; that they cannot is for a checker to say.
+Bytes that cannot be read are None here; a checker reports them.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThreadAssignment:
-    """What one member is given."""
+    """The assignment of one member."""
 
     partitions: tuple[TopicPartition, ...]
     info: AssignmentInfo
@@ -47,7 +47,7 @@ class ThreadAssignment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dealt:
-    """What a leader's SyncGroup deals. `subscriptions` is the user data that the members had sent to it, `owned` what they said to own."""
+    """The assignments in a leader's SyncGroup. `subscriptions` are the members' user data, `owned` the partitions that they report as owned."""
 
     sync: Observation
     leader: str
@@ -60,7 +60,7 @@ class Dealt:
         return [item.info for item in self.assignments.values() if item is not None]
 
     def active(self) -> frozenset[Task]:
-        """Return the tasks that are active somewhere."""
+        """Return the tasks that are active on some member."""
         return frozenset(task for info in self.infos for task in info.active)
 
 
@@ -80,7 +80,7 @@ def subscription_in(join: Observation) -> Subscription | None:
 
 
 def thread_assignment_in(answer: Observation) -> ThreadAssignment | None:
-    """Return what a SyncGroup answer gives."""
+    """Return the assignment in a SyncGroup response."""
     return _thread_assignment(answer.body.get("assignment") or b"")
 
 
@@ -90,13 +90,15 @@ def newest_assignment(ev: Evidence, client: str, join: Observation) -> ThreadAss
 
 
 def assignments_before(ev: Evidence, client: str, join: Observation) -> list[ThreadAssignment | None]:
-    """Return the assignments that a member knew when it sent a JoinGroup: in one process an answer may be recorded after what it caused."""
+    """Return the assignments that a member knew when it sent a JoinGroup. In one process a response may be recorded after the request that it
+    caused.
+    """
     answers = (ev.answer(sync) for sync in ev.requests(Api.SYNC_GROUP, client, before=join.seq))
     return [thread_assignment_in(answer) for answer in answers if answer is not None and error_of(answer) == 0 and knew(answer, join)]
 
 
 def dealt(ev: Evidence, client: str, after: str | int | None = None, before: str | int | None = None) -> Iterator[Dealt]:
-    """Yield what `client` dealt as a leader: its SyncGroups in generations that it was told to lead."""
+    """Yield what `client` assigned as a leader: its SyncGroups in generations that it led."""
     for sync, answer in syncs_of_leader(ev, client, after, before):
         subscriptions = subscriptions_of(answer)
         yield Dealt(

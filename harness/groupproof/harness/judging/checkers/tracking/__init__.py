@@ -1,1 +1,1 @@
-"""What the checkers know of a group, read once from its frames: members, generations, epochs, and who owns a partition."""
+"""The state of a group, read once from its frames for all checkers: members, generations, epochs, and partition owners."""

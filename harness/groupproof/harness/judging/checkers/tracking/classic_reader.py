@@ -1,12 +1,12 @@
-"""The frames of the classic dialect as memberships: what JoinGroup, SyncGroup, Heartbeat and LeaveGroup say of a client. Pure.
+"""Reads frames of the classic dialect as memberships: JoinGroup, SyncGroup, Heartbeat and LeaveGroup of a client. Pure.
 
-* An eager assignment replaces what a member owned, a cooperative one adds to it (CLIENT-62; KIP-429).
-* JoinGroup's NONE makes a member (JOIN-13), MEMBER_ID_REQUIRED does not (KIP-394).
-* 25 and 82 end the membership that the refused request named, as an accepted LeaveGroup does; 22 ends its generation, and the id goes on
-  (CLIENT-47, CLIENT-48, CLIENT-57). The refusal of an older membership's request says nothing of the newer one (CLIENT-64).
-* A client's own state is that of Kafka's `AbstractCoordinator`: its JoinGroup begins a rebalance, one that fails leaves it UNJOINED (CLIENT-64).
-* By the wire a client owns what SyncGroup gave it, until an eager one joins again (CLIENT-62), or the membership ends. Nobody tells a member whose
-  session expired: until it hears, it believes.
+* An eager assignment replaces what a member owned; a cooperative one adds to it (CLIENT-62; KIP-429).
+* JoinGroup's NONE makes a member (JOIN-13); MEMBER_ID_REQUIRED does not (KIP-394).
+* Errors 25 and 82 end the membership that the refused request named, as an accepted LeaveGroup does. Error 22 ends its generation, but the id stays
+  (CLIENT-47, CLIENT-48, CLIENT-57). An error to an older membership's request says nothing about the newer one (CLIENT-64).
+* A client's own state is that of Kafka's `AbstractCoordinator`: its JoinGroup begins a rebalance; a failed one leaves it UNJOINED (CLIENT-64).
+* By the wire a client owns what SyncGroup gave it, until it rejoins as an eager member (CLIENT-62), or the membership ends. A member whose session
+  expired is not notified: it believes in its membership until its next answer.
 """
 
 from __future__ import annotations
@@ -89,12 +89,12 @@ def _assigned(ledger: MemberLedger, obs: Observation, client: str, mine: Members
 
 
 def _is_of_the_past(refusal: Observation, mine: Membership) -> bool:
-    """Tell whether what was refused is of an older generation than the client has been given since: a commit from before its JoinGroup, say."""
+    """Return whether an error is about an older generation than the client's: to a commit from before its JoinGroup, for example."""
     return refusal.api in _WITH_GENERATION and refusal.generation is not None and 0 <= refusal.generation < mine.generation
 
 
 def _has_content(answer: Observation) -> bool:
-    """Tell whether a SyncGroup answer that was read as an empty assignment has bytes that say something else."""
+    """Return whether a SyncGroup response that was read as an empty assignment holds other bytes."""
     try:
         return bool(decode_assignment(answer.body.get("assignment") or b"").partitions)
     except SubscriptionError:
@@ -102,7 +102,7 @@ def _has_content(answer: Observation) -> bool:
 
 
 _NEWS: Final = frozenset({"group_instance_id", "members", "protocols"})
-"""What a request says by these fields is more than that its member is still there."""
+"""Fields by which a request says more than that its member is alive."""
 
 CLASSIC_READER: Final = FrameReader(
     dialect=CLASSIC, apis=frozenset({_JOIN, _SYNC, _BEAT, _LEAVE}), membership=frozenset(api.title for api in GROUP_REQUESTS), naming=frozenset({_JOIN}),

@@ -1,6 +1,6 @@
-"""The frames of the consumer dialect as memberships: KIP-848's heartbeats, and no other request. Pure.
+"""Reads frames of the consumer dialect as memberships: KIP-848's heartbeats only. Pure.
 
-A commit that is refused ends no membership by itself (CGP-07).
+A refused commit ends no membership by itself (CGP-07).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Which members a trace knows from their beginning. What the others were given, no answer in it tells, so that nobody can say what they may name. Pure.
+"""Which members a trace has from their beginning. What the others got is in no answer of the trace, so their requests cannot be judged. Pure.
 
-A trace may begin in the middle of a group's life, and a capture may lack an answer. A member of before is not judged until an answer lets it in again: JoinGroup's, or
-that to a heartbeat with epoch 0. Where the coordinator tells that it made the group, there was nobody before.
+A trace may begin in the middle of a group's life, and a capture may lack an answer. An earlier member is not judged until an answer lets it in
+again: JoinGroup's, or the one to a heartbeat with epoch 0. If the coordinator records that it made the group, there were no earlier members.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LOADED: Final = f"{ClassicEvent.LOADED.value}/"
 
 @dataclass(slots=True)
 class EarlierMembers:
-    """Follows one group, its clients by the names of their processes. Generations and member epochs are numbers here."""
+    """Follows one group, whose clients have the names of their processes. A number here is a generation or a member epoch."""
 
     _is_whole: bool = False
     _newcomers: set[str] = field(default_factory=set)
@@ -37,7 +37,7 @@ class EarlierMembers:
     _syncing: dict[str, ExchangeId] = field(default_factory=dict)
 
     def is_judged(self, obs: Observation) -> bool:
-        """Take the next observation; tell whether all is known by which it is to be judged."""
+        """Record the next observation. Return whether everything is known by which it must be judged."""
         if obs.kind == "transition" and _makes(obs):
             self._is_whole = True
             self._earlier.clear()
@@ -52,7 +52,7 @@ class EarlierMembers:
         return client not in self._earlier
 
     def is_settled(self, steady: Steady) -> bool:
-        """Tell whether a member's steady exchanges are to be judged, and tell nothing new of it."""
+        """Return whether a member's steady exchanges are judged and change nothing here."""
         client, number = steady.client, steady.generation
         is_known = client in self._newcomers and client not in self._earlier and self._since.get(client, -1) <= number
         was_given = (client, steady.member) in self._ids and number <= self._newest.get(client, -1)
@@ -74,7 +74,9 @@ class EarlierMembers:
             self._syncing[client] = obs.exchange_id
 
     def _lacks_an_answer(self, obs: Observation, client: str, *, joins: bool) -> bool:
-        """Tell whether a client names an id, or a newer number, than it was given, and what would have given it is still to be answered; or commits so."""
+        """Return whether an answer is missing: a client uses an id or a newer number than it got, or commits, while the answer that may give it is
+        open.
+        """
         if client in self._syncing and obs.api == _COMMIT:
             return True
         if client not in self._open:
@@ -93,7 +95,7 @@ class EarlierMembers:
             return
         self._newest[client] = max(number, self._newest.get(client, -1))
         if number < self._since.get(client, -1):
-            del self._since[client]  # the group was made anew
+            del self._since[client]  # the group was created again
         if joins_of(obs) is not None:
             if client in self._earlier:
                 self._since[client] = number
@@ -107,7 +109,7 @@ def _number(obs: Observation) -> int:
 
 
 def _makes(transition: Observation) -> bool:
-    """Tell whether the coordinator makes a group under a name that had none; a log does not tell the rule."""
+    """Return whether the coordinator makes a group under a name that had none. A log does not contain the rule."""
     rule = transition.rule or ""
     is_empty = transition.state_after == GroupState.EMPTY.value and not transition.generation
     return bool(rule) and not rule.startswith(_LOADED) and transition.state_before is None and is_empty

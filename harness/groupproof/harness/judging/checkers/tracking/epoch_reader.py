@@ -1,14 +1,14 @@
-"""Heartbeats with epochs as memberships (KIP-848): one request joins, keeps, acknowledges and leaves; its answer gives the epoch and the target. Pure.
+"""Reads heartbeats with epochs as memberships (KIP-848). One request joins, keeps, acknowledges and leaves; its answer gives epoch and target.
+Pure.
 
-A dialect whose members beat so makes its reader of these functions.
-
-* An answer without an error makes a member, or moves it to the epoch that it gives. An epoch below 0 is the answer to a leave.
-* An assignment in an answer is the member's whole target; an answer without one changes nothing. What is added may be used at once: the coordinator hands out
-  only what its owner before has released.
-* What a request lists is what the member owns: whatever else it had is released by it (`TopicPartitions`; null says that nothing changed).
-* UNKNOWN_MEMBER_ID and FENCED_MEMBER_EPOCH end the membership that the refused request named; the client joins again with epoch 0 and the same id.
+A dialect with such heartbeats builds its reader from these functions.
+* An answer without an error makes a member, or moves it to the epoch in the answer. An epoch below 0 answers a leave.
+* An assignment in an answer is the member's whole target; an answer without one changes nothing. The member may use added partitions at once: the
+  coordinator hands out only what the earlier owner has released.
+* What a request lists is what the member owns; it releases everything else (`TopicPartitions`; null means no change).
+* UNKNOWN_MEMBER_ID and FENCED_MEMBER_EPOCH end the membership of the refused request. The client joins again with epoch 0 and the same id.
 * A leave counts when it is sent: the client does not wait for its answer.
-* A heartbeat that names nothing new, and an answer that assigns nothing and gives the epoch that there was, change nothing.
+* A heartbeat without changes, answered with the same epoch and no assignment, changes nothing.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ __all__ = ["EPOCH_NEWS", "is_steady_epoch", "read_epoch_answer", "read_epoch_req
 EPOCH_NEWS: Final = frozenset({
     "topic_partitions", "subscribed_topic_names", "subscribed_topic_regex", "server_assignor", "rack_id", "assignment",
 })  # fmt: skip
-"""The fields of a heartbeat and of its answer by which they say something new; null says that all is as it was."""
+"""The fields by which a heartbeat and its answer report a change. Null means no change."""
 
 _OUT: Final = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH})
 
 
 def read_epoch_request(ledger: MemberLedger, obs: Observation, client: str) -> None:
-    """Take a heartbeat: it may leave, and it may say what the member owns."""
+    """Record a heartbeat: it may leave, and it may list what the member owns."""
     if obs.member_epoch is None:
         return
     mine = ledger.of(client)
@@ -43,7 +43,7 @@ def read_epoch_request(ledger: MemberLedger, obs: Observation, client: str) -> N
 
 
 def read_epoch_answer(ledger: MemberLedger, obs: Observation, client: str) -> None:
-    """Take an answer: it makes a member, gives it a target, or ends its membership."""
+    """Record an answer: it makes a member, gives it a target, or ends its membership."""
     mine = ledger.of(client)
     if error_of(obs) in _OUT and obs.member == mine.member:
         ledger.end(client)
@@ -54,7 +54,7 @@ def read_epoch_answer(ledger: MemberLedger, obs: Observation, client: str) -> No
 
 
 def is_steady_epoch(ledger: MemberLedger, steady: Steady) -> bool:
-    """Tell whether a member is in the epoch that its steady exchanges name: they only keep it there."""
+    """Return whether a member is stable in the epoch of its steady exchanges. They only keep it there."""
     mine = ledger.members.get(steady.client)
     return mine is not None and (mine.member, mine.member_epoch, mine.state) == (steady.member, steady.generation, MemberState.STABLE)
 

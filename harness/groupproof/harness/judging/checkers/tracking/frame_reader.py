@@ -1,4 +1,4 @@
-"""How the frames of a dialect become memberships: the part that a dialect brings for the tracker of groups. Pure."""
+"""Reads the frames of a dialect as memberships: the part that a dialect registers for the group tracker. Pure."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ def _is_always(ledger: MemberLedger, steady: Steady) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FrameReader(DialectPart):
-    """Reads frames: `asked` and `answered` write into the ledger what a frame of a client says.
+    """Reads frames: `asked` and `answered` write what a client's frame says into the ledger.
 
-    `apis` are the titles of the requests that members of this dialect alone send: who sends one speaks it from then on, and the frames that members of
-    any dialect send (commits) are read by it too. `membership` are the requests that name a member, `naming` those of them whose answers give the member
-    its id. `is_join` and `is_leave` look at a request, `brings_id` too: it tells whether the client chose the id itself. With `is_incremental` a callback
-    names the partitions that are new or gone, not all.
+    `apis` are the titles of the requests that only members of this dialect send. A client that sends one speaks the dialect from then on, and the
+    reader also gets its frames that all dialects share (commits). `membership` are the requests that name a member. `naming` are those whose
+    answers give a member its id. `is_join`, `is_leave` and `brings_id` test a request; `brings_id` returns whether the client chose the id itself.
+    With `is_incremental` a callback names only the partitions that are new or gone.
 
-    `steady` are the requests that change nothing of a member's when they are answered without error, each with the fields of its body by which it may change
-    something all the same; `by_epoch` are those of them that name a member epoch, not a generation, and whose answers may assign. `is_steady` tells whether a member
-    stands so that they change nothing but what `absorb` writes of many at once.
+    `steady` are the requests that change nothing of a member when they are answered without an error. Each has the fields of its body that may
+    still change something. `by_epoch` are those that name a member epoch, not a generation, and whose answers may assign. `is_steady` returns
+    whether in the member's state they change only what `absorb` writes for many at once.
     """
 
     apis: frozenset[str]

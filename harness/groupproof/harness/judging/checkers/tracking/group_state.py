@@ -1,4 +1,4 @@
-"""The state of a group as its trace shows it: by the coordinator's transitions, or by the answers if there are none; and the base class of an invariant. Pure."""
+"""The inferred state of a group, by the coordinator's transitions or else by the answers; and the base class of an invariant. Pure."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ _LOADED: Final = frozenset({
 })  # fmt: skip
 _MEMBERSHIP: Final = frozenset(api.title for api in GROUP_REQUESTS)
 _UUID_CHARS: Final = 37
-"""As many characters follow the instance id in the member id of a static member: a hyphen and a UUID (STATIC-01)."""
+"""The length of the suffix of a static member's id after its instance id: a hyphen and a UUID (STATIC-01)."""
 _INITIAL_DELAY_MS: Final = 3_000
 _OUTSIDE: Final = frozenset({"link", "kit"})
 _STEP_MS: Final = 500.0
-"""By so much a clock that is set back makes a wait look shorter than it was; less is within what every deadline tolerates."""
+"""A clock that is set back by more makes a wait look shorter than it was. Every deadline tolerates less."""
 _ENDED_KEPT: Final = 1_000
-"""Of so many connections it is known that they have ended: what was on its way then arrives soon after."""
+"""The number of ended connections that are remembered. Frames that were on their way then arrive soon after."""
 
 
 @dataclass(slots=True)
 class PendingRequest:
-    """A request under way, and where the group stood when it came to the coordinator."""
+    """A request under way, and the group's generation and epoch when it reached the coordinator."""
 
     request: Observation
     generation: int
@@ -48,15 +48,13 @@ class PendingRequest:
 
 @dataclass(slots=True)
 class InferredGroup:
-    """What every invariant asks.
+    """The state of a group that every invariant uses.
 
-    `epoch` counts how often the group was made anew, or may have been: its generations are compared within one epoch only, as the number of one that was
-    not stored comes again. `disturbed_ms` is when something
-    last happened from outside that explains lateness and lost members: a fault, a broker that ends connections or gives the group away, a clock that is set
-    back. `loaded_seq` is
-    since when it is sure that the coordinator has loaded the group: one that has not answers every Heartbeat without error (FIND-10).
-
-    With `counts_epochs` it is a consumer group, in which each classic member has the epoch that it came to as its generation, and nobody leads (CGG-26).
+    `epoch` counts how often the group was, or may have been, created again. Generations are compared within one epoch only, because the number of a
+    generation that was not stored comes again. `disturbed_ms` is the time of the last outside event that explains lateness and lost members: a
+    fault, a broker that ends connections or gives up the group, or a clock that is set back. `loaded_seq` is since when the coordinator has
+    certainly loaded the group: before that it answers every Heartbeat without an error (FIND-10). With `counts_epochs` it is a consumer group. A
+    classic member then has its epoch as its generation, and no member leads (CGG-26).
     """
 
     tells: bool = False
@@ -84,19 +82,19 @@ class InferredGroup:
 
     @property
     def is_whole(self) -> bool:
-        """Tell whether the trace has the group from its making on, and every member of it."""
+        """Return whether the trace has the group from its creation, and every member of it."""
         return bool(self._was_made) and not self._strangers
 
     def identity(self, member: str) -> str:
-        """Return the instance of a member id, or the id itself where it has none: the ids of a static member change.
+        """Return the instance id of a member id, or the id itself where it has none. The ids of a static member change.
 
-        It is told by the answer that gave the id, or else, where such an answer was lost, by the id itself.
+        The answer that gave the id says so. Where that answer was lost, the id itself shows it.
         """
         by_name = member[:-_UUID_CHARS]
         return self._instances.get(member, by_name if self._untold[by_name] else member)
 
     def follow(self, obs: Observation) -> None:
-        """Take the next observation, before the invariants look at it; `answered` is then the request that it answers."""
+        """Record the next observation, before the invariants check it. `answered` is then the request that it answers."""
         self._pass_time(obs)
         self.now_ms, self.answered = obs.at_ms, None
         if obs.kind == "fault" or obs.who in _OUTSIDE:
@@ -115,7 +113,7 @@ class InferredGroup:
             self.initial_delay_ms = float(obs.body["settings"].get("group.initial.rebalance.delay.ms", self.initial_delay_ms))
 
     def _pass_time(self, obs: Observation) -> None:
-        """Take note of a clock that is set back; and of a silence through which no member stays, so that the group may be another by the next JoinGroup."""
+        """Record a clock that is set back. Record a silence longer than any session: the group may be a new one at the next JoinGroup."""
         if obs.at_ms < self.now_ms - _STEP_MS:
             self.disturbed_ms = max(self.disturbed_ms, self.now_ms)
         elif obs.kind == "request" and obs.api == _JOIN and 0 < self.session_ms < obs.at_ms - self.now_ms and not self.tells:
@@ -133,7 +131,7 @@ class InferredGroup:
                 self._begin_epoch(obs.at_ms)
 
     def _request(self, obs: Observation) -> None:
-        if obs.connection is None or self._ended.get(obs.connection) is None:  # what was under way when its connection ended is owed nothing
+        if obs.connection is None or self._ended.get(obs.connection) is None:  # a request under way when its connection ended is owed nothing
             self.asked.ask(obs, PendingRequest(obs, self.generation, self.epoch))
         if obs.api == _JOIN:
             self.has_static |= instance_of(obs) is not None
@@ -142,7 +140,7 @@ class InferredGroup:
             self.session_ms = max(self.session_ms, float(obs.body.get("session_timeout_ms") or 0))
 
     def _joins_nameless(self, obs: Observation) -> None:
-        """Expect an answer that gives a static member a new id; until it comes, nobody need have been told the id."""
+        """Expect an answer that gives a static member a new id. Until it comes, the id may be in no answer."""
         if obs.api == _JOIN and not obs.member and (instance := instance_of(obs)) is not None:
             self._untold[instance] += 1
 
@@ -169,7 +167,7 @@ class InferredGroup:
             self._untold[instance] -= 1
 
     def _gave(self, obs: Observation, member: str) -> None:
-        """Take what a JoinGroup answer tells of the group, before the invariants look at it."""
+        """Record what a JoinGroup answer says about the group, before the invariants check it."""
         if not error_of(obs) and obs.generation is not None:
             leader = obs.body.get("leader")
             self.counts_epochs = not leader
@@ -184,9 +182,10 @@ class InferredGroup:
         self._strangers.discard(member)
 
     def _is_of_another(self, generation: int) -> bool:
-        """Tell whether a generation that is given is that of a group which was made anew under the name: the first comes again, or a newcomer makes no new one.
+        """Return whether a generation belongs to a group that was created again: generation 1 comes again, or a new member starts no new
+        generation.
 
-        A static member may come by a new id without a rebalance; of it nothing is known.
+        A static member may get a new id without a rebalance, so it proves nothing.
         """
         if generation == 1 < self.generation:
             return True
@@ -196,7 +195,7 @@ class InferredGroup:
         return asked.request.member not in self._members and generation <= asked.generation
 
     def _begin_anew(self) -> None:
-        """Take note of a group that was made anew, or may have been, by the same coordinator."""
+        """Record that the same coordinator created the group again, or may have done so."""
         self.epoch += 1
         self.generation, self._was_made = -1, None
         for ids in (self._ids, self._strangers, self._members):
@@ -209,7 +208,7 @@ class InferredGroup:
         self.loaded_seq = None
 
     def is_steady(self, steady: Steady) -> bool:
-        """Tell whether the exchanges tell nothing new of the group: neither who coordinates it nor that it is loaded, nor whose instance the member is."""
+        """Return whether the exchanges change nothing known of the group: its coordinator, whether that has loaded it, and the member's instance."""
         is_open = self._ended.get(steady.connection) is None and steady.node in (None, self.node)
         shows_loaded = self.loaded_seq is None and _COMMIT in steady.apis
         is_same = not steady.instance or self._instances.get(steady.member) == steady.instance
@@ -217,20 +216,20 @@ class InferredGroup:
         return is_open and is_same and is_on_time and not shows_loaded and self.asked.is_apart(steady)
 
     def moved(self, obs: Observation) -> None:
-        """Take a transition, after the invariants looked at it."""
+        """Record a transition, after the invariants checked it."""
         self.tells = True
         if is_begun_anew(obs) or (obs.rule or "").startswith(f"{ClassicEvent.UNLOADED.value}/"):
             self.epoch += 1
             self.generation = -1
             self.loaded_seq = None
-        if is_begun_anew(obs):  # a log's first line of a group is of any state
+        if is_begun_anew(obs):  # a log's first line of a group may have any state
             self._was_made = obs.state_after == GroupState.EMPTY.value and not obs.generation
         self.state = None if obs.state_after == GroupState.DEAD.value else obs.state_after
         if obs.generation is not None and not (obs.rule or "").startswith(f"{ClassicEvent.UNLOADED.value}/"):
             self.generation = max(self.generation, obs.generation)
 
     def heard(self, generation: int) -> None:
-        """Take the generation of a JoinGroup answer, after the invariants looked at it."""
+        """Record the generation of a JoinGroup answer, after the invariants checked it."""
         self.generation = max(self.generation, generation)
 
 
@@ -239,7 +238,7 @@ def _disturbs(obs: Observation) -> bool:
 
 
 def _unloads(obs: Observation) -> bool:
-    """Tell whether something befell a broker after which another loads the group, or the same one anew."""
+    """Return whether a broker event makes another broker load the group, or the same one again."""
     return _closed_by(obs, "broker", "upstream") or (obs.who == "kit" and obs.client is None and obs.body.get("name") in _HAPPENS)
 
 
@@ -248,35 +247,37 @@ def _closed_by(obs: Observation, *whom: str) -> bool:
 
 
 def _shows_loaded(obs: Observation, request: PendingRequest | None) -> bool:
-    """Tell whether only a coordinator that knows the group answers so: not a Heartbeat without error, nor a commit of nothing."""
+    """Return whether only a coordinator that has loaded the group answers so. Not a Heartbeat without an error, nor an empty commit."""
     is_of_nothing = request is None or (obs.api == _COMMIT and not request.request.offsets)
     is_said_to_all = not error_of(obs) and (obs.api == _BEAT or is_of_nothing)
     return obs.api in _MEMBERSHIP and error_of(obs) in _LOADED and not is_said_to_all
 
 
 def _rebalance_ms(body: Mapping[str, Any]) -> float:
-    """Return how long a member may take to join again; version 0 has its session timeout for that."""
+    """Return how long (ms) a member may take to rejoin. In version 0 that is its session timeout."""
     timeout = body.get("rebalance_timeout_ms")
     return float(timeout if timeout is not None and timeout >= 0 else body.get("session_timeout_ms") or 0)
 
 
 class Invariant(ABC):
-    """One invariant, held against one group."""
+    """One invariant, checked against one group."""
 
     listens: ClassVar[frozenset[tuple[str, str | None]]]
-    """The kinds and apis of which `look` has any use; with no api all of the kind. Of a link it takes everything."""
+    """The kinds and APIs that `look` needs. None as API means all of the kind. It gets every event of a connection."""
 
     @abstractmethod
     def look(self, obs: Observation, group: InferredGroup) -> Iterable[Finding]:
-        """Return what `seen` proves; the standing knows of requests and answers up to it, and of generations and states before it."""
+        """Return what `obs` proves. `group` includes requests and answers up to it, and generations and states before it."""
 
     def rest(self, group: InferredGroup) -> Iterable[Finding]:
         """Return what is certain when nothing follows."""
         return ()
 
     def can_absorb(self, steady: Steady, group: InferredGroup) -> bool:
-        """Tell whether a member's steady exchanges change no more of it than `absorb` does; one that says nothing looks at each."""
+        """Return whether a member's steady exchanges change only what `absorb` records. By default, an invariant checks each frame that it listens
+        to.
+        """
         return not any((kind, api) in self.listens or (kind, None) in self.listens for kind in ("request", "response") for api in steady.apis)
 
     def absorb(self, steady: Steady, group: InferredGroup) -> None:  # noqa: B027  # most keep nothing
-        """Take what it keeps of a member's exchanges, of which it looks at none."""
+        """Record what it keeps of a member's exchanges when it checks none of them."""

@@ -1,12 +1,11 @@
-"""The one tracker of a group as its trace shows it: who is a member, in which generation or epoch, what was assigned, and what callbacks say. Pure.
+"""The one tracker of a group through its trace: members, their generation or epoch, their assignments, and their callbacks. Pure.
 
-Frames come first; each dialect has its reader of them (`classic_reader.py` for JoinGroup and its kin). What an application says is kept beside them
-(`hands`), for a shim may tell a nice story.
-
-* An application is heard as `shim` and as `member`: Spark's loads and the simulator write the latter.
-* A group that turns from one protocol's kind into the other's is the same group: its members keep what they have (CGG-39, CGG-57).
-* A group that is made anew counts its generations from 1 again: what was assigned before says nothing any more (INV-04). One that goes on elsewhere
-  from before a generation that was not stored counts that one's number again (EMIG-05).
+Frames decide; each dialect has its reader of them (`classic_reader.py` for JoinGroup and its kin). Reports of applications are kept beside them
+(`hands`), because a shim may report falsely.
+* Reports of an application come from `shim` and `member`: Spark's loads and the simulator write the latter.
+* A group that is converted from one protocol to the other is the same group: its members keep what they have (CGG-39, CGG-57).
+* A group that is created again counts its generations from 1 again; earlier assignments do not count any more (INV-04). One that goes on at another
+  coordinator from before a generation that was not stored uses that number again (EMIG-05).
 """
 
 from __future__ import annotations
@@ -32,18 +31,19 @@ from groupproof.protocol.vocabulary import GroupState
 __all__ = ["LATE_LINES_MS_MAX", "GroupTracker", "Membership", "TrackingChecker"]
 
 LATE_LINES_MS_MAX: Final = 5_000.0
-"""No more than this is allowed to lines that are late."""
+"""The longest delay (ms) that is allowed to late events."""
 
 _NOBODY: Final = frozenset({GroupState.EMPTY.value, GroupState.DEAD.value})
 _ELSEWHERE: Final = f"{ClassicEvent.UNLOADED.value}/"
-"""The rules by which a coordinator drops a group that goes on at another one, with all its members (EMIG-03)."""
+"""The prefix of rules by which a coordinator drops a group that goes on, with all its members, at another one (EMIG-03)."""
 
 
 @dataclass(slots=True)
 class GroupTracker(MemberLedger):
-    """Follows one group. `driven` are the clients whose applications the kit commands: each of their client ids is one process, which reads what its
-    group assigns and nothing by hand. `last` is the newest observation, `changes` are the holdings that began and ended with it. `state` is the group's by the coordinator's transitions. A client is read by the dialect that it spoke last, and by the
-    classic one until it has spoken any."""
+    """Follows one group. `driven` are the clients whose applications the kit commands. Each of their client ids is one process, which reads only
+    what its group assigns. `last` is the newest observation; `changes` are the holdings that began and ended with it. `state` is the group's state
+    by the coordinator's transitions. A client's frames are read by the dialect that it spoke last, and by the classic one before its first.
+    """
 
     hands: OwnershipTracker = field(default_factory=OwnershipTracker)
     driven: set[str] = field(default_factory=set)
@@ -54,7 +54,7 @@ class GroupTracker(MemberLedger):
     _late_ms: dict[str, float] = field(default_factory=dict)
 
     def follow(self, obs: Observation) -> Changes:
-        """Take the next observation; return the holdings that begin with it, and those that end, by the callbacks."""
+        """Record the next observation. Return the holdings that begin with it, and those that end, by the callbacks."""
         if obs.kind == "transition":
             self._moved(obs)
         elif obs.client is None:
@@ -79,7 +79,7 @@ class GroupTracker(MemberLedger):
         return reader
 
     def is_steady(self, steady: Steady) -> bool:
-        """Tell whether the exchanges change nothing of the member's but for what `absorb` takes."""
+        """Return whether the exchanges change nothing of the member except what `absorb` records."""
         readers = readers_by_api()
         reader = readers.get(self._spoken.get(steady.client, ""), CLASSIC_READER)
         is_its_own = all(readers.get(api, reader) is reader for api in steady.apis)
@@ -116,25 +116,25 @@ class GroupTracker(MemberLedger):
         return None if mine is None else mine.assignment
 
     def may_be_late(self, client: str) -> bool:
-        """Tell whether the lines of this client are known to be late, or not known to be in time."""
+        """Return whether the events of this client are known to be late, or not known to be in time."""
         return self._late_ms.get(client, LATE_LINES_MS_MAX) > SLACK_MS
 
     def late_ms(self, client: str) -> float:
-        """Return how late the lines of this client are, by the quickest `partitions_assigned` after its SyncGroup answer, and what any line is allowed.
+        """Return the delay (ms) that is tolerated for an event of this client: `REPORTING_MS` plus its delay at its quickest `partitions_assigned`.
 
-        A shim whose lines come two seconds late is slow at writing, and no worse at keeping partitions apart.
+        A shim whose events come two seconds late is slow at writing. That does not make its client worse at handing over partitions.
         """
         return REPORTING_MS + self._late_ms.get(client, 0.0)
 
 
 class TrackingChecker(ListeningChecker):
-    """A checker that asks a tracker of its group: one of its own, or one that it shares, which whoever shares it keeps up to date between `due` and `look`."""
+    """A checker with a tracker of its group: its own, or a shared one. The owner of a shared one updates it between `due` and `look`."""
 
     def __init__(self) -> None:
         self._group = GroupTracker()
 
     def share(self, group: GroupTracker) -> None:
-        """Ask this tracker from now on; nothing was looked at before."""
+        """Use this tracker from now on. The checker must be fresh."""
         self._group = group
 
     def step(self, obs: Observation) -> Iterable[Finding]:

@@ -1,7 +1,7 @@
-"""The members of a group as its frames show them, whatever dialect they speak: the readers of frames write it, the tracker and its users read it. Pure.
+"""The members of a group by its frames, in any dialect. The readers of frames write it; the tracker and its users read it. Pure.
 
-A dialect counts its members by generations or by epochs, and assigns by one answer or step by step. The ledger has a place for either, and no rule of
-its own about frames.
+A dialect counts its members by generations or by epochs, and assigns in one answer or step by step. The ledger holds both, and has no rules of its
+own about frames.
 """
 
 from __future__ import annotations
@@ -21,12 +21,14 @@ NEVER: Final = -1
 
 @dataclass(slots=True)
 class Membership:
-    """What the frames say of one client. `generation` is -1 where it has none; `assignment` is None until its generation's SyncGroup is answered; `epoch`
-    is the tracker's at its JoinGroup answer. `synced_seq` is its SyncGroup request in this generation, `beat_seq` the last Heartbeat that was answered
-    without an error since, `owned` what it owns as far as it knows.
+    """The state of one client by its frames.
 
-    A dialect with epochs has `member_epoch` in place of the generation, -1 where the member has none. `target` is what it was given last, None until it
-    was given anything; what it has not acknowledged yet is in `target` and not in `owned`, what it has not released yet in `owned` and not in `target`."""
+    `generation` is -1 where it has none. `assignment` is None until its generation's SyncGroup is answered. `epoch` is the tracker's at its
+    JoinGroup response. `synced_seq` is its SyncGroup request in this generation, `beat_seq` the last Heartbeat since that was answered without an
+    error. `owned` is what it owns as far as it knows. A dialect with epochs uses `member_epoch` in place of the generation; -1 means no member.
+    `target` is the latest assignment, or None before the first. Partitions in `target` but not in `owned` are not acknowledged yet; those in
+    `owned` but not in `target` are not released yet.
+    """
 
     member: str = ""
     generation: int = -1
@@ -42,7 +44,7 @@ class Membership:
     target: frozenset[TopicPartition] | None = None
 
     def end_generation(self) -> None:
-        """Forget the generation and what was owned in it; the member id is kept (CLIENT-47)."""
+        """Forget the generation and its owned partitions. The member id is kept (CLIENT-47)."""
         self.generation, self.assignment, self.state, self.owned = -1, None, MemberState.UNJOINED, frozenset()
 
     @property
@@ -52,9 +54,10 @@ class Membership:
 
 @dataclass(slots=True)
 class MemberLedger:
-    """The members of one group. `generation` is the group's newest counter, `epoch` how often the group was made anew: a generation's number is compared
-    within one. `topics` are those of which somebody was assigned a partition, `unreadable` the clients with an assignment that says nothing to the kit:
-    of another protocol type, or no bytes of the consumer protocol."""
+    """The members of one group. `generation` is the group's newest counter. `epoch` counts how often the group was created again: generation
+    numbers are compared within one epoch. `topics` are those with an assigned partition. `unreadable` are the clients with an assignment that the
+    kit cannot read: of another protocol type, or not in the format of the consumer protocol.
+    """
 
     lives: MemberLives = field(default_factory=MemberLives)
     members: dict[str, Membership] = field(default_factory=dict)
@@ -67,30 +70,30 @@ class MemberLedger:
     _newest_generation: int = -1
 
     def of(self, client: str) -> Membership:
-        """Return what is known of a client, from now on if nothing was."""
+        """Return the state of a client; create it if there is none."""
         return self.members.setdefault(client, Membership())
 
     def enter(self, client: str, membership: Membership) -> None:
-        """Take note of a new membership, in place of the one before."""
+        """Replace the membership of a client."""
         self.members[client] = membership
 
     def end(self, client: str) -> None:
-        """Take note that a client is no member any more."""
+        """Record that a client is no longer a member."""
         self.members[client] = Membership()
 
     def reach(self, generation: int) -> None:
-        """Take note of a generation that was given; of an older one that the group was made anew, where nobody says so."""
+        """Record a generation from an answer. A lower one means that the group was created again, even without a transition."""
         if 0 <= generation < self._newest_generation:
             self.begin_anew()
         self._newest_generation = max(generation, self._newest_generation)
         self.generation = max(generation, self.generation)
 
     def assign(self, client: str, answer: Observation) -> Assignment:
-        """Take note of what an answer assigned to a client, in the generation that the answer names; return it."""
+        """Record what an answer assigned to a client, in the generation that the answer names. Return it."""
         assigned = self.assigned.setdefault(client, AssignmentHistory())
         assignment = assigned.follow(answer)
         self.topics.update(topic for topic, _ in answer.partitions)
-        if answer.generation is not None and self.of(client).epoch == self.epoch:  # else it was on its way when the group was made anew
+        if answer.generation is not None and self.of(client).epoch == self.epoch:  # else it was on its way when the group was created again
             owners = self._owners.get(answer.generation) or {}
             for partition in answer.partitions:
                 owners.setdefault(partition, set()).add(client)
@@ -98,7 +101,7 @@ class MemberLedger:
         return assignment
 
     def begin_anew(self) -> None:
-        """Forget the generations: their numbers come again."""
+        """Forget the generations, because their numbers come again."""
         self.epoch += 1
         self.lives.begin_anew()
         self._owners = Newest(GENERATIONS_KEPT)
@@ -113,7 +116,7 @@ class MemberLedger:
         return frozenset() if mine is None else mine.owned
 
     def was_never_assigned(self, client: str, partition: TopicPartition) -> bool:
-        """Tell whether it is certain that no answer ever gave the client this partition."""
+        """Return whether it is certain that no answer ever gave the client this partition."""
         assigned = self.assigned.get(client)
         return client not in self.unreadable and (assigned is None or partition not in assigned.latest)
 

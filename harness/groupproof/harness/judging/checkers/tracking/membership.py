@@ -1,4 +1,4 @@
-"""Which memberships the JoinGroup answers gave to each client, as far as checkers need to know. Pure."""
+"""The memberships and assignments that answers gave to each client, as far as checkers need them. Pure."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from groupproof.protocol.vocabulary import Api, TopicPartition
 __all__ = ["GENERATIONS_KEPT", "Assignment", "AssignmentHistory", "MemberLives", "MembershipGrant", "MembershipHistory", "joins_of"]
 
 GENERATIONS_KEPT = 8
-"""How many generations back it is known who led and what was assigned, client by client; who names an older one is not judged by it."""
+"""The number of generations for which leaders and assignments are kept. Requests of older generations are not judged."""
 
 
 _JOIN, _SYNC = Api.JOIN_GROUP.title, Api.SYNC_GROUP.title
 
 
 def joins_of(obs: Observation) -> MembershipGrant | None:
-    """Return what an observation gave to its client, if it is a JoinGroup answer that gave something."""
+    """Return what a JoinGroup response gave to its client. Return None for any other observation, and where it gave nothing."""
     return membership_grant(obs) if obs.kind == "response" and obs.api == _JOIN and obs.client is not None and gives(obs) else None
 
 
@@ -33,7 +33,7 @@ class MembershipHistory:
         self.newest.set((grant.member, grant.generation), grant)
 
     def origin(self, sync: Observation) -> MembershipGrant | None:
-        """Return the answer that a SyncGroup request follows: same member and generation."""
+        """Return the JoinGroup response that a SyncGroup request follows: same member and generation."""
         return self.newest.get((sync.member or "", -1 if sync.generation is None else sync.generation))
 
 
@@ -49,14 +49,14 @@ class Assignment:
 
 @dataclass(slots=True)
 class AssignmentHistory:
-    """What answers assigned to one client, by generation; `latest` holds the newest answer that gave it each partition."""
+    """What answers assigned to one client, by generation. `latest` holds for each partition the newest answer that gave it."""
 
     by_generation: Newest[int | None, list[Assignment]] = field(default_factory=lambda: Newest(GENERATIONS_KEPT))
     latest: dict[TopicPartition, Assignment] = field(default_factory=dict)
     newest: Assignment | None = None
 
     def follow(self, obs: Observation) -> Assignment:
-        """Take note of an answer that assigns; return what it assigned."""
+        """Record an answer that assigns. Return its assignment."""
         assignments = self.by_generation.get(obs.generation) or []
         answer = Assignment(obs.seq, obs.at_ms, obs.generation, frozenset(obs.partitions))
         self.by_generation.set(obs.generation, [*assignments[-3:], answer])
@@ -66,7 +66,7 @@ class AssignmentHistory:
         return answer
 
     def at(self, request: Observation, slack_ms: float) -> frozenset[TopicPartition] | None:
-        """Return what the client knew at `request` to be assigned in the generation that it names; None where that is forgotten."""
+        """Return the client's assigned partitions in the generation of `request`, as far as it knew them. Return None where they are forgotten."""
         assignments = self.by_generation.get(request.generation)
         if assignments is None:
             return None if self.by_generation.has_forgotten else frozenset()
@@ -78,7 +78,7 @@ class AssignmentHistory:
 
 @dataclass(slots=True)
 class MemberLives:
-    """Which clients were in which generation of the group since it was made, and by which instance ids each joined."""
+    """Which clients were in which generations of the group since it was made, and the instance ids with which each joined."""
 
     instances: dict[str, set[str]] = field(default_factory=dict)
     _generations: dict[str, Numbers] = field(default_factory=dict)
@@ -91,7 +91,7 @@ class MemberLives:
         self._generations.setdefault(client, Numbers()).add(generation)
 
     def begin_anew(self) -> None:
-        """Forget the generations: their numbers come again."""
+        """Forget the generations, because their numbers come again."""
         self._generations.clear()
 
     def was_in(self, client: str, generation: int | None) -> bool:

@@ -1,6 +1,6 @@
-"""Which partitions are in whose hands, by the callbacks of the members. Pure.
+"""The partition owners by the callbacks of the members. Pure.
 
-A line of an application's may be `REPORTING_MS` on its way behind a frame; clocks of different processes are never compared.
+An event of an application may come `REPORTING_MS` after a frame. Clocks of different processes are never compared.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from groupproof.protocol.vocabulary import COOPERATIVE, TopicPartition
 __all__ = ["ENDS", "NO_CHANGES", "REPORTERS", "REPORTING_MS", "Changes", "Holding", "OwnershipTracker", "partitions_reported"]
 
 REPORTING_MS: Final = 500
-"""How far the report of a callback may lag behind the frames that follow it."""
+"""How far (ms) the report of a callback may lag behind the frames that follow it."""
 
 REPORTERS: Final = frozenset({"shim", "member"})
-"""Who tells what an application is told."""
+"""The sources that report callbacks of an application."""
 
 _TAKES: Final = frozenset({"partitions_revoked", "partitions_lost"})
 _LIFE_OF_A_LOAD: Final = frozenset({"left", "died", "failed", "started"})
@@ -28,12 +28,14 @@ ENDS: Final = frozenset({
     *((who, "shutdown_complete") for who in REPORTERS), ("kit", "kill"), ("kit", "exit"), ("kit", "broken"), ("kit", "hello"),
     *(("member", name) for name in _LIFE_OF_A_LOAD),
 })  # fmt: skip
-"""After these an application has nothing in hand: its process is gone, or begins anew (CLIENT-48). A load's members say it themselves, for no kit watches them."""
+"""After these events an application owns nothing: its process is gone, or starts again (CLIENT-48). A load's members report their own end, as no
+kit watches them.
+"""
 
 
 @dataclass(slots=True, eq=False)
 class Holding:
-    """A partition in the hands of a client, from one callback to another; `done_ms` is when the application came back from the one that took it."""
+    """A partition that a client owns from one callback to another. `done_ms` is when the callback that took it ended."""
 
     client: str
     partition: TopicPartition
@@ -42,11 +44,11 @@ class Holding:
     done_ms: float | None = None
 
     def covers(self, at_ms: float, late_ms: float = REPORTING_MS) -> bool:
-        """Tell whether it was in hand at an instant, give or take what a report may lag."""
+        """Return whether the client owned it at an instant, within the delay of a report."""
         return self.since.at_ms - at_ms <= late_ms and (self.until is None or at_ms - self.until.at_ms <= late_ms)
 
     def is_handed_over_at(self, obs: Observation, late_ms: float = REPORTING_MS) -> bool:
-        """Tell whether the application was still in the callback that takes it away."""
+        """Return whether the application was still in the callback that takes it away."""
         if self.until is None or self.until.seq >= obs.seq:
             return False
         return self.done_ms is None or obs.at_ms - self.done_ms <= late_ms
@@ -61,9 +63,10 @@ _TELLS: Final = frozenset({"event", "response"})
 
 @dataclass(slots=True)
 class OwnershipTracker:
-    """What every client holds now, and what it held last, partition by partition; an eager assignment replaces all, a cooperative one adds.
+    """What every client owns now, and what it owned last, by partition. An eager assignment replaces all; a cooperative one adds.
 
-    `assigned_seq` is each client's newest `partitions_assigned`, `ended_seq` its last end; in `reports` are those whose callbacks are told at all.
+    `assigned_seq` is each client's newest `partitions_assigned`, `ended_seq` its last end. `reports` are the clients whose callbacks are reported
+    at all.
     """
 
     now: dict[str, dict[TopicPartition, Holding]] = field(default_factory=dict)
@@ -76,7 +79,7 @@ class OwnershipTracker:
     _going: dict[str, dict[TopicPartition, Holding]] = field(default_factory=dict)
 
     def follow(self, obs: Observation) -> Changes:
-        """Take the next observation; return the holdings that begin with it, and those that end."""
+        """Record the next observation. Return the holdings that begin with it, and those that end."""
         if obs.client is None or obs.kind not in _TELLS:
             return NO_CHANGES
         if (grant := joins_of(obs)) is not None:
@@ -84,7 +87,7 @@ class OwnershipTracker:
         return self._apply(obs, obs.client) if obs.kind == "event" else NO_CHANGES
 
     def reports_by_difference(self, client: str, *, is_so: bool) -> None:
-        """Take note whether the callbacks of a client name what is new alone, or all that it has."""
+        """Record whether the callbacks of a client name only changes, or all that it owns."""
         (self._cooperative.add if is_so else self._cooperative.discard)(client)
 
     def _apply(self, obs: Observation, client: str) -> Changes:
@@ -126,21 +129,21 @@ class OwnershipTracker:
         return released
 
     def hands_over_unheard(self, client: str) -> bool:
-        """Tell whether the client keeps partitions through a rebalance, and nobody tells of the callbacks that take them away: at a tap."""
+        """Return whether the client keeps partitions through a rebalance and its callbacks are not reported, as behind a tap."""
         return client in self._cooperative and client not in self.reports
 
     def is_away(self, client: str, partition: TopicPartition) -> bool:
-        """Tell whether a partition was taken away, and the application is back from the callback that said so: in the callback it may still commit."""
+        """Return whether a partition was taken away and the callback about it has ended. During the callback the application may still commit."""
         last = self.last.get(client, {}).get(partition)
         return last is not None and last.done_ms is not None and partition not in self.now.get(client, {})
 
     def of(self, client: str, partition: TopicPartition) -> Iterator[Holding]:
-        """Yield the client's newest holdings of a partition: the one that goes on, and the one that ended last."""
+        """Yield the client's newest holdings of a partition: the current one, and the last that ended."""
         for held in (self.now, self.last):
             if (found := held.get(client, {}).get(partition)) is not None:
                 yield found
 
 
 def partitions_reported(event: Observation) -> set[TopicPartition]:
-    """Return the partitions that an application's event names, in its body or, as members tell them, in its column."""
+    """Return the partitions that an application's event names, in its body or, for `member` events, in its column."""
     return partitions_of(event) if "partitions" in event.body else set(event.partitions)

@@ -16,18 +16,18 @@ _OF_MEMBERS: Final = frozenset({_HEARTBEAT, Api.SYNC_GROUP.title, Api.OFFSET_COM
 
 
 class PartingHeartbeats:
-    """One Heartbeat without generation or member id for each membership that an answer ended: it costs an answer, and is a matter of the moment.
+    """One Heartbeat without generation or member id for each membership that an answer ended. It only costs an answer.
 
-    Java's `HeartbeatThread` asks for the member's state, then handles answers (`pollNoWakeup`), then sends what is due. An answer that takes generation and id
-    away in between (`resetStateOnResponseError`) leaves a Heartbeat without them. It is one: the thread stops when it next asks for the state.
-    librdkafka's timer does the same. A client that goes on so is another matter.
+    Java's `HeartbeatThread` checks the member's state, then handles answers (`pollNoWakeup`), then sends what is due. An answer that resets
+    generation and id in between (`resetStateOnResponseError`) leaves a Heartbeat without them. There is only one: the thread stops at its next
+    check of the state. librdkafka's timer does the same. A client that goes on so is another matter.
     """
 
     def __init__(self) -> None:
         self._ended: set[str] = set()
 
     def follow(self, obs: Observation) -> bool:
-        """Take the next observation; return whether it is such a Heartbeat."""
+        """Record the next observation. Return whether it is such a Heartbeat."""
         if obs.kind == "response":
             self._answered(obs)
             return False

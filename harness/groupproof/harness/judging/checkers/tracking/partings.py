@@ -1,4 +1,4 @@
-"""Who spoke in a group, and how each of them parted from it. Pure."""
+"""The clients that spoke in a group, and how each of them left it. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Partings"]
 
 @dataclass(slots=True)
 class _LastFrame:
-    """The last word of one client in the group."""
+    """The last frame of one client in the group."""
 
     connection: int | None
     has_left: bool
@@ -27,7 +27,7 @@ class _LastFrame:
 
 @dataclass(slots=True)
 class Partings:
-    """Who spoke in a group, and how each parted from it; `requests` counts what they asked."""
+    """The clients that spoke in a group, and how each left it. `requests` counts their requests."""
 
     requests: int = 0
     of: dict[str, _LastFrame] = field(default_factory=dict)
@@ -48,7 +48,7 @@ class Partings:
                 parting.is_gone |= parting.connection == obs.connection
 
     def is_steady(self, steady: Steady) -> bool:
-        """Tell whether the last word of a client stays as it is with exchanges of its connection; how many they are is for `absorb`."""
+        """Return whether exchanges on a client's connection leave its last frame as it is. `absorb` counts them."""
         last = self.of.get(steady.client)
         is_same = last is not None and last.connection == steady.connection and (last.may_stay or not steady.instance)
         return is_same and last is not None and not last.has_left and not last.is_gone
@@ -61,7 +61,7 @@ class Partings:
         return any(parting.joined for parting in self.of.values())
 
     def goodbye(self, name_of: Callable[[str], str] = str) -> tuple[Goodbye, str]:
-        """Return UNCLEAN where the last connection of a member closed that was to leave and had not; who is still connected has yet to say it."""
+        """Return UNCLEAN where a member's last connection closed without the LeaveGroup that it owed. A connected member has still time to leave."""
         joined = {client: parting for client, parting in self.of.items() if parting.joined}
         for client, value in joined.items():
             if value.is_gone and not value.has_left and not value.may_stay:
@@ -70,5 +70,5 @@ class Partings:
 
 
 def _is_thread(obs: Observation) -> bool:
-    """Tell whether a JoinGroup is of Kafka Streams, which stays a member when it closes (KAFKA-8399)."""
+    """Return whether a JoinGroup is of Kafka Streams, which stays a member when it closes (KAFKA-8399)."""
     return any(protocol.get("name") == ASSIGNOR for protocol in obs.body.get("protocols") or ())

@@ -1,12 +1,10 @@
-"""Who is who on the wire, where client ids do not tell: one name for each member process, from its connections and member ids. Pure.
+"""One name for each member process, from its connections and member ids, where client ids are not unique. Pure.
 
-A connection belongs to one process. A process is known again on a new connection by the member id that it names first there; one that is known already
-and names another's id is not the other: that is for the checkers. Of a stream the first process of a client id keeps that, later ones are numbered, and
-what comes before a connection has named a member is that connection's own, unless one process alone has that client id. Of a whole trace all are numbered
-where there are several, and a connection has one name from its beginning.
-
-An application's lines name no connection. Whose lines there are is known by its client id alone: a join without a member id on a new connection is
-then the same process that comes back, not another one.
+A connection belongs to one process. On a new connection, a process is recognised by the first member id that it names there. A recognised process
+that later names another's id stays itself; the checkers judge that. In a stream the first process of a client id keeps that name, and later ones
+are numbered. Frames before a connection has named a member get a name of the connection, unless only one process has that client id. In a whole
+trace all processes are numbered where there are several, and a connection has one name from its beginning. An application's events name no
+connection. A client id with such events is one process: a join without a member id on a new connection is then the same process that comes back.
 """
 
 from __future__ import annotations
@@ -26,7 +24,9 @@ _LEAVE, _FIND = Api.LEAVE_GROUP.title, Api.FIND_COORDINATOR.title
 
 @dataclass(slots=True)
 class Naming:
-    """Processes by name; each connection has one, and each member id the one that it was given to first. With `forgets` that of a closed one is forgotten."""
+    """The names of processes. Each connection has one, and each member id that of its first process. With `forgets`, the name of a closed
+    connection is dropped.
+    """
 
     forgets: bool = True
     _of_connection: dict[int, str] = field(default_factory=dict)
@@ -35,9 +35,10 @@ class Naming:
     _counts: dict[str, int] = field(default_factory=dict)
 
     def named(self, obs: Observation) -> Observation:
-        """Return the observation with the name of its process for a client id.
+        """Return the observation with the name of its process as the client id.
 
-        A LeaveGroup on a connection of nobody's is the member's whose id it names, if their client ids are the same; else it is an administrator's and has no name.
+        A LeaveGroup on a connection without a process belongs to the member whose id it names, if their client ids match. Otherwise an
+        administrator sent it, and it has no name.
         """
         if self.forgets and obs.who == "link" and obs.body.get("name") == "closed" and obs.connection is not None:
             self._of_connection.pop(obs.connection, None)
@@ -57,7 +58,9 @@ class Naming:
         return obs if name == obs.client else replace(obs, client=name)
 
     def steady_name(self, steady: Steady) -> str | None:
-        """Return the name of a process on whose connection a member has spoken; None where its requests, which are no leave, would name somebody."""
+        """Return the name of the process on whose connection a member has spoken. Return None where its requests, none of them a leave, would give
+        a name.
+        """
         is_named = (steady.wire_client, steady.member) in self._of_member or naming_apis().isdisjoint(steady.apis)
         return self._of_connection.get(steady.connection) if is_named else None
 
@@ -83,7 +86,7 @@ class Naming:
         return client if self._counts.get(client) == 1 and obs.api != _FIND else f"{client}@{connection}"
 
     def final_name(self, obs: Observation) -> str | None:
-        """Return the name of the process of an observation, where all that happened is known."""
+        """Return the name of the process of an observation, once the whole trace is known."""
         if obs.client is None or obs.connection is None or obs.client in self._named:
             return obs.client
         if (process := self._of_connection.get(obs.connection)) is not None:
@@ -93,12 +96,12 @@ class Naming:
         return f"{obs.client}@{obs.connection}" if self._counts.get(obs.client, 0) > 1 else obs.client
 
     def label_of(self, name: str) -> str:
-        """Return how a process is called where all are known: the first of several is numbered too."""
+        """Return the name of a process once all are known: the first of several is then numbered too."""
         return f"{name}#1" if self._counts.get(name, 0) > 1 else name
 
 
 def with_process_names(trace: Trace) -> Trace:
-    """Return the trace of one group with client ids that each mean one process: `app` stays where it is alone, else `app#1`, `app#2`, …"""
+    """Return the trace of one group with client ids that each mean one process: a single `app` keeps its name; several become `app#1`, `app#2`, …"""
     naming = Naming(forgets=False)
     for obs in trace:
         naming.named(obs)

@@ -1,4 +1,4 @@
-"""Who reads which frames: the readers of all dialects, by the requests that only their members send. A dialect's reader is registered here. Pure."""
+"""The readers of all dialects, by the requests that only their members send. Each dialect's reader is registered here. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["READERS", "epoch_apis", "membership_apis", "naming_apis", "readers_b
 
 def _consumer_reader() -> FrameReader:
     from groupproof.harness.judging.checkers.tracking.consumer_reader import (
-        CONSUMER_READER,  # when it is asked for: the tracker and all its users stand on this module
+        CONSUMER_READER,  # imported on first use: the tracker and all its users depend on this module
     )
 
     return CONSUMER_READER
@@ -26,7 +26,7 @@ READERS: Final = PartRegistry(FrameReader, CLASSIC_READER, loads=(_consumer_read
 
 @lru_cache(maxsize=1)
 def readers_by_api() -> Mapping[str, FrameReader]:
-    """Return the reader of each request that tells the dialect of its sender."""
+    """Return the reader of each request that identifies the dialect of its sender."""
     return {api: reader for reader in reversed(READERS.all()) for api in reader.apis}
 
 
@@ -44,7 +44,9 @@ def naming_apis() -> frozenset[str]:
 
 @lru_cache(maxsize=1)
 def steady_apis() -> Mapping[str, frozenset[str]]:
-    """Return the titles of the requests that change nothing of a member's when they are answered without error, in any dialect, with the fields that tell something new."""
+    """Return the titles of the requests, in any dialect, that change nothing of a member when answered without an error, each with the fields that
+    report a change.
+    """
     found: dict[str, frozenset[str]] = {}
     for reader in READERS.all():
         for api, fields in reader.steady.items():
@@ -54,7 +56,7 @@ def steady_apis() -> Mapping[str, frozenset[str]]:
 
 @lru_cache(maxsize=1)
 def epoch_apis() -> frozenset[str]:
-    """Return the titles of those of them that name a member epoch."""
+    """Return the titles of the steady requests that name a member epoch."""
     return frozenset().union(*(reader.by_epoch for reader in READERS.all()))
 
 
