@@ -1,7 +1,8 @@
 """Reads a trace in blocks and skips most rows that the checkers do not need. The results are the same as row by row.
 
-Rows outside steady exchanges become observations and go to their groups, as all rows do in `TraceReader`. The steady exchanges between two such rows form a
-stretch of a group. The reader asks the group whether it can pass over the stretch (`GroupChecker.pass_over`). If not, it feeds some rows and asks again.
+Rows outside steady exchanges become observations and go to their groups, as all rows do in `TraceReader`. The steady exchanges between two such
+rows form a stretch of a group. The reader asks the group whether it can pass over the stretch (`GroupChecker.pass_over`). If not, it feeds some rows
+and asks again.
 """
 
 from __future__ import annotations
@@ -81,12 +82,12 @@ class BlockReader(TraceReader):
         return key in self.whole or is_whole(key[1], self._cases)
 
     def _may(self, block: TraceBlock) -> Callable[[RowShape], bool]:
-        """Return the predicate of shapes whose rows may be passed over: not those of a run that is judged whole, nor of a connection with a link event."""
+        """Return the predicate of shapes whose rows may be passed over: not those of a run judged whole, nor of a connection with a link event."""
         stays = stays_open(block)
         return lambda shape: not self._is_whole((shape.run, shape.case)) and stays(shape)
 
     def _are_known(self, steady: SteadyExchanges) -> Places:
-        """Return the exchanges whose group already has a row on their connection. The first exchange of the others is fed, so that the group gets one."""
+        """Return the exchanges whose group already has a row on their connection. Of the others the first is fed, so that the group gets one."""
         is_known = np.ones(len(steady.exchanges), np.bool_)
         seats, first = np.unique(steady.exchanges.seat, return_index=True)
         for seat, place in zip(seats.tolist(), first.tolist(), strict=True):

@@ -74,7 +74,7 @@ class BlockStretches:
     # Dealing
 
     def deal(self, groups: dict[Key, GroupRows], checker_of: Callable[[Key], GroupChecker]) -> None:
-        """Add each group's stretches to `groups`, which already has the groups with rows to feed. Exchanges outside a long stretch become such rows."""
+        """Add each group's stretches to `groups`, which has the groups with rows to feed. Exchanges outside a long stretch become such rows."""
         exchanges = self._exchanges
         if not len(exchanges):
             return
@@ -99,7 +99,7 @@ class BlockStretches:
             rows.stretches.append(StretchRows(int(place_of_end[number]), until, inside.where(slice(begin, end)), under_way.get(number, {})))
 
     def _ends(self, groups: dict[Key, GroupRows]) -> tuple[Places, Places, Places]:
-        """Return the stretches' starts: before the block, and at each row to feed. They are sorted keys of group and place, the groups and the places."""
+        """Return the stretches' starts, before the block and at each row to feed, as sorted keys of group and place; and the groups and places."""
         places = [[-1, *dict.fromkeys(place for place, _ in groups[key].fed)] if key in groups else [-1] for key in self._keys]
         group = np.repeat(np.arange(len(places)), [len(some) for some in places])
         place = np.concatenate([np.array(some, np.int64) for some in places])

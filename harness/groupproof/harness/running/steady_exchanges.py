@@ -1,6 +1,6 @@
 """Finds the steady exchanges in a block of a trace: a request and its answer without error, of a member that names a generation or an epoch.
 
-Checkers may need no row of them (`judging/checkers/steady.py`). This needs numpy, which comes with `groupproof[spark]`; only readers of blocks import it.
+Checkers may need no row of them (`judging/checkers/steady.py`). This needs numpy from `groupproof[spark]`; only readers of blocks import it.
 """
 
 from __future__ import annotations

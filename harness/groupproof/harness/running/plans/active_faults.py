@@ -19,8 +19,9 @@ __all__ = ["Damage"]
 
 
 class Damage:
-    """Injects and mends faults. Each stage is a receipt, an observation of kind `fault` by the kit: armed (of a broker: triggered), delivered when it
-    acted on a connection or the broker is broken, and healed. A fault on a link that no connection uses stays armed, like a fault on frames that never come.
+    """Injects and mends faults. Each stage is a receipt, an observation of kind `fault` by the kit: armed (of a broker: triggered), delivered when
+    it acted on a connection or the broker is broken, and healed. A fault on a link without connections stays armed, like one on frames that never
+    come.
 
     A step without a node means the coordinator of `group`. Raise `BrokenEnvironment` where a fault cannot be injected or mended here.
     """

@@ -124,7 +124,7 @@ class Stage:
         return replace(self, rhythm=rhythm_of(traces))
 
     async def _attributed(self, case: Case, key: str) -> Trace:
-        """Return the trace of one run. If the client sets no client id, return that of a second run in a process of its own, which identifies its requests."""
+        """Return the trace of one run. If the client sets no client id, run again in a process of its own, which identifies its requests."""
         play = await self.play(case, key=key)
         if unattributed(play.trace) is None:
             return play.trace

@@ -41,8 +41,8 @@ def subscription_of(member: Member, bootstrap: str, profile: str = "") -> dict[s
 
 
 class Actor:
-    """One member; the `Listener` of its shim's conversation. `ended` is set when its shim has ended, for any reason. `farewell` is set when its `close`
-    was answered or can no longer be. `gone` is set when it is no longer hosted; cancel `hosting` to end that."""
+    """One member; the `Listener` of its shim's conversation. `ended` is set when its shim has ended, for any reason. `farewell` is set when its
+    `close` was answered or can no longer be. `gone` is set when it is no longer hosted; cancel `hosting` to end that."""
 
     def __init__(self, member: Member, recorder: Recorder) -> None:
         self.member = member

@@ -77,8 +77,8 @@ class _Stop(Exception):
 
 
 class Driver:
-    """One plan's run. `subject_of` returns who plays a kind of member; `key` identifies its members to shims that host many; `profile` is the brokers' release.
-    A member that cannot have one of its `settings_needed` ends the plan: its behaviour proves nothing about the case."""
+    """One plan's run. `subject_of` returns who plays a kind of member; `key` identifies its members to shims that host many; `profile` is the
+    brokers' release. A member that cannot have one of its `settings_needed` ends the plan: its behaviour proves nothing about the case."""
 
     def __init__(
         self,

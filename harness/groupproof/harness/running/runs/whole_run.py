@@ -51,7 +51,7 @@ Say = Callable[[Progress, Case, CaseReport | None], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunConfig:
-    """What to run, and how. For a shard, `elsewhere` are the cases of the other shards; for a baseline, `wanted` is the scope that the user asked for."""
+    """What to run, and how. For a shard, `elsewhere` are the cases of the other shards; for a baseline, `wanted` is the user's selection."""
 
     cases: Sequence[Case]
     profile: str
@@ -170,8 +170,8 @@ class CertifyRun(ABC):
         return self.order.expectations.about(self.release, self.order.profile)
 
     def failing(self) -> frozenset[str]:
-        """Return the cases that are known to fail each time: their verdicts need more than one run. None with `--hold`, which runs one at a time, or in
-        virtual time, where speed does not matter."""
+        """Return the cases that are known to fail each time: their verdicts need more than one run. None with `--hold`, which runs one at a time, or
+        in virtual time, where speed does not matter."""
         if self.order.hold is not None or self.is_virtual:
             return frozenset()
         entries = [entry for entry in self._known_failures() if not entry.by_chance]
