@@ -19,8 +19,7 @@ def spare_next_task() -> None:
 
 @cache
 def _set_modules_aside() -> None:
-    """Freeze, once in a worker, what its first task has loaded: PySpark's daemon runs the garbage collector after each task (`manager` in its
-    `daemon` module)."""
+    """Freeze once what a worker's first task has loaded: PySpark's daemon collects garbage after each task (`manager` in `daemon`)."""
     set_aside()
 
 

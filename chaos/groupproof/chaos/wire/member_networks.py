@@ -217,7 +217,7 @@ class ToxicNetwork:
 
 
 class MemberEntrance:
-    """The addresses for one member. `names` are those of its processes that accept no client id (level 0): the tap writes it into their requests."""
+    """The addresses for one member. `names` are client ids by pid, for processes that accept none (level 0): the tap adds them to requests."""
 
     def __init__(self) -> None:
         self.addresses: list[Address] = []

@@ -40,8 +40,7 @@ class Program:
     container: str | None = None
 
     def command(self, port: int, seed: int, log: Path) -> Command:
-        """Return the command that serves the API on `port`; `seed` decides its randomness (toxicity, jitter). The server ends with its standard
-        input."""
+        """Return the command that serves the API on `port`; `seed` decides toxicity and jitter. The server ends with its standard input."""
         flags = ("-host", LOOPBACK, "-port", str(port), "-seed", str(seed), "-proxy-metrics")
         if self.container is None:
             return Command(title="toxiproxy", argv=guarded((*self.argv, *flags)), log=log)

@@ -50,8 +50,7 @@ def command(first: str, second: str, **options: Any) -> int:
 
 
 def _are_clients(*specs: str) -> bool:
-    """Return whether the subjects are clients. The reference fits both sides, and an unknown name fits the other's. Raise `WrongUsage` for one of
-    each."""
+    """Return whether the subjects are clients. The reference fits both sides; so does an unknown name. Raise `WrongUsage` for one of each."""
     from groupproof.clients.registry.registered_clients import names
     from groupproof.harness.model.errors import WrongUsage
     from groupproof.harness.subjects.brokers.broker_providers import ALIASES, NAMES

@@ -27,8 +27,7 @@ def member_of_reason(reason: Column) -> Column:
 
 
 def cause_of_reason(reason: Column, *, is_initial: Column) -> Column:
-    """Return the cause in a coordinator's reason. Releases before 2.2 give no reason, so the cause is `UNTOLD`, except in a group's first
-    rebalance."""
+    """Return the cause in a coordinator's reason. Before 2.2 there is no reason: then it is `UNTOLD`, except in a group's first rebalance."""
     text = f.coalesce(reason, f.lit(""))
     own = f.trim(f.regexp_replace(text, _CLIENT, ""))
     cause = _first([(own.rlike(_java(pattern)), meant) for pattern, meant in COORDINATOR_WORDS], Cause.UNTOLD)

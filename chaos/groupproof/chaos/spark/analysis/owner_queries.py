@@ -77,8 +77,7 @@ def _callbacks(tables: Tables) -> DataFrame:
 
 
 def _eager_assignments(tables: Tables, moves: DataFrame) -> DataFrame:
-    """Return the callbacks that replace all partitions of their client: an eager assignor's (CLIENT-62; KIP-429). Members with epochs get only new
-    ones (CGT-09)."""
+    """Return the callbacks that replace all partitions of a client: an eager assignor's (CLIENT-62; KIP-429), not those with epochs (CGT-09)."""
     joins = tables.joins.select(*GROUP, "client", f.col("answered_seq").alias("seq"), "protocol", f.lit(None).cast("long").alias("at_ns"))
     beating = tables.answers.where(f"api = '{Api.CONSUMER_GROUP_HEARTBEAT.title}'").select(*RUN, "client").distinct()
     assigned = (

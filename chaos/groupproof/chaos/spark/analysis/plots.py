@@ -32,8 +32,7 @@ def colour_of(cause: str | None) -> str:
 
 
 def timeline(rebalances: Sequence[Row], storms: Sequence[Row], shared: Sequence[Row], expiries: Sequence[Row]) -> str:
-    """Draw a lane for each group that spent most time in rebalances: rebalances as bars, storms behind, expired sessions as ticks, two owners
-    below."""
+    """Draw a lane for each group with the longest rebalances: rebalances as bars, storms behind, expired sessions as ticks, two owners below."""
     timed = [row for row in rebalances if row["started_ns"] is not None]
     if not timed:
         return ""

@@ -16,8 +16,7 @@ __all__ = ["ALL", "CASE", "DIMENSIONS", "KINDS", "Measure", "Query", "figures_of
 ALL: Final = "all"
 CASE: Final = "case"
 DIMENSIONS: Final = ("group", "client", "release", "member")
-"""The columns that group figures, beside all rows and each run of a case. A release is the same in all runs; groups, clients and members differ in
-each."""
+"""The columns that group figures, beside all rows and each run of a case. Only a release is the same in every run."""
 
 KINDS: Final = ("count", "distinct", "sum", "max", "mean", "p50", "p99", "spread")
 

@@ -27,8 +27,7 @@ SIDES: Final = (MEMBERS, TAP, COORDINATOR)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """A trace; `side` is that of a load, `release` its clients'; `run` is the load's, for a broker's log without one. `observations` are imported
-    ones."""
+    """A trace; `side` is a load's side, `release` its clients'; `run` is the load's, for a broker's log. `observations` are imported ones."""
 
     path: Path
     side: str = ""

@@ -73,8 +73,7 @@ class Tables:
 
     @cached_property
     def subscriptions(self) -> DataFrame:
-        """The facts of each run: the best witness of its frames (`witness`: a tap, the coordinator, the members), that for its members, and its
-        clients' release."""
+        """Each run's best witness of its frames (`witness`: a tap, the coordinator, the members), that for its members, and the clients' release."""
         answers = (f.col("kind") == "response") & f.col("api").isin(*_ASKED) & f.col("group").isNotNull()
         found = self.rows.groupBy(*RUN).agg(
             f.min(f.when(answers, f.expr(WITNESS))).alias("witness"),

@@ -44,8 +44,7 @@ _ALERT, _GROUP, _PULSE, _REST = "alert", "group", "pulse", "rest"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Watch:
-    """The watch's configuration: the trace at `path`, `delay_s` for the reordering, `idle_s` of silence before a group rests, and the number of state
-    `buckets`."""
+    """What to watch: the trace at `path`; `delay_s` for reordering, `idle_s` of silence before a group rests, state in `buckets`."""
 
     path: Path
     delay_s: float = 5.0

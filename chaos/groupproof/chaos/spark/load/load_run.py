@@ -35,8 +35,7 @@ _TURN_S: Final = 1.0
 
 @dataclass(slots=True, kw_only=True)
 class LoadResult:
-    """The end of a load: `end` is finished, interrupted or the reason of a failure; `last` are the last figures, `logs` those of the load's own
-    brokers."""
+    """The end of a load: `end` is finished, interrupted or the error's text; `last` are the last figures, `logs` its own brokers' logs."""
 
     end: str
     last: Figures

@@ -36,7 +36,7 @@ class LoadSession:
 
     @classmethod
     def open(cls, output: str | Path, order: LoadOrder) -> LoadSession:
-        """Begin a load in an empty folder, given as a path or a URI, or continue the same load after an interruption.
+        """Begin a load in an empty folder, named by a path or a URI, or continue the same load after an interruption.
 
         Raise `WrongUsage` if it is finished, or if another load or anything else is there; `BrokenEnvironment` where nothing can be written.
         """
@@ -68,8 +68,7 @@ class LoadSession:
             self._write()
 
     def ended(self, how: str, summary: Mapping[str, Any] | None = None) -> None:
-        """Store the end of this session: `finished`, `interrupted`, or the reason of a failure; raise `BrokenEnvironment` where it cannot be
-        written."""
+        """Store the session's end: `finished`, `interrupted`, or the error's text; raise `BrokenEnvironment` where it cannot be written."""
         self._last["end"] = how
         self._write()
         if summary is not None:

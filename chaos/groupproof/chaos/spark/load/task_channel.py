@@ -105,8 +105,7 @@ class Channel:
 
 @dataclass(slots=True)
 class Task:
-    """The driver's view of a task: its last attempt with process and host, whether it is connected, its last counters, and those of earlier
-    attempts."""
+    """The driver's view of a task: its last attempt, process and host, whether it is connected, and its last and earlier counters."""
 
     number: int
     attempt: int = -1
@@ -145,7 +144,7 @@ class TaskRegistry:
                 continue
 
     async def serve(self, stream: trio.SocketStream) -> None:
-        """Serve one task until it is gone; raise nothing, whatever the task does."""
+        """Serve one task until it is gone; raise nothing if the task fails."""
         task: Task | None = None
         attempt = -1
         try:

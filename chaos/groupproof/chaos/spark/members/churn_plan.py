@@ -77,8 +77,7 @@ class Strike:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Churn:
-    """A plan; `member` are settings of the members, `coordinator` those of the reference coordinator by Kafka's names; `strikes` are (at, for,
-    fault)."""
+    """A plan; `member` has the members' settings, `coordinator` the reference's by Kafka's names; `strikes` are (at, for, fault)."""
 
     name: str
     title: str

@@ -79,8 +79,7 @@ class _GatedStream(trio.abc.Stream):
 
 
 class _Life:
-    """A member from its start to its end: one consumer that polls, and commits its positions `rate` times a second. It holds `entries` until its
-    first JoinGroup."""
+    """One life of a member: a consumer that polls, and commits `rate` times a second. It holds `entries` until its first JoinGroup."""
 
     def __init__(self, member: MemberOrder, order: TaskOrder, recorder: TaskRecorder, entries: trio.Semaphore, gate: Gate, number: int) -> None:
         self._member, self._desk = member, recorder

@@ -248,8 +248,7 @@ class _Call:
 
 
 def _deep(cluster: str) -> dict[str, Any]:
-    """Return a setting for Spark's own interruptions: it searches pages of messages for their end, by a regular expression that needs a deep
-    stack."""
+    """Return a setting for Spark's interruptions: it searches pages of messages by a regular expression that needs a deep stack."""
     from groupproof.chaos.spark.session import settings_for
 
     return {"spark.driver.extraJavaOptions": f"{settings_for(cluster, is_long=True)['spark.driver.extraJavaOptions']} -Xss32m"}

@@ -48,8 +48,7 @@ def pieces_in(folder: Path) -> list[KeptPiece]:
 
 
 def rows_of(batch: LogBatch | BrokenBatch) -> list[LogRecord]:
-    """Return a batch's records. An unreadable one becomes a record without a key, which no broker allows in this topic, and with the reason as its
-    value."""
+    """Return a batch's records. An unreadable one becomes a record without a key, which this topic never has; its value is the reason."""
     if isinstance(batch, BrokenBatch):
         return [(batch.offset, 0, None, batch.why.encode())]
     return batch.records

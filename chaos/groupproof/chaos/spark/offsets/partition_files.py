@@ -67,8 +67,7 @@ class PartitionFiles(NamedTuple):
 
 
 def kept_files(spark: SparkSession, folders: Iterable[Path]) -> list[PartitionFiles]:
-    """Return the files of records below folders, without incomplete ones: `KeptRecords` names a file when it is complete; a Spark query lists its
-    valid files."""
+    """Return the complete files of records below folders: those named by `KeptRecords`, or those that a Spark query lists."""
     found: dict[int, list[str]] = {}
     for folder in (folder.absolute() for folder in folders):
         is_sink = (folder / SINK_LOG).is_dir()

@@ -56,8 +56,7 @@ class StoredRecord(NamedTuple):
 
 
 class Fact(NamedTuple):
-    """A fact about a group. `number` separates facts of one kind, `offset` is that of the last record behind it, `text` has the other fields, as
-    JSON."""
+    """A fact about a group. `number` separates facts of one kind, `offset` is its last record's, `text` has the other fields, as JSON."""
 
     group: str
     kind: str
@@ -88,8 +87,7 @@ class _Watched:
 
 
 class RecordFold:
-    """Folds records of groups, each group's in the order of the offsets; `names` are the known topic names by id, `begins` the partitions' first
-    offsets."""
+    """Folds the records of groups in the order of offsets; `names` are the known topic names by id, `begins` the partitions' first offsets."""
 
     def __init__(
         self, names: Mapping[str, str] | None = None, begins: Mapping[int, int] | None = None, *, consumer_session_ms: int = CONSUMER_SESSION_MS
@@ -145,8 +143,10 @@ class RecordFold:
         return facts
 
     def _begin(self, name: str, offset: int, at_ms: int) -> list[Fact]:
-        """Begin a group at its first record, or at the first one after it was over. A protocol change deletes and creates a group in one batch
-        (KIP-848); it continues."""
+        """Begin a group at its first record, or at the first one after it was over.
+
+        A protocol change deletes and creates a group in one batch (KIP-848); such a group continues.
+        """
         last: list[Fact] = []
         end = self._ended.pop(name, None) if self._ended else None
         if end is not None and end != (offset - 1, at_ms):
@@ -162,8 +162,7 @@ class RecordFold:
         return Fact("", TALLY, partition, 0, 0, _text(self.tally.to_json()))
 
     def _settled(self, obs: Observation) -> Iterable[Observation]:
-        """Return the observations that count now: a record at once, those of a transaction at its commit. A read_committed reader gets no
-        transactions or markers."""
+        """Return the observations that count now: a record at once, a transaction's at its commit. A read_committed reader sees no transactions."""
         body = obs.body
         if "producer_id" not in body:
             return (obs,)

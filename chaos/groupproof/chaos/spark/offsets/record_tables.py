@@ -89,8 +89,7 @@ def check_reader(records: Path, *, is_spark: bool) -> None:
 
 
 def feed_source(spark: SparkSession, folder: Path, *, files_at_once: int = _FILES_AT_ONCE) -> DataFrame:
-    """Return the feed as a stream of records, by Spark's file source: in the order of the files' times; files are deleted after their facts are
-    written."""
+    """Return the feed as a stream by Spark's file source: in the order of times; files are deleted after their facts are written."""
     # After so many batches Spark rewrites its list of all files; the default, every tenth batch, would be every ten seconds here.
     spark.conf.set("spark.sql.streaming.fileSource.log.compactInterval", "300")
     spark.conf.set("spark.sql.streaming.fileSource.cleaner.numThreads", "0")  # there are only one or two files to delete
@@ -99,8 +98,10 @@ def feed_source(spark: SparkSession, folder: Path, *, files_at_once: int = _FILE
 
 
 def topic_source(spark: SparkSession, order: HistoryOrder) -> DataFrame:
-    """Return the topic as a stream, by Spark's Kafka source. Partitions are named one by one, because Spark's AdminClient skips internal topics; a
-    consumer asks for offsets."""
+    """Return the topic as a stream of records, by Spark's own Kafka source.
+
+    Its partitions are listed, and a consumer asks for their offsets, because Spark's AdminClient skips internal topics.
+    """
     spark.conf.set(DEPRECATED, "true")
     partitions = json.dumps({TOPIC: sorted(order.begins)})
     reader = spark.readStream.format("kafka").option("kafka.bootstrap.servers", order.bootstrap).option("assign", partitions)

@@ -31,8 +31,7 @@ _FAILURE_CHARS: Final = 300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryConfig:
-    """A query on `topic`, with `group` as its `kafka.group.id`; `is_deprecated` selects its path, and its output and checkpoint are below
-    `folder`."""
+    """A query on `topic`, with `group` as its `kafka.group.id`; `is_deprecated` selects its path, `folder` is for output and checkpoint."""
 
     name: str
     bootstrap: str

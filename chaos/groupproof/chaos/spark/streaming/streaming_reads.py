@@ -34,8 +34,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryReads:
-    """A query's result: its batches, the rows of each offset (`offsets` by partition and offset), each partition's `due` records at the stop, and its
-    error."""
+    """A query's result: its batches, the rows of each (partition, offset), each partition's `due` records at the stop, and its error."""
 
     query: str
     batches: tuple[Batch, ...]

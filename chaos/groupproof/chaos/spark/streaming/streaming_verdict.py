@@ -1,4 +1,4 @@
-"""The result of a scenario of Spark's Kafka source: its figures, and each expectation with what was observed. Pure."""
+"""The result of a scenario of Spark's Kafka source: its figures, and each expectation with its observation. Pure."""
 
 from __future__ import annotations
 
@@ -36,8 +36,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScenarioOutcome:
-    """A scenario with its results; `asked` counts requests by sender, `assignments` are those of each generation, `judged` the verdicts on the
-    group's trace."""
+    """A scenario's results; `asked` counts requests by sender, `assignments` are by generation, `judged` are the verdicts on the trace."""
 
     scenario: Scenario
     queries: tuple[QueryRead, ...]

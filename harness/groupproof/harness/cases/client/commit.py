@@ -49,8 +49,7 @@ def _failing(code: int, *more: Step) -> Plan:
 
 
 def _struck(name: str, code: int) -> tuple[Step, ...]:
-    """Return the steps of one of several failing commits. The next one waits until the error is delivered, even if the client reports success
-    before."""
+    """Return one of several failing commits. The next waits until the error is delivered, even if the client calls it done before."""
     error = f"{name}-error"
     return mark(name), answers(error, _COMMIT, code), commit("m0", *_OFFSETS), delivered(error, go_on=True)
 
@@ -61,8 +60,7 @@ def _again() -> Step:
 
 
 def _outdated(code: int) -> Plan:
-    """Return a plan with an error that ends the membership. As at a coordinator, it answers each commit and Heartbeat until the client joins
-    again."""
+    """Return a plan with an error that ends the membership: as at a coordinator, each commit and Heartbeat gets it until the client joins again."""
     return plan(
         subject(session_timeout_ms=GHOST_SESSION_MS),
         *joined("m0"),

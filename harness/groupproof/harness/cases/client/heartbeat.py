@@ -1,4 +1,4 @@
-"""Heartbeat: every error that can answer it, and that heartbeats continue whatever the application does (CLIENT-40 to CLIENT-57)."""
+"""Heartbeat: every error that can answer it, and that no action of the application stops heartbeats (CLIENT-40 to CLIENT-57)."""
 
 from __future__ import annotations
 

@@ -15,8 +15,7 @@ __all__ = ["CASES"]
 
 _LONG: Final[dict[str, Any]] = {"session_timeout_ms": 60_000, "rebalance_timeout_ms": 60_000}
 _MOVE: Final = (passing(700), MoveGroup())
-"""A follower gets the log's high watermark with its next fetch, within replica.fetch.wait.max.ms (500 ms). A coordinator that moves earlier has an
-older group."""
+"""A follower fetches the high watermark within replica.fetch.wait.max.ms (500 ms). A coordinator that moves earlier has an older group."""
 _KEEPING: Final = Level.SHOULD
 """The level for requests under way: a coordinator that keeps what Kafka forgets gives no partition two owners, and loses nothing."""
 

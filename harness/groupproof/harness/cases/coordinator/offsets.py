@@ -340,8 +340,7 @@ _COURSE = (
 
 
 def _versioned(version: int) -> tuple[Steps, ...]:
-    """Return the steps that test one version of OffsetCommit. Version 0, from the time of ZooKeeper, stores offsets elsewhere; so does OffsetFetch
-    v0."""
+    """Return the steps for one version of OffsetCommit. Version 0, from the time of ZooKeeper, stores offsets elsewhere, as OffsetFetch v0 does."""
     return (
         stable("a"),
         commit("a", {("t", 0): 5}, metadata="m", version=version, code=0),

@@ -23,8 +23,7 @@ _PYTHONS: Final = frozenset({"python", "python3"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PytestOptions:
-    """The subject and its options; None where the default depends on the subject. `named` is the user's text, `program` its words if it is a
-    program."""
+    """The subject and its options; None means that the subject decides. `named` is the user's text, `program` a program's words."""
 
     side: str
     named: str

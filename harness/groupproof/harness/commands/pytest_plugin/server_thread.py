@@ -32,8 +32,7 @@ CALL_S: Final = 30.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerConfig:
-    """The cluster to serve; `settings` are Kafka's broker settings by their own names, `topics` maps names to partitions, each with `records`
-    records."""
+    """The cluster to serve; `settings` are Kafka's broker settings, `topics` maps names to partitions, each with `records` records."""
 
     profile: str = "kafka-4.1"
     settings: Mapping[str, Any] = field(default_factory=dict)

@@ -23,8 +23,7 @@ TAIL_MAX: Final = 30
 
 
 class GroupproofTrace(Sequence[Observation]):
-    """The observations so far, in order; it grows while clients run. Its `len`, an observation, or a fault that has taken effect is a place for
-    `since`."""
+    """The observations so far, in order; it grows. Its `len`, an observation, or a fault that took effect is a place for `since`."""
 
     def __init__(self, now: Callable[[], Trace]) -> None:
         self._now = now

@@ -50,8 +50,7 @@ _TOXIPROXY_REMEDY = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """One part: `found` describes it (None: it is missing), `needed_for` its purpose, `remedy` how to get it. `is_vital`: nothing works without
-    it."""
+    """One part: `found` describes it (None: missing), `needed_for` its purpose, `remedy` how to get it. `is_vital`: all else needs it."""
 
     name: str
     found: str | None

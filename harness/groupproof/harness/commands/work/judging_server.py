@@ -162,5 +162,5 @@ def summed_up(served: ServedGroups, serve: WatchReport, command: Sequence[str]) 
         grade="NO_VERDICT",
         selected=[result.case for result in served.results],
     )
-    # The catalogue's cases were not run, whatever a live group shows; the grade is about the groups alone.
+    # The catalogue's cases were not run; the grade is about the live groups alone.
     return replace(summary, grade=grade_of(summary.counted, [], "info"))

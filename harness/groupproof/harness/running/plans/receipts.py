@@ -1,4 +1,4 @@
-"""Receipts of injected errors that the application reports: the client read the answer, whatever happened to its connection (contract, "Receipts").
+"""Receipts of injected errors that the application reports: the client read the answer, even if its connection ended (contract, "Receipts").
 
 A client may reset its connection so abruptly that nobody can see whether it read the answer. When its application then names the code, it did.
 """

@@ -38,8 +38,7 @@ from groupproof.harness.model.script import MoveGroup
 __all__ = ["CASES"]
 
 _MOVE: Final = (passing(700), MoveGroup())
-"""A follower gets the log's high watermark with its next fetch, within replica.fetch.wait.max.ms (500 ms). A coordinator that moves earlier has an
-older group."""
+"""A follower fetches the high watermark within replica.fetch.wait.max.ms (500 ms). A coordinator that moves earlier has an older group."""
 _ALL: Final = [("t", index) for index in range(4)]
 
 
