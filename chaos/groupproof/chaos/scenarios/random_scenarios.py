@@ -1,5 +1,8 @@
-"""Draws a scenario from a seed. Some kinds of faults are left out and the others get very different weights: a run with every fault
-at its mean rate visits the same few states each time."""
+"""Draws a scenario from a seed.
+
+Some kinds of faults are left out and the others get very different weights: a run with every fault at its mean rate visits the same few states
+each time.
+"""
 
 from __future__ import annotations
 

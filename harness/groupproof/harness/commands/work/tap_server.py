@@ -84,7 +84,7 @@ class Tap:
     _upstream_info: UpstreamInfo | None = None
 
     def run(self, on_tapping: Callable[[TapServer], None]) -> TapResult:
-        """Tap until Ctrl-C or SIGTERM; raise `WrongUsage`, and `BrokenEnvironment` for a port that is not free or an upstream that does not answer."""
+        """Tap until Ctrl-C or SIGTERM; raise `WrongUsage`, and `BrokenEnvironment` for a port in use or an upstream that does not answer."""
         started, began = datetime.now(UTC), time.monotonic()
         recorder = Recorder(lambda: round((time.monotonic() - began) * 1e9), keeps=False, run="tap")
         recorder.listen(self._keep)

@@ -110,7 +110,7 @@ def mixed(consumer: str = "a", classic_member: str = "k", **overrides: Any) -> t
 
 
 def shared_with_classic(consumer: str = "a", classic_member: str = "k", **overrides: Any) -> tuple[ScriptStep, ...]:
-    """Bring a new group to Stable with a consumer and a member of the classic protocol: the consumer has partitions 0 and 1 of t, the other 2 and 3."""
+    """Bring a new group to Stable with a consumer and a member of the classic protocol, which have partitions 0 and 1, and 2 and 3, of t."""
     back = (classic.join(classic_member, wait=True, **overrides), classic.sync(classic_member, code=0))
     return (*mixed(consumer, classic_member, **overrides), beat(consumer), acknowledge(consumer), *back)
 

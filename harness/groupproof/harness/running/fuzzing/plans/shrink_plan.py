@@ -1,5 +1,6 @@
-"""Shrinks a failing plan: leaves out faults, members, steps and settings, and shortens times, many attempts side by side, while the same
-failure shows. Pure but for `attempt`.
+"""Shrinks a failing plan while the same failure shows. Pure but for `attempt`.
+
+It leaves out faults, members, steps and settings, and shortens times, many attempts side by side.
 
 Plans run in real time and take seconds each, so a round first tries each omission alone, side by side, and then the successful ones together.
 """

@@ -1,5 +1,7 @@
-"""The themes of drawn plans: a fault on one request in one phase of a membership. A run uses all of them before any repeats, so
-that none is left to chance: errors first, faults on frames later, each in an order shuffled by the seed. Pure.
+"""The themes of drawn plans: a fault on one request in one phase of a membership. Pure.
+
+A run uses all themes before any repeats, so that none is left to chance: errors first, faults on frames later, each in an order shuffled by the
+seed.
 """
 
 from __future__ import annotations
