@@ -1,1 +1,1 @@
-"""Chaos: faults of networks and machines around real clients and brokers."""
+"""Chaos: faults of networks and hosts around real clients and brokers."""

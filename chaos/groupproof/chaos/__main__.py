@@ -1,4 +1,4 @@
-"""`python -m groupproof.chaos FILE` prints the page about scenarios there."""
+"""`python -m groupproof.chaos FILE` writes the page about scenarios to that file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One whole run of scenarios: in virtual time with the reference pair, or over the wire with any client before any coordinator."""
+"""One whole run of scenarios: in virtual time with the reference pair, or over the wire with any client and coordinator."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ from groupproof.harness.subjects.client_registry import Candidate, company
 __all__ = ["WIRE_STEPS_S", "ChaosRun"]
 
 WIRE_STEPS_S: Final = 90.0
-"""The longest that a scenario's steps may take in real time."""
+"""The time limit of a scenario's steps in real time."""
 
 _SHRINK_S: Final = 600.0
 _VIRTUAL: Final = Limits(steps_s=7_200, observations_max=100_000)
-"""Virtual time is cheap: a scenario may last as long as an operator's bad night."""
+"""Virtual time is cheap: a scenario may last several hours."""
 
 
 class ChaosRun(ClientRun):
-    """One run of `order.cases`; `brokers` None: the reference coordinator, in virtual time. `untried` says of a case why it is not had here;
-    `drawn` is what its case was made of, to be shrunk if it fails."""
+    """One run of `order.cases`. With `brokers` None it uses the reference coordinator, in virtual time. `untried` has the reason why a case cannot
+    run here; `drawn` is the random scenario of its case, which is shrunk if it fails."""
 
     def __init__(
         self, candidate: Candidate, brokers: BrokerSubject | None, config: RunConfig, *, say: Say, on_hello: OnHello, note: Callable[[str], None], untried: Mapping[str, str],
@@ -53,7 +53,7 @@ class ChaosRun(ClientRun):
         self._logs: Sequence[str] = ()
 
     async def rule(self, stage: CaseStage) -> None:
-        """Run the cases; where a drawn scenario fails, look for the smallest that fails so, `shrunk`."""
+        """Run the cases; if a random scenario fails, find the smallest one that fails alike, `shrunk`."""
         await super().rule(stage)
         failed = next((result.ruling for result in self.results if result.ruling.verdict is Verdict.FAILED), None)
         if self._drawn is None or failed is None:
@@ -82,7 +82,7 @@ class ChaosRun(ClientRun):
             yield self._in_memory()
             return
         stage = self._on_the_wire(self._brokers)
-        # That connections end is what scenarios are for; the trace tells of each.
+        # Scenarios end connections on purpose; the trace has each of them.
         logging.getLogger("groupproof").setLevel(logging.ERROR)
         async with stage.opened():
             yield stage

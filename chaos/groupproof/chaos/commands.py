@@ -1,4 +1,4 @@
-"""`groupproof chaos list` and `groupproof chaos run`: fault scenarios, shipped or of one's own, against the reference pair or a real one."""
+"""`groupproof chaos list` and `groupproof chaos run`: fault scenarios, shipped or the user's own, against the reference pair or a real one."""
 
 from __future__ import annotations
 
@@ -207,7 +207,7 @@ class _Chaos:
 
 
 def _untried(scenario: Scenario, brokers: BrokerSubject) -> str:
-    """Return why a scenario can't be run over the wire before these brokers; empty where it can."""
+    """Return why a scenario cannot run over the wire with these brokers; empty where it can."""
     if scenario.only_virtual:
         return f"It runs in virtual time alone: {scenario.only_virtual}."
     faults = [fault.how for phase in scenario.phases for fault in phase.faults]
@@ -217,7 +217,7 @@ def _untried(scenario: Scenario, brokers: BrokerSubject) -> str:
 
 
 def _keep(case: Case, config: RunConfig, found: Candidate, brokers: BrokerSubject | None, file: Path) -> None:
-    """Write the smallest plan that failed as a schedule, and tell how to have it again."""
+    """Write the smallest failing plan as a schedule, and print the replay command."""
     from groupproof.harness.model.case import plan_of
     from groupproof.harness.model.verdicts import Verdict
     from groupproof.harness.reports.output_folder import write_text

@@ -1,4 +1,4 @@
-"""A recorded scenario run again, as `groupproof replay` does: the schedule has the plan, the scenario's name the judges."""
+"""Runs a recorded scenario again for `groupproof replay`: the schedule has the plan, and the scenario's name gives the judges."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["case_of", "outcome_of"]
 
 
 def case_of(schedule: Schedule, mode: RunMode) -> Case:
-    """Return the case that was recorded, with the judges that it had; of a plan of which no scenario is known, whether its group settles at last."""
+    """Return the recorded case with its judges. Without a known scenario, judge only whether the group settles at the end."""
     plan = schedule.plan
     assert isinstance(plan, Plan), "a scenario's course is a plan"
     if schedule.origin is not None:
@@ -43,7 +43,7 @@ def _made_of(schedule: Schedule, origin: Mapping[str, Any], mode: RunMode) -> Ca
 
 
 def outcome_of(schedule: Schedule, subject: str | None, program: tuple[str, ...], shim_level: int | None, say: Callable[[str], None]) -> RunOutcome:
-    """Run the schedule before whom it was recorded; another `subject`, or a program, takes the client's place."""
+    """Run the schedule against its recorded coordinator; another `subject`, or a program, replaces the client."""
     recorded = schedule.subject if isinstance(schedule.subject, str) else None
     named = None if program else subject or recorded
     words = program or (schedule.subject if named is None and not isinstance(schedule.subject, str) else ())

@@ -1,6 +1,6 @@
-"""A drawn scenario that fails made small: phases, faults, actions, members and time are left out for as long as the same failure shows.
+"""Shrinks a failing random scenario: leaves out phases, faults, actions, members and time while the same failure shows.
 
-What is shrunk is the scenario, not its plan: whatever is left out, the plan that is made of the rest still heals everything and waits for the group.
+It shrinks the scenario and not the plan, so that each smaller plan still heals everything and waits for the group.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ class SmallerScenario:
 
 
 Shows = Callable[[SmallerScenario], Awaitable[bool]]
-"""Tells whether a scenario still shows the failure."""
+"""Returns whether a scenario still shows the failure."""
 
 
 async def shrunk(found: SmallerScenario, shows: Shows, *, at_once: int, within_s: float) -> SmallerScenario:
-    """Return the smallest that was found to show the failure still, `at_once` so many tried side by side, in that time (s)."""
+    """Return the smallest scenario found that still shows the failure, within `within_s` seconds, with `at_once` attempts side by side."""
     smallest = [found]
     with trio.move_on_after(within_s):
         await shrink(found, [_smallest_first], partial(_first, shows, at_once), size_of, keep=smallest.append)
@@ -46,7 +46,7 @@ def _smallest_first(smaller: SmallerScenario) -> list[SmallerScenario]:
 
 
 async def _first(shows: Shows, at_once: int, candidates: Sequence[SmallerScenario]) -> list[bool]:
-    """Tell which candidates show the failure, of the first few in which there is one; the rest is not tried."""
+    """Return for each candidate whether it shows the failure, up to the first batch with one; the rest is not tried."""
     answers = [False] * len(candidates)
 
     async def ask(index: int) -> None:
@@ -62,7 +62,7 @@ async def _first(shows: Shows, at_once: int, candidates: Sequence[SmallerScenari
 
 
 def size_of(smaller: SmallerScenario) -> tuple[int, ...]:
-    """Return what makes one smaller than another: fewer faults, fewer members, fewer actions and phases, less time."""
+    """Return the size of a scenario: faults, members, actions and phases, time, in this order of importance."""
     phases = smaller.scenario.phases
     faults, actions = sum(len(phase.faults) for phase in phases), sum(len(phase.actions) for phase in phases)
     ms = sum(smaller.scenario.durations[str(phase.lasts)].in_mode(RunMode.VIRTUAL) for phase in phases if phase.lasts is not None)
@@ -70,7 +70,7 @@ def size_of(smaller: SmallerScenario) -> tuple[int, ...]:
 
 
 def lesser(smaller: SmallerScenario) -> Iterator[SmallerScenario]:
-    """Yield what is smaller by one thing."""
+    """Yield the scenarios that are smaller by one part."""
     phases = smaller.scenario.phases
     for index, phase in enumerate(phases):
         for made in _lesser_phases(phase):

@@ -1,1 +1,1 @@
-"""Images built from this machine's files, where the official ones are not available."""
+"""Builds images from local files, where the official ones are not available."""

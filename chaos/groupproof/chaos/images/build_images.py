@@ -1,8 +1,8 @@
-"""Builds images from files of this machine, where the official ones are not available: Apache Kafka, Toxiproxy, and clients with their shims.
+"""Builds images from local files, where the official ones are not available: Apache Kafka, Toxiproxy, and clients with their shims.
 
     python -m groupproof.chaos.images.build_images apache-kafka@4.1.0 toxiproxy kafka-python@2.2.3
 
-Nothing is fetched from a registry of images: the jars come from Maven, Toxiproxy from its source, clients from their own registries, as without containers.
+It uses no image registry: the jars come from Maven, Toxiproxy from its source, clients from their own registries, as without containers.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _UNWANTED: Final = frozenset({
 
 
 def build_kafka(containers: Engine, release: str, cache: Path, say: Say) -> str:
-    """Build the image of a broker, which is configured as the official one; return its name. Raise `BrokenEnvironment`."""
+    """Build a broker's image, with the configuration of the official one; return its name. Raise `BrokenEnvironment`."""
     name = releases().own_image.format(release=release)
     jars = provision_maven(release, cache, say)
     if jars.needs.zookeeper:
@@ -62,7 +62,7 @@ def build_kafka(containers: Engine, release: str, cache: Path, say: Say) -> str:
 
 
 def build_proxy(containers: Engine, cache: Path, say: Say) -> str:
-    """Build the image of Toxiproxy; return its name. Raise `BrokenEnvironment`."""
+    """Build Toxiproxy's image; return its name. Raise `BrokenEnvironment`."""
     with _context("toxiproxy") as (folder, _):
         shutil.copy(build_toxiproxy(cache, say), folder / "server")
         say(f"building {OWN_IMAGE}")
@@ -71,12 +71,12 @@ def build_proxy(containers: Engine, cache: Path, say: Say) -> str:
 
 
 def client_image(client: RegisteredClient) -> str:
-    """Return the name of the image of a client with its shim."""
+    """Return the image name of a client with its shim."""
     return f"groupproof/client-{client.name}:{client.release}"
 
 
 def build_client(containers: Engine, client: RegisteredClient, cache: Path, say: Say) -> str:
-    """Build the image of a registered client, which speaks the shim contract on its standard streams; return its name. Raise `BrokenEnvironment`."""
+    """Build a registered client's image, which speaks the shim contract on its standard streams; return its name. Raise `BrokenEnvironment`."""
     if client.shim is None:
         raise BrokenEnvironment(f"{client.name} lives in the kit's own process, and is in no container")
     add = _ADDERS.get(client.language)
@@ -97,7 +97,7 @@ def build_client(containers: Engine, client: RegisteredClient, cache: Path, say:
 
 @contextmanager
 def _context(environment: str) -> Iterator[tuple[Path, RootFs]]:
-    """Make what the engine is given to build an environment: its folder, and the files that go with it."""
+    """Yield the folder and the files from which the engine builds an environment."""
     with tempfile.TemporaryDirectory(prefix="groupproof-image-") as folder:
         shutil.copytree(_ENVIRONMENTS / environment, folder, dirs_exist_ok=True)
         yield Path(folder), RootFs(Path(folder) / "files.tar")
@@ -129,7 +129,7 @@ def _is_wanted(path: Path) -> bool:
 
 
 def _add_java(files: RootFs, work: Path) -> None:
-    """Take a Java runtime of the modules that brokers and clients need, as jlink makes it of the JDK here."""
+    """Add a Java runtime with the modules that brokers and clients need, made by the local JDK's jlink."""
     runtime = work / "runtime"
     options = ["--strip-debug", "--no-header-files", "--no-man-pages", "--add-modules", _MODULES, "--output", str(runtime)]
     argv = [java_tool("jlink"), *options]
@@ -151,7 +151,7 @@ def _builder(spec: str) -> Callable[[Engine, Path, Say], str]:
 
 
 def main(specs: Sequence[str]) -> int:
-    """Build the images asked for; return 0, or 2 where one can't be."""
+    """Build the named images; return 0, or 2 where one cannot be built."""
 
     def say(line: str) -> None:
         print(line, file=sys.stderr, flush=True)

@@ -1,8 +1,8 @@
-"""The container engine of this machine, which builds images. The only importer of docker.
+"""The local container engine, which builds images. The only importer of docker.
 
-Brokers, Toxiproxy and clients in containers are run by the docker program, under a guard of the kit's (`subjects/processes/guard.py`) that pauses, kills,
-starts again and removes them, even when the kit itself was killed. What outlives a guard that was killed as well is removed by the next run that
-uses containers (`sweep` of `subjects/processes/images.py`).
+The docker program runs brokers, Toxiproxy and clients in containers, under a guard of the kit's own (`subjects/processes/guard.py`). The guard
+pauses, kills, restarts and removes them, even when the kit was killed. If the guard was killed too, the next run with containers removes the remains
+(`sweep` of `subjects/processes/images.py`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _HINT = "install Docker and start its daemon (Debian: apt-get install docker.io,
 
 
 class Engine:
-    """One engine that answers; `version` is its own."""
+    """A container engine that answers; `version` is the engine's."""
 
     def __init__(self, client: docker.DockerClient) -> None:
         self._client = client
@@ -39,7 +39,7 @@ class Engine:
         return True
 
     def build(self, image: str, context: Path) -> None:
-        """Build the Dockerfile of a folder; raise `BrokenEnvironment` with the engine's last words."""
+        """Build the Dockerfile of a folder; raise `BrokenEnvironment` with the last lines of the engine's output."""
         try:
             self._client.images.build(path=str(context), tag=image, rm=True, forcerm=True, timeout=_BUILD_S)
         except BuildError as error:
@@ -51,7 +51,7 @@ class Engine:
 
 @contextmanager
 def engine() -> Iterator[Engine]:
-    """Talk to the engine; raise `BrokenEnvironment` where none answers."""
+    """Connect to the engine; raise `BrokenEnvironment` where none answers."""
     if not has_engine():
         raise BrokenEnvironment(f"no container engine answers: {_HINT}")
     try:

@@ -1,4 +1,4 @@
-"""The files that programs of this machine need in an image made from nothing: themselves, and the libraries that the loader finds for them."""
+"""Collects the files that local programs need in an image built from scratch: themselves, and the libraries that the loader finds for them."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _USER: Final = "root:x:0:0:root:/:/bin/sh\ngroupproof:x:1000:1000:groupproof:/tm
 
 
 def libraries_of(files: Iterable[Path]) -> list[Path]:
-    """Return what the loader loads beside `files`, by the paths at which it looks for them; what is no program needs nothing.
+    """Return the libraries that the loader needs for `files`, with the paths where it finds them. Files that are no program need none.
 
-    Raises `BrokenEnvironment` where this machine has no ldd.
+    Raise `BrokenEnvironment` where there is no ldd.
     """
     try:
         done = subprocess.run(["ldd", *map(str, files)], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_LDD_S, check=False)
@@ -41,7 +41,7 @@ class RootFs:
         self._texts: dict[str, str] = {"etc/passwd": _USER, "etc/group": "root:x:0:\ngroupproof:x:1000:\n"}
 
     def add(self, source: Path, place: str | None = None, *, wanted: Callable[[Path], bool] = lambda _: True) -> None:
-        """Take a file, or the files of a folder that are `wanted`, to `place`, by default where they are here; links become what they lead to."""
+        """Add a file, or the `wanted` files of a folder, at `place`, by default the same path; links become their targets."""
         place = (place or str(source)).strip("/")
         if not source.is_dir():
             self._places[place] = source
@@ -53,7 +53,7 @@ class RootFs:
                     self._places[f"{place}/{path.relative_to(source)}"] = path
 
     def add_libraries(self) -> None:
-        """Take what the programs and libraries among the files need besides."""
+        """Add the libraries that the added programs and libraries need."""
         programs = [place for place in self._places.values() if place.suffix == ".so" or ".so." in place.name or os.access(place, os.X_OK)]
         for library in libraries_of(programs):
             self.add(library)

@@ -1,1 +1,1 @@
-"""DataLink and ZooKeeper under faults, beside the coordinator's group; an install can do without."""
+"""DataLink and ZooKeeper under faults, beside the coordinator's group; an optional wing."""

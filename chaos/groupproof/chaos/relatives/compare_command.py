@@ -1,4 +1,4 @@
-"""`groupproof compare`: the consumer on ZooKeeper beside the coordinator's group, on the same churn and under the same failures."""
+"""`groupproof compare`: compares the consumer on ZooKeeper with the coordinator's group, with the same churn and the same failures."""
 
 from __future__ import annotations
 

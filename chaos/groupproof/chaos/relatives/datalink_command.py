@@ -1,4 +1,4 @@
-"""`groupproof chaos datalink`: the fault scenarios of DataLink's workers and Managers, listed or run."""
+"""`groupproof chaos datalink`: lists or runs the fault scenarios of DataLink's workers and Managers."""
 
 from __future__ import annotations
 

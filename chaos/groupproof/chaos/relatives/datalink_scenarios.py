@@ -1,4 +1,4 @@
-"""Fault scenarios of DataLink's workers and Managers: what breaks, and what has to hold when it has healed."""
+"""Fault scenarios of DataLink's workers and Managers: the faults, and what must hold after they are healed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BEGINS_MS: Final = 60_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What a run came to; `broken` says what did not hold, and is empty where everything did. Times in task-milliseconds."""
+    """The result of a run; `broken` names the failed expectations, and is empty if there are none. Times are task-milliseconds."""
 
     scenario: str
     seed: int
@@ -35,7 +35,7 @@ StreamingResult = Callable[[str, int, str, HandOver], Verdict]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
-    """`play` takes the scenario's name, a seed, an assignor and a hand-over."""
+    """`play` takes the scenario's name, a seed, an assignor and a hand-over mode."""
 
     name: str
     title: str

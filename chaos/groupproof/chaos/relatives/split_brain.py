@@ -1,7 +1,7 @@
-"""Split brain, from a seed: some members cannot reach the coordinator or ZooKeeper, or reach it late, while all of them reach the log.
+"""Split brain, from a seed: some members reach the coordinator or ZooKeeper late or not at all, while all of them reach the log.
 
-Whoever keeps the group is ZooKeeper in one design, and the group's coordinator in the other; the same members are struck at the same moments by the
-same faults, in a Toxiproxy that only they come by.
+ZooKeeper keeps the group in one design, and the group's coordinator in the other. The same faults act on the same members at the same
+moments, in a Toxiproxy that only these members use.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _FORMED_S: Final = 40.0
 _HEALED_S: Final = 15.0
 _SHORT_S: Final = 1.0
 
-# A tenth of Kafka 0.9's, or about: 6 s for a session, 60 s between commits, 2 s between attempts.
+# About a tenth of Kafka 0.9's times: 6 s for a session, 60 s between commits, 2 s between attempts.
 _OF_CUT: Final = Common(partitions=PARTITIONS, session_ms=2_000, commits_ms=6_000, pace_ms=0, wait_ms=500, backoff_ms=500)
 _OF_LATE: Final = Common(partitions=PARTITIONS, session_ms=6_000, commits_ms=60_000, pace_ms=0, wait_ms=500, backoff_ms=500)
 
@@ -53,7 +53,7 @@ AnySide = ZooKeeperSide | CoordinatorSide
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SplitCourse:
-    """What a seed makes of a fault: who is struck, by what, so long after a commit, for so long (seconds)."""
+    """The course of a fault for a seed: the members, the toxics, the delay after a commit, and the duration (seconds)."""
 
     struck: tuple[str, ...]
     toxics: tuple[Toxic, ...]
@@ -62,7 +62,7 @@ class SplitCourse:
 
 
 def course_of(fault: str, seed: int) -> SplitCourse:
-    """Return the course; the same for both designs. A cut takes one or two of four members, at an early moment between two of their commits."""
+    """Return the course, which is the same for both designs. A cut acts on one or two of four members, early between two of their commits."""
     chance = random.Random(f"split/{fault}/{seed}")
     if fault == LATE:
         way_ms = chance.randint(250, 350)
@@ -77,9 +77,9 @@ def course_of(fault: str, seed: int) -> SplitCourse:
 async def split(
     design: str, fault: str, seed: int, *, zookeeper: Address, toxiproxy: Toxiproxy, recorder: Recorder | None = None, key: str = ""
 ) -> Split:
-    """Form a group of four and strike it; raise `BrokenEnvironment` where it does not even form.
+    """Form a group of four and inject the fault; raise `BrokenEnvironment` where the group does not form.
 
-    Members on ZooKeeper tell `recorder` what they do; `key` names the group's root and its proxies, of which no two are alike on one server.
+    Members on ZooKeeper report to `recorder`; `key` names the group's root and its proxies, and is unique on a server.
     """
     course = course_of(fault, seed)
     common = _OF_CUT if fault == CUT else _OF_LATE
@@ -97,7 +97,7 @@ async def split(
 
 
 async def _feed(addresses: dict[int, Address]) -> None:
-    """Be the producer: append a record to each partition, five times a second."""
+    """Act as the producer: append a record to each partition, five times a second."""
     while True:
         await fill_topics(trio.open_tcp_stream, next(iter(addresses.values())), {TOPIC: PARTITIONS}, 1)
         await trio.sleep(_FEED_S)
@@ -121,7 +121,7 @@ async def _cluster(seed: int) -> AsyncIterator[tuple[Cluster, dict[int, Address]
 
 
 class _Ways:
-    """The proxies of the members that are to be struck."""
+    """The proxies of the members under the fault."""
 
     def __init__(self, toxiproxy: Toxiproxy, stack: AsyncExitStack, key: str) -> None:
         self.proxies: dict[str, Proxy] = {}
@@ -178,7 +178,7 @@ async def _on_coordinator(
 
 
 class _Trial:
-    """One group from its forming to the figures."""
+    """One group from its forming to its figures."""
 
     def __init__(self, side: AnySide, course: SplitCourse, fault: str, seed: int, ways: _Ways, common: Common) -> None:
         self._side, self._course, self._fault, self._seed, self._ways, self._common = side, course, fault, seed, ways, common
@@ -210,7 +210,7 @@ class _Trial:
         )  # fmt: skip
 
     def _between_commits(self, began: float) -> float:
-        """Return the moment of the cut: so long after the next commit that all members make by the clock."""
+        """Return the time of the cut: `after_s` after the next common commit of all members by the clock."""
         interval = self._common.commits_ms / 1000
         passed = int((trio.current_time() - began) // interval) + 1
         return began + passed * interval + self._course.after_s

@@ -1,4 +1,4 @@
-"""`groupproof compare`: both designs on the same churn, by real members and by simulated ones, and both under the same partial failures."""
+"""`groupproof compare`: runs both designs with the same churn, by real and by simulated members, and both under the same partial failures."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ _TRIES: Final = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparisonConfig:
-    """What is wanted: sizes of real and of simulated groups, and how many runs of each partial failure; 0 for none. `broker` keeps the log.
+    """The sizes of real and of simulated groups, and the number of runs of each partial failure; 0 for none. `broker` keeps the log.
 
-    What members on ZooKeeper do is written to the folder `traces`, for `groupproof trace explain`.
+    Traces of members on ZooKeeper go to the folder `traces`, for `groupproof trace explain`.
     """
 
     real: tuple[int, ...]
@@ -59,7 +59,7 @@ class ComparisonConfig:
 
 
 def compare(config: ComparisonConfig) -> Comparison:
-    """Do all of it; raise `BrokenEnvironment` where a part can't be started. Must be called outside trio."""
+    """Run the whole comparison; raise `BrokenEnvironment` where a part cannot be started. Call it outside trio."""
     work = _Work(config)
     if config.real or config.runs:
         trio.run(work.go)
@@ -69,7 +69,7 @@ def compare(config: ComparisonConfig) -> Comparison:
 
 
 def simulated(sizes: Iterable[int], seed: int, say: Say) -> Iterator[Row]:
-    """Yield the simulated rows; of groups above a thousand only for a member that leaves, for each takes a while."""
+    """Yield the simulated rows; above a thousand members only for a leaving member, because each takes a while."""
     for members in sizes:
         for churn in CHURNS if members <= _MANY else ("leave",):
             say(f"simulating {members:,} members, of whom one more or less: {churn}")
@@ -90,7 +90,7 @@ def _notes(config: ComparisonConfig) -> Iterator[str]:
 
 
 class _Work:
-    """What needs processes."""
+    """The part of the comparison that needs processes."""
 
     def __init__(self, config: ComparisonConfig) -> None:
         self.rows: list[Row] = []
@@ -131,7 +131,7 @@ class _Work:
         self._keep(f"{design}-{members}", recorder.trace)
 
     async def _try_to_split(self, design: str, fault: str, seed: int, zookeeper: RunningZooKeeper, toxiproxy: Toxiproxy) -> None:
-        """Do it again where the group does not even form: on ZooKeeper that happens, and is the end of a group that nobody looks after."""
+        """Try again where the group does not even form: on ZooKeeper that happens, and nobody repairs such a group."""
         for number in range(_TRIES):
             recorder = Recorder(clock_from_now())
             try:

@@ -1,1 +1,1 @@
-"""Scenarios as data: files, drawn ones, the plan and the case that they become."""
+"""Scenarios as data: files, random scenarios, and the plan and case made of them."""

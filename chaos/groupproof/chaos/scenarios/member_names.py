@@ -1,4 +1,4 @@
-"""The words by which a scenario names its members, whatever their number. Pure."""
+"""The words by which a scenario names its members, for any number of members. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["WORDS", "Cast"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cast:
-    """Who takes part: `members` are there from the beginning, the leader first; joiners come later, and so does the twin."""
+    """The members of a scenario: `members` start first, the leader before the others; joiners and the twin come later."""
 
     members: tuple[str, ...]
     joiners: tuple[str, ...] = ()
@@ -27,7 +27,7 @@ class Cast:
         return (*self.members, *self.joiners, *(() if self.twin is None else (self.twin,)))
 
     def named(self, words: str) -> tuple[str, ...]:
-        """Return the members that `words` means, several of them joined by `+`; raise `KeyError` for a word that there is not."""
+        """Return the members that `words` names, several joined by `+`; raise `KeyError` for an unknown word."""
         names = [name for word in words.split("+") for name in WORDS[word.strip()](self)]
         return tuple(dict.fromkeys(names))
 
@@ -62,4 +62,4 @@ WORDS: Final[Mapping[str, Callable[[Cast], tuple[str, ...]]]] = {
     "joiners": lambda cast: cast.joiners,
     "twin": lambda cast: () if cast.twin is None else (cast.twin,),
 }
-"""Each word with whom it means. The member that starts first leads; `one` is the first follower, and where there is none the only member."""
+"""Each word with its members. The member that starts first leads; `one` is the first follower, or the only member."""

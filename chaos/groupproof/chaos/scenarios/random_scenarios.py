@@ -1,5 +1,8 @@
-"""A scenario drawn from a seed. Some kinds of faults are left out altogether and the rest weighed as differently as can be: a run with every fault
-at its mean rate visits the same few states each time."""
+"""Draws a scenario from a seed.
+
+Some kinds of faults are left out and the others get very different weights: a run with every fault at its mean rate visits the same few states
+each time.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ __all__ = ["FAULTS", "drawn"]
 _PHASES_MAX: Final = 5
 _OF_ONE: Final = ("one", "leader", "half", "minority", "followers")
 
-# Errors that a coordinator gives in the course of events, by the API that it gives them to.
+# Errors of a coordinator in normal operation, by API.
 _ERRORS: Final[Mapping[str, Sequence[str]]] = {
     "Heartbeat": ("REBALANCE_IN_PROGRESS", "ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID", "NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE"),
     "JoinGroup": ("COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR", "UNKNOWN_MEMBER_ID"),
@@ -42,14 +45,14 @@ FAULTS: Final[Mapping[str, Mapping[str, Sequence[Any]]]] = {
     "reset": {},
     "down": {},
 }
-"""The kinds that are drawn, each with what its fields can be."""
+"""The kinds that can be drawn, with the possible values of their fields."""
 
 _ENDING: Final = frozenset({"kill", "close", "freeze"})
 _ACTIONS: Final = ("kill", "restart", "freeze", "pause", "commit", "close", "start", "move")
 
 
 def drawn(seed: int, *, members: int) -> Scenario:
-    """Return the scenario of a seed; the same seed draws the same."""
+    """Return the scenario of a seed; it is deterministic."""
     chance = random.Random(f"{seed}/swarm")
     kinds, actions = _weights(FAULTS, chance), _weights(_ACTIONS, chance)
     assignors = chance.choice((["range"], ["range"], ["roundrobin"], ["sticky"], [COOPERATIVE_STICKY]))
@@ -71,7 +74,7 @@ def drawn(seed: int, *, members: int) -> Scenario:
 
 
 def _without_deaths(phases: Iterable[Phase]) -> tuple[Phase, ...]:
-    """Return the phases, in which ways are impaired of everybody once somebody may be down: of who is down there is none to impair."""
+    """Return the phases with toxics for all members once one may be down: the links of a member that is down cannot be impaired."""
     made: list[Phase] = []
     for phase in phases:
         may_be_down = any(action.do in _ENDING for phase in made for action in phase.actions)

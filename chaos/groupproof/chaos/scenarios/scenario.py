@@ -1,7 +1,7 @@
-"""A scenario as data: who takes part, what happens to them phase by phase, what must be seen of it, and within which time all is well again.
+"""A scenario as data: its members, its faults and actions phase by phase, what the trace must show, and the bound within which the group settles.
 
-A duration has two values: in virtual time an operator's own (a session of 45 s, five minutes of `max.poll.interval.ms`), on the wire one that
-a person waits for.
+A duration has two values. In virtual time it is an operator's own (a session of 45 s, five minutes of `max.poll.interval.ms`); on the wire it is
+short enough to wait for.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ __all__ = [
 ]  # fmt: skip
 
 Words = str
-"""A group of members, by what they are in the scenario: `leader`, `others`, `half`, … (`scenario_words`)."""
+"""Some members, named by their role in the scenario: `leader`, `others`, `half`, … (`member_names`)."""
 
 
 class RunMode(Enum):
-    """Where a scenario is performed: in memory and virtual time, or over sockets in real time."""
+    """How a scenario runs: in memory and virtual time, or over sockets in real time."""
 
     VIRTUAL = "virtual"
     WIRE = "wire"
@@ -35,7 +35,7 @@ class RunMode(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Duration:
-    """Milliseconds, by the ground."""
+    """Milliseconds, by run mode."""
 
     virtual_ms: int
     wire_ms: int
@@ -53,13 +53,13 @@ DURATIONS: Final[Mapping[str, Duration]] = {
     "while": Duration(virtual_ms=20_000, wire_ms=3_000),
     "bound": Duration(virtual_ms=120_000, wire_ms=15_000),
 }
-"""The durations that every scenario has, unless it gives them other values: in virtual time Kafka's own defaults."""
+"""The default durations of every scenario; in virtual time they are Kafka's own defaults."""
 
 SETTINGS: Final[Mapping[str, Any]] = {"session_timeout_ms": "session", "heartbeat_interval_ms": "beat", "max_poll_interval_ms": "poll"}
-"""What every member is set to, unless its scenario says otherwise."""
+"""The default settings of every member."""
 
 DIALECTS: Final[Mapping[str, Dialect]] = {dialect.name: dialect for dialect in (CLASSIC, CONSUMER)}
-"""The dialects that scenarios are of; a member speaks its scenario's, unless its settings name another `group_protocol`."""
+"""The dialects of scenarios; a member speaks its scenario's dialect, unless its settings name another `group_protocol`."""
 
 COORDINATOR: Final[Mapping[str, Mapping[str, Any]]] = {
     CLASSIC.name: {},
@@ -68,14 +68,14 @@ COORDINATOR: Final[Mapping[str, Mapping[str, Any]]] = {
         "group.consumer.min.heartbeat.interval.ms": "beat",
     },
 }  # fmt: skip
-"""What the coordinator is set to, by the scenario's dialect: in KIP-848 the members' times are the broker's."""
+"""The coordinator's settings by the scenario's dialect: with KIP-848 the broker sets the members' times."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """What breaks from the beginning of a phase to its end, or with `lasts` until the healing; `how` are the fields of its kind (`scenario_faults`).
+    """A fault from the beginning of a phase to its end, or with `lasts` until the healing; `how` are the fields of its kind (`scenario_faults`).
 
-    `who` are the members that it strikes, None for whoever comes. One that is `optional` need not come to bite.
+    It acts on the members `who`, or on all with None. An `optional` fault need not take effect.
     """
 
     name: str
@@ -88,7 +88,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Action:
-    """Something done to members, or to the group's coordinator and topics; `how` are the fields of what is done (`scenario_actions`)."""
+    """An action on members, or on the group's coordinator and topics; `how` are the action's fields (`scenario_plan`)."""
 
     do: str
     who: Words | None = None
@@ -97,7 +97,7 @@ class Action:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Phase:
-    """Faults, then actions in their order, then a wait: `until` something is seen, or `lasts_ms`. Its faults end with it."""
+    """Faults, then actions in their order, then a wait: `until` a condition holds, or for `lasts`. Its faults end with it."""
 
     name: str
     faults: tuple[Fault, ...] = ()
@@ -108,9 +108,9 @@ class Phase:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Healing:
-    """The last phase: everything is mended, thawed, resumed and started again, and the group has to settle with `members` within a bound.
+    """The last phase: all members are mended, thawed, resumed and restarted, and the group has to settle with `members` within a bound.
 
-    Afterwards it is watched for `still`. `requirement` is what a group breaks that does not settle.
+    Afterwards it is observed for `still`. A group that does not settle breaks `requirement`.
     """
 
     name: str
@@ -122,9 +122,9 @@ class Healing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expectation:
-    """What must be seen in the trace, so that the scenario is known to have bitten; with a `requirement` it is a rule that the subject keeps.
+    """An observation that the trace must have, as proof that the scenario took effect. With a `requirement` it is a rule for the subject.
 
-    `sees` is what is counted or measured (`scenario_expectations`), `during` the phase in which (None: from the first one to the end).
+    `sees` is what is counted or measured (`scenario_expectations`), in the phase `during` (None: in all phases).
     """
 
     says: str
@@ -145,11 +145,11 @@ class Expectation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
-    """`begin` says how it starts: with all its members settled, or empty, so that the phases start them.
+    """`begin` is the start: all members settled, or an empty group whose members the phases start.
 
-    `members` are at least so many; `joiners` come later, and `twin` has the instance id of another. `settings` are those of every member,
-    `settings_of` those of some, in the words of the shim contract's `subscribe`; `coordinator` Kafka's own broker settings. `only_virtual`
-    says why it can't be run in real time.
+    `members` is the minimum number; `joiners` come later, and `twin` has the instance id of another member. `settings` are those of every member,
+    `settings_of` those of some, in the fields of the shim contract's `subscribe`; `coordinator` has Kafka's own broker settings. `only_virtual`
+    says why the scenario cannot run in real time.
     """
 
     name: str

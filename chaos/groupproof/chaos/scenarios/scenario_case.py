@@ -1,4 +1,4 @@
-"""A scenario becomes a case, so that it is run, ruled on, excused, reported and replayed like any other. Pure."""
+"""Makes a case of a scenario, so that it is run, ruled on, excused, reported and replayed like any other. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["compile_scenario", "expectations_of"]
 
 
 def compile_scenario(scenario: Scenario, *, mode: RunMode, members: int | None = None, is_calm: bool = False) -> Case:
-    """Return the case of a scenario with that many members, or its own number; with `is_calm` its faults and actions are left out."""
+    """Return the case of a scenario with `members` members, or its own number; with `is_calm` its faults and actions are left out."""
     terms = Terms(scenario, members or scenario.members, mode)
     plan = plan_of_scenario(terms, is_calm=is_calm)
     return Case(
@@ -34,7 +34,7 @@ def compile_scenario(scenario: Scenario, *, mode: RunMode, members: int | None =
 
 
 def expectations_of(terms: Terms) -> tuple[Judge, ...]:
-    """Return the judges of what the scenario says must be seen."""
+    """Return the judges of the scenario's expectations."""
     scenario = terms.scenario
     marks = (*(phase.name for phase in scenario.phases), scenario.healing.name)
     return tuple(

@@ -1,7 +1,7 @@
-"""What a scenario says must be seen, as judges over the trace. Pure.
+"""Judges of a scenario's expectations over the trace. Pure.
 
-An expectation without a requirement tells whether the scenario bit at all: where it is not seen nothing was proven, and the run is
-INCONCLUSIVE. One with a requirement is a rule, as grave as the requirement's level.
+An expectation without a requirement shows whether the scenario took effect. If it is not met, nothing was proven, and the run is
+INCONCLUSIVE. An expectation with a requirement is a rule with the requirement's level.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["SIGHTS", "faults_left_receipts", "meets"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Window:
-    """What is looked at: one client between two instants, and what of it."""
+    """The judged part of a trace: one client between two instants, and the counted observations."""
 
     expectation: Expectation
     client: str
@@ -62,7 +62,7 @@ def _reports(ev: Evidence, window: _Window) -> int:
 
 
 def _parked(ev: Evidence, window: _Window) -> int:
-    """Count the requests that waited so long for their answer, or for the window's end."""
+    """Count the requests that waited for at least `lasts_ms` for their answer, or until the window's end."""
     last = ev.trace[min(window.until, len(ev.trace) - 1)]
     waits = ((ev.answer(obs) or last).at_ms - obs.at_ms for obs in window.requests(ev))
     return sum(1 for wait in waits if wait >= window.lasts_ms)
@@ -77,32 +77,32 @@ def _unanswered(ev: Evidence, window: _Window) -> int:
 
 
 def _gaps(ev: Evidence, window: _Window, observations: Sequence[Observation]) -> int:
-    """Count the gaps of that length between what was seen, the window's ends included."""
+    """Count the gaps of at least `lasts_ms` between observations, the window's ends included."""
     first, last = ev.trace[max(window.since, 0)], ev.trace[min(window.until, len(ev.trace) - 1)]
     at = [first.at_ms, *(obs.at_ms for obs in observations), last.at_ms]
     return sum(1 for before, after in pairwise(at) if after - before >= window.lasts_ms)
 
 
 def _read(ev: Evidence, window: _Window) -> int:
-    """Count the batches that begin at the offset."""
+    """Count the batches that begin at the expected offset."""
     events = window.events(ev, "records_consumed")
     return sum(1 for obs in events for partition in obs.body.get("partitions") or () if partition.get("minOffset") == window.expectation.offset)
 
 
 def _generations(ev: Evidence, window: _Window) -> int:
-    """Count the generations that the client was let into."""
+    """Count the generations that the client joined."""
     answers = ev.select("response", Api.JOIN_GROUP, window.client, window.since, window.until)
     return len({obs.generation for obs in answers if not obs.error})
 
 
 def _epochs(ev: Evidence, window: _Window) -> int:
-    """Count the epochs that the client was moved to (KIP-848)."""
+    """Count the epochs that the client got (KIP-848)."""
     answers = ev.select("response", Api.CONSUMER_GROUP_HEARTBEAT, window.client, window.since, window.until)
     return len({obs.member_epoch for obs in answers if not obs.error and (obs.member_epoch or 0) > 0})
 
 
 def _assigned_unled(ev: Evidence, window: _Window) -> int:
-    """Count the SyncGroups that assign although the JoinGroup answer before them names no leader, as in a group of both protocols (CGG-27)."""
+    """Count the SyncGroups with assignments after a JoinGroup answer without a leader, as in a group of both protocols (CGG-27)."""
     joins = [obs for obs in ev.select("response", Api.JOIN_GROUP, window.client, -1, window.until) if not obs.error]
     syncs = ev.select("request", Api.SYNC_GROUP, window.client, window.since, window.until)
     led_by = ((next((join for join in reversed(joins) if join.seq < sync.seq), None), sync) for sync in syncs)
@@ -121,12 +121,12 @@ SIGHTS: Final[Mapping[str, tuple[frozenset[str], Callable[[Evidence, _Window], i
     "epochs": (frozenset(), _epochs),
     "assigned-unled": (frozenset(), _assigned_unled),
 }
-"""What can be counted, with the fields that it needs."""
+"""The countable observations, with the fields that they need."""
 
 
 @checker
 def meets(ev: Evidence, expectation: Expectation, clients: tuple[str, ...], marks: tuple[str, ...], lasts_ms: int) -> Iterator[Finding]:
-    """Return the judge of an expectation about `clients`; `marks` are those of the phases, in order."""
+    """Judge an expectation about `clients`; `marks` are the marks of the phases, in order."""
     counted = [_count(ev, expectation, client, marks, lasts_ms) for client in clients]
     if _is_enough(expectation, counted):
         if expectation.requirement is not None:
@@ -175,7 +175,7 @@ def _finding(expectation: Expectation, requirement: str, verdict: Verdict, obser
 
 @checker
 def faults_left_receipts(ev: Evidence, plan: Plan, optional: frozenset[str]) -> Iterator[Finding]:
-    """Return the judge to whom a fault that was never delivered makes the run one that proves nothing (contract, "Receipts")."""
+    """Judge that each fault was delivered; otherwise the run proves nothing (contract, "Receipts")."""
     names = [step.fault.name if isinstance(step, Arm) else step.name for step in plan.steps if isinstance(step, Arm | Impair | BreakBroker)]
     for name in names:
         if name not in optional and not ev.receipts(name, "delivered"):

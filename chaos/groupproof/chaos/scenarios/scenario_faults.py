@@ -1,4 +1,4 @@
-"""The kinds of faults that scenarios know: which fields each has, and the steps of a plan that it becomes. Pure."""
+"""The kinds of faults in scenarios: their fields, and the plan steps that they become. Pure."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from groupproof.protocol.vocabulary import ErrorCode, api_named
 __all__ = ["KINDS", "Clock", "Kind", "code_of", "names_of", "steps_of", "undo"]
 
 Clock = Callable[[int | str], int]
-"""Turns a number of milliseconds, or the name of a duration, into milliseconds."""
+"""Converts a number of milliseconds, or the name of a duration, to milliseconds."""
 
 _Read = Callable[[Mapping[str, Any], Clock], Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """One kind. `of` is where it acts: frames, bytes or machines; `make` returns what it does, from its fields."""
+    """One kind of fault. `of` is where it acts: frames, bytes or machines (broker hosts); `make` returns its action from its fields."""
 
     says: str
     of: str
@@ -79,16 +79,16 @@ KINDS: Final[Mapping[str, Kind]] = {
     "kill-broker": _machines("the coordinator's broker is killed, and started again at the healing", "kill"),
     "slow-disk": _machines("the coordinator's broker writes slowly", "slow-disk"),
 }  # fmt: skip
-"""Each kind of fault by the name that scenario files call it."""
+"""Each kind of fault by its name in scenario files."""
 
 
 def code_of(error: int | str) -> int:
-    """Return an error's code from its number or Kafka's name; raise `KeyError` for a name that there is not."""
+    """Return an error's code from its number or Kafka's name; raise `KeyError` for an unknown name."""
     return error if isinstance(error, int) else int(ErrorCode[error])
 
 
 def steps_of(fault: Fault, members: tuple[str, ...], clock: Clock) -> Iterator[Step]:
-    """Yield the steps that let `fault` begin; `members` are whom it strikes, none for whoever comes."""
+    """Yield the steps that begin `fault`; it acts on `members`, or on all without any."""
     kind = KINDS[fault.kind]
     if kind.of == "frames":
         for name, client in zip(names_of(fault, members), members or (None,), strict=True):
@@ -100,14 +100,14 @@ def steps_of(fault: Fault, members: tuple[str, ...], clock: Clock) -> Iterator[S
 
 
 def names_of(fault: Fault, members: tuple[str, ...]) -> tuple[str, ...]:
-    """Return what the plan calls the fault: frames are struck member by member, each by a fault of its own."""
+    """Return the fault's names in the plan: a fault on frames becomes one fault per member."""
     if KINDS[fault.kind].of == "frames" and len(members) > 1:
         return tuple(f"{fault.name}-{name}" for name in members)
     return (fault.name,)
 
 
 def undo(fault: Fault, members: tuple[str, ...]) -> Iterator[Step]:
-    """Yield the steps that end it."""
+    """Yield the steps that end the fault."""
     for name in names_of(fault, members):
         yield Heal(fault=name) if KINDS[fault.kind].of == "frames" else Mend(name=name)
 

@@ -1,4 +1,4 @@
-"""A scenario file (TOML) becomes a scenario; what it does not know is refused in one line that says where, what was met, and what there is."""
+"""Reads a scenario file (TOML). An error is one line with the place, the unknown value, and the possible ones."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class BadScenario(WrongUsage):
 
 
 def load_scenario(path: Path) -> Scenario:
-    """Return the scenario in a file, named as the file; raise `BadScenario`."""
+    """Return the scenario in a file, with the file's name; raise `BadScenario`."""
     try:
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -46,7 +46,7 @@ def load_scenario(path: Path) -> Scenario:
 
 
 def read_scenario(name: str, text: str) -> Scenario:
-    """Return the scenario that a TOML text says; raise `BadScenario`."""
+    """Return the scenario of a TOML text; raise `BadScenario`."""
     if not re.fullmatch(r"[a-z][a-z0-9-]*", name):
         raise BadScenario(f"a scenario is called by its file's name, in small letters, digits and hyphens, not {name!r}")
     try:
@@ -60,7 +60,7 @@ def read_scenario(name: str, text: str) -> Scenario:
 
 
 def _by_phase(message: str, text: str) -> str:
-    """Return a schema's message with the phase by its name instead of its number."""
+    """Return a schema's message with the phase's name instead of its number."""
     found = re.search(r"phase/(\d+)", message)
     if found is None:
         return message
@@ -70,7 +70,7 @@ def _by_phase(message: str, text: str) -> str:
 
 
 class _Reader:
-    """Reads a file that is of the right shape, and checks what a shape cannot say. `where` is named in errors."""
+    """Reads a file that fits the schema, and checks what the schema cannot. `where` is the place for error messages."""
 
     def __init__(self, name: str, value: Mapping[str, Any]) -> None:
         self._name = name
@@ -223,7 +223,7 @@ class _Reader:
         fields = {key: value for key, value in entry.items() if key not in ("error", "who")}
         return Expectation(**fields, errors=self._errors(entry.get("error", [])), who=self._words(entry.get("who", "all")))
 
-    # What is checked.
+    # Expectations.
 
     def _refuse(self, why: str) -> None:
         raise BadScenario(f"{self._where}: {why}")

@@ -1,7 +1,7 @@
-"""A scenario as JSON, in its trace and its schedule, so that both can be judged again by the scenario's expectations. Pure.
+"""A scenario as JSON, in its trace and its schedule, so that its expectations can judge both again. Pure.
 
-What a case's judges are made of stands at the head of its trace (`Case.origin`): the scenario with the number of its members and its ground, or, of
-a plan without one, the plan.
+The head of a trace has the input of the case's judges (`Case.origin`): the scenario with its number of members and its run mode, or the plan
+if there is no scenario.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _REQUIREMENT: Final = "ASSIGN-09"
 
 
 def case_of_scenario(scenario: Scenario, *, mode: RunMode, members: int | None = None) -> Case:
-    """Return the case of a scenario, with what it is made of."""
+    """Return the case of a scenario, with its origin."""
     cast = members or scenario.members
     origin = {"kind": "scenario", "scenario": asdict(scenario), "members": cast, "ground": mode.value}
     return replace(compile_scenario(scenario, mode=mode, members=cast), origin=origin)
 
 
 def case_of_plan(name: str, plan: Plan) -> Case:
-    """Return the case of a plan whose scenario is not known: its group has to settle as it waited for at last."""
+    """Return the case of a plan without a known scenario: its group has to settle as in the plan's last wait."""
     judges = tuple(
         settles(step.until.members, step.until.topics, after=step.until.after, within_ms=step.within_ms, requirement=_REQUIREMENT)
         for step in plan.steps
@@ -43,7 +43,7 @@ def case_of_plan(name: str, plan: Plan) -> Case:
 
 
 def case_made_of(name: str, origin: Mapping[str, Any], *, mode: RunMode | None = None) -> Case:
-    """Return the case that `origin` tells, on another ground where one is given; raise `ValueError` where it tells none."""
+    """Return the case of an `origin`, in another run mode if `mode` is set; raise `ValueError` for an invalid origin."""
     try:
         if origin["kind"] == "plan":
             return case_of_plan(name, plan_from_json(origin["plan"]))
@@ -54,7 +54,7 @@ def case_made_of(name: str, origin: Mapping[str, Any], *, mode: RunMode | None =
 
 
 def scenario_from_json(value: Mapping[str, Any]) -> Scenario:
-    """Return the scenario as it was; what is missing or unknown raises `KeyError` or `TypeError`."""
+    """Return the recorded scenario; raise `KeyError` or `TypeError` for missing or unknown fields."""
     phases, expect = value["phases"], value["expect"]
     parts = {
         "requirements": tuple(value["requirements"]),

@@ -1,4 +1,4 @@
-"""Prints `docs/chaos.md`: how scenarios are run, which ones ship, and what a file of one's own can say; all from what the code knows."""
+"""Prints `docs/chaos.md` from the code: how scenarios run, the shipped ones, and the format of scenario files."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ $ groupproof chaos run mine.toml --client java --members 5
 
 
 def page() -> str:
-    """Return the page; a test fails when the committed copy differs."""
+    """Return the page; a test compares it with the committed copy."""
     parts = [_HEAD, _scenarios(), _FILE, _words(), _faults(), _rest()]
     return "\n".join(parts)
 

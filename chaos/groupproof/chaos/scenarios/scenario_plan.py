@@ -1,6 +1,6 @@
 """Makes a plan of a scenario: the steps for the driver, phase by phase, and the healing at the end. Pure.
 
-A plan waits with patience and goes on: what did not come is the judges' affair, and everything is healed whatever came.
+The plan's waits are long, and it continues after them in any case: judges decide about missing observations, and everything is healed.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ TOPIC: Final = "t"
 _PATIENCE: Final = Duration(virtual_ms=900_000, wire_ms=15_000)
 _POLL: Final = Duration(virtual_ms=1_000, wire_ms=100)
 _CLOSE_MS: Final = 20_000
-# A night of polls is a long trace; where nobody waits for records, an empty fetch may take its time.
+# Hours of polls make a long trace; where no step waits for records, an empty fetch may take its time.
 _UNHURRIED: Final[Mapping[RunMode, Mapping[str, Any]]] = {RunMode.VIRTUAL: {"properties": {"fetch.max.wait.ms": 5_000}}}
 _INSTANCE: Final = "instance_id"
 
 
 class Terms:
-    """A scenario on its ground: its durations in milliseconds, its words as names, its settings as values."""
+    """A scenario in its run mode: durations in milliseconds, words as member names, settings as values."""
 
     def __init__(self, scenario: Scenario, members: int, mode: RunMode) -> None:
         self.scenario = scenario
@@ -61,14 +61,14 @@ class Terms:
 
     @property
     def settled(self) -> tuple[str, ...]:
-        """Who is to be in the group at the end."""
+        """The members that have to be in the group at the end."""
         return self.cast.named(self.scenario.healing.members)
 
     def names(self, of: Fault | Action | Expectation) -> tuple[str, ...]:
         return () if of.who is None else self.cast.named(of.who)
 
     def member(self, name: str) -> Member:
-        """Return the member of this name with its settings; a twin has those of `one`, the instance id too."""
+        """Return the member of this name with its settings; a twin has those of `one`, with the same instance id."""
         like = self.cast.named("one")[0] if name == self.cast.twin else name
         settings = {"poll_timeout_ms": _POLL.in_mode(self.ground), **_UNHURRIED.get(self.ground, {}), **self.scenario.settings}
         for words, own in self.scenario.settings_of.items():
@@ -91,7 +91,7 @@ class Terms:
 
 
 def plan_of_scenario(terms: Terms, *, is_calm: bool = False) -> Plan:
-    """Return the plan; with `is_calm` nothing breaks and nobody does anything, and what a scenario expects of its faults must not be seen."""
+    """Return the plan; with `is_calm` it has no faults and no actions, and the scenario's expectations must fail."""
     writer, scenario = _Course(terms, is_calm=is_calm), terms.scenario
     if scenario.begin == "settled":
         writer.begin()
@@ -108,7 +108,7 @@ def plan_of_scenario(terms: Terms, *, is_calm: bool = False) -> Plan:
 
 
 class _Course:
-    """Writes the steps down, and keeps in mind who is up and what is broken."""
+    """Writes the steps, and tracks which members run and which faults are active."""
 
     def __init__(self, terms: Terms, *, is_calm: bool) -> None:
         self.terms = terms
@@ -124,7 +124,7 @@ class _Course:
         self._instants = 0
 
     def begin(self) -> None:
-        """Start the leader, and when it has its partitions the others together."""
+        """Start the leader, and the other members together once it has its partitions."""
         first, rest = self.terms.cast.members[:1], self.terms.cast.members[1:]
         for together in (first, rest):
             for name in together:
@@ -147,7 +147,7 @@ class _Course:
         self.mend(fault for fault in phase.faults if not fault.lasts)
 
     def heal(self) -> None:
-        """Mend, thaw, resume and start again whatever is not as it should be, and wait until the group has settled."""
+        """Mend, thaw, resume and restart where needed, and wait until the group has settled."""
         healing, terms = self.terms.scenario.healing, self.terms
         self.mend(list(self._broken))
         self.thaw(list(self.frozen))
@@ -162,7 +162,7 @@ class _Course:
         self.steps.append(Pass(ms=terms.ms(healing.still)))
 
     def _able(self, action: Action) -> tuple[str, ...]:
-        """Return whom an action can be done to: nobody is closed who is down, or freezes twice."""
+        """Return the members to which an action can happen: a stopped member cannot be closed, and a frozen one cannot freeze."""
         among: Mapping[str, list[str]] = {"thaw": self.frozen, "resume": self.paused}
         names = self.terms.names(action)
         if action.do in ("start", "freeze", "pause"):
@@ -170,7 +170,7 @@ class _Course:
             return tuple(name for name in names if name not in already and (action.do == "start" or name in self.up))
         return tuple(name for name in names if action.do == "restart" or name in among.get(action.do, self.up))
 
-    # What a course is made of.
+    # The parts of a course.
 
     def start(self, name: str) -> None:
         self.steps.append(Start(member=name))
@@ -183,7 +183,7 @@ class _Course:
                 some.remove(name)
 
     def settle(self) -> None:
-        """Wait until whoever is up shares the partitions."""
+        """Wait until the running members share the partitions."""
         if self.up:
             settled = GroupSettled(members=tuple(self.up), topics=dict(self._topics), after=self._instant())
             self._await([settled], _PATIENCE.in_mode(self.terms.ground))
@@ -208,7 +208,7 @@ class _Course:
             self.command(name, "resume")
 
     def command(self, name: str, command: str, **fields: Any) -> None:
-        """Tell a member something and go on: in the midst of faults an answer may take its time."""
+        """Send a member a command and continue: under faults an answer may take a while."""
         self.steps.append(Command(member=name, command=command, fields=fields, wait=False))
 
     def grow(self, topic: str, partitions: int) -> None:
@@ -216,7 +216,7 @@ class _Course:
         self.steps.append(Grow(topic=topic, partitions=partitions))
 
     def replace(self, name: str, how: str) -> None:
-        """Let the next of those who come later take a member's place."""
+        """Replace a member with the next joiner."""
         self.stop(name, how)
         newcomer = next((joiner for joiner in self.terms.cast.joiners if joiner not in self.up), None)
         if newcomer is not None:
@@ -224,13 +224,13 @@ class _Course:
         self.settle()
 
     def wait(self, until: Mapping[str, Any]) -> None:
-        """Wait for what is seen since the phase began, and go on without it when it does not come."""
+        """Wait for a condition since the phase began, and continue without it at the timeout."""
         within = self.terms.ms(until["within"]) if "within" in until else _PATIENCE.in_mode(self.terms.ground)
         after = self._instant() if "settled" in until else self._since
         self._await(conditions_of(until, self.terms.cast, after=after, faults=self._faults, topics=dict(self._topics)), within)
 
     def _instant(self) -> str:
-        """Mark this instant: a group that has settled before need not be settled now."""
+        """Mark this instant: a group that had settled before need not be settled now."""
         self._instants += 1
         self.steps.append(Mark(name=f"instant-{self._instants}"))
         return f"instant-{self._instants}"
@@ -239,7 +239,7 @@ class _Course:
         self.steps += [Await(until=condition, within_ms=within_ms, go_on=True) for condition in conditions]
 
 
-# What can be done in a phase -------------------------------------------------------------------------------------------------------
+# Actions of a phase ----------------------------------------------------------------------------------------------------------------
 
 _Do = Callable[[_Course, Action, tuple[str, ...]], None]
 _QUIET: Final = frozenset({"wait", "commit"})
@@ -259,7 +259,7 @@ def _stop(how: str) -> _Do:
 
 
 def _restart(writer: _Course, action: Action, names: tuple[str, ...]) -> None:
-    """Restart one after the other, the next one when the group has settled."""
+    """Restart members one by one; wait each time until the group has settled."""
     for name in names:
         if name in writer.up:
             writer.stop(name, action.how.get("by", "close"))
@@ -269,7 +269,7 @@ def _restart(writer: _Course, action: Action, names: tuple[str, ...]) -> None:
 
 
 def _replace(writer: _Course, action: Action, names: tuple[str, ...]) -> None:
-    """Replace one after the other by one who comes later, the next one when the group has settled."""
+    """Replace members by joiners one by one; wait each time until the group has settled."""
     for name in names:
         writer.replace(name, action.how.get("by", "close"))
 
@@ -327,4 +327,4 @@ ACTIONS: Final[Mapping[str, tuple[frozenset[str], _Do]]] = {
     "wait": (frozenset({"for"}), lambda writer, action, _: writer.steps.append(Pass(ms=writer.terms.ms(action.how["for"])))),
     "await": (frozenset({"until"}), lambda writer, action, _: writer.wait(action.how["until"])),
 }  # fmt: skip
-"""What can be done, with the fields that say how."""
+"""The actions, with their fields."""

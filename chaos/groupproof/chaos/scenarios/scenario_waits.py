@@ -1,4 +1,4 @@
-"""What a scenario waits for, as conditions of a plan. Pure."""
+"""Converts a scenario's waits to conditions of a plan. Pure."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ UNTIL: Final[Mapping[str, tuple[frozenset[str], _Yields]]] = {
     "answered": (frozenset({"who", "count", "error"}), _on_the_wire("response", "answered")),
     "told": (frozenset({"who", "count"}), _reported),
 }
-"""What can be waited for, by the field that names it, with the fields that may stand beside it (and `within`, beside each)."""
+"""The possible waits by their field, with the optional fields beside it (`within` is possible for all)."""
 
 
 def conditions_of(
     until: Mapping[str, Any], cast: Cast, *, after: str | None, faults: Mapping[str, Fault], topics: Mapping[str, int]
 ) -> list[Condition]:
-    """Return what must hold, one after the other; `after` is the mark since which it counts."""
+    """Return the conditions to wait for, in order; they count from the mark `after`."""
     key = next(key for key in UNTIL if key in until)
     return list(UNTIL[key][1](until, cast, after, faults, topics))

@@ -1,4 +1,4 @@
-"""The scenarios that ship with the package, and those that a user names: by name, by glob, all of them, or as a file of one's own."""
+"""The shipped scenarios, and the user's selection: by name, by glob, all of them, or a file."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ __all__ = ["chosen", "shipped"]
 
 @cache
 def shipped() -> tuple[Scenario, ...]:
-    """Return the shipped scenarios, by name; raise `BadScenario` for one that is wrong."""
+    """Return the shipped scenarios, by name; raise `BadScenario` for an invalid one."""
     folder = files("groupproof.chaos") / "scenarios" / "shipped"
     found = sorted((path for path in folder.iterdir() if path.name.endswith(".toml")), key=lambda file: file.name)
     return tuple(read_scenario(file.name.removesuffix(".toml"), file.read_text("utf-8")) for file in found)
 
 
 def chosen(named: Iterable[str]) -> Sequence[Scenario]:
-    """Return the scenarios that names, globs, `all` and files mean, each once; raise `WrongUsage` for what means none."""
+    """Return the scenarios of names, globs, `all` and files, each once; raise `WrongUsage` for one that matches none."""
     found: dict[str, Scenario] = {}
     for name in named:
         for scenario in _meant(name):

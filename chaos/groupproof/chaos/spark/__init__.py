@@ -1,1 +1,1 @@
-"""Spark: consumers as the load, traces as the data. Nothing outside of this package imports pyspark, and commands import it when they are called."""
+"""Spark: consumers as the load, traces as the data. Only this package imports pyspark, and its commands import it when they are called."""

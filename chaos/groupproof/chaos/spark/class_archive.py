@@ -1,7 +1,7 @@
-"""Spark's classes as the JVM has them in memory, kept in the cache: the first session on a machine writes them down as it ends, later ones begin with them.
+"""An archive of Spark's loaded classes in the cache. The first session on a host writes it at its end; later sessions start with it.
 
-Reading, checking and laying out eight thousand classes is most of what a start costs (`tests/benchmarks/spark_start.py`). The JVM takes an archive only
-for the same Java and the same jars, and goes without a word where it does not fit; so a Java or a Spark that changes gets another name here.
+Reading, checking and laying out eight thousand classes is most of a start's cost (`tests/benchmarks/spark_start.py`). The JVM uses an archive only
+with the same Java and the same jars, and silently ignores another; so each Java and Spark has an archive name of its own.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from groupproof.harness.subjects.java_for_spark import Java
 __all__ = ["ARCHIVES_MAX", "FOLDER", "archive_for", "is_whole", "options_for", "using"]
 
 FOLDER: Final = "spark-classes"
-"""Below the cache."""
+"""The folder in the cache."""
 
 ARCHIVES_MAX: Final = 3
-"""So many are kept, each of some 150 MB: those that were used last."""
+"""The number of kept archives, each of some 150 MB: the most recently used ones."""
 
 _MAGICS: Final = frozenset(magic.to_bytes(4, order) for magic in (0xF00BABA2, 0xF00BABA8) for order in ("little", "big"))
-"""What a whole archive begins with (JDK, `cds.h`): the JVM writes these bytes last."""
+"""The first bytes of a complete archive (JDK, `cds.h`): the JVM writes them last."""
 
 _QUIET: Final = "-Xlog:cds*=off -Xlog:class+path=off"
 _SAID_BY_USERS: Final = ("SPARK_CONF_DIR", "SPARK_CLASSPATH", "SPARK_DIST_CLASSPATH", "HADOOP_CONF_DIR", "YARN_CONF_DIR")
-"""What puts folders on Spark's class path; the JVM makes no archive with those."""
+"""Variables that put folders on Spark's class path; the JVM makes no archive with folders."""
 
 
 def options_for(java: Java, spark_home: Path, cache: Path, options: Iterable[str] = ()) -> str:
-    """Return the driver's JVM options: to begin with the archive, else to write one at the end; none where folders are on the class path.
+    """Return the driver's JVM options: use the archive, or else write one at the end; none with folders on the class path.
 
-    `said` is what else decides about the class path.
+    `options` are other settings that affect the class path.
     """
     archive = archive_for(java, spark_home, cache, options)
     if archive is None:
@@ -45,12 +45,12 @@ def options_for(java: Java, spark_home: Path, cache: Path, options: Iterable[str
         archive.parent.mkdir(parents=True, exist_ok=True)
         _make_room(archive.parent)
     except OSError:
-        return ""  # it is a matter of seconds, not of what is found
+        return ""  # this costs seconds, but changes no results
     return f"-XX:ArchiveClassesAtExit={archive} {_QUIET}" if os.access(archive.parent, os.W_OK) and " " not in str(archive) else ""
 
 
 def using(archive: Path | None) -> str:
-    """Return the options of a JVM that begins with the archive where there is one."""
+    """Return the JVM options to start with the archive, if there is one."""
     if archive is None or not is_whole(archive) or " " in str(archive):
         return ""
     with suppress(OSError):
@@ -59,7 +59,7 @@ def using(archive: Path | None) -> str:
 
 
 def archive_for(java: Java, spark_home: Path, cache: Path, options: Iterable[str] = ()) -> Path | None:
-    """Return where the archive of this Java and this Spark stands; None where the class path holds folders of the user's."""
+    """Return the path of the archive for this Java and this Spark; None where the class path has the user's folders."""
     if _has_folders(spark_home, os.environ):
         return None
     jars = sorted((jar.name, jar.stat().st_size, jar.stat().st_mtime_ns) for jar in (spark_home / "jars").glob("*.jar"))
@@ -73,7 +73,7 @@ def _has_folders(spark_home: Path, environment: Mapping[str, str]) -> bool:
 
 
 def is_whole(archive: Path) -> bool:
-    """Tell whether the JVM that wrote it came to its end."""
+    """Return whether the JVM has finished writing the archive."""
     try:
         with archive.open("rb") as opened:
             return opened.read(4) in _MAGICS
@@ -82,7 +82,7 @@ def is_whole(archive: Path) -> bool:
 
 
 def _make_room(folder: Path) -> None:
-    """Remove what was used longest ago, so that one more has its place; a JVM that has one open keeps it."""
+    """Remove the archives that were not used for longest, to make room for one; a JVM that has one open keeps it."""
     there = sorted(folder.glob("*.jsa"), key=lambda path: path.stat().st_mtime, reverse=True)
     for item in there[ARCHIVES_MAX - 1 :]:
         item.unlink(missing_ok=True)

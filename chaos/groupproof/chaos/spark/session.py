@@ -1,8 +1,9 @@
-"""One Spark session for a process, tuned for jobs of seconds on one machine, and as its user configures it on a cluster.
+"""One Spark session for a process, tuned for jobs of seconds on one host, and with the user's configuration on a cluster.
 
-A JVM that compiles with C1 alone, collects serially and begins with an archive of Spark's classes is up in about half the time
-(`tests/benchmarks/spark_start.py`). Jobs over millions of rows are long: the whole compiler and the parallel collector take half of the time then
-(`tests/benchmarks/queries.py`). On a local master everything listens on loopback. A barrier stage that finds too few slots fails at once instead of waiting for ten minutes.
+A JVM that compiles only with C1, collects serially and starts with an archive of Spark's classes is up in about half the time
+(`tests/benchmarks/spark_start.py`). Jobs over millions of rows are long: with the whole compiler and the parallel collector they take half the time
+(`tests/benchmarks/queries.py`). On a local master everything listens on loopback. A barrier stage without enough slots fails at once instead of
+after ten minutes.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["JVM_OPTIONS", "LONG_JVM_OPTIONS", "is_local", "session", "settings_for"]
 
 
-# C1 alone gets 48 MB for its code, which a session of some 300 jobs fills: "Out of space in CodeCache for adapters".
+# C1 alone has 48 MB for its code, which a session of some 300 jobs fills: "Out of space in CodeCache for adapters".
 JVM_OPTIONS: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto -XX:ReservedCodeCacheSize=240m"
 LONG_JVM_OPTIONS: Final = "-XX:+UseParallelGC -Xshare:auto"
 
@@ -35,9 +36,10 @@ _LOOPBACK: Final = "127.0.0.1"
 
 
 def session(app: str, *, master: str = "local[*]", jars: Iterable[Path] = (), is_long: bool = False, **conf: Any) -> SparkSession:
-    """Return the session of this process, made if there is none, for jobs of seconds or (`is_long`) of minutes; `conf` are Spark's settings, as `**{"spark.…": …}`.
+    """Return the session of this process, made at the first call, for jobs of seconds or (`is_long`) of minutes; `conf` are Spark's settings, as
+    `**{"spark.…": …}`.
 
-    Raises `BrokenEnvironment` where PySpark or a Java that it runs on is missing or Spark does not come up, in one line that names `groupproof doctor`,
+    Raise `BrokenEnvironment` where PySpark or a suitable Java is missing or Spark does not come up, in one line that names `groupproof doctor`,
     and `KitFailure` where this process has a session with another master.
     """
     sql = _pyspark()
@@ -52,13 +54,13 @@ def session(app: str, *, master: str = "local[*]", jars: Iterable[Path] = (), is
         builder = builder.config(name, value)
     try:
         made: SparkSession = builder.getOrCreate()
-    except Exception as error:  # whatever py4j and the JVM make of what is missing
+    except Exception as error:  # py4j and the JVM raise many errors for missing parts
         raise BrokenEnvironment(f"Spark did not come up on {master}: {_first_line(error)}; {_DOCTOR}") from error
     return made
 
 
 def settings_for(master: str, jars: Iterable[Path] = (), conf: Mapping[str, Any] | None = None, *, is_long: bool = False) -> dict[str, str]:
-    """Return Spark's settings for a session on `master`; what `conf` says wins."""
+    """Return Spark's settings for a session on `master`; `conf` wins."""
     options = LONG_JVM_OPTIONS if is_long else JVM_OPTIONS
     log = f"-Dlog4j2.configurationFile=file:{files('groupproof.chaos.spark') / 'log4j2.properties'}"
     settings = {
@@ -82,7 +84,7 @@ def settings_for(master: str, jars: Iterable[Path] = (), conf: Mapping[str, Any]
 
 
 def _with_archive(settings: dict[str, str], java: Java, master: str) -> dict[str, str]:
-    """Add what has a JVM of this machine begin with the archive of Spark's classes, or the driver's write it."""
+    """Add the options that start a local JVM with the archive of Spark's classes, or make the driver's JVM write it."""
     from pyspark.find_spark_home import _find_spark_home
 
     home, cache = Path(_find_spark_home()), default_cache()  # type: ignore[no-untyped-call]  # PySpark gives it no types
@@ -94,7 +96,7 @@ def _with_archive(settings: dict[str, str], java: Java, master: str) -> dict[str
 
 
 def is_local(master: str) -> bool:
-    """Tell whether everything that Spark starts for this master is on this machine."""
+    """Return whether Spark starts everything for this master on this host."""
     return master.startswith("local") or "//127.0.0.1" in master or "//localhost" in master
 
 
@@ -103,7 +105,7 @@ def _text(value: Any) -> str:
 
 
 def _with_settings(present: SparkSession, conf: Mapping[str, Any]) -> SparkSession:
-    """Give the settings to a session that is there, those that a running session still takes."""
+    """Apply the settings that a running session accepts."""
     for name, value in conf.items():
         if present.conf.isModifiable(name):
             present.conf.set(name, _text(value))
@@ -119,7 +121,7 @@ def _pyspark() -> Any:
 
 
 def _set_environment(master: str) -> Java:
-    """Name the Java and the Python that Spark starts, where the user did not: its workers would take whatever is called python3."""
+    """Set the Java and the Python that Spark starts, unless the user did: its workers would use any python3."""
     java = find_java()
     if java is None:
         releases = ", ".join(f"{java.release} in {java.home}" for java in javas()) or "none"
@@ -127,7 +129,7 @@ def _set_environment(master: str) -> Java:
             f"Spark needs a Java from {JAVA_MIN} to {JAVA_MAX}, and here is {releases}: install one, or name it in JAVA_HOME; {_DOCTOR}"
         )
     os.environ["JAVA_HOME"] = str(java.home)
-    os.environ.setdefault("SPARK_LAUNCHER_OPTS", JVM_OPTIONS)  # the JVM that only works out the command line of the other one
+    os.environ.setdefault("SPARK_LAUNCHER_OPTS", JVM_OPTIONS)  # for the JVM that computes the other one's command line
     if is_local(master):
         os.environ["SPARK_LOCAL_IP"] = _LOOPBACK
         os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable

@@ -1,4 +1,4 @@
-"""What PySpark does in a Python worker between two tasks, made cheap: for tasks of a fraction of a second it came to a sixth of their time."""
+"""Makes PySpark's work between two tasks of a Python worker cheap: with tasks of a fraction of a second it took a sixth of their time."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ __all__ = ["spare_next_task"]
 
 
 def spare_next_task() -> None:
-    """Call this at the end of a task, in the worker. What is loaded by then is neither looked through nor read again before the next one."""
+    """Call this at the end of a task, in the worker. Loaded modules are then neither collected nor read again before the next task."""
     _set_modules_aside()
     _forget_archives()
 
 
 @cache
 def _set_modules_aside() -> None:
-    """Set aside, once in a worker, what its first task has loaded: PySpark's daemon collects all garbage after each task (`manager` in its `daemon` module)."""
+    """Freeze once what a worker's first task has loaded: PySpark's daemon collects garbage after each task (`manager` in `daemon`)."""
     set_aside()
 
 
 def _forget_archives() -> None:
-    """Let no archive on the path be read again.
+    """Keep Python from reading the archives on the path again.
 
-    PySpark invalidates the caches of all imports before each task, and until 3.13 Python's zipimport reads the whole list of an
-    archive then. On the path of a worker are PySpark itself and a jar of Spark's with 5,000 classes. What is imported later finds the list that was kept.
+    PySpark invalidates all import caches before each task, and until 3.13 Python's zipimport then reads an archive's whole
+    list. A worker's path has PySpark itself and a Spark jar with 5,000 classes. Later imports use the kept list.
     """
     for path, finder in tuple(sys.path_importer_cache.items()):
         if isinstance(finder, zipimporter):

@@ -1,1 +1,1 @@
-"""Cases over the wire: taps, Toxiproxy, real brokers, and the clusters that cases share."""
+"""Cases over the wire: taps, Toxiproxy, real brokers, and clusters that cases share."""

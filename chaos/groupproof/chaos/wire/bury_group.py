@@ -1,7 +1,7 @@
-"""Makes a real coordinator forget a group: tombstones for its records in `__consumer_offsets`, so that the next load finds none.
+"""Makes a real coordinator forget a group: writes tombstones for its records in `__consumer_offsets`, so that the next load finds none.
 
-A broker lets nobody delete the records of an internal topic, and takes tombstones for them from an administrator's client (`GroupMetadataKey` v2,
-`OffsetCommitKey` v1; the client id that Kafka's own tools have). The coordinator that is in office goes on from memory.
+A broker allows nobody to delete records of an internal topic, but accepts tombstones from an administrator's client (`GroupMetadataKey` v2,
+`OffsetCommitKey` v1; with the client id of Kafka's own tools). The current coordinator continues from memory.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _WRITTEN_MS: Final = 1_704_067_200_000
 
 
 async def forget(connect: Connect, leader: Address, group: str, partition: int) -> None:
-    """Bury the group and its offsets in a partition that `leader` leads, where it coordinates the group; raise `BrokenEnvironment` where it refuses."""
+    """Write tombstones for a group and its offsets in its partition, which `leader` leads; raise `BrokenEnvironment` where the leader refuses."""
     async with asking(await connect(*leader), client_id=_CLIENT_ID) as asker:
         keys = [*[_offset_key(group, *partition) for partition in await _committed(asker, group)], struct.pack(">h", _GROUP_KEY) + _string(group)]
         batch = encode_batch([Record(offset=offset, timestamp_ms=_WRITTEN_MS, key=key) for offset, key in enumerate(keys)])
@@ -40,7 +40,7 @@ async def forget(connect: Connect, leader: Address, group: str, partition: int) 
 
 
 async def _committed(asker: Asker, group: str) -> list[tuple[str, int]]:
-    """Return the partitions for which the group has an offset."""
+    """Return the partitions for which the group has a committed offset."""
     asked: dict[str, Any] = {"group_id": group, "member_id": None, "member_epoch": -1, "topics": None}
     fields = await asker.ask(Api.OFFSET_FETCH, {"groups": (asked,), "require_stable": False}, newest=_BY_NAME_UNTIL)
     (answer,) = fields["groups"]

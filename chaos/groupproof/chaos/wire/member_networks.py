@@ -1,7 +1,7 @@
-"""The ways between members and brokers over TCP: each member has a tap of its own, and before it a Toxiproxy where ways are to be impaired.
+"""The links between members and brokers over TCP: each member has a tap of its own, with a Toxiproxy before it where links are impaired.
 
-A member knows the brokers by the addresses of its own ways alone: the tap writes them into every answer that names a broker. Frames are struck in
-the tap, bytes in Toxiproxy, in one run.
+A member only knows the addresses of its own links: the tap writes them into every answer that names a broker. In one run, faults on frames act in
+the tap and faults on bytes in Toxiproxy.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ __all__ = ["MakeHub", "MemberEntrance", "ToxicNetwork"]
 MakeHub = Callable[[Doors], Hub]
 
 _ENDING_S: Final = 2.0
-"""How long connections may take to end once the members are gone."""
+"""The time in which connections may end after the members are gone."""
 
 _COUNTED_S: Final = 1.0
-"""How long Toxiproxy may take to count the connections that are over; what was lost on the way it never counts."""
+"""The time in which Toxiproxy may count the closed connections; bytes lost on the way are never counted."""
 
 _LOOK_S: Final = 0.05
 _LOSSY: Final = frozenset({"down", "limit_data", "reset_peer", "timeout"})
@@ -45,9 +45,9 @@ _LOSSY: Final = frozenset({"down", "limit_data", "reset_peer", "timeout"})
 
 @dataclass(slots=True, eq=False)
 class _Way:
-    """How one member reaches one broker; `links` counts its open connections, `proxy` is None where nothing is to be impaired.
+    """One member's link to one broker; `links` counts its open connections, `proxy` is None without impairments.
 
-    `suffered` are the kinds of toxics that acted on it, `bytes_in` and `bytes_out` what its tap read and wrote.
+    `suffered` are the kinds of toxics that acted on it, `bytes_in` and `bytes_out` the bytes that its tap read and wrote.
     """
 
     member: str
@@ -60,7 +60,7 @@ class _Way:
     suffered: set[str] = field(default_factory=set)
 
     def is_counted(self, traffic: Traffic) -> bool:
-        """Tell whether Toxiproxy has counted all that passed: it counts what a connection gave just after it has closed it."""
+        """Return whether Toxiproxy has counted all bytes: it counts a connection's bytes just after closing it."""
         is_through = traffic.sent[UPSTREAM] >= self.bytes_in and traffic.received[DOWNSTREAM] >= self.bytes_out
         return is_through and (bool(self.suffered & _LOSSY) or traffic.sent[DOWNSTREAM] >= traffic.received[DOWNSTREAM])
 
@@ -71,7 +71,7 @@ class _Way:
 
 @dataclass(slots=True, eq=False)
 class _Impairment:
-    """One step in force, with the ways that suffer it, and how many connections did."""
+    """One active step, with the links under it and the number of connections that it acted on."""
 
     step: Impair
     receipt: Receipt
@@ -88,10 +88,10 @@ class _Impairment:
 
 
 class ToxicNetwork:
-    """A `Network` for the driver. `server` is None where no way is ever impaired.
+    """A `Network` for the driver. `server` is None where no link is ever impaired.
 
-    An impairment counts as delivered once a connection is under it, whether it was open before or not: Toxiproxy tells of a connection only what
-    it counted in the end, which the trace holds as events called `traffic`.
+    An impairment counts as delivered once a connection is under it, even one that was open before. Toxiproxy only reports a connection's
+    final counts, which the trace has as events named `traffic`.
     """
 
     def __init__(
@@ -114,7 +114,7 @@ class ToxicNetwork:
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[None]:
-        """Close every proxy in the end, whatever happened."""
+        """Close every proxy at the end, in any case."""
         async with self._stack:
             yield
 
@@ -144,7 +144,7 @@ class ToxicNetwork:
         return {"connections": impairment.connections}
 
     async def tell_traffic(self) -> None:
-        """Record what Toxiproxy has counted of each way that somebody used; connections that are open still are not in it."""
+        """Record Toxiproxy's counts of each used link; open connections are not in them."""
         await self._end_of_links(*self._ways)
         deadline = trio.current_time() + _COUNTED_S
         for way in self._ways:
@@ -157,7 +157,7 @@ class ToxicNetwork:
                 self._recorder.record("event", who="kit", client=way.member, node=way.node, body=body)
 
     async def open_way(self, member: str, route: Route, serve: Callable[[_Way], Serve], doors: TcpDoors) -> Address:
-        """Open a way to a broker: a tap's port, and before it a proxy; whatever is in force acts on it."""
+        """Open a link to a broker: a tap's port, with a proxy before it if there is a server; active impairments act on it."""
         way = _Way(member, route)
         host, port = await doors.open(serve(way), route)
         self._ways.append(way)
@@ -171,7 +171,7 @@ class ToxicNetwork:
 
     @asynccontextmanager
     async def linked(self, way: _Way) -> AsyncIterator[None]:
-        """Count a connection for as long as it lasts."""
+        """Count a connection while it lasts."""
         way.links += 1
         for impairment in self._active.values():
             if way in impairment.ways:
@@ -184,7 +184,7 @@ class ToxicNetwork:
             self._unlinked = trio.Event()
 
     async def _end_of_links(self, *ways: _Way) -> None:
-        """Wait until the taps know that these ways' connections are over: they notice it after Toxiproxy, which cut them."""
+        """Wait until the taps notice the end of these links' connections, which Toxiproxy cut before."""
         with trio.move_on_after(_ENDING_S):
             while any(way.links for way in ways):
                 await self._unlinked.wait()
@@ -217,7 +217,7 @@ class ToxicNetwork:
 
 
 class MemberEntrance:
-    """Where one member comes in. `names` are those of its processes that take no client id (level 0): then its requests carry it."""
+    """The addresses for one member. `names` are client ids by pid, for processes that accept none (level 0): the tap adds them to requests."""
 
     def __init__(self) -> None:
         self.addresses: list[Address] = []
@@ -230,7 +230,7 @@ class MemberEntrance:
 
 @dataclass(frozen=True, slots=True)
 class _ToxicDoors:
-    """The doors of one member's tap."""
+    """The ports of one member's tap."""
 
     network: ToxicNetwork
     member: str
@@ -249,7 +249,7 @@ class _ToxicDoors:
 
 
 class _CountedStream(StreamWrapper):
-    """A connection whose bytes are counted for its way."""
+    """A connection that counts its bytes for its link."""
 
     def __init__(self, inner: trio.abc.Stream, way: _Way) -> None:
         super().__init__(inner)

@@ -1,7 +1,7 @@
-"""A group's coordinator moved for real: the leader of its partition of `__consumer_offsets` is made another.
+"""Moves a group's coordinator for real: changes the leader of its partition of `__consumer_offsets`.
 
-Where the release has elections, one of them moves this one partition; before that the leader's broker is killed, and started again once another has
-taken over. State is lost by tombstones, which whoever takes over finds in place of the group.
+Releases with elections move only this partition by an election. Older ones need the leader's broker killed, and restarted once another has
+taken over. State is lost by tombstones, which the new coordinator finds instead of the group.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["move_group"]
 
 
 async def move_group(running: RunningCluster, where: ClusterMap, group: str, move: Move) -> None:
-    """Return when another broker coordinates the group, and says so; raise `BrokenEnvironment` where that can't be brought about."""
+    """Return when another broker coordinates the group and answers so; raise `BrokenEnvironment` where that is impossible."""
     if isinstance(running, MovableCluster):
         running.move_group(group, move)
         return

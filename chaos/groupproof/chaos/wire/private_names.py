@@ -1,6 +1,6 @@
-"""Names of its own for each case, so that several share one cluster: a plan with them, and what was seen with the plan's names again. Pure.
+"""Gives each case names of its own, so that several share one cluster: renames a plan, and its trace back to the plan's names. Pure.
 
-A name is changed wherever it stands by itself: in columns, in bodies, and in the subscriptions and assignments that bodies hold as bytes.
+A name is changed wherever it stands alone: in columns, in bodies, and in the encoded subscriptions and assignments of bodies.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ def topics_of(plan: Plan) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Renaming:
-    """`real` maps the plan's names to those on the cluster."""
+    """`real` maps the plan's names to the cluster's names."""
 
     real: Mapping[str, str]
 
     @classmethod
     def of(cls, plan: Plan, key: str, *, is_free: Callable[[str], bool] = lambda _: True) -> Renaming:
-        """Return names that end in `key`; where a group should not be called so (`is_free`), others of the same key are tried."""
+        """Return names that end in `key`; if a group name is not free (`is_free`), try others with the same key."""
         groups = {group: next(filter(is_free, _tries(group, key)), f"{group}-{key}") for group in groups_of(plan)}
         patterns = {str(member.settings["pattern"]) for member in plan.members if "pattern" in member.settings}
-        matching = {pattern: f"({pattern})-{key}" for pattern in patterns}  # the topics of other cases match the plan's own too
+        matching = {pattern: f"({pattern})-{key}" for pattern in patterns}  # otherwise the plan's pattern would match other cases' topics
         return cls(real={**{topic: f"{topic}-{key}" for topic in topics_of(plan)}, **matching, **groups})
 
     def plan(self, plan: Plan) -> Plan:
@@ -53,15 +53,15 @@ class Renaming:
         return plan_from_json({name: item if name == "coordinator" else _renamed(item, self.real) for name, item in value.items()})
 
     def trace(self, observations: Trace) -> Trace:
-        """Return what was seen with the plan's names, without strangers: who speaks of a group that is none of the plan's is somebody else's client,
-        that had come to a port before it was ours."""
+        """Return the trace with the plan's names, without foreign connections. A request with a group outside the plan comes from another client,
+        which connected to the port before the kit used it."""
         groups = set(self.real.values())
         strange = {obs.connection for obs in observations if obs.group is not None and obs.group not in groups} - {None}
         kept = (obs for obs in observations if obs.connection not in strange)
         return [replace(self.restored(obs), seq=seq) for seq, obs in enumerate(kept)]
 
     def restored(self, obs: Observation) -> Observation:
-        """Return what was seen with the plan's names."""
+        """Return the observation with the plan's names."""
         back = {real: name for name, real in self.real.items()}
         return replace(
             obs,
@@ -89,7 +89,7 @@ def _renamed(value: Any, names: Mapping[str, str]) -> Any:
 
 
 def _blob(name: str, blob: bytes, names: Mapping[str, str]) -> bytes:
-    """Return a subscription or an assignment with other topics; bytes that are neither stay as they are."""
+    """Return a subscription or an assignment with renamed topics; other bytes stay as they are."""
     with suppress(SubscriptionError):
         if name == "metadata":
             subscription = decode_subscription(blob)

@@ -1,4 +1,4 @@
-"""Any running cluster as a plan's: faults on frames are the tap's, moves and broken machines the cluster's own."""
+"""Adapts any running cluster to a plan: the tap injects faults on frames; the cluster itself moves coordinators and breaks brokers."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from groupproof.protocol.faults import Fault, Move
 __all__ = ["TappedCluster"]
 
 _ASKED_S: Final = 0.02
-"""How soon the brokers are asked again for a topic that is being made."""
+"""The pause before the brokers are asked again for a new topic."""
 
 
 class TappedCluster:
-    """A `DrivenCluster`; `groups` are those of the plan, by their real names, `topics` what it made, `names` those of topics by their ids: KIP-848's frames tell ids
-    alone, and may do so before any member asks what they are called."""
+    """A `DrivenCluster`; `groups` are the plan's, by their real names; `topics` are those that it created; `names` are topic names by id. KIP-848's
+    frames have only ids, perhaps before any member asks for the names."""
 
     def __init__(
         self, running: RunningCluster, where: ClusterMap, interception: Interception, *, groups: Sequence[str], topics: Sequence[str],
@@ -57,7 +57,7 @@ class TappedCluster:
         await move_group(self._running, self._where, group, move)
 
     async def learn_topics(self, until: str | None = None) -> None:
-        """Ask the brokers what their topics are called, and where a topic is named ask again until they know that one."""
+        """Ask the brokers for their topics' names; with `until`, repeat until they know that topic."""
         if self._names is None:
             return
         async with asking(await self._running.connect(*self._running.addresses[0])) as asker:
@@ -68,7 +68,7 @@ class TappedCluster:
                 await trio.sleep(_ASKED_S)
 
     async def _create(self, topic: str, partitions: int) -> None:
-        """Make a topic. Its name is asked for meanwhile: a group may have it by its id before every broker has it."""
+        """Create a topic. Ask for its name meanwhile: a group may have its id before every broker has the topic."""
         async with trio.open_nursery() as beside:
             beside.start_soon(self.learn_topics, topic)
             await create_topics(self._running.connect, self._running.addresses[0], {topic: partitions}, replicas=len(self._where.nodes))

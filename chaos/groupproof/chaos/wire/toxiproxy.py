@@ -1,7 +1,7 @@
-"""Faults by Toxiproxy: a proxy before an address, and what it does to the bytes that pass. The only place that knows toxiproxy-python.
+"""Faults by Toxiproxy: a proxy before an address, and toxics on the bytes that pass. The only importer of toxiproxy-python.
 
-The library keeps host and port of the server in its class, and waits for answers without end: calls go one at a time, in a thread, each to the
-server it is meant for (`docs/decisions/`). What a fault costs and whether it bit is read off Toxiproxy's own counters.
+The library keeps the server's host and port in its class, and waits for answers without a limit. So calls run one at a time, in a thread, each with
+its own server (`docs/decisions/`). Toxiproxy's own counters show whether a fault took effect and its cost.
 """
 
 from __future__ import annotations
@@ -35,20 +35,20 @@ _Answer = TypeVar("_Answer")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traffic:
-    """The bytes that one proxy took and gave, by stream, as Toxiproxy counts them."""
+    """The bytes that one proxy received and sent, by stream, as Toxiproxy counts them."""
 
     received: Mapping[str, int]
     sent: Mapping[str, int]
 
 
 class Toxiproxy:
-    """One running server, by the address of its API. Every call raises `BrokenEnvironment` where the server doesn't answer or refuses."""
+    """One running server, by the address of its API. Every call raises `BrokenEnvironment` where the server does not answer or refuses."""
 
     def __init__(self, host: str, port: int) -> None:
         self.host, self.port = host, port
 
     async def call(self, action: str, do: Callable[[], _Answer]) -> _Answer:
-        """Run `do`, which uses the library, against this server; `what` says it in an error."""
+        """Run `do`, which uses the library, against this server; `action` describes it in an error."""
 
         def ours() -> _Answer:
             with _lock:
@@ -65,7 +65,7 @@ class Toxiproxy:
             raise BrokenEnvironment(f"Toxiproxy at {self.host}:{self.port} did not {action} within {_ANSWER_S:g} s") from None
 
     async def version(self, is_over: Callable[[], bool] = lambda: False) -> str:
-        """Wait until the server answers, and return the version it tells; don't wait on once `is_over` says that it won't come."""
+        """Wait until the server answers, and return its version; stop waiting if `is_over` returns True."""
         deadline = trio.current_time() + _UP_S
         while True:
             try:
@@ -78,7 +78,7 @@ class Toxiproxy:
 
     @asynccontextmanager
     async def proxy(self, name: str, upstream: str) -> AsyncIterator[Proxy]:
-        """Stand before `upstream` (HOST:PORT) for as long as the context lasts, on a loopback port that nobody else gets while the proxy is down."""
+        """Proxy `upstream` (HOST:PORT) while the context lasts, on a loopback port that no other program gets while the proxy is down."""
         with kept_port() as port:
             async with self._proxy(name, upstream, f"{LOOPBACK}:{port}") as proxy:
                 yield proxy
@@ -94,17 +94,17 @@ class Toxiproxy:
                 await self.call(f"close the proxy {name}", made.destroy)
 
     async def reset(self) -> None:
-        """Heal everything: all proxies up, all faults gone."""
+        """Heal everything: enable all proxies, and remove all faults."""
         await self.call("reset", lambda: toxiproxy.Toxiproxy().reset())
 
     async def traffic(self, name: str) -> Traffic:
-        """Return what Toxiproxy has counted of a proxy."""
+        """Return Toxiproxy's counts of a proxy."""
         text = (await self.call("tell its metrics", lambda: APIConsumer.get("/metrics", timeout=_ANSWER_S))).text
         return _traffic(text, name)
 
 
 class Proxy:
-    """One proxy: its address, and what it does to the connections through it."""
+    """One proxy: its address, and the toxics on its connections."""
 
     def __init__(self, server: Toxiproxy, made: Any) -> None:
         self.name: str = made.name
@@ -112,13 +112,13 @@ class Proxy:
 
     @property
     def address(self) -> tuple[str, int]:
-        """Where clients connect."""
+        """The address for clients."""
         host, _, port = str(self._made.listen).rpartition(":")
         return host.strip("[]"), int(port)
 
     @asynccontextmanager
     async def under(self, *toxics: Toxic) -> AsyncIterator[None]:
-        """Let toxics act for as long as the context lasts; they go whatever happens."""
+        """Let toxics act while the context lasts; remove them in any case."""
         added: list[Toxic] = []
         try:
             for impairment in toxics:
@@ -131,7 +131,7 @@ class Proxy:
                     await self.remove(impairment)
 
     async def add(self, toxic: Toxic, name: str = "") -> None:
-        """Let a toxic act under `name`, else under one of its kind and stream, of which a proxy has one at most."""
+        """Add a toxic under `name`, or under one from its kind and stream, which is unique in a proxy."""
         attributes = {
             "type": toxic.kind, "name": name or toxic.name, "stream": toxic.stream, "toxicity": toxic.toxicity,
             "attributes": dict(toxic.attributes),
@@ -144,7 +144,7 @@ class Proxy:
 
     @asynccontextmanager
     async def down(self) -> AsyncIterator[None]:
-        """Cut every connection and accept none for as long as the context lasts."""
+        """Cut every connection and accept none while the context lasts."""
         await self.disable()
         try:
             yield

@@ -1,4 +1,4 @@
-"""A Toxiproxy before the coordinator of a person's own test (`groupproof_toxiproxy`): what the network does to the bytes, where frames are not enough."""
+"""A Toxiproxy before the coordinator of a user's own test (`groupproof_toxiproxy`): network faults on bytes, beyond faults on frames."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ START_S = 60.0
 
 
 class NoToxiproxy(Exception):
-    """None is at hand; the message says what to do."""
+    """No Toxiproxy is available; the message says what to do."""
 
 
 class GroupproofToxiproxy:
-    """One proxy for each broker. A fault of the network acts on all of them, on open connections too, for as long as its context lasts."""
+    """One proxy for each broker. A network fault acts on all of them, on open connections too, while its context lasts."""
 
     def __init__(self, coordinator: GroupproofCoordinator, program: Program) -> None:
         self._coordinator, self._program = coordinator, program
@@ -35,7 +35,7 @@ class GroupproofToxiproxy:
 
     @classmethod
     def before(cls, coordinator: GroupproofCoordinator) -> GroupproofToxiproxy:
-        """Raise `NoToxiproxy` where none can be had without pulling or building one."""
+        """Return a Toxiproxy before a coordinator; raise `NoToxiproxy` where one needs to be pulled or built."""
         program = toxiproxy_at_hand(default_cache())
         if program is None:
             raise NoToxiproxy("no Toxiproxy is at hand: put toxiproxy-server on PATH, pull its image, or have `groupproof chaos` build it once by Go")
@@ -43,7 +43,7 @@ class GroupproofToxiproxy:
 
     @property
     def bootstrap(self) -> str:
-        """Return where clients connect; it is the coordinator's `bootstrap` meanwhile."""
+        """Return the addresses for clients, which are also the coordinator's `bootstrap` meanwhile."""
         return ",".join(f"{host}:{port}" for host, port in (proxy.address for proxy in self._proxies))
 
     def __enter__(self) -> GroupproofToxiproxy:
@@ -72,18 +72,18 @@ class GroupproofToxiproxy:
         finally:
             self._gone.set()
 
-    # Faults of the network
+    # Network faults
 
     def latency(self, ms: int, *, jitter_ms: int = 0, stream: Stream = DOWNSTREAM) -> AbstractContextManager[None]:
         """Delay all bytes."""
         return self._under(latency(ms, jitter_ms=jitter_ms, stream=stream))
 
     def bandwidth(self, kb_per_s: int, *, stream: Stream = DOWNSTREAM) -> AbstractContextManager[None]:
-        """Let so many kilobytes a second through; 0 stops the stream and keeps the connections."""
+        """Allow `kb_per_s` kilobytes a second; 0 stops the stream and keeps the connections."""
         return self._under(bandwidth(kb_per_s, stream=stream))
 
     def black_hole(self, *, stream: Stream = DOWNSTREAM) -> AbstractContextManager[None]:
-        """Let nothing through, and keep the connections open."""
+        """Drop all bytes, and keep the connections open."""
         return self._under(timeout(0, stream=stream))
 
     def reset_peer(self, after_ms: int = 0, *, stream: Stream = DOWNSTREAM) -> AbstractContextManager[None]:
@@ -91,16 +91,16 @@ class GroupproofToxiproxy:
         return self._under(reset_peer(after_ms, stream=stream))
 
     def slow_close(self, delay_ms: int, *, stream: Stream = DOWNSTREAM) -> AbstractContextManager[None]:
-        """Pass the end of a connection on only later."""
+        """Delay the end of a connection."""
         return self._under(slow_close(delay_ms, stream=stream))
 
     def slicer(self, average_bytes: int, *, delay_us: int = 0, stream: Stream = DOWNSTREAM) -> AbstractContextManager[None]:
-        """Cut what passes into small pieces."""
+        """Split the bytes into small pieces."""
         return self._under(slicer(average_bytes, delay_us=delay_us, stream=stream))
 
     @contextmanager
     def down(self) -> Iterator[None]:
-        """Cut every connection, and take none."""
+        """Cut every connection, and accept none."""
         for proxy in self._proxies:
             self._stand.submit(proxy.disable).result(START_S)
         try:

@@ -1,4 +1,4 @@
-"""A Toxiproxy server for the run: the official image where an engine has it, a program on PATH, else one built by Go into the cache."""
+"""A Toxiproxy server for the run: the official image where an engine has it, a program on PATH, or one that Go builds into the cache."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["IMAGE", "OWN_IMAGE", "RELEASE", "Program", "build_toxiproxy", "provi
 RELEASE: Final = "2.12.0"
 IMAGE: Final = f"ghcr.io/shopify/toxiproxy:{RELEASE}"
 OWN_IMAGE: Final = f"groupproof/toxiproxy:{RELEASE}"
-"""The same, built here where that one is not available: make images."""
+"""The image that `make images` builds where the official one is not available."""
 _MODULE: Final = f"github.com/Shopify/toxiproxy/v2/cmd/server@v{RELEASE}"
 _KEY: Final = f"go/toxiproxy-{RELEASE}"
 _BUILD_S: Final = 600
@@ -33,14 +33,14 @@ _HINT: Final = "install Go (https://go.dev/dl), put toxiproxy-server on PATH, or
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
-    """How to run it, and who provided it."""
+    """The command line of the server, and its provider."""
 
     argv: tuple[str, ...]
     provided_by: str
     container: str | None = None
 
     def command(self, port: int, seed: int, log: Path) -> Command:
-        """Return what serves the API on `port`; its dice (toxicity, jitter) fall by `seed`. It ends with its standard input."""
+        """Return the command that serves the API on `port`; `seed` decides toxicity and jitter. The server ends with its standard input."""
         flags = ("-host", LOOPBACK, "-port", str(port), "-seed", str(seed), "-proxy-metrics")
         if self.container is None:
             return Command(title="toxiproxy", argv=guarded((*self.argv, *flags)), log=log)
@@ -49,9 +49,9 @@ class Program:
 
 
 def provision_toxiproxy(cache: Path, say: Say, *, pulls: bool = True) -> Program:
-    """Return the first that is there: the official image, `toxiproxy-server` on PATH, a build of before; else pull the image, or build.
+    """Return the first that is there: the official image, `toxiproxy-server` on PATH, an earlier build; otherwise pull the image, or build.
 
-    Where the user wants containers it is the image alone, or one built here. Raises `BrokenEnvironment`.
+    Where the user wants containers, use only the image, or one built locally. Raise `BrokenEnvironment`.
     """
     chosen = wants_containers()
     images = {None: (IMAGE,), True: (IMAGE, OWN_IMAGE), False: ()}[chosen]
@@ -77,7 +77,7 @@ def _built(server: Path) -> Program:
 
 
 def toxiproxy_at_hand(cache: Path) -> Program | None:
-    """Return one that can be had at once, without pulling or building: the program, or an image where there is one or containers are wanted."""
+    """Return a Toxiproxy that needs no pulling or building: the program, or an image where the engine has one or containers are wanted; else None."""
     at_hand = None if wants_containers() else _at_hand(cache)
     images = () if wants_containers() is False else (IMAGE, OWN_IMAGE)
     image = next((image for image in images if at_hand is None and has_image(image, lambda _: None, pulls=False)), None)
@@ -93,7 +93,7 @@ def _at_hand(cache: Path) -> Program | None:
 
 
 def build_toxiproxy(cache: Path, say: Say) -> Path:
-    """Return the server as Go builds it, built in the cache where it is not there; raise `BrokenEnvironment`."""
+    """Return the server that Go builds, from the cache if possible; raise `BrokenEnvironment`."""
     try:
         return entry(cache, _KEY, lambda folder: _build(folder, say), say) / "server"
     except ProvisionError as error:
@@ -102,7 +102,7 @@ def build_toxiproxy(cache: Path, say: Say) -> Path:
 
 @asynccontextmanager
 async def running_toxiproxy(program: Program, *, cache: Path, logs: Path | None = None, seed: int = 0) -> AsyncIterator[Toxiproxy]:
-    """Run the server for as long as the context lasts; raise `BrokenEnvironment` where it does not come up."""
+    """Run the server while the context lasts; raise `BrokenEnvironment` where it does not come up."""
     port = reserve_port()
     with folders("toxiproxy", cache=cache, logs=logs) as own:
         process = await BrokerProcess.start(program.command(port, seed, own.logs / "toxiproxy.log"))

@@ -1,4 +1,4 @@
-"""The clusters that cases stand on: one for each set of settings, kept up while cases use it, and a few at a time."""
+"""The clusters for cases: one for each set of settings, running while cases use it, and only a few at a time."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from groupproof.protocol.vocabulary import Api
 __all__ = ["CLUSTERS_MAX", "ClusterPool", "WireCluster", "cluster_spec_of"]
 
 CLUSTERS_MAX: Final = 2
-"""How many clusters are up at once."""
+"""The maximum number of clusters at once."""
 
 
 _DEFAULTS: Final[Mapping[str, Any]] = {**COORDINATOR_DEFAULTS, "offsets.topic.num.partitions": 16}
-"""Partitions enough for the groups of many cases to be apart, and few enough to be loaded soon."""
+"""Enough partitions to separate the groups of many cases, and few enough to load fast."""
 
 
 def cluster_spec_of(plan: Plan, key: str, *, moves_by_killing: bool = False) -> ClusterSpec:
-    """Return the cluster that a plan needs; one that breaks brokers would break others' cases too."""
+    """Return the spec of the cluster that a plan needs. A plan that breaks brokers needs one of its own, or it would disturb other cases."""
     settings = tuple(sorted({**_DEFAULTS, **plan.coordinator}.items()))
     breaks = any(isinstance(step, BreakBroker) or (moves_by_killing and _moves(step)) for step in plan.steps)
     slows = any(isinstance(step, BreakBroker) and step.how == "slow-disk" for step in plan.steps)
@@ -45,7 +45,7 @@ def _moves(step: Step) -> bool:
 
 @dataclass(slots=True, eq=False)
 class WireCluster:
-    """A running cluster with what is known of it; `groups` are those of the cases on it, whose coordinators are to be apart."""
+    """A running cluster and its map; `groups` are those of its cases, whose partitions are kept apart."""
 
     running: RunningCluster
     where: ClusterMap
@@ -53,7 +53,7 @@ class WireCluster:
     groups: set[str] = field(default_factory=set)
 
     def is_free(self, group: str) -> bool:
-        """Tell whether no other case has its groups in the same partition of `__consumer_offsets`: they would be moved together."""
+        """Return whether no other case has a group in the same partition of `__consumer_offsets`: they would move together."""
         if not self.partitions:
             return True
         in_use = {partition_of(group, self.partitions) for group in self.groups}
@@ -70,7 +70,7 @@ class _PoolEntry:
 
 
 class ClusterPool:
-    """Starts clusters of `subject` as they are asked for, `at_most` so many at a time; `run` keeps them."""
+    """Starts clusters of `subject` on demand, `at_most` that many at a time; `opened` keeps them."""
 
     def __init__(self, subject: BrokerSubject, *, at_most: int = CLUSTERS_MAX) -> None:
         self.logs: list[str] = []
@@ -84,14 +84,14 @@ class ClusterPool:
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[None]:
-        """End every cluster in the end, whatever happened."""
+        """End every cluster at the end, in any case."""
         async with trio.open_nursery() as self._nursery:
             yield
             self._nursery.cancel_scope.cancel()
 
     @asynccontextmanager
     async def ground(self, spec: ClusterSpec) -> AsyncIterator[WireCluster]:
-        """Have a cluster for as long as the context lasts; raise `BrokenEnvironment` where it does not come up."""
+        """Yield a cluster while the context lasts; raise `BrokenEnvironment` where it does not come up."""
         entry = await self._entry_for(spec)
         try:
             await entry.ready.wait()
@@ -107,7 +107,7 @@ class ClusterPool:
             self._tell()
 
     async def _entry_for(self, spec: ClusterSpec) -> _PoolEntry:
-        """Return the world's cluster, started if there is none; wait for another to be left where there are too many."""
+        """Return the spec's cluster, started if there is none; wait for another one to be released where there are too many."""
         while True:
             entry = self._kept.get(spec)
             if entry is not None and not entry.leave.is_set():
@@ -144,7 +144,7 @@ class ClusterPool:
             self._tell()
 
     def _subject_of(self, spec: ClusterSpec) -> BrokerSubject:
-        """Return what starts the world's brokers: for their disks to be slowed, Kafka's must be started for that."""
+        """Return the broker provider for the spec: Kafka's disks can be slowed only if the broker was started for it."""
         subject = self._subject
         return replace(subject, has_slow_disk=True) if spec.has_slow_disk and isinstance(subject, ApacheKafka) else subject
 

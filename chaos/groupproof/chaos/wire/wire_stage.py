@@ -1,4 +1,4 @@
-"""Plays cases over the wire: any client before any coordinator, with a tap and a Toxiproxy of the kit's between them."""
+"""Runs cases over the wire: any client against any coordinator, with the kit's tap and Toxiproxy between them."""
 
 from __future__ import annotations
 
@@ -51,15 +51,15 @@ __all__ = ["ChaosStage"]
 
 _DELETED_S: Final = 10.0
 _ELECTING: Final = Version("2.4")
-"""From here on a coordinator is moved by an election, before by killing its broker."""
+"""From this release on an election moves a coordinator; before, killing its broker does."""
 
 
 def toxiproxy_of(cache: Path, say: Callable[[str], None], seed: int) -> Callable[[], AbstractAsyncContextManager[Toxiproxy]]:
-    """Return what provisions a Toxiproxy and runs it for as long as its context lasts."""
+    """Return the function that provisions a Toxiproxy and runs it while its context lasts."""
 
     @asynccontextmanager
     async def running() -> AsyncIterator[Toxiproxy]:
-        # Not at the top: the extra `chaos` is for those whose plan impairs a way.
+        # Imported here: only a plan that impairs links needs the extra `chaos`.
         from groupproof.chaos.wire.toxiproxy_server import provision_toxiproxy, running_toxiproxy
 
         program = await trio.to_thread.run_sync(provision_toxiproxy, cache, say)
@@ -71,10 +71,10 @@ def toxiproxy_of(cache: Path, say: Callable[[str], None], seed: int) -> Callable
 
 @dataclass(slots=True, kw_only=True)
 class ChaosStage:
-    """What all cases of a run share, as `play.Stage` for the reference coordinator; use it within `opened`.
+    """What all cases of a run share, like `client_stage.Stage` for the reference coordinator; use it within `opened`.
 
-    Cases with the same broker settings share a cluster, in which each has groups and topics of its own; one that breaks brokers has a cluster
-    to itself. A Toxiproxy is started with the first case that impairs a way.
+    Cases with the same broker settings share a cluster, in which each has groups and topics of its own. A case that breaks brokers has a cluster
+    to itself. The first case that impairs a link starts a Toxiproxy.
     """
 
     subject: Subject
@@ -99,18 +99,18 @@ class ChaosStage:
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[None]:
-        """Leave nothing behind: no broker, no proxy, no topic."""
+        """Remove every broker, proxy and topic at the end."""
         await trio.to_thread.run_sync(warm)
         async with trio.open_nursery() as self._nursery, self.grounds.opened():
             yield
             self._nursery.cancel_scope.cancel()
 
     def judge(self, case: Case, trace: Trace) -> Judgement:
-        """Judge one run by the case's judges and those of every case."""
+        """Judge one run with the case's own judges and the universal ones."""
         return judge_run(case, trace, UNIVERSAL)
 
     async def play(self, case: Case, *, key: str, alone: bool = False) -> Play:
-        """Run `case` once; `key` is unique in the run. `BrokenEnvironment` and the kit's own errors come out, possibly in an exception group."""
+        """Run `case` once; `key` is unique in the run. Raise `BrokenEnvironment` and the kit's own errors, possibly in an exception group."""
         plan, began = plan_of(case), trio.current_time()
         server = await self._server() if any(isinstance(step, Impair) for step in plan.steps) else None
         by_killing = Version(self.brokers.profile.split("-")[1]) < _ELECTING
@@ -157,7 +157,7 @@ class _Run:
         )  # fmt: skip
 
     async def carried_out(self) -> dict[str, list[str]]:
-        """Make the topics, carry the plan out, and take the topics away again; return the members' stderr."""
+        """Create the topics, run the plan, and delete the topics; return the members' stderr."""
         if hindrance := self._hindrance():
             self._recorder.record("event", who="kit", body=hindrance)
             return {}
@@ -173,7 +173,7 @@ class _Run:
             await self._tidied()
 
     def _hindrance(self) -> dict[str, Any]:
-        """Return what the trace is to tell of a setting that the coordinator can't have, so that the case is UNIMPLEMENTED; nothing where it has all."""
+        """Return the trace event for a setting that the coordinator cannot have, which makes the case UNIMPLEMENTED; empty if it can have all."""
         wanted = {name: value for name, value in self._plan.coordinator.items() if name not in COORDINATOR_DEFAULTS}
         lacking = next((name for name in wanted if name in self._running.unmet), None)
         if lacking is None:
@@ -227,7 +227,7 @@ class _Run:
         )
 
     async def _tidied(self) -> None:
-        """Delete the case's topics; a cluster that is gone by now has none."""
+        """Delete the case's topics; a cluster that is gone has none."""
         with trio.move_on_after(_DELETED_S, shield=True):
             try:
                 await delete_topics(self._running.connect, self._running.addresses[0], self._cluster.topics)

@@ -1,4 +1,4 @@
-"""Every case of the kit, of both sides. A side's cases are made when they are asked for: to certify a client needs none of the coordinator's."""
+"""Every case of the kit, of both sides. The cases are made on demand: certifying a client does not need the coordinator's."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
 __all__ = ["DIALECT_CAPABILITIES", "PREVIEW", "as_declared", "cases_like", "cases_of", "client_side", "every_case", "shown_only"]
 
 DIALECT_CAPABILITIES: Final = (CLASSIC_CAPABILITY, CONSUMER.name)
-"""What a consumer declares for each dialect of which there are client cases."""
+"""The capability that a consumer declares for each dialect that has client cases."""
 
 PREVIEW: Final = f"{CONSUMER.name}-preview"
-"""What it declares beside the dialect that its authors call a preview: its cases are shown, and not counted."""
+"""The capability that a consumer adds where its authors call the dialect a preview: its cases are shown, but not counted."""
 
 
 def cases_of(side: str, capabilities: Collection[str] = (), profile: str = "") -> tuple[Case, ...]:
-    """Return the cases of one side, `client` or `coordinator`, in the order in which reports list them: for a client those of its kind and its dialects.
+    """Return the cases of one side, `client` or `coordinator`, in the order of reports: for a client, those of its kind and its dialects.
 
-    A consumer has those of the dialects that it declares, of none the classic one's. Where a profile is named, its brokers speak them too. A program that is
-    no consumer (`classic`) and declares a kind such as `connect` has the cases of that kind.
+    A consumer has the cases of the dialects that it declares, and the classic ones if it declares none. With `profile`, its brokers must speak them
+    too. A program that is no consumer (`classic`) and declares a kind such as `connect` has the cases of that kind.
     """
     if side == "coordinator":
         from groupproof.harness.cases.coordinator import CASES as COORDINATOR_CASES
@@ -39,20 +39,20 @@ def cases_of(side: str, capabilities: Collection[str] = (), profile: str = "") -
 
 
 def as_declared(cases: Sequence[Case], capabilities: Collection[str], profile: str = "") -> tuple[Case, ...]:
-    """Return those of `cases` that a client has by the dialects that it declares; those of a dialect that it calls a preview are previews."""
+    """Return the cases of the dialects that a client declares. Cases of a dialect that it calls a preview become previews."""
     spoken = {name for name in DIALECT_CAPABILITIES if name in capabilities} or {CLASSIC_CAPABILITY}
     foreign = {name for name in DIALECT_CAPABILITIES if name not in spoken or not is_spoken(name, profile)}
     return shown_only([case for case in cases if dialect_of_case(case.id) not in foreign], capabilities)
 
 
 def shown_only(cases: Iterable[Case], capabilities: Collection[str]) -> tuple[Case, ...]:
-    """Return the cases, those of a dialect that the client calls a preview as previews."""
+    """Return the cases; those of a dialect that the client calls a preview become previews."""
     is_preview = PREVIEW in capabilities
     return tuple(replace(case, preview=True) if is_preview and dialect_of_case(case.id) == CONSUMER.name else case for case in cases)
 
 
 def cases_like(side: str, ids: Iterable[str]) -> tuple[Case, ...]:
-    """Return the cases of one side, for clients of the kind and the dialects that these cases are for."""
+    """Return the cases of one side, for clients of the kind and the dialects of these case ids."""
     from groupproof.harness.cases.consumer import CONSUMER_CASES
     from groupproof.harness.cases.embedded import EMBEDDED_CASES
 
@@ -70,5 +70,5 @@ def client_side() -> tuple[Case, ...]:
 
 
 def every_case() -> tuple[Case, ...]:
-    """Return the client cases, then those of coordinators."""
+    """Return all client cases, then all coordinator cases."""
     return (*client_side(), *cases_of("coordinator"))

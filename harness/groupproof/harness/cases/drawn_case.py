@@ -1,6 +1,6 @@
-"""A random plan as a case: everything is healed at its end, and checkers that hold for any plan judge it. Pure, and without Hypothesis, so that a schedule can be replayed.
+"""Makes a case from a random plan: all faults are healed at its end, and universal checkers judge it. Pure; replay needs no Hypothesis.
 
-The healing: every fault is healed and every application polls again; then the group is given time to settle, and looked at once more.
+The healing: every fault is healed and every application polls again. Then the group gets time to settle, and is checked once more.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _CALM_MS: Final = HEEDS_MS + 500
 
 
 def drawn_case(name: str, plan: Plan) -> Case:
-    """Return the plan as a case; `name` is its id, or the last part of it."""
+    """Return the plan as a case; `name` is its id, or the id's last part."""
     if _is_of_epochs(plan):
         return _case_of_epochs(name, plan)
     kinds = {member.name: member.kind for member in plan.members}
@@ -112,7 +112,7 @@ def _topics_at_the_end(plan: Plan) -> dict[str, int]:
 
 
 def staying(steps: Sequence[Step]) -> list[str]:
-    """Return the members that were started, and neither closed nor killed since, in the order of their first start."""
+    """Return the started members that were neither closed nor killed since, in the order of their first start."""
     here: dict[str, bool] = {}
     for step in steps:
         if isinstance(step, Start):
@@ -129,7 +129,7 @@ def head_of(plan: Plan) -> Plan:
 
 
 def with_healing(head: Plan) -> Plan:
-    """Return the plan with its healing, and the time in which all is to settle."""
+    """Return the plan with its healing, and the time to settle."""
     settling = _settling_of_epochs(head) if _is_of_epochs(head) else _settling(head.steps)
     return replace(head, steps=(*head.steps, *_healing(head.steps), *settling))
 
@@ -155,7 +155,7 @@ def _settling_of_epochs(plan: Plan) -> Iterator[Step]:
 def _settling(steps: Sequence[Step]) -> Iterator[Step]:
     names = staying(steps)
     yield stable(*names, within_ms=SETTLES_MS, go_on=True)
-    # Who went without a word is still a member for a session: the group looks stable until then.
+    # A member that vanished without a LeaveGroup remains for a session: the group looks stable until then.
     yield from (answered(name, Api.HEARTBEAT, after=_HEALED, within_ms=SETTLES_MS, go_on=True) for name in names)
     yield passing(_CALM_MS)
     yield mark(_CALM)

@@ -10,14 +10,14 @@ from groupproof.harness.commands.base.boundary import run
 __all__ = ["main"]
 
 _NEW_OBJECTS_MAX = 50_000
-"""After so many the young ones are looked through, and in their turn the old."""
+"""The garbage collector's threshold for young objects; older generations follow from it."""
 
 
 def main() -> int:
-    """Run the command that the process was started with and return its exit code.
+    """Run the command line of this process and return its exit code.
 
-    What a command imports and makes at first stays. At Python's threshold the garbage collector looks through all of it dozens of times, an eighth of a
-    short command.
+    A command's imports and first objects stay. With Python's threshold the garbage collector would walk them dozens of times, an eighth of a
+    short command's time.
     """
     gc.set_threshold(_NEW_OBJECTS_MAX)
     return run(sys.argv[1:])

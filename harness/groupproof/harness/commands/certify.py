@@ -1,4 +1,4 @@
-"""`groupproof certify client` puts a client in front of the reference coordinator; `certify coordinator` sends scripts to a broker."""
+"""`groupproof certify client` runs a client against the reference coordinator; `certify coordinator` sends scripts to a broker."""
 
 from __future__ import annotations
 

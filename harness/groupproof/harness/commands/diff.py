@@ -1,4 +1,4 @@
-"""`groupproof diff A B`: the same schedules against two coordinators, for each the first answer that the two do not give alike; or against two clients."""
+"""`groupproof diff A B` runs the same schedules against two coordinators, or two clients, and shows the first difference of each."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def command(first: str, second: str, **options: Any) -> int:
 
 
 def _are_clients(*specs: str) -> bool:
-    """Tell of which side two subjects are; the reference is of both, and what nobody knows of the other's. Raise `WrongUsage` for one of each."""
+    """Return whether the subjects are clients. The reference fits both sides; so does an unknown name. Raise `WrongUsage` for one of each."""
     from groupproof.clients.registry.registered_clients import names
     from groupproof.harness.model.errors import WrongUsage
     from groupproof.harness.subjects.brokers.broker_providers import ALIASES, NAMES
@@ -123,7 +123,7 @@ def _diff(
 
 
 def _subjects(specs: tuple[str, str], profile: str | None, properties: Path | None, say: Any) -> tuple[BrokerSubject, BrokerSubject]:
-    """Return both subjects; groupproof itself plays the release of the other, unless told another."""
+    """Return both subjects; the reference plays the release of the other one, unless `profile` names another."""
     from groupproof.harness.subjects.brokers.broker_providers import meet, subject_named
     from groupproof.harness.subjects.brokers.reference_brokers import ReferenceBrokers
     from groupproof.harness.subjects.client_registry import check_profile_name

@@ -1,4 +1,4 @@
-"""`groupproof doctor`: which parts of the environment are there, and how to get the missing ones."""
+"""`groupproof doctor`: shows which parts of the environment are there, and how to get the missing ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`groupproof expect update`: write the expectations file from a run."""
+"""`groupproof expect update`: writes the expectations file from a run."""
 
 from __future__ import annotations
 

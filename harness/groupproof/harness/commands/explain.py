@@ -1,4 +1,4 @@
-"""`groupproof explain ID`: one case, requirement, cell of a table, profile or subject in full, with its source."""
+"""`groupproof explain ID`: prints one case, requirement, table cell, profile or subject in full, with its source."""
 
 from __future__ import annotations
 
@@ -119,8 +119,8 @@ def _course_lines(course: Plan | Script) -> Iterator[str]:
 
 
 def _of_judge(judge: Judge) -> str:
-    """Return a judge's name with the first sentence of its docstring; a made one is named after what made it."""
-    judge = getattr(judge, "judge", judge)  # one that waits wraps the one that judges
+    """Return a judge's name with the first sentence of its docstring; a judge from a factory has the factory's name."""
+    judge = getattr(judge, "judge", judge)  # a waiting judge wraps the actual one
     name = getattr(judge, "__qualname__", type(judge).__name__).split(".<locals>")[0]
     docs = (judge.__doc__, getattr(_maker(judge, name), "__doc__", None))
     first = next((doc.strip().split("\n\n")[0] for doc in docs if doc), "")
@@ -150,7 +150,7 @@ def _requirement(name: str) -> list[str] | None:
 
 
 def _observed(how: str) -> str:
-    """Return the catalogue's marks, which may be followed by what to look for, in words."""
+    """Return the catalogue's marks in words, with the text after them, if any."""
     marks, _, text = how.partition(":")
     meanings = {"W": "the wire", "T": "the trace", "V": "virtual time", "L": "log lines", "F": "an injected fault"}
     by = " and ".join(meanings.get(mark, mark) for mark in marks.replace("+", " ").split())
@@ -158,7 +158,7 @@ def _observed(how: str) -> str:
 
 
 def _judging(requirement: str) -> list[str]:
-    """Return the cases that list it and speak of it in a finding, how many more speak of it, and those that list it only."""
+    """Return the cases that list the requirement and judge it, the number of others that judge it, and the cases that only list it."""
     from groupproof.harness.cases.catalogue import every_case
     from groupproof.protocol.rules.coverage import SIDES, judged, unjudged
 
@@ -172,14 +172,14 @@ def _judging(requirement: str) -> list[str]:
 
 
 def _witnesses_of(requirement: str) -> list[str]:
-    """Return the witnesses, or why there is none."""
+    """Return the witnesses, or the reasons why there is none."""
     from groupproof.protocol.rules.coverage import gaps, witnesses
 
     return [*witnesses().get(requirement, ()), *(f"none: {gap.why}" for gap in gaps() if requirement in gap.ids)]
 
 
 def _rows_of(requirement: str) -> list[str]:
-    """Return the rows that rest on a requirement, each with the profiles whose table has it."""
+    """Return the rows that cite a requirement, with the profiles of their tables."""
     from groupproof.protocol.rules.profiles import known_profiles, profile
 
     found: dict[str, list[str]] = {}
@@ -191,7 +191,7 @@ def _rows_of(requirement: str) -> list[str]:
 
 
 def _runs(having: Sequence[str], profiles: Sequence[str]) -> Iterator[str]:
-    """Yield the profiles of `having`, neighbours as one: `kafka-1.1 to kafka-2.2`."""
+    """Yield the profiles of `having`, with neighbours joined: `kafka-1.1 to kafka-2.2`."""
     from itertools import groupby
 
     for has, run in groupby(profiles, key=lambda profile: profile in having):

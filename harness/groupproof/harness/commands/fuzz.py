@@ -1,4 +1,4 @@
-"""`groupproof fuzz coordinator SUBJECT`: drawn histories, judged by the oracle; the first divergence is shrunk to a schedule file."""
+"""`groupproof fuzz coordinator SUBJECT`: runs random histories and judges them by the oracle; the first divergence becomes a small schedule file."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def coordinator(subject: str, **options: Any) -> int:
 
 
 def need_hypothesis() -> None:
-    """Raise `BrokenEnvironment` that says how to get it where Hypothesis, which draws the histories, is missing."""
+    """Raise `BrokenEnvironment` with the install command if Hypothesis, which draws the histories, is missing."""
     from groupproof.harness.running.extras import need
 
     need("fuzzing", "hypothesis")
@@ -107,7 +107,7 @@ def _fuzz(
 
 
 def _check_dialect(dialect: str, profile: str) -> None:
-    """Raise `BadParameter` for a dialect of which no histories are drawn for the profile."""
+    """Raise `BadParameter` for a dialect without random histories for the profile."""
     from groupproof.harness.running.fuzzing.histories.history_registry import histories_on
 
     spoken = [part.dialect.name for part in histories_on(profile)]
@@ -116,7 +116,7 @@ def _check_dialect(dialect: str, profile: str) -> None:
 
 
 def _tell(diverged: FuzzFinding, config: RunConfig, subject: BrokerSubject, output: Path, *, with_frames: bool) -> None:
-    """Print a divergence and keep its schedule and trace."""
+    """Print a divergence and write its schedule and trace."""
     from groupproof.harness.model.case import script_of
     from groupproof.harness.running.fuzzing.histories.divergence import side_by_side
     from groupproof.harness.running.schedule_file import Schedule, schedule_to_json

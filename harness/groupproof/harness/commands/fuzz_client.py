@@ -1,4 +1,4 @@
-"""`groupproof fuzz client SUBJECT`: drawn plans of coordinator behaviour and faults; each new kind of failure is shrunk to a schedule file."""
+"""`groupproof fuzz client SUBJECT`: runs random plans of faults and actions; each new kind of failure becomes a small schedule file."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def _fuzz(
 
 
 def _checked(dialect: str | None) -> str:
-    """Return the dialect of the plans; raise `BadParameter` for one of which none are drawn."""
+    """Return the dialect of the plans; raise `BadParameter` for one without random plans."""
     from groupproof.harness.cases.catalogue import DIALECT_CAPABILITIES
 
     if dialect is not None and dialect not in DIALECT_CAPABILITIES:
@@ -130,7 +130,7 @@ def _name(found: Candidate) -> str:
 
 
 def _tell(find: Find, config: RunConfig, found: Candidate, folder: Path) -> None:
-    """Print a find and keep its schedule and trace."""
+    """Print a find and write its schedule and trace."""
     from groupproof.harness.cases.drawn_case import head_of
     from groupproof.harness.model.case import plan_of
     from groupproof.harness.reports.texts.plan_text import members_in_words, plan_in_words
@@ -157,7 +157,7 @@ def _tell(find: Find, config: RunConfig, found: Candidate, folder: Path) -> None
 
 
 def _code(run: ClientFuzzing, *, is_interrupted: bool) -> int:
-    """Return 5 where the kit's own member shows what was found, 130 for an interrupted run, 1 for a find, 4 where nothing could be run."""
+    """Return 5 where the reference member shows a find too, 130 for an interrupted run, 1 for a find, 4 where nothing could be run."""
     from groupproof.harness.commands.base.boundary import INTERRUPTED
     from groupproof.harness.model.errors import KitFailure
     from groupproof.harness.running.fuzzing.plans.finds import Steadiness

@@ -1,4 +1,4 @@
-"""`groupproof list`: the names of everything that commands and options take."""
+"""`groupproof list`: prints the names that commands and options accept."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def _profiles(only: tuple[str, ...], skip: tuple[str, ...], level: str) -> list[
 
 
 def _clients(only: tuple[str, ...], skip: tuple[str, ...], level: str) -> list[Row]:
-    """Return the registered clients, each with the programs of its toolchain that are absent on this machine."""
+    """Return the registered clients, with the missing programs of their toolchains."""
     from groupproof.clients.registry.registered_clients import registered
     from groupproof.clients.registry.toolchains.by_language import tools_of
 
@@ -162,7 +162,7 @@ def _outdated(only: tuple[str, ...], skip: tuple[str, ...], level: str) -> list[
 
 
 def _coordinators() -> list[Row]:
-    """Return the coordinators that are known by name, as they are when no release is asked for."""
+    """Return the coordinators that are known by name, with their default releases."""
     from groupproof.harness.subjects.brokers.apache.broker_releases import releases
     from groupproof.harness.subjects.brokers.broker_providers import ALIASES, NAMES, subject_named
 
@@ -185,7 +185,7 @@ def _coordinators() -> list[Row]:
 
 
 def _filtered(rows: Iterable[Row], key: str, only: tuple[str, ...], skip: tuple[str, ...]) -> list[Row]:
-    """Return the rows that the patterns leave; raise `WrongUsage` for a pattern that matches none."""
+    """Return the rows that match the patterns; raise `WrongUsage` for a pattern that matches none."""
     from fnmatch import fnmatchcase
 
     from groupproof.harness.model.errors import WrongUsage
@@ -203,7 +203,7 @@ def _filtered(rows: Iterable[Row], key: str, only: tuple[str, ...], skip: tuple[
 
 
 def _print(rows: Iterable[Row], columns: tuple[str, ...]) -> None:
-    """Print rows as columns: cut to the width of a terminal, whole elsewhere, for `grep`."""
+    """Print rows as columns: cut to the width of a terminal, in full elsewhere, for `grep`."""
     import shutil
     import sys
 

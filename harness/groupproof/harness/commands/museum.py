@@ -1,4 +1,4 @@
-"""`groupproof museum`: known bugs of released clients and coordinators, each shown by the case that tells the release with it from the one without."""
+"""`groupproof museum`: shows known bugs of released clients and coordinators, each by the case that separates the releases with and without it."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def command(
 
 
 def code_of(outcomes: Sequence[RowOutcome]) -> int:
-    """Return the exit code (contract, "Exit codes"): of several that hold the first of 1, 4, 2."""
+    """Return the exit code (contract, "Exit codes"): if several apply, the first of 1, 4, 2."""
     from groupproof.harness.model.museum_row import RowState
 
     states = {outcome.state for outcome in outcomes}
@@ -78,7 +78,7 @@ def code_of(outcomes: Sequence[RowOutcome]) -> int:
 def _run(
     rows: Sequence[MuseumRow], output: Path, *, seed: int, jobs: int | None, anew: bool, console: Console
 ) -> tuple[dict[Visit, str], bool]:  # fmt: skip
-    """Run what is not decided yet; return why releases are absent, and whether it was interrupted."""
+    """Run the undecided cases; return why releases are absent, and whether the run was interrupted."""
     from groupproof.harness.commands.base.progress import watched
     from groupproof.harness.model.museum_row import visits_of
     from groupproof.harness.reports.museum_outcomes import RUNS
@@ -114,7 +114,7 @@ def _list(rows: Sequence[MuseumRow]) -> None:
 
 
 def print_rows(console: Console, outcomes: Sequence[RowOutcome]) -> None:
-    """Print each row with its case, its source, both verdicts, the line of the trace and the replay; what does not stand comes last."""
+    """Print each row with its case, source, verdicts, trace line and replay; rows that do not hold come last."""
     from groupproof.harness.model.museum_row import RowState
 
     order = list(RowState)

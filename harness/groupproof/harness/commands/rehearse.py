@@ -1,4 +1,4 @@
-"""`groupproof rehearse`: an application's own settings through restarts, losses and pauses in virtual time, and which setting costs less."""
+"""`groupproof rehearse`: runs an application's own settings through restarts, losses and pauses in virtual time, and finds cheaper settings."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def command(
 
 
 def _incident(name: str, seed: int, *, as_json: bool) -> int:
-    """Show an incident; 1 where it happens with its remedy too, or does not happen."""
+    """Show an incident; return 1 if it also happens with its remedy, or does not happen without."""
     from groupproof.harness.model.selection import nearest
     from groupproof.harness.reports.texts.incident_text import incident_lines, incident_to_json
     from groupproof.harness.simulation.rehearsal.incident_run import run_incident
@@ -125,7 +125,7 @@ def _document(rehearsal: Rehearsal, found: list[Advice]) -> dict[str, object]:
 
 
 def _exit_code(rehearsal: Rehearsal, unowned_max_ms: int | None) -> int:
-    """Return 1 where an exercise, as the settings have it, leaves a partition without an owner for longer than it may."""
+    """Return 1 where an exercise with the user's settings leaves a partition without an owner for longer than `unowned_max_ms`."""
     worst_ms = max(
         (rehearsal.cost(exercise).unowned_worst_ms for exercise in rehearsal.exercises if exercise.is_as_set(rehearsal.settings)), default=0
     )

@@ -1,4 +1,4 @@
-"""`groupproof replay FILE`: run a recorded schedule again, against the subject it names or another."""
+"""`groupproof replay FILE`: runs a recorded schedule again, against its own subject or another."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def _lines(schedule: Schedule, result: CaseResult, title: str) -> list[str]:
 
 
 def _code(schedule: Schedule, result: CaseResult, outcome: RunOutcome) -> int:
-    """Return 1 when it is reproduced, or broke a MUST in another way; else what kept it from a verdict, or 0."""
+    """Return 1 if the result is reproduced, or broke a MUST in another way; otherwise the code of what prevented a verdict, or 0."""
     from groupproof.harness.judging.summary.grade import exit_code
     from groupproof.harness.model.verdicts import Verdict
     from groupproof.harness.running.schedule_file import is_reproduced

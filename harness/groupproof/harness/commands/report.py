@@ -1,4 +1,4 @@
-"""`groupproof report DIR…`: merge runs into one matrix, the shards of a run into one report, or many runs into one history; or say where runs differ."""
+"""`groupproof report DIR…`: joins runs to a matrix, shards to one report, or many runs to a history, or shows where runs differ."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ _COMPARED_MIN = 2
 
 
 def _joined(shards: list[NamedBroker], output: Path, baseline: Path | None) -> tuple[Path, int]:
-    """Write the report of a run in shards; return its folder and the run's exit code."""
+    """Write the report of a run's shards; return its folder and the run's exit code."""
     from rich.console import Console
 
     from groupproof.harness.cases.catalogue import cases_of

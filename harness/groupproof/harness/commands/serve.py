@@ -1,4 +1,4 @@
-"""`groupproof serve`: the reference coordinator on ports; with `--judge`, a verdict on every group that connected."""
+"""`groupproof serve`: serves the reference coordinator on ports; with `--judge` it judges every group that connected."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def _serving(
 
 
 def _loaded(folder: Path) -> TopicRecords:
-    """Read what is stored there, and say what it comes to."""
+    """Read the stored groups, and print their numbers."""
     from groupproof.harness.subjects.offsets_topic.stored_groups import read_stored_groups
 
     stored = read_stored_groups(folder)
@@ -152,13 +152,13 @@ def _number(value: str) -> int | str:
 
 
 def _announce(serving: ServingCluster, *, judge: bool, quiet: bool) -> None:
-    """Print where to connect; a program that started us reads the first line."""
+    """Print the bootstrap addresses; a program that started this process reads the first line."""
     click.echo(f"bootstrap.servers={serving.bootstrap}", err=quiet)
     click.echo(f"Ctrl-C ends it{' and judges' if judge else ''}", err=True)
 
 
 def report_watched(summary: RunSummary, output: Path, *, as_json: bool, nobody: str = "nobody spoke of a group") -> int:
-    """Write the report of what was watched, print a line for each of its groups (`nobody` where there is none), and return the exit code."""
+    """Write the report of observed groups, print a line for each (`nobody` where there is none), and return the exit code."""
     from groupproof.harness.judging.summary.grade import exit_code
     from groupproof.harness.reports.report_writer import write_report
 

@@ -1,4 +1,4 @@
-"""`groupproof shim check`: validate a shim, strictly, while writing it."""
+"""`groupproof shim check`: validates a shim strictly, for its author."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`groupproof simulate`: the reference members and coordinator in virtual time, with faults, from one seed or from many."""
+"""`groupproof simulate`: runs the reference members and coordinator in virtual time, with faults, from one seed or from many."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def command(
 
 
 def _check(simulation: Simulation) -> None:
-    """Refuse what the simulator does not know, before anything runs."""
+    """Refuse names that the simulator does not know, before anything runs."""
     from groupproof.clients.assignors.range_and_roundrobin import ASSIGNORS
     from groupproof.clients.planted.member_variants import UnknownVariant, variant_named
     from groupproof.coordinator.planted.variants import UnknownVariant as UnknownBug

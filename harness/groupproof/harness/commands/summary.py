@@ -1,4 +1,4 @@
-"""`groupproof summary DIR|FILE…`: runs in short, as Markdown."""
+"""`groupproof summary DIR|FILE…`: prints a short summary of runs as Markdown."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def command(reports: tuple[Path, ...], append: Path | None) -> int:
 
 
 def _is_stdout(file: Path) -> bool:
-    """Tell whether our output goes to that file already (`>> $GITHUB_STEP_SUMMARY`): then it is there once."""
+    """Return whether stdout is that file already (`>> $GITHUB_STEP_SUMMARY`), so that the text is written only once."""
     try:
         return os.path.samestat(os.fstat(sys.stdout.fileno()), file.stat())
     except (OSError, ValueError):

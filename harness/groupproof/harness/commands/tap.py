@@ -1,4 +1,4 @@
-"""`groupproof tap`: between any clients and any broker; records every frame, injects faults, and with `--judge` judges both sides."""
+"""`groupproof tap`: sits between any clients and any broker, records every frame, injects faults, and with `--judge` judges both sides."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def command(
 
 
 def _announce(tapping: TapServer, upstream: str, *, judge: bool, quiet: bool) -> None:
-    """Print where to connect; a program that started us reads the first line."""
+    """Print the bootstrap addresses; a program that started this process reads the first line."""
     click.echo(f"bootstrap.servers={tapping.bootstrap}", err=quiet)
     click.echo(
         f"{len(tapping.upstream_info.brokers)} brokers of {tapping.upstream_info.profile} behind {upstream}; Ctrl-C ends it{' and judges' if judge else ''}",

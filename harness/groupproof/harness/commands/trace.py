@@ -1,4 +1,4 @@
-"""`groupproof trace check FILE…`: judge recorded traces again. What explains and imports traces is in modules of their own."""
+"""`groupproof trace check FILE…`: judges recorded traces again. Explaining and importing traces have modules of their own."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def check(files: tuple[Path, ...], *, engine: str, jobs: int | None, url: str, a
 
 
 def _with_meters(files: tuple[Path, ...]) -> list[CaseResult]:
-    """Return the results with the traces that they rest on, which meters read."""
+    """Return the results with their traces, which the meters read."""
     from groupproof.harness.cases.catalogue import every_case
     from groupproof.harness.judging.case_checkers import UNIVERSAL
     from groupproof.harness.running.rejudge import read_traces, rejudged

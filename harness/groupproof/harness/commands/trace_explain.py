@@ -1,4 +1,4 @@
-"""`groupproof trace explain FILE…`: why each rebalance began, how long its phases took, who was waited for, and what to set differently."""
+"""`groupproof trace explain FILE…`: explains why each rebalance began, how long its phases took, who delayed it, and which setting to change."""
 
 from __future__ import annotations
 

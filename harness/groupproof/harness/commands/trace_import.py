@@ -1,4 +1,4 @@
-"""`groupproof trace import FILE…`: turn a broker's log, a client's log or a capture into a trace."""
+"""`groupproof trace import FILE…`: converts a broker's log, a client's log or a capture to a trace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`groupproof verify BUNDLE`: recompute a certificate from its raw traces, and say what it shows and what was changed in it."""
+"""`groupproof verify BUNDLE`: recomputes a certificate from its raw traces, and reports its results and any changes in it."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def _partial(run: RunSummary, gave_up: str | None) -> Iterator[str]:
 
 
 def _excuse_lines(run: RunSummary, files: list[str]) -> Iterator[str]:
-    """Yield what the known failures excuse: whoever verifies is to see that they are failures."""
+    """Yield the cases that known failures excuse, so that a verifier sees that they are failures."""
     excused = [case for case in run.cases if case.excuse is not None]
     if excused:
         yield f"excused: {_named([case.case.id for case in excused])} failed as {' and '.join(files)} in the certificate tells"

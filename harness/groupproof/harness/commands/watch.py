@@ -1,4 +1,4 @@
-"""`groupproof watch`: all groups of a cluster, live, from its offsets topic alone; or of segments and recordings of that topic."""
+"""`groupproof watch`: shows all groups of a cluster, live, from its offsets topic alone; or from segments and recordings of that topic."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NOT_STABLE: Final = 1
 _NO_SUCH_GROUP: Final = 2
 _INTERRUPTED: Final = 130
 _WIDE: Final = 180
-"""Characters of a line where nobody looks at a terminal."""
+"""The width of lines, in characters, where there is no terminal."""
 
 
 @click.command(name="watch", short_help="All groups of a cluster, from its offsets topic.")
@@ -103,7 +103,7 @@ class _Options:
 
 @contextmanager
 def _recording(path: Path | None) -> Iterator[Callable[[Observation], None] | None]:
-    """Give what writes observations to the file, one a line; None where nothing is to be recorded."""
+    """Yield a function that writes observations to the file, one a line; None without a path."""
     if path is None:
         yield None
         return
@@ -170,7 +170,7 @@ def _stable_code(watch: TopicWatch, group: str, *, is_over: bool) -> int:
 
 
 def _show(watch: TopicWatch, options: _Options) -> int:
-    """Print what is there: as JSON, as the history of the groups that were asked for, or as the table of all."""
+    """Print the groups: as JSON, as the history of the named groups, or as a table of all."""
     from rich.console import Console
 
     from groupproof.harness.reports.texts.watch_text import UNTOLD, history_of, table_of
@@ -227,7 +227,7 @@ def _title(watch: TopicWatch) -> str:
 
 
 class _Display:
-    """What is shown while a cluster is watched: a page on a terminal; elsewhere a line for each rebalance that comes."""
+    """The display of a watched cluster: a page on a terminal; otherwise a line for each new rebalance."""
 
     def __init__(self, watch: TopicWatch, options: _Options) -> None:
         from rich.console import Console
@@ -251,7 +251,7 @@ class _Display:
             self._live.__exit__(*error)
 
     def tick(self) -> bool:
-        """Show what is new; return whether to go on."""
+        """Show news; return whether to continue."""
         if self._options.until_stable is not None:
             return self._goes_on(self._options.until_stable)
         if self._live is not None:

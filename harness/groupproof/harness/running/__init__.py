@@ -1,1 +1,1 @@
-"""Carries cases, fuzzed histories, imports and replays out, and judges what they leave behind."""
+"""Runs cases, fuzzed histories, imports and replays, and judges their traces."""

@@ -1,7 +1,8 @@
-"""A trace read in blocks: most rows are passed over where the checkers want none of them, and what comes out is what comes out row by row.
+"""Reads a trace in blocks and skips most rows that the checkers do not need. The results are the same as row by row.
 
-Rows that are of no steady exchange are made observations and dealt to their groups, as all rows are elsewhere. Between two of them a group has a stretch of steady
-exchanges, of which it is asked whether it can be passed over (`GroupChecker.pass_over`); where it cannot, it is fed row by row, and asked again after that.
+Rows outside steady exchanges become observations and go to their groups, as all rows do in `TraceReader`. The steady exchanges between two such
+rows form a stretch of a group. The reader asks the group whether it can pass over the stretch (`GroupChecker.pass_over`). If not, it feeds some rows
+and asks again.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ __all__ = ["BlockReader", "GroupBlocks", "OutOfOrder"]
 
 
 class OutOfOrder(Exception):
-    """A row came after one with a higher `seq`: the trace is to be read in another way."""
+    """A row came after a row with a higher `seq`: the trace has to be read row by row."""
 
 
 class BlockReader(TraceReader):
-    """Takes the blocks of one trace in their order; raise `OutOfOrder`."""
+    """Reads the blocks of one trace in their order; raise `OutOfOrder`."""
 
     def __init__(self, cases: Collection[str], *, mins: tuple[int, int] = (STRETCH_ROWS_MIN, SEAT_ROWS_MIN), head_rows: int = HEAD_ROWS) -> None:
         super().__init__(cases, head_rows=head_rows)
@@ -36,7 +37,7 @@ class BlockReader(TraceReader):
         self._groups: dict[Key, GroupRows] = {}
 
     def take_blocks(self, blocks: Iterable[TraceBlock]) -> None:
-        """Take all blocks of the trace."""
+        """Read all blocks of the trace."""
         for block in blocks:
             self._block(block)
         self._finish()
@@ -64,7 +65,7 @@ class BlockReader(TraceReader):
     # Which rows ----------------------------------------------------------------------------------------------------------------------
 
     def _heads_in(self, block: TraceBlock) -> Iterator[Places]:
-        """Yield the rows of new runs by which it is known what they are; all of them where it is not known yet, or where they are judged whole."""
+        """Yield the first rows of new runs, which show how the run is judged; all rows of a run that is too short to show it or is judged whole."""
         runs: dict[RunKey, list[int]] = {}
         is_of_kit = np.array([shape.who == "kit" for shape in block.shapes], np.bool_)
         for place, shape in enumerate(block.shapes):
@@ -81,12 +82,12 @@ class BlockReader(TraceReader):
         return key in self.whole or is_whole(key[1], self._cases)
 
     def _may(self, block: TraceBlock) -> Callable[[RowShape], bool]:
-        """Return what tells of a shape whether its rows may be passed over: those of a run that is judged whole may not, nor those of a connection that ends."""
+        """Return the predicate of shapes whose rows may be passed over: not those of a run judged whole, nor of a connection with a link event."""
         stays = stays_open(block)
         return lambda shape: not self._is_whole((shape.run, shape.case)) and stays(shape)
 
     def _are_known(self, steady: SteadyExchanges) -> Places:
-        """Tell of the exchanges whether their group was spoken of on their connection before: the first of others are fed, so that it is."""
+        """Return the exchanges whose group already has a row on their connection. Of the others the first is fed, so that the group gets one."""
         is_known = np.ones(len(steady.exchanges), np.bool_)
         seats, first = np.unique(steady.exchanges.seat, return_index=True)
         for seat, place in zip(seats.tolist(), first.tolist(), strict=True):
@@ -105,7 +106,7 @@ class BlockReader(TraceReader):
 
 
 class GroupBlocks:
-    """Takes the blocks of one group, those of links and nodes that touch it among them, in the order of `seq`."""
+    """Reads the blocks of one group in the order of `seq`. Rows of links and nodes that touch the group are among them."""
 
     def __init__(self, checker: GroupChecker, *, mins: tuple[int, int] = (STRETCH_ROWS_MIN, SEAT_ROWS_MIN)) -> None:
         self._checker, self._mins, self._newest = checker, mins, -1
@@ -124,19 +125,19 @@ class GroupBlocks:
 
 
 def twins_in(block: TraceBlock, newest: int) -> Places:
-    """Return the rows that may be there twice: each is compared with the one that was fed before it."""
+    """Return the rows that may be duplicates. Each is fed, because it has to be compared with the row before it."""
     twins = np.flatnonzero(np.diff(block.seq) == 0)
     return np.concatenate([twins, twins + 1, np.flatnonzero(block.seq[:1] == newest)])
 
 
 def stays_open(block: TraceBlock) -> Callable[[RowShape], bool]:
-    """Return what tells of a shape whether its connection goes on: of one that something befalls in the block all rows are fed."""
+    """Return the predicate of shapes whose connection has no link event in the block. All rows of the other connections are fed."""
     linked = {(shape.run, shape.case, shape.connection) for shape in block.shapes if shape.who == "link"}
     return lambda shape: (shape.run, shape.case, shape.connection) not in linked
 
 
 def rows_beside(block: TraceBlock, exchanges: Exchanges) -> Iterator[tuple[int, Observation]]:
-    """Yield the rows that are of none of these exchanges, with their places."""
+    """Yield the rows outside these exchanges, with their places."""
     is_beside = np.ones(len(block.seq), np.bool_)
     is_beside[exchanges.rows()] = False
     places = np.flatnonzero(is_beside)

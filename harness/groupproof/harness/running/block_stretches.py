@@ -1,4 +1,4 @@
-"""The stretches of steady exchanges in a block, group by group, and how a group goes through them. Pure."""
+"""Finds each group's stretches of steady exchanges in a block, and feeds them to its checkers. Pure."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ __all__ = ["SEAT_ROWS_MIN", "STRETCH_ROWS_MIN", "BlockStretches", "GroupRows", "
 
 STRETCH_ROWS_MIN: Final = 48
 SEAT_ROWS_MIN: Final = 4
-"""A shorter stretch, or one in which members have less, is fed row by row: to ask the checkers costs as much."""
+"""The minimum rows of a stretch, and rows per seat in it. A shorter stretch is fed row by row: asking the checkers would cost as much."""
 _PLACE_BITS: Final = 40
-"""A place in a block needs less; the number of its group stands above it."""
+"""The bits of a place in a block. The number of the group stands above them."""
 
 COMMITS: Final = frozenset({Api.OFFSET_COMMIT.title})
-"""The requests of which a checker may want to know the offsets."""
+"""The requests whose offsets a checker may need."""
 
 Fed = tuple[int, Observation]
 _PLACE: Final = itemgetter(0)
@@ -36,7 +36,7 @@ _PLACE: Final = itemgetter(0)
 
 @dataclass(slots=True, eq=False)
 class StretchRows:
-    """The exchanges of a stretch, which lies between two places; `under_way` are the apis of what goes beyond an end of it, by seat."""
+    """The exchanges of one group between two places. `under_way` has the APIs of exchanges that cross an end of the stretch, by seat."""
 
     begin: int
     end: int
@@ -46,7 +46,7 @@ class StretchRows:
 
 @dataclass(slots=True, eq=False)
 class GroupRows:
-    """What a block has of one group: what is fed, by its place, and the stretches between."""
+    """A group's part of a block: the rows to feed, with their places, and the stretches between them."""
 
     checker: GroupChecker
     fed: list[Fed] = field(default_factory=list)
@@ -54,7 +54,7 @@ class GroupRows:
 
 
 class BlockStretches:
-    """Deals the exchanges of a block to the groups, as stretches or as rows to be fed, and feeds a group both in their order."""
+    """Splits the exchanges of a block into stretches and rows to feed, by group, and feeds a group both in their order."""
 
     def __init__(self, block: TraceBlock, steady: SteadyExchanges, exchanges: Exchanges, *, mins: tuple[int, int]) -> None:
         self._block, self._steady, self._exchanges, self._mins = block, steady, exchanges, mins
@@ -66,7 +66,7 @@ class BlockStretches:
         self._offsets = self._offsets_of(exchanges)
 
     def _offsets_of(self, exchanges: Exchanges) -> dict[int, Offsets]:
-        """Return the offsets of requests that name any, by their places."""
+        """Return the offsets of requests that name any, by place."""
         has_offsets = [number for number, api in enumerate(self._steady.apis) if api in COMMITS]
         places = exchanges.request[np.isin(exchanges.api, has_offsets)]
         return dict(zip(places.tolist(), self._block.offsets(places), strict=True))
@@ -74,7 +74,7 @@ class BlockStretches:
     # Dealing
 
     def deal(self, groups: dict[Key, GroupRows], checker_of: Callable[[Key], GroupChecker]) -> None:
-        """Give each group its stretches; `groups` holds those of which rows are fed, with these."""
+        """Add each group's stretches to `groups`, which has the groups with rows to feed. Exchanges outside a long stretch become such rows."""
         exchanges = self._exchanges
         if not len(exchanges):
             return
@@ -99,7 +99,7 @@ class BlockStretches:
             rows.stretches.append(StretchRows(int(place_of_end[number]), until, inside.where(slice(begin, end)), under_way.get(number, {})))
 
     def _ends(self, groups: dict[Key, GroupRows]) -> tuple[Places, Places, Places]:
-        """Return where stretches begin and end: before the block, and at each row that is fed; all, those of one group after the other, with group and place."""
+        """Return the stretches' starts, before the block and at each row to feed, as sorted keys of group and place; and the groups and places."""
         places = [[-1, *dict.fromkeys(place for place, _ in groups[key].fed)] if key in groups else [-1] for key in self._keys]
         group = np.repeat(np.arange(len(places)), [len(some) for some in places])
         place = np.concatenate([np.array(some, np.int64) for some in places])
@@ -109,7 +109,7 @@ class BlockStretches:
         return (self._group_of_seat[seats] << _PLACE_BITS) + places + 1
 
     def _are_long(self, inside: Exchanges, stretch: Places) -> Flags:
-        """Tell of exchanges whether their stretch is worth asking for."""
+        """Return for each exchange whether its stretch is long enough to ask the checkers."""
         number = np.cumsum(np.append(False, np.diff(stretch) != 0)) if len(stretch) else stretch
         is_seat_first = np.append(True, (np.diff(stretch) != 0) | (np.diff(inside.seat) != 0))[: len(stretch)]
         rows = np.bincount(number, weights=2 + (inside.processed >= 0))
@@ -117,7 +117,7 @@ class BlockStretches:
         return ((rows >= self._mins[0]) & (rows >= self._mins[1] * seats))[number]
 
     def _feed_also(self, groups: dict[Key, GroupRows], exchanges: Exchanges) -> None:
-        """Feed the rows of exchanges, each at its place."""
+        """Add the rows of exchanges to the rows to feed, at their places."""
         changed: dict[Key, GroupRows] = {}
         for place, obs in self._rows_of(exchanges):
             key = self._steady.group_at(place)
@@ -142,7 +142,7 @@ class BlockStretches:
     # Feeding
 
     def feed(self, group: GroupRows) -> None:
-        """Feed a group all that the block has of it."""
+        """Feed a group its rows and stretches of the block."""
         coming, last = iter(group.fed), -1
         ahead: Fed | None = next(coming, None)
         for stretch in group.stretches:
@@ -162,7 +162,7 @@ class BlockStretches:
             group.checker.last_was(self._block.observations(np.array([last]))[0], is_newest=last > max((place for place, _ in group.fed), default=-1))
 
     def _pass(self, checker: GroupChecker, stretch: StretchRows, within: list[Fed]) -> None:
-        """Let a group pass over a stretch; where it wants the rows it is fed some, and then asked of the rest, for they may be what it lacked."""
+        """Pass over a stretch. Where the group refuses, feed it some rows, which may be all it lacked, and ask again for the rest."""
         exchanges, some = stretch.exchanges, max(1, self._mins[0])
         while len(exchanges) and not self._is_passed(checker, stretch, exchanges, within):
             places = exchanges.rows()
@@ -211,7 +211,7 @@ class BlockStretches:
             )  # fmt: skip
 
     def _requests(self, exchanges: Exchanges) -> dict[str, SteadyRequests]:
-        """Return the exchanges of one seat by their api."""
+        """Return the exchanges of one seat by API."""
         found: dict[str, SteadyRequests] = {}
         for number in np.unique(exchanges.api).tolist():
             some = exchanges.where(exchanges.api == number)
@@ -226,7 +226,7 @@ class BlockStretches:
 
 
 def _runs(values: Places) -> Iterator[tuple[int, int]]:
-    """Yield where equal values that follow one another begin and end."""
+    """Yield the begin and end of each run of equal values."""
     edges = np.flatnonzero(np.diff(values)) + 1
     ends = [0, *edges.tolist(), len(values)] if len(values) else []
     yield from pairwise(ends)

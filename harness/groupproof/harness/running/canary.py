@@ -1,6 +1,6 @@
-"""Two canaries: this process's own loop, and a child process. Where they are late, the machine is, and no lateness is laid at the subject.
+"""Two canaries, in this process's loop and in a child process. While they are late, no lateness counts against the subject.
 
-The child only sleeps and tells when it woke late; it ends by itself when its parent does.
+The child only sleeps and prints each late wake-up. It exits when its parent does.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from groupproof.protocol.trace import Recorder
 __all__ = ["Canary", "watch_lags"]
 
 PERIOD_S = 0.025
-# Smaller lags are reported as well, so that whoever starts processes can hold back before the limit is reached.
+# Lags below the limit are reported too, so that code that starts processes can wait before the limit is reached.
 REPORTED_MS = 30.0
 
 _CHILD = """
@@ -38,9 +38,9 @@ OnLag = Callable[[str, float], None]
 
 
 class Canary:
-    """Tells its listeners each lag above `REPORTED_MS` with its source, loop or child.
+    """Reports each lag of at least `REPORTED_MS` to its listeners, with the source: loop or child.
 
-    `worst_ms` is the longest so far, `last_at` when the newest was reported, on trio's clock.
+    `worst_ms` is the longest lag so far; `last_at` is the time of the newest report on trio's clock, in seconds.
     """
 
     def __init__(self) -> None:
@@ -49,7 +49,7 @@ class Canary:
         self._listeners: list[OnLag] = []
 
     def listen(self, listener: OnLag) -> Callable[[], None]:
-        """Call `listener` with each lag; return the function that ends it."""
+        """Call `listener` with each lag; return the function that removes it."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
@@ -89,7 +89,7 @@ class Canary:
 
 
 def watch_lags(canary: Canary | None, recorder: Recorder) -> Callable[[], None]:
-    """Record the canary's lags that matter; return the function that ends it."""
+    """Record the canary's lags of at least `LAG_MS_MAX`; return the function that stops it."""
     if canary is None:
         return lambda: None
 

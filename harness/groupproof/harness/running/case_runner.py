@@ -1,8 +1,8 @@
 """Runs cases side by side and rules on each; repetition, blame and interruption are settled here.
 
-A case of which a process shared with others died is run again with processes of its own, for the death may not be its doing; so is one that was
-late while the kit itself was. Absence and lateness are looked for again, in parallel and under the same schedule; in a long case that is known to
-fail from the start. Nothing is retried until it is green.
+A case is run again with processes of its own if a process that it shared with other cases died, or if it was late while the kit was.
+An absence or lateness counts only in repeated runs, in parallel and with the same schedule. A long case in the list of known failures is
+repeated from the start. No case is retried until it passes.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ __all__ = ["BLURRED_MAX", "CaseStage", "Progress", "Runner"]
 
 
 BLURRED_MAX = 2
-"""How often a run that says nothing about the subject is repeated."""
+"""How often a run that proves nothing about the subject is repeated."""
 
 
 class Progress(Enum):
-    """The progress of a case while the run goes on."""
+    """The progress of a case during the run."""
 
     STARTED = "started"
     REPEATED = "repeated"
@@ -51,7 +51,7 @@ Say = Callable[[Progress, Case, CaseResult | None], None]
 
 
 class CaseStage(Protocol):
-    """Runs a case once, and judges what that leaves behind."""
+    """Runs a case once, and judges its trace."""
 
     @property
     def is_virtual(self) -> bool: ...
@@ -66,7 +66,7 @@ class CaseStage(Protocol):
 
 @dataclass(slots=True)
 class _Run:
-    """One of the runs of a case: its judgement or the error that kept it from one, and what it left behind."""
+    """One run of a case: its plays, and its judgement or the error that prevented one."""
 
     plays: list[Play] = field(default_factory=list)
     judgement: Judgement | None = None
@@ -74,15 +74,15 @@ class _Run:
 
     @property
     def is_enough(self) -> bool:
-        """Whether it was judged and no other run is needed."""
+        """Whether the run was judged and no other run is needed."""
         return self.judgement is not None and not self.judgement.wants_repetition
 
 
 class Runner:
-    """One run over one stage. `results` fills as cases end, so that an interrupted run keeps what it reached.
+    """One run over one stage. `results` grows as cases end, so that an interrupted run keeps its results.
 
-    With `is_eager` as many cases as `jobs` allows begin at once, where each costs little but its waits. With a `trial` the shim's word is tried before
-    it decides a verdict against the client. `failing` are the cases that are known to fail.
+    With `is_eager`, `jobs` cases begin at once, for stages where a case costs little but its waits. With a `trial`, the shim is tested before
+    its events decide a verdict against the client. `failing` are the ids of known failures.
     """
 
     def __init__(
@@ -98,24 +98,24 @@ class Runner:
         self._numbers = itertools.count(1)
 
     async def run(self, cases: Sequence[Case]) -> None:
-        """Run every case, the longest first, and return when all are ruled on; the kit's own failures are among the results."""
+        """Run every case, the longest first; return when all have a ruling. The kit's own failures are among the results."""
         async with self.paced():
             await self.rule(cases)
 
     @asynccontextmanager
     async def paced(self) -> AsyncIterator[None]:
-        """Keep the pace for as long as the context lasts: several sets of cases can be ruled on in it, one after the other or at once."""
+        """Keep the pace until the context ends. It allows several sets of cases, one after the other or at once."""
         async with trio.open_nursery() as keeper:
             keeper.start_soon(self._pace.run)
             yield
             keeper.cancel_scope.cancel()
 
     def slot(self) -> AbstractAsyncContextManager[None]:
-        """Return a context in which something else than a case runs, in its turn."""
+        """Return a context that takes a case's slot for other work."""
         return self._pace.slot()
 
     async def rule(self, cases: Sequence[Case]) -> None:
-        """Run the cases, the longest first, and return when they are ruled on."""
+        """Run the cases, the longest first; return when all have a ruling."""
         length = length_ms if self._stage.is_virtual else expected_ms
         async with trio.open_nursery() as nursery:
             for turn in turns_of(cases, length, failing=self._failing, jobs=self._jobs):
@@ -123,7 +123,7 @@ class Runner:
                 nursery.start_soon(self._rule, turn)
 
     def give_up(self, cases: Sequence[Case], error: RunError) -> None:
-        """Take down that the cases cannot be run at all."""
+        """Record that the cases cannot be run at all."""
         for case in cases:
             self.results.append(unfinished(case, [], error))
             self._say(Progress.DONE, case, self.results[-1])
@@ -143,7 +143,7 @@ class Runner:
         self._say(Progress.DONE, case, result)
 
     async def _judged(self, case: Case, plays: list[Play]) -> list[Judgement]:
-        """Run the case as often as its verdict needs; the slot for its first run is taken already."""
+        """Run the case as often as its verdict needs. The caller holds the slot of the first run."""
         try:
             first = await self._once(case, plays)
         finally:
@@ -163,7 +163,7 @@ class Runner:
         return judgements
 
     async def _judged_at_once(self, case: Case, plays: list[Play]) -> list[Judgement]:
-        """Run the case as often as a failure needs, side by side. Where the first run is enough the others decide nothing, as if they had not been."""
+        """Run the case as often as a failure needs, side by side. Where the first run is enough, the others do not count."""
         first, *others = runs = [_Run() for _ in range(RUNS)]
         async with trio.open_nursery() as nursery:
             for run in others:
@@ -222,5 +222,5 @@ class Runner:
     async def _judge(self, case: Case, trace: Trace) -> Judgement:
         if self._stage.is_virtual:
             return self._stage.judge(case, trace)
-        # In real time the cases beside it go on while a long trace is judged.
+        # In real time other cases continue while a long trace is judged.
         return await trio.to_thread.run_sync(self._stage.judge, case, trace)

@@ -1,7 +1,7 @@
-"""In which order the cases of a run begin, and which of them have their repetitions from the start. Pure.
+"""Orders the cases of a run, and selects the cases whose repetitions begin at once. Pure.
 
-What is absent or late counts when it is in `RUNS` of `RUNS` runs, and the later ones wait for the first, so that a case that fails takes twice its
-length. Of a case that is known to fail this much is known before. Where that would make it the last to end, its runs go beside one another instead.
+An absence or lateness counts when `RUNS` of `RUNS` runs show it. The later runs wait for the first, so a failing case takes twice its length.
+A known failure that would thus end last has all its runs side by side instead.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from groupproof.harness.model.case import Case
 __all__ = ["Turn", "turns_of"]
 
 ROUNDS = 2
-"""How often a case that fails is begun: once, and then for all of its repetitions at once."""
+"""How many rounds a failing case takes: the first run, then all repetitions at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """A case in its turn; one that `is_repeated_at_once` is begun `RUNS` times."""
+    """A case with its place in the order. If `is_repeated_at_once`, `RUNS` runs begin together."""
 
     case: Case
     is_repeated_at_once: bool = False
 
 
 def turns_of(cases: Sequence[Case], length: Callable[[Case], float], *, failing: Collection[str], jobs: int) -> list[Turn]:
-    """Return the cases, the longest first; `failing` are the ids of those that are known to fail."""
+    """Return the cases, the longest first; `failing` are the ids of known failures."""
     longest = max(map(length, cases), default=0.0)
     at_once = {case.id for case in cases if jobs >= RUNS and case.id in failing and ROUNDS * length(case) > longest}
 

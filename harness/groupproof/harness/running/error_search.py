@@ -1,4 +1,4 @@
-"""Finds the one error that matters inside nested exception groups; a run reports this one when it ends."""
+"""Finds the one error that matters inside nested exception groups, for the end of a run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["trouble_in"]
 
 
 def trouble_in(error: BaseException, case: Case | None = None) -> RunError:
-    """Return the trouble inside `error`, looking into groups; a package that is missing is the environment's, anything else the kit's own failure."""
+    """Return the `RunError` inside `error`. A missing package is an error of the environment; any other error is the kit's own failure."""
     found = list(_leaves(error))
     for leaf in found:
         if isinstance(leaf, RunError):

@@ -1,4 +1,4 @@
-"""Packages that only some commands need: which extra each comes with, and the command that brings it where it is missing."""
+"""The optional packages: which extra brings each, and the command that installs a missing one."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ EXTRAS: Final = {
     "zookeeper": ("kazoo",),
     "pytest": ("pytest",),
 }
-"""What each extra brings, by the names that are imported; of what its packages bring in their turn, what we import ourselves."""
+"""The packages of each extra by import name; of their dependencies, only the packages that we import ourselves."""
 
 
 def cure(*extras: str) -> str:
-    """Return the command that installs the extras into this Python; the `pip` on PATH may belong to another."""
+    """Return the command that installs the extras into this Python. The `pip` on PATH may belong to another Python."""
     package = f"'groupproof[{','.join(extras)}]'"
     python = shlex.quote(sys.executable)
     if importlib.util.find_spec("pip") is None and shutil.which("uv") is not None:
@@ -38,14 +38,14 @@ def absent(extra: str) -> tuple[str, ...]:
 
 
 def need(feature: str, *packages: str) -> None:
-    """Raise `BrokenEnvironment` with the cure where one of these packages is missing; `what` says who needs them."""
+    """Raise `BrokenEnvironment` with the install command if one of these packages is missing; `feature` says who needs them."""
     if missing := _missing(packages):
         extras = dict.fromkeys(extra for package in packages for extra, names in EXTRAS.items() if package in names)
         raise BrokenEnvironment(f"{feature} needs {missing[0]}, which is not installed; get it with: {cure(*extras)}")
 
 
 def absence(errors: Iterable[BaseException]) -> BrokenEnvironment | None:
-    """Return what to tell where one of the errors is an import of a package that comes with an extra; None for every other error."""
+    """Return the error to report if one of the errors is an import of a package of an extra; None otherwise."""
     for error in errors:
         if isinstance(error, ModuleNotFoundError) and error.name is not None:
             package = error.name.partition(".")[0]

@@ -1,7 +1,7 @@
-"""Keeps the garbage collector's pauses short while a run lasts.
+"""Keeps the garbage collector's pauses short during a run.
 
-All traces stay in memory until the report is written. A full collection looks through every one of them while the loop stands still, for
-a fifth of a second on two cores: long enough to make answers late and verdicts INCONCLUSIVE. So what is there to stay is set aside.
+All traces stay in memory until the report is written. A full collection walks all of them while the loop stands still, for
+a fifth of a second on two cores. That makes answers late and verdicts INCONCLUSIVE. So long-lived objects are frozen.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import Final
 __all__ = ["LONG_LIVED", "rare_pauses", "set_aside", "short_pauses"]
 
 LONG_LIVED: Final = (20_000, 20, 50)
-"""Objects before each round of the collector where most of them stay for as long as the program runs, as those of a thousand members do. With Python's own
-numbers it takes half of the processor time, of who hosts the members and of who serves them, and nearly all that it looks at is still in use."""
+"""The collector's thresholds where most objects live as long as the program, such as those of a thousand members. With Python's defaults
+it takes half of the processor time, on the members' side and the servers' side, and nearly all objects that it walks are still in use."""
 
 
 @contextmanager
 def short_pauses() -> Iterator[None]:
-    """Set aside what is loaded so far; at the end the collector is as it was."""
+    """Freeze the objects loaded so far; restore the collector at the end."""
     gc.collect()
     gc.freeze()
     try:
@@ -31,7 +31,7 @@ def short_pauses() -> Iterator[None]:
 
 @contextmanager
 def rare_pauses(*threshold: int) -> Iterator[None]:
-    """Collect as seldom as `gc.set_threshold` asks here; at the end the collector is as it was."""
+    """Set the collector's thresholds (`gc.set_threshold`); restore them at the end."""
     before = gc.get_threshold()
     gc.set_threshold(*threshold)
     try:
@@ -41,5 +41,5 @@ def rare_pauses(*threshold: int) -> Iterator[None]:
 
 
 def set_aside() -> None:
-    """Let no collection look through what is alive now. Costs nothing: the collector moves it all at once."""
+    """Exclude all live objects from collections. This costs nothing: the collector moves them all at once."""
     gc.freeze()

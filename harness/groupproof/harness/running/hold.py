@@ -1,7 +1,7 @@
-"""`--hold`: a case that waits for a person with a debugger, with the kit's time standing still.
+"""`--hold`: a case waits for a person with a debugger, while the kit's time stands still.
 
-Time stops when a shim has started and before its client is made; Enter lets it go on, and Enter again stops it. While it stands, no session
-ends at the coordinator and no wait of the plan runs out; the client's own clock is not ours to stop.
+Time stops when a shim has started and before its client is made. Enter resumes it, and Enter again stops it. While it is stopped, no session
+ends at the coordinator and no wait of the plan runs out. The kit cannot stop the client's own clock.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _CHUNK = 4096
 
 
 class StoppableClock(trio.abc.Clock):
-    """The machine's time, less the time for which it was stopped; seconds."""
+    """The host's monotonic time minus the time for which it was stopped, in seconds."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
@@ -43,7 +43,7 @@ class StoppableClock(trio.abc.Clock):
             self._stopped_at = None
 
     def start_clock(self) -> None:
-        """Do nothing: the machine's clock runs already."""
+        """Do nothing: the host's clock already runs."""
 
     def current_time(self) -> float:
         return (self._now() if self._stopped_at is None else self._stopped_at) - self._behind
@@ -54,7 +54,7 @@ class StoppableClock(trio.abc.Clock):
 
 
 class Hold:
-    """Stops `clock` at each start of a process under test and minds the keyboard, the file descriptor `keys`, from then on."""
+    """Stops `clock` when a process under test starts, and then reads the keyboard, the file descriptor `keys`."""
 
     def __init__(self, say: Callable[[str], None], keys: int = 0) -> None:
         self.clock = StoppableClock()
@@ -65,7 +65,7 @@ class Hold:
         self._going = trio.Event()
 
     async def on_started(self, case: Case, actor: Actor) -> None:
-        """Tell how to find the shim of `actor`, and wait for Enter; members in this process need no debugger of their own."""
+        """Print how to find the shim of `actor`, and wait for Enter. Members in this process need no debugger of their own."""
         handle = actor.handle
         if handle is None or handle.pid is None:
             return
@@ -88,7 +88,7 @@ class Hold:
         self._say("time goes on")
 
     async def mind_keyboard(self) -> None:
-        """Turn time off and on at each Enter, once there was a first start; where nobody can press a key, time goes on for good."""
+        """Stop or resume time at each Enter after the first start. Where nobody can press a key, resume it for good."""
         try:
             while read := await self._read():
                 for _ in range(read.count(b"\n") if self._is_armed else 0):

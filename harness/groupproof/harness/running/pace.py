@@ -1,7 +1,7 @@
-"""How many cases run at once: as many as the machine bears without being late, found while it runs.
+"""Finds during the run how many cases the host can run at once without being late.
 
-A member costs a Java client next to nothing and a client in pure Python a few per cent of a core, so no fixed number fits. From a few on,
-one more is let in for each quiet moment, and a third of them is held back when the canary was late, before any verdict suffers by it.
+A member costs a Java client next to nothing and a client in pure Python a few per cent of a core, so no fixed number fits. The pace starts
+with a few and adds one for each quiet moment. When the canary is late, it holds back a third, before a verdict suffers.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from groupproof.harness.running.canary import Canary
 __all__ = ["LATE_MS", "Pace"]
 
 LATE_MS = 50.0
-"""A lag that calls for fewer cases at once; at `judging.LAG_MS_MAX` it would cost verdicts."""
+"""A lag that reduces the cases at once. A lag of `judging.LAG_MS_MAX` would cost verdicts."""
 
 BREATH_S = 0.1
-"""How often one more may come in, and how long the canary must have been quiet for it."""
+"""How often one more may start, and how long the canary must have been quiet before."""
 
 CALM_S = 0.5
-"""How long after a step back the next is taken: lags come in flocks and have one cause."""
+"""The minimum time between two reductions: lags come in bursts that have one cause."""
 
 SHARE_KEPT = 2 / 3
 
@@ -34,7 +34,7 @@ def _fewest() -> int:
 
 
 class Pace:
-    """Lets up to `jobs` runs in; without a canary (virtual time), or where it `is_eager`, that many from the start."""
+    """Allows up to `jobs` runs at once; from the start if there is no canary (virtual time) or it `is_eager`."""
 
     def __init__(self, jobs: int, canary: Canary | None = None, *, is_eager: bool = False) -> None:
         self._jobs = jobs
@@ -70,7 +70,7 @@ class Pace:
             self.allowed = max(self._fewest, int(min(self.allowed, self.running) * SHARE_KEPT))
 
     async def enter(self) -> None:
-        """Wait until one more may run; whoever enters must leave."""
+        """Wait until one more run is allowed. Each `enter` needs a `leave`."""
         while self.running >= self.allowed:
             await self._waiting.park()
         self.running += 1

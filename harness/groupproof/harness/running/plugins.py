@@ -1,6 +1,6 @@
-"""What packages above this one add to it, by the entry points of their distributions: commands, kinds of recorded cases, replays, check engines.
+"""What higher packages add through the entry points of their distributions: commands, kinds of recorded cases, replays, check engines.
 
-Nothing below the command line imports them by name, so that an installation can do without one of them.
+Only the command line imports them by name, so that an installation can omit one.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ TRACE_COMMANDS: Final = "groupproof.trace_commands"
 """Commands of `groupproof trace`, by their names."""
 
 RECORDED_CASES: Final = "groupproof.recorded_cases"
-"""Functions from a case's id and its origin to the case, by the origin's `kind`."""
+"""Functions that make a case from its id and its origin, by the origin's `kind`."""
 
 REPLAYS: Final = "groupproof.replays"
-"""Functions that run a schedule again, by the first part of its case's id."""
+"""Functions that replay a schedule, by the first part of its case's id."""
 
 CHECK_ENGINES: Final = "groupproof.check_engines"
-"""Functions that judge files of traces, by the name that `trace check --engine` takes."""
+"""Functions that judge trace files, by the name in `trace check --engine`."""
 
 
 def plugin_names(group: str) -> frozenset[str]:
-    """Return the names that are registered in a group, without an import of what they stand for."""
+    """Return the names in a group, without importing their objects."""
     return frozenset(_points(group))
 
 
 def plugin(group: str, name: str) -> Any:
-    """Return what is registered, imported; raise `BrokenEnvironment` where this installation does not have it."""
+    """Import and return the registered object; raise `BrokenEnvironment` where this installation does not have it."""
     point = _points(group).get(name)
     if point is None:
         raise BrokenEnvironment(
@@ -46,6 +46,6 @@ def plugin(group: str, name: str) -> Any:
 
 
 def _points(group: str) -> dict[str, EntryPoint]:
-    from importlib.metadata import entry_points  # which loads the parser of mail headers, and most commands are no plugin
+    from importlib.metadata import entry_points  # imported here: it loads the parser of mail headers, and most commands are no plugin
 
     return {point.name: point for point in entry_points(group=group)}

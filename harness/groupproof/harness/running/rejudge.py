@@ -1,4 +1,4 @@
-"""Recorded traces judged again, by the same judges as in a run (contract, "The trace": every verdict can be recomputed from it)."""
+"""Judges recorded traces again with the judges of a run (contract, "The trace": every verdict can be recomputed from it)."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ __all__ = ["read_traces", "rejudged", "split"]
 
 
 def read_traces(paths: Iterable[Path]) -> list[Trace]:
-    """Return the traces in files, or in the folders that hold them, one for each run and case; raise `WrongUsage` for what is no trace."""
+    """Return the traces in files or folders, one for each run and case; raise `WrongUsage` for a file that is no trace."""
     files = [file for path in paths for file in (traces_in(path) if path.is_dir() else [path])]
     return [trace for file in files for trace in split(list(stream(file)))]
 
 
 def split(trace: Trace) -> list[Trace]:
-    """Return each run of each case by itself, in its own order (`seq`, never time) and numbered without gaps, as judges read it."""
+    """Return each run of each case as its own trace, in the order of `seq` (never time) and numbered without gaps, as judges read it."""
     runs: dict[tuple[str, str], Trace] = {}
     for obs in trace:
         runs.setdefault((obs.run, obs.case), []).append(obs)
@@ -42,9 +42,9 @@ def split(trace: Trace) -> list[Trace]:
 
 
 def rejudged(traces: Sequence[Trace], catalogue: Sequence[Case], universal: Sequence[Judge]) -> list[CaseResult]:
-    """Return the ruling on each case that was traced, its repetitions together, and on each group of what was seen live.
+    """Return a ruling on each traced case, with its repetitions together, and on each group that was observed live.
 
-    A case that is in no catalogue is judged by what its trace says that it is made of; raises `WrongUsage` where that can't be read.
+    A case outside the catalogue is built from the origin in its trace. Raise `WrongUsage` where that cannot be read.
     """
     by_id = {case.id: case for case in catalogue}
     repeated: dict[str, list[Trace]] = {}
@@ -64,7 +64,7 @@ def rejudged(traces: Sequence[Trace], catalogue: Sequence[Case], universal: Sequ
 
 
 def _made_of(trace: Trace) -> Case | None:
-    """Return the case that the trace's head tells, a drawn plan's or a scenario's; None where it tells none."""
+    """Return the case in the trace's head, a drawn plan or a scenario; None if the head has none."""
     origin = next((obs.body for obs in trace if obs.who == "kit" and obs.body.get("name") == "origin"), None)
     if origin is None:
         return None

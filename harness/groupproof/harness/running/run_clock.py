@@ -1,4 +1,4 @@
-"""The clock of a recorded run: nanoseconds from its start, virtual where trio's clock is."""
+"""The clock of a recorded run: nanoseconds since its start, in trio's time, which may be virtual."""
 
 from __future__ import annotations
 

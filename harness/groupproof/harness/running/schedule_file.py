@@ -1,4 +1,4 @@
-"""Schedule files: a case's plan with all that a replay needs, and whether the replay gave the same result (contract, "Commands": `groupproof replay FILE`)."""
+"""Schedule files: a case's plan with all that a replay needs, and the comparison of its result (contract, "Commands": `groupproof replay FILE`)."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ SCHEMA = "groupproof.schedule/1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schedule:
-    """A plan or a script with its case, the run's seed, and whom it was run against: a registered name with its release, or a command line.
+    """A plan or a script with its case, the run's seed and the subject: a registered name with its release, or a command line.
 
-    `verdict` and `fingerprint` are what was found, where that is recorded; `coordinator` is before whom, where not the kit's own; `origin` what
-    the case is made of, where no catalogue has it.
+    `verdict` and `fingerprint` are the recorded result, if any. `coordinator` is set if it was not the kit's own. `origin` describes
+    a case that is in no catalogue.
     """
 
     case: str
@@ -45,7 +45,7 @@ class Schedule:
     origin: Mapping[str, Any] | None = None
 
     def as_case(self) -> Case:
-        """Return the case with this schedule's course; raise `WrongUsage` when the kit has no judges for it."""
+        """Return the case with this schedule's plan; raise `WrongUsage` when the kit has no judges for it."""
         if self.case.startswith(f"{OBSERVED}/"):
             raise WrongUsage(f"{self.case} was observed live and can't be repeated; judge its trace with: groupproof trace check")
         if isinstance(self.plan, Plan) and self.case.startswith(f"{AREA}/"):
@@ -62,7 +62,7 @@ class Schedule:
 
 
 def schedule_to_json(schedule: Schedule) -> dict[str, Any]:
-    """Return the schedule as its file holds it."""
+    """Return the schedule as the JSON of its file."""
     subject = schedule.subject if isinstance(schedule.subject, str) else list(schedule.subject)
     found = {
         "coordinator": schedule.coordinator,
@@ -108,7 +108,7 @@ def load_schedule(path: Path) -> Schedule:
 
 
 def is_reproduced(schedule: Schedule, ruling: Ruling) -> bool:
-    """Tell whether the case came out as recorded; where nothing is recorded, whether it broke a rule at all."""
+    """Return whether the ruling is as recorded; without a recorded verdict, whether the case broke a rule at all."""
     if schedule.verdict is None:
         return ruling.verdict in (Verdict.FAILED, Verdict.NON_STRICT)
     return ruling.verdict is schedule.verdict and schedule.fingerprint in (None, ruling.fingerprint)

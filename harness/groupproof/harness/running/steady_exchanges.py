@@ -1,6 +1,6 @@
-"""Complete exchanges in a block of a trace, found by its columns: a request and its answer without error, of a member that names a generation or an epoch.
+"""Finds the steady exchanges in a block of a trace: a request and its answer without error, of a member that names a generation or an epoch.
 
-They are those of which checkers may want no row (`judging/checkers/steady.py`). numpy comes with the extra `groupproof[spark]`: who has no blocks does not import this.
+Checkers may need no row of them (`judging/checkers/steady.py`). This needs numpy from `groupproof[spark]`; only readers of blocks import it.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _NOTHING: Final = -1
 Places = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 Seat = tuple[Key, RowShape]
-"""Who asks: the group, and what all rows of the member's share."""
+"""The requesting member: its group, and the fields that all its rows share."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Exchanges:
-    """Exchanges, those of one seat after the other and in their order: where their rows stand, whose they are and of which api."""
+    """Exchanges by seat, in their order: the places of their rows, their seats and their APIs."""
 
     request: Places
     processed: Places
@@ -43,7 +43,7 @@ class Exchanges:
         return Exchanges(self.request[which], self.processed[which], self.response[which], self.seat[which], self.api[which])
 
     def rows(self) -> Places:
-        """Return the places of their rows, in order."""
+        """Return the places of all rows, in order."""
         return np.sort(np.concatenate([self.request, self.processed[self.processed != _NOTHING], self.response]))
 
     def __len__(self) -> int:
@@ -51,7 +51,7 @@ class Exchanges:
 
 
 class SteadyExchanges:
-    """The steady exchanges of a block, with the seats and the apis by their numbers. `may` tells of which shapes, `barred` are rows that are part of none."""
+    """The steady exchanges of a block, with seats and APIs by number. `may` selects the shapes; rows in `barred` belong to no exchange."""
 
     def __init__(self, block: TraceBlock, may: Callable[[RowShape], bool], barred: Places) -> None:
         self._block = block
@@ -69,7 +69,7 @@ class SteadyExchanges:
         self.exchanges = self._found(barred)
 
     def group_at(self, place: int) -> Key:
-        """Return the group of a row that is of an exchange."""
+        """Return the group of a row that belongs to an exchange."""
         return self.seats[int(self._seat[self._block.shape[place]])][0]
 
     def _found(self, barred: Places) -> Exchanges:
@@ -83,7 +83,7 @@ class SteadyExchanges:
         return _one_after_another(complete.where(self._say_nothing_new(complete)) if len(complete) else complete)
 
     def _say_nothing_new(self, found: Exchanges) -> Flags:
-        """Tell of exchanges whether no body says more than that all is as it was; of an answer that is asked where it may assign."""
+        """Return for each exchange whether its bodies say that nothing changed. A response counts only where its API may assign partitions."""
         says_nothing = np.ones(len(found), np.bool_)
         for number, api in enumerate(self.apis):
             some = np.flatnonzero(found.api == number)
@@ -95,9 +95,9 @@ class SteadyExchanges:
         return says_nothing
 
     def _complete(self, rows: Places, member: Places) -> Exchanges:
-        """Return the exchanges that are all of their correlation's rows: a request, its answer, and between them when it was taken up, if that is told.
+        """Return the exchanges that have all rows of their correlation: the request, its answer and, if recorded, when the coordinator processed it.
 
-        An answer need not name the instance, and none of its own is read anywhere: whose the exchange is, the request says.
+        An answer need not name the instance, and no reader uses the answer's own. The request says which member the exchange belongs to.
         """
         role, api, number = self._role[self._block.shape[rows]], self._api[self._block.shape[rows]], self._block.correlation[rows]
         is_first = np.ones(len(rows), np.bool_)
@@ -116,7 +116,7 @@ class SteadyExchanges:
 
 
 def _seat_of(shape: RowShape) -> Seat | None:
-    """Return whose steady exchange a row may be part of; None where it is of none. A member epoch stands there as the generation, as it does in commits."""
+    """Return the seat of a row's possible steady exchange; None if it cannot be part of one. A member epoch becomes the generation, as in commits."""
     is_frame = shape.kind in _ROLES and shape.who not in SPEAKERS and shape.api in steady_apis() and not shape.error
     is_named = shape.client is not None and shape.connection is not None and bool(shape.member)
     if not is_frame or not is_named or shape.group is None:
@@ -129,7 +129,7 @@ def _seat_of(shape: RowShape) -> Seat | None:
 
 
 def _one_after_another(found: Exchanges) -> Exchanges:
-    """Leave out what a member asked before it had the answer to what it had asked before, and that too."""
+    """Leave out requests that a member sent before the answer to its previous one, and those previous requests too."""
     while len(found) > 1:
         overlaps = (found.seat[1:] == found.seat[:-1]) & (found.request[1:] < found.response[:-1])
         if not overlaps.any():

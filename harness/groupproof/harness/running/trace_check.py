@@ -1,7 +1,7 @@
-"""`trace check`: what the judges say of traces in files, in memory that does not grow with a fleet's rows.
+"""`trace check`: judges the traces in files. Its memory does not grow with a fleet's rows.
 
-The runs of a case are judged whole, as in the run; so is what a tap recorded, for the oracle searches it. What was seen live goes through the folds
-as it is read. A stream that is out of order farther than the window reaches is read again and sorted whole.
+The runs of a case are judged whole, as in the run. So is a tap's trace, because the oracle searches it. Live observations go to the checkers
+as they are read. A stream that is out of order beyond the window is read again and sorted whole.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["CheckResult", "check_files", "files_of", "in_order_of_appearance"]
 
 @dataclass(slots=True, kw_only=True)
 class CheckResult:
-    """The results, and what was met in the streams: observations that were there twice or out of their place."""
+    """The results, and the number of observations that were duplicates or out of their place."""
 
     results: list[CaseResult] = field(default_factory=list)
     duplicates: int = 0
@@ -37,20 +37,20 @@ class CheckResult:
 
 
 def files_of(paths: Iterable[Path]) -> list[Path]:
-    """Return the traces in files, or in the folders that hold them; raise `WrongUsage`."""
+    """Return the trace files among files and folders; raise `WrongUsage`."""
     return [file for path in paths for file in (traces_in(path) if path.is_dir() else [path])]
 
 
 def check_files(paths: Iterable[Path], catalogue: Callable[[], Sequence[Case]], universal: Sequence[Judge], *, jobs: int = 1) -> CheckResult:
-    """Judge the traces, what has no run in common in so many processes; raise `WrongUsage` for what is no trace.
+    """Judge the traces, with runs spread over `jobs` processes; raise `WrongUsage` for a file that is no trace.
 
-    The catalogue is made where a trace names a case: what was seen live is judged sooner than that takes.
+    The catalogue is made only where a trace names a case: making it takes longer than judging live observations.
     """
     checked, whole = CheckResult(), list[Trace]()
     live: list[CaseResult] = []
     for found in _readings(files_of(paths), CaseIds(catalogue), jobs):
         checked.displaced += sum(reading.displaced for reading in found)
-        # Runs that were written side by side, or one after the other and numbered alike, come in one order whoever reads them.
+        # Runs that were written side by side, or in succession with the same numbers, come in the same order in every way of reading.
         traces = sorted((trace for reading in found for trace in reading.whole), key=lambda trace: (trace[0].seq, trace[0].run, trace[0].case))
         whole += traces
         for group in in_order_of_appearance(placed for reading in found for placed in reading.groups):
@@ -67,12 +67,12 @@ def _rejudged(whole: Iterable[Trace], catalogue: Sequence[Case], universal: Sequ
 
 
 def in_order_of_appearance(placed: Iterable[tuple[int, GroupResult]]) -> list[GroupResult]:
-    """Return the groups of one trace in the order of the numbers that they begin at; those that begin alike by their names."""
+    """Return the groups of one trace by the number of their first observation, then by name."""
     return [group for _, group in sorted(placed, key=lambda entry: (entry[0], entry[1].run, entry[1].case, entry[1].group))]
 
 
 def _readings(files: Sequence[Path], cases: CaseIds, jobs: int) -> Iterator[list[UnitReading]]:
-    """Yield what each trace holds."""
+    """Yield the readings of each file's units."""
     of_files = [units_of(file) for file in files]
     units = list(chain.from_iterable(of_files))
     with _mapping(min(jobs, len(units))) as mapped:
@@ -88,7 +88,7 @@ _Mapped = Callable[[Callable[[TraceUnit], UnitReading | None], Sequence[TraceUni
 
 @contextmanager
 def _mapping(jobs: int) -> Iterator[_Mapped]:
-    """Yield what does as `map`, in so many processes."""
+    """Yield a function that works as `map`, in `jobs` processes."""
     if jobs <= 1:
         yield map
         return

@@ -1,4 +1,4 @@
-"""Traces in files and folders, NDJSON (plain or gzip) and Parquet, read as streams; one clear error for what is none."""
+"""Reads traces in files and folders as streams, in NDJSON (plain or gzip) and Parquet; raises one clear error for a file that is no trace."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _BLOCK_BYTES = 1 << 18
 
 
 def traces_in(folder: Path) -> list[Path]:
-    """Return the traces in a folder, however deep; a folder of Parquet files is one trace. Raise `WrongUsage` where there is none."""
+    """Return the traces in a folder, at any depth; a folder of Parquet files is one trace. Raise `WrongUsage` where there is none."""
     if found := sorted([*folder.rglob("trace*.ndjson"), *folder.rglob("trace*.ndjson.gz")]):
         return found
     if parquet_files(folder):
@@ -35,7 +35,7 @@ def traces_in(folder: Path) -> list[Path]:
 
 
 def need_columns() -> None:
-    """Raise `BrokenEnvironment` where the extra that columns come with is not installed."""
+    """Raise `BrokenEnvironment` where the extra for Parquet is not installed."""
     try:
         trace_schema()
     except MissingArrow as error:
@@ -43,12 +43,12 @@ def need_columns() -> None:
 
 
 def missing_arrow(error: MissingArrow) -> BrokenEnvironment:
-    """Return what to raise instead: one line with the command that brings the package."""
+    """Return the error to raise instead: one line with the command that installs the package."""
     return BrokenEnvironment(f"{error}; get it with: {cure('spark')}")
 
 
 def is_parquet(path: Path) -> bool:
-    """Tell whether a path is a folder of Parquet files, or a file that begins as one."""
+    """Return whether a path is a folder of Parquet files, or a file that begins as one."""
     if path.is_dir() or path.suffix == ".parquet":
         return True
     with reading(path), path.open("rb") as file:
@@ -56,7 +56,7 @@ def is_parquet(path: Path) -> bool:
 
 
 def stream(path: Path) -> Iterator[Observation]:
-    """Yield the observations of a file, or of a folder of Parquet files; raise `WrongUsage` for what is no trace, `BrokenEnvironment` without pyarrow."""
+    """Yield the observations of a file or a folder of Parquet files; raise `WrongUsage` if it is no trace, `BrokenEnvironment` without pyarrow."""
     with reading(path):
         if is_parquet(path):
             yield from read_parquet(path)
@@ -65,7 +65,7 @@ def stream(path: Path) -> Iterator[Observation]:
 
 
 def parts(path: Path) -> list[TracePart] | None:
-    """Return what of a trace in Parquet can be read apart; None for one in lines, and where that cannot be told. Raise `WrongUsage`."""
+    """Return the parts of a Parquet trace that can be read separately; None for NDJSON, or if the parts are unclear. Raise `WrongUsage`."""
     if not is_parquet(path):
         return None
     from pyarrow import ArrowException
@@ -75,14 +75,14 @@ def parts(path: Path) -> list[TracePart] | None:
     with reading(path):
         try:
             return parts_of(parquet_files(path), path)
-        except ArrowException:  # which file it is, whoever reads it row by row says
+        except ArrowException:  # reading it row by row names the bad file
             return None
 
 
 def blocks(path: Path, part: TracePart | None = None) -> Iterator[TraceBlock]:
-    """Yield a trace, or a part of one in Parquet, in blocks of many rows.
+    """Yield a trace, or a part of a Parquet trace, in blocks of many rows.
 
-    Raise `NoBlocks` and `NotColumns` where it has to be read row by row, and what `stream` raises.
+    Raise `NoBlocks` and `NotColumns` where it has to be read row by row, and the errors of `stream`.
     """
     with _opening(path):
         if not is_parquet(path):
@@ -95,7 +95,7 @@ def blocks(path: Path, part: TracePart | None = None) -> Iterator[TraceBlock]:
 
 
 def trace_bytes(path: Path) -> int:
-    """Return how long the files of a trace are; 0 where they can't be asked."""
+    """Return the size of a trace's files in bytes; 0 where it cannot be read."""
     try:
         return sum(file.stat().st_size for file in (parquet_files(path) if path.is_dir() else [path]))
     except OSError:
@@ -113,7 +113,7 @@ def _blocks(path: Path, size: int = _BLOCK_BYTES) -> Iterator[bytes]:
 
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """Turn what reading a trace meets into one line for who named it."""
+    """Turn errors of reading a trace into one line for the user who named it."""
     try:
         with _opening(path):
             yield
@@ -123,7 +123,7 @@ def reading(path: Path) -> Iterator[None]:
 
 @contextmanager
 def _opening(path: Path) -> Iterator[None]:
-    """Do as `reading`, but for what is no trace in columns."""
+    """Do as `reading`, but let `NotColumns` pass."""
     try:
         yield
     except MissingArrow as error:

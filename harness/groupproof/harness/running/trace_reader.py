@@ -1,4 +1,4 @@
-"""One trace of many runs dealt to what is judged whole, and to the fleet that is judged as it is read. Pure."""
+"""Splits one trace of many runs into the runs that are judged whole and the fleet that is judged as it is read. Pure."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from groupproof.protocol.trace import Observation, Trace
 __all__ = ["HEAD_ROWS", "TELLS_WHOLE", "CaseIds", "RunKey", "TraceReader", "is_whole", "tells_whole"]
 
 HEAD_ROWS: Final = 1_000
-"""Within so many observations a tap has told of its upstream, and a case that is in no catalogue what it is made of."""
+"""Within so many observations a tap has recorded its upstream, and a case outside the catalogue its origin."""
 
 TELLS_WHOLE: Final = ("upstream", "origin")
 
 RunKey = tuple[str, str]
-"""A run, and the case that it is of."""
+"""A run and its case."""
 
 
 @dataclass(slots=True)
 class CaseIds(Collection[str]):
-    """The names of the cases of a catalogue, which is made when somebody first asks: what was seen live names none. A process that it goes to makes its own."""
+    """The case ids of a catalogue. It is made at the first question, because live traces name no case. Another process makes its own."""
 
     make: Callable[[], Sequence[Case]]
     _made: frozenset[str] | None = None
@@ -45,7 +45,7 @@ class CaseIds(Collection[str]):
 
 
 def is_whole(case: str, cases: Collection[str]) -> bool:
-    """Tell whether the observations of a case are judged whole: it is in the catalogue, or what a report keeps of a coordinator's answers."""
+    """Return whether a case is judged whole: it is in the catalogue, or it is a report's record of a coordinator's answers."""
     return bool(case) and (case in cases or case.startswith(f"{ANSWERED}/"))
 
 
@@ -54,7 +54,7 @@ def tells_whole(obs: Observation) -> bool:
 
 
 class TraceReader:
-    """Takes observations in the order of `seq`, run by run."""
+    """Reads observations in the order of `seq`, run by run."""
 
     def __init__(self, cases: Collection[str], *, head_rows: int = HEAD_ROWS) -> None:
         self._head_rows = head_rows
@@ -65,7 +65,7 @@ class TraceReader:
         self._live: set[RunKey] = set()
 
     def take(self, observations: Iterable[Observation]) -> None:
-        """Take all that there is."""
+        """Read all observations."""
         for obs in observations:
             self._add(obs)
         self._finish()
@@ -84,7 +84,7 @@ class TraceReader:
             self._is_live(key)
 
     def _look(self, key: RunKey, obs: Observation) -> None:
-        """Keep the head of a run until it is certain that it tells of no tap and of no case."""
+        """Keep the head of a run until it names a tap's upstream or a case's origin, or is long enough to have neither."""
         head = self._heads.setdefault(key, [])
         head.append(obs)
         if tells_whole(obs):

@@ -1,6 +1,6 @@
-"""A trace in units that are read apart, here or in other processes: rows of one run are never in two of them, so that nothing is known of one that another needs.
+"""Splits a trace into units that can be read separately, here or in other processes. No run has rows in two units.
 
-Parquet says of its row groups which runs they hold. A unit has as many parts without a run in common as are worth a task; a trace in lines is one unit.
+Parquet files name the runs of each row group. A unit joins parts until they are worth a task. A trace in NDJSON is one unit.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 __all__ = ["TraceUnit", "UnitReading", "read_rows", "read_unit", "units_of"]
 
 BLOCKS_FROM_BYTES: Final = 4_000_000
-"""A smaller file is read row by row: it takes longer to import what reads blocks."""
+"""A smaller file is read row by row: importing the block reader takes longer."""
 UNIT_ROWS: Final = 1 << 20
-"""Parts of fewer rows are of one unit."""
+"""Parts are joined to units of at least so many rows."""
 _COLLECT_EVERY: Final = (200_000, 20, 20)
-"""The garbage collector looks through all that a block is made of, and finds nothing; so seldom it costs little, and memory stays what it was."""
+"""The thresholds of the garbage collector. It would walk all of a block and free nothing. So rarely it costs little, and memory does not grow."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TraceUnit:
-    """A file, or parts of a file or of a folder of files; `in_blocks` tells how it is to be read."""
+    """A file, or parts of a file or of a folder of files; `in_blocks` says how it is read."""
 
     file: Path
     parts: tuple[TracePart, ...] = ()
@@ -44,7 +44,7 @@ class TraceUnit:
 
 @dataclass(slots=True, kw_only=True)
 class UnitReading:
-    """What a unit holds: the runs that are judged whole, and what each group showed that was judged as it was read, behind where it begins."""
+    """A unit's contents: the runs to judge whole, and the results of groups judged during reading, with the number at which each begins."""
 
     whole: list[Trace] = field(default_factory=list)
     groups: list[tuple[int, GroupResult]] = field(default_factory=list)
@@ -56,7 +56,7 @@ class UnitReading:
 
 
 def units_of(file: Path, rows: int | None = None) -> list[TraceUnit]:
-    """Return the units of a file, or of a folder of Parquet files, each of at least so many rows; raise `WrongUsage` for what is no trace."""
+    """Return the units of a file or a folder of Parquet files, each of at least `rows` rows; raise `WrongUsage` if it is no trace."""
     if trace_bytes(file) < BLOCKS_FROM_BYTES or find_spec("numpy") is None or find_spec("pyarrow") is None:
         return [TraceUnit(file=file)]
     found = parts(file)
@@ -66,7 +66,7 @@ def units_of(file: Path, rows: int | None = None) -> list[TraceUnit]:
 
 
 def read_unit(unit: TraceUnit, cases: Collection[str]) -> UnitReading | None:
-    """Return what a unit holds; None where the whole trace has to be read row by row: one of its rows is out of its place, say. Raise `WrongUsage`."""
+    """Return a unit's contents; None where the whole trace has to be read row by row, as when rows are out of order. Raise `WrongUsage`."""
     if not unit.in_blocks:
         return read_rows(unit.file, cases)
     from groupproof.harness.running.block_reader import BlockReader, OutOfOrder
@@ -84,7 +84,7 @@ def read_unit(unit: TraceUnit, cases: Collection[str]) -> UnitReading | None:
 
 
 def read_rows(file: Path, cases: Collection[str]) -> UnitReading:
-    """Return what a trace holds, read row by row; raise `WrongUsage`."""
+    """Read a trace row by row and return its contents; raise `WrongUsage`."""
     reader, order = TraceReader(cases), InOrder()
     reader.take(order.sorted(stream(file)))
     if order.late:
@@ -96,7 +96,7 @@ def read_rows(file: Path, cases: Collection[str]) -> UnitReading:
 
 
 def _together(parts: Iterable[TracePart], rows: int) -> Iterator[tuple[TracePart, ...]]:
-    """Yield parts, in their order, as many at a time as come to so many rows."""
+    """Yield the parts in their order, joined until they have at least `rows` rows."""
     some: list[TracePart] = []
     for part in parts:
         some.append(part)

@@ -1,1 +1,1 @@
-"""What a fleet did, by queries over its observations: rebalances, owners, commits, sessions, heartbeats. `queries.py` is the table of them all."""
+"""Queries over a fleet's observations: rebalances, owners, commits, sessions, heartbeats. `queries.py` lists them all."""

@@ -1,4 +1,4 @@
-"""An analysis from its sources to its results: every query's facts and figures as Parquet, and what of them a summary holds."""
+"""An analysis from its sources to its results: every query's facts and figures as Parquet, and the summary's part of them."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ __all__ = ["FACTS", "FIGURES", "ROWS_MAX", "SCHEMA", "QueryResult", "Results", "
 
 SCHEMA: Final = "groupproof.analysis/1"
 FACTS, FIGURES = "facts", "figures"
-"""The folders of the results: a folder of Parquet for each query in each."""
+"""The folders of the results; each has a folder of Parquet for each query."""
 
 _WORK: Final = ".work"
-"""What queries stand on lies here while they run."""
+"""The folder of intermediate tables while queries run."""
 
 ROWS_MAX: Final = 50
-"""So many rows of each dimension the summary holds, the worst first; Parquet has them all."""
+"""The maximum rows of each dimension in the summary, the worst first; Parquet has them all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryResult:
-    """What a query found: its figures in the order of the worst first, and its facts, None where they are not kept."""
+    """A query's result: its figures, the worst first, and its facts, or None where they are not kept."""
 
     query: Query
     figures: list[dict[str, Any]]
@@ -53,7 +53,7 @@ class QueryResult:
         return [row for row in self.figures if row["dimension"] == dimension]
 
     def sum(self, measure: str, **where: Any) -> float:
-        """Return the sum of a measure over the keys of all together."""
+        """Return the sum of a measure over the rows of the dimension `ALL`."""
         rows = (row for row in self.by(ALL) if all(row[name] == value for name, value in where.items()))
         return sum(row[measure] or 0 for row in rows)
 
@@ -72,14 +72,14 @@ class QueryResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Results:
-    """All that an analysis found, by the name of the query."""
+    """The results of an analysis, by the name of the query."""
 
     inputs: tuple[str, ...]
     found: dict[str, QueryResult]
 
     @property
     def is_empty(self) -> bool:
-        """Whether the trace tells of no group."""
+        """Whether the trace has no group."""
         return not (self.found["rebalances"].figures or self.found["requests"].figures)
 
     def to_json(self) -> dict[str, Any]:
@@ -99,7 +99,7 @@ class Results:
 def analyzed(spark: SparkSession, paths: Sequence[Path], output: Path, *, say: Callable[[str], None] = lambda _: None) -> Results:
     """Run every query over the traces in `paths` and write its results into `output`.
 
-    Raise `WrongUsage` for what is no trace, `BrokenEnvironment` where results can't be written.
+    Raise `WrongUsage` for a file that is no trace, `BrokenEnvironment` where results cannot be written.
     """
     sources = sources_of(paths)
     with readable(), _writable(output):
@@ -125,7 +125,7 @@ def _answered(raw: DataFrame, output: Path, keep: Keep, say: Callable[[str], Non
 
 
 def _run(query: Query, tables: Tables, output: Path) -> QueryResult:
-    """Write a query's facts and figures, and read them back: they are small, whatever they are taken of."""
+    """Write a query's facts and figures, and read them back: they are small for a trace of any size."""
     facts, kept = query.facts(tables), None
     if query.is_kept:
         facts = _written(output / FACTS, query.name, facts)
@@ -151,7 +151,7 @@ def _order(query: Query, row: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def _cut(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a row without what is empty because of its dimension."""
+    """Return a row without the columns that its dimension leaves empty."""
     is_one = row["dimension"] == ALL
     return {name: value for name, value in row.items() if name != "dimension" and not (value is None and name in ("value", "run", "case") and is_one)}
 
@@ -161,7 +161,7 @@ _FULL: Final = re.compile(r"No space left on device|Permission denied|Read-only 
 
 @contextmanager
 def _writable(output: Path) -> Iterator[None]:
-    """Turn what Spark met when it wrote results into one line."""
+    """Turn Spark's errors of writing results into one line."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 

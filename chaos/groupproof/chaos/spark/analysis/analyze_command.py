@@ -1,4 +1,4 @@
-"""`groupproof analyze`: what a fleet did, by Spark: figures as Parquet, a summary as JSON, a page with plots."""
+"""`groupproof analyze`: analyses a fleet by Spark: figures as Parquet, a summary as JSON, a page with plots."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["PAGE", "SUMMARY", "command"]
 SUMMARY, PAGE = "analysis.json", "analysis.html"
 
 _NOTHING = 2
-_LONG_BYTES = 32 * 1024 * 1024  # of traces, from which on Spark has minutes to do
+_LONG_BYTES = 32 * 1024 * 1024  # the size of traces from which on Spark needs minutes
 
 
 @click.command(name="analyze", short_help="What groups did, from traces of any size.")
@@ -60,7 +60,7 @@ def _analyzed(files: tuple[Path, ...], output: Path, cluster: str, conf: dict[st
     from groupproof.chaos.spark.session import session
     from groupproof.harness.reports.output_folder import check_folder, write_text
 
-    sources_of(files)  # what is no trace is reported before Spark is started
+    sources_of(files)  # report a file that is no trace before Spark starts
     with check_folder(output):
         pass
     spark = session("groupproof analyze", master=cluster, is_long=_bytes_of(files) >= _LONG_BYTES, **conf)

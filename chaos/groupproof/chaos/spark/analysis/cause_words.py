@@ -1,4 +1,4 @@
-"""Why a rebalance began, as columns: of the coordinator's reason by the same words as `trace explain`, else by who came, left or was lost in between."""
+"""A rebalance's cause as a column: from the coordinator's reason, by the words of `trace explain`, or from joins, leaves and lost members."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from groupproof.harness.judging.diagnosis.reasons import CLIENT_WORDS, COORDINAT
 __all__ = ["MEMBER_ID", "cause_of_changes", "cause_of_reason", "member_of_reason"]
 
 MEMBER_ID: Final = r"[^\s(\[{,]+-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
-"""A member id as the coordinator makes it (JOIN-03), wherever in a reason it stands."""
+"""A member id as the coordinator makes it (JOIN-03), at any place in a reason."""
 
 _CLIENT: Final = r"(?s); client reason: (.*)$"
 _AGAIN: Final = (Cause.LEADER_REJOINED, Cause.METADATA)
@@ -22,12 +22,12 @@ _SHARPENING: Final = (Cause.HANDOVER, Cause.PARTITIONS, Cause.SUBSCRIPTION)
 
 
 def member_of_reason(reason: Column) -> Column:
-    """Return the member that a reason names."""
+    """Return the member named in a reason."""
     return f.nullif(f.regexp_extract(reason, f"({MEMBER_ID})", 1), f.lit(""))
 
 
 def cause_of_reason(reason: Column, *, is_initial: Column) -> Column:
-    """Return the cause that a coordinator's reason gives; of a release that gives none (before 2.2) it is untold, but of a group's first rebalance."""
+    """Return the cause in a coordinator's reason. Before 2.2 there is no reason: then it is `UNTOLD`, except in a group's first rebalance."""
     text = f.coalesce(reason, f.lit(""))
     own = f.trim(f.regexp_replace(text, _CLIENT, ""))
     cause = _first([(own.rlike(_java(pattern)), meant) for pattern, meant in COORDINATOR_WORDS], Cause.UNTOLD)
@@ -42,7 +42,7 @@ def cause_of_reason(reason: Column, *, is_initial: Column) -> Column:
 
 
 def cause_of_changes(*, is_first: Column, came_seq: Column, left_seq: Column, reason: Column, has_lost: Column) -> Column:
-    """Return the cause that requests show: who came or left first since the generation before, else that a member is missing."""
+    """Return the cause that requests show: the first join or leave since the previous generation, or else a missing member."""
     text = f.lower(f.coalesce(reason, f.lit("")))
     left = _first([(text.contains(words), meant) for words, meant in CLIENT_WORDS], Cause.LEFT)
     comes_first = came_seq.isNotNull() & (left_seq.isNull() | (came_seq < left_seq))
@@ -64,5 +64,5 @@ def _first(choices: list[tuple[Column, Cause]], other: Cause | None) -> Column:
 
 
 def _java(pattern: re.Pattern[str]) -> str:
-    """Return the pattern as Java writes it: its groups have no names, for here they are not asked for."""
+    """Return the pattern in Java's syntax, without the names of its groups, which are not needed here."""
     return re.sub(r"\(\?P<\w+>", "(", pattern.pattern)

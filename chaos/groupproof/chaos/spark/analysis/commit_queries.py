@@ -1,4 +1,4 @@
-"""Commits: how many a generation sees, and those of members that the group has gone on without; and what every request was answered, how soon."""
+"""Commits: their number in each generation, and those of former members; and the answer and response time of every request."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ __all__ = ["COMMITS", "REQUESTS", "ZOMBIES"]
 
 
 def zombies(tables: Tables) -> DataFrame:
-    """Return commits of a generation that was over when they were asked, and those that were refused for their generation or member.
+    """Return commits of a generation that was over when they were sent, and commits refused for their generation or member.
 
-    `newest` is the generation that the group was in as far as answers to JoinGroup had told, `outcome` accepted, refused or unanswered. An accepted one of an older
-    generation overwrites what the new owner has committed.
+    `newest` is the group's newest generation in JoinGroup answers so far; `outcome` is accepted, refused or unanswered. An accepted commit of an
+    older generation overwrites the new owner's.
     """
     commits = tables.answers.where("api = 'OffsetCommit' and generation >= 0").select(
         *MEMBER, "generation", f.col("asked_seq").alias("seq"), "asked_ns", "error", "offsets", f.lit(None).cast("int").alias("formed")
@@ -34,7 +34,7 @@ def zombies(tables: Tables) -> DataFrame:
 
 
 def commits(tables: Tables) -> DataFrame:
-    """Return how many commits each member asked for in each generation; a generation without any has one row, of nobody."""
+    """Return each member's number of commits in each generation; a generation without any has one row without a member."""
     asked = tables.answers.where("api = 'OffsetCommit' and generation > 0").groupBy(*MEMBER, "generation").agg(
         f.count(f.lit(1)).alias("commits"), f.count_if(f.expr("error = 0")).alias("accepted"), f.count_if(f.expr("error <> 0")).alias("refused"),
         f.sum("offsets").alias("offsets"),
@@ -46,7 +46,7 @@ def commits(tables: Tables) -> DataFrame:
 
 
 def requests(tables: Tables) -> DataFrame:
-    """Return each request of a member with its answer's error and how long it took; parked ones are answered when the group goes on."""
+    """Return each request of a member with its answer's error and response time; parked requests are answered when the group continues."""
     return tables.answers.where("asked_seq is not null").select(*MEMBER, "api", "error", ms("answered_ns - asked_ns").alias("answer_ms"))
 
 

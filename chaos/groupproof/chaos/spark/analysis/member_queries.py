@@ -1,4 +1,4 @@
-"""Members: whose sessions ended, who was late to join, and how evenly heartbeats come."""
+"""Members: expired sessions, late joins, and the regularity of heartbeats."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from groupproof.chaos.spark.analysis.tables import GROUP, MEMBER, Tables, ms, na
 __all__ = ["EXPIRIES", "HEARTBEATS", "JOINERS", "LEAVES_SILENTLY"]
 
 LEAVES_SILENTLY: Final = r"^SessionEnd/.*/(session-ends|newcomer-waited-too-long)$"
-"""The rows of the table by which a session's timer removes a member."""
+"""The table's rows in which a session timer removes a member."""
 
 _OF_MEMBER: Final = [*GROUP, "member"]
 
 
 def expiries(tables: Tables) -> DataFrame:
-    """Return the members that were removed for their silence, and how long each had been silent.
+    """Return the members that were removed for their silence, with its length.
 
-    `known_by`: timer (the reference tells its own), log (a broker's), missing (neither is there: the member was no more in the next generation and had not left).
+    `known_by`: timer (of the reference), log (of a broker), missing (neither: the next generation lacks the member, which had not left).
     """
     rows = tables.rows.where("`group` is not null and (member is not null or kind = 'timer')")
     timers = rows.where((f.col("kind") == "timer") & f.col("rule").rlike(LEAVES_SILENTLY)).withColumn("known_by", f.lit("timer"))
@@ -34,7 +34,7 @@ def expiries(tables: Tables) -> DataFrame:
 
 
 def _missing(tables: Tables) -> DataFrame:
-    """Return who was in one generation and not in the next, without LeaveGroup in between, in groups whose coordinator tells nothing."""
+    """Return the members that the next generation lacks without a LeaveGroup, in groups without a coordinator's trace."""
     in_turn = Window.partitionBy(*GROUP).orderBy("generation")
     rows = tables.joins.join(tables.transition_groups, list(GROUP), "left_anti")
     formed = rows.groupBy(*GROUP, "generation").agg(
@@ -64,7 +64,7 @@ def _last_heard(tables: Tables, of: DataFrame) -> DataFrame:
 
 
 def joiners(tables: Tables) -> DataFrame:
-    """Return each member of each generation: how long after the first it came to join (`after_ms`), how long it was held (`held_ms`), whether it was the last."""
+    """Return each member of each generation: its delay after the first join (`after_ms`), its wait (`held_ms`), and whether it was the last."""
     whole = Window.partitionBy(*GROUP, "generation")
     joins = tables.joins.withColumn("first_ns", f.min("asked_ns").over(whole)).withColumn("last_ns", f.max("asked_ns").over(whole))
     count = f.count(f.lit(1)).over(whole)
@@ -75,7 +75,7 @@ def joiners(tables: Tables) -> DataFrame:
 
 
 def heartbeats(tables: Tables) -> DataFrame:
-    """Return the whole milliseconds between heartbeats of a member that follow on one another within a generation."""
+    """Return the whole milliseconds between successive heartbeats of a member within a generation."""
     beats = tables.frames.where("api = 'Heartbeat' and kind = 'request' and member is not null").select(
         *GROUP, "client", "member", "generation", "seq", "at_ns"
     )

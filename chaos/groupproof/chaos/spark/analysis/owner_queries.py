@@ -1,8 +1,8 @@
-"""Partitions: when nobody owned one, and when two members did; by the callbacks, or else by SyncGroup's answers.
+"""Partitions without an owner, and with two owners; from callbacks, or else from SyncGroup's answers.
 
-The rules are those of the one tracker (`harness.judging.checkers.tracking.group_tracker`), and a test compares both on the same traces. They stand here in SQL because a load has
-hundreds of millions of rows, and Spark would hand each to Python. Two things differ, since here the whole trace is known. Rows are told apart by member id, because
-loads share client ids. A member owns nothing after its last line.
+The rules are those of the one tracker (`harness.judging.checkers.tracking.group_tracker`), and a test compares both on the same traces. They are SQL
+here because a load has hundreds of millions of rows, and Spark would send each to Python. Two things differ, because here the whole trace is known:
+rows are separated by member id, because loads share client ids, and a member owns nothing after its last row.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _SAYS: Final = f"""CASE WHEN api = 'SyncGroup' AND error = 0 THEN 'gives' WHEN a
   WHEN (api = 'LeaveGroup' AND error = 0) OR (api = 'JoinGroup' AND error IN {_OUT}) THEN 'ends'
   WHEN api <> 'LeaveGroup' AND error IN {_OUT} THEN 'refuses'
   WHEN api IN ('SyncGroup', 'Heartbeat', 'OffsetCommit') AND error = {int(ErrorCode.ILLEGAL_GENERATION)} THEN 'stale' END"""
-"""What an answer says of who is a member: 22 ends the generation that it names, and only where that is the newest (CLIENT-64); a refusal of what is of an older
-generation, a commit from before a JoinGroup, ends nothing."""
+"""The effect of an answer on a membership. 22 ends the generation that it names, but only the newest (CLIENT-64). A refusal of an older generation,
+such as that of a commit from before a JoinGroup, ends nothing."""
 
 
 def _holdings(tables: Tables) -> DataFrame:
-    """Return who held which partition from when until when."""
+    """Return the owners of each partition, with begin and end."""
     return tables.once("holdings", _held)
 
 
@@ -45,12 +45,12 @@ def _held(tables: Tables) -> DataFrame:
 
 
 def _stretches(tables: Tables) -> DataFrame:
-    """Return how many owned each partition from one change to the next, from its first owner until the last owner of its group is gone."""
+    """Return the number of owners of each partition from one change to the next, from its first owner to the last owner in its group."""
     return tables.once("stretches", _counted)
 
 
 def _callbacks(tables: Tables) -> DataFrame:
-    """Return what callbacks told applications."""
+    """Return the callbacks of applications."""
     own = tables.rows.where("kind = 'event' and client is not null").where(f.col("who").isin(*REPORTERS, "kit")).withColumn("name", name_in())
     named = f.expr(
         f"CASE WHEN size(partitions) > 0 THEN transform(partitions, each -> struct(each.topic, each.partition)) ELSE from_json(get_json_object(body, '$.partitions'), '{_NAMED}') END"
@@ -68,7 +68,7 @@ def _callbacks(tables: Tables) -> DataFrame:
     ended = ends.join(points.where("holds").select(*GROUP, "client", *_PLACE).distinct(), [*GROUP, "client"]).withColumn(
         "member", f.lit(None).cast("string")
     )
-    course = Window.partitionBy(*GROUP, "client", *_PLACE).orderBy("seq", "holds")  # what an eager assignment names again ends and begins with it
+    course = Window.partitionBy(*GROUP, "client", *_PLACE).orderBy("seq", "holds")  # a repeated eager assignment ends and begins
     whole = points.unionByName(ended.select(*points.columns)).withColumn("next_ns", f.lead("at_ns").over(course)).where("holds")
     frame = tables.rows.where(f.col("who").isin(*REPORTERS) & f.col("client").isNotNull())
     frame = frame.groupBy(*RUN, "client").agg(f.max("at_ns").alias("seen_ns"))
@@ -77,7 +77,7 @@ def _callbacks(tables: Tables) -> DataFrame:
 
 
 def _eager_assignments(tables: Tables, moves: DataFrame) -> DataFrame:
-    """Return the callbacks that replace all that their client had: those of an eager assignor (CLIENT-62; KIP-429). Members with epochs are told of what is new (CGT-09)."""
+    """Return the callbacks that replace all partitions of a client: an eager assignor's (CLIENT-62; KIP-429), not those with epochs (CGT-09)."""
     joins = tables.joins.select(*GROUP, "client", f.col("answered_seq").alias("seq"), "protocol", f.lit(None).cast("long").alias("at_ns"))
     beating = tables.answers.where(f"api = '{Api.CONSUMER_GROUP_HEARTBEAT.title}'").select(*RUN, "client").distinct()
     assigned = (
@@ -93,7 +93,7 @@ def _eager_assignments(tables: Tables, moves: DataFrame) -> DataFrame:
 
 
 def _assignments(tables: Tables) -> DataFrame:
-    """Return what SyncGroup gave members whose callbacks the trace lacks."""
+    """Return the SyncGroup assignments of members without callbacks in the trace."""
     answers = tables.answers.where("member is not null")
     asked = answers.where("api = 'JoinGroup' and asked_member is not null").select(
         *GROUP, f.col("asked_member").alias("member"), f.col("asked_seq").alias("seq"), f.col("asked_ns").alias("at_ns"), f.lit("rejoins").alias("what"),
@@ -135,12 +135,12 @@ def _counted(tables: Tables) -> DataFrame:
 
 
 def without_owner(tables: Tables) -> DataFrame:
-    """Return the stretches in which a partition that was owned before had no owner, while others of the group had theirs or came back."""
+    """Return the times in which a partition that had an owner has none, while other members of the group own some or return."""
     return _stretches(tables).where("owners = 0").select(*GROUP, *_PLACE, "since_ns", ms("until_ns - since_ns").alias("unowned_ms"))
 
 
 def two_owners(tables: Tables) -> DataFrame:
-    """Return each member that shared a partition, for each stretch in which several held it; `share_ms` adds up to the stretch over its owners."""
+    """Return each member that shared a partition, for each time with several owners; `share_ms` of its owners adds up to that time."""
     shared = _stretches(tables).where("owners > 1").withColumnsRenamed({"since_ns": "from_ns", "until_ns": "to_ns"})
     held = _holdings(tables).join(f.broadcast(shared), [*GROUP, *_PLACE]).where("since_ns <= from_ns and until_ns >= to_ns")
     rows = held.select(

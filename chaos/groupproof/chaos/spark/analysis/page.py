@@ -1,4 +1,4 @@
-"""`analysis.html`: one page that a person looks at first. It opens from the disk and loads nothing."""
+"""`analysis.html`: the page that a person reads first. It opens from the disk and loads nothing."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PHASES: Final = {"join phase": "join_ms", "sync phase": "sync_ms", "in all": "l
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tile:
-    """A figure that stands at the top: `colour` is bad where it should be none."""
+    """A figure at the top of the page; `colour` is bad if it should be 0 but is not."""
 
     name: str
     figure: str
@@ -32,7 +32,7 @@ class Tile:
 
 
 def tiles_of(results: Results) -> list[Tile]:
-    """Return the figures that are read first."""
+    """Return the figures at the top."""
     found = results.found
     rebalances, stream = found["rebalances"], found["stream"]
     formed, count = int(rebalances.sum("formed")), int(rebalances.sum("rebalances"))
@@ -116,7 +116,7 @@ def _longest(rebalances: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _cell(name: str, value: Any) -> str:
-    """Return a figure as a table has it."""
+    """Return a figure as the text of a table cell."""
     if value is None:
         return "–"
     if isinstance(value, int | float) and "_ms" in name:

@@ -1,4 +1,4 @@
-"""The pictures of an analysis, as SVG that a page holds: each group's rebalances over time, how long they took, and bars of what is worst."""
+"""The SVG pictures of an analysis: each group's rebalances over time, their durations, and bars of the worst rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["CAUSE_COLOURS", "bars", "colour_of", "curves", "timeline"]
 CAUSE_COLOURS: Final = {
     Kind.NEW: "stable", Kind.LOST: "bad", Kind.CHANGED: "completing", Branch.PARTITIONS: "preparing", Branch.COORDINATOR: "mark",
 }  # fmt: skip
-"""Colours of the palette, by what a rebalance's cause is a change of."""
+"""Colours of the palette, by the kind of a rebalance's cause."""
 
 _WIDTH: Final = 900.0
 _LEFT: Final = 170.0
@@ -26,13 +26,13 @@ Row = Mapping[str, Any]
 
 
 def colour_of(cause: str | None) -> str:
-    """Return the name of a cause's colour; of one that nobody tells it is a soft one."""
+    """Return the name of a cause's colour; a soft one for an unknown cause."""
     found = SORTED.get(Cause(cause)) if cause is not None else None
     return "soft" if found is None else CAUSE_COLOURS.get(found.kind or found.branch, "soft")
 
 
 def timeline(rebalances: Sequence[Row], storms: Sequence[Row], shared: Sequence[Row], expiries: Sequence[Row]) -> str:
-    """Draw a lane for each group that was longest in rebalances: these as bars, storms behind them, sessions that ended as ticks, two owners below."""
+    """Draw a lane for each group with the longest rebalances: rebalances as bars, storms behind, expired sessions as ticks, two owners below."""
     timed = [row for row in rebalances if row["started_ns"] is not None]
     if not timed:
         return ""
@@ -59,7 +59,7 @@ def timeline(rebalances: Sequence[Row], storms: Sequence[Row], shared: Sequence[
 
 
 def curves(named: Mapping[str, Sequence[float]]) -> str:
-    """Draw for each name which share of its values (in ms) is no greater than what."""
+    """Draw for each name the cumulative distribution of its values (in ms)."""
     kept = {name: sorted(values) for name, values in named.items() if values}
     if not kept:
         return ""
@@ -82,7 +82,7 @@ def curves(named: Mapping[str, Sequence[float]]) -> str:
 
 
 def bars(rows: Sequence[tuple[str, float, str]], *, says: Callable[[float], str] = time_label, colour: str = "completing") -> str:
-    """Draw a bar for each (name, value, hint), the longest as wide as there is room."""
+    """Draw a bar for each (name, value, hint); the longest fills the width."""
     if not rows:
         return ""
     widest = max(value for _, value, _ in rows) or 1.0

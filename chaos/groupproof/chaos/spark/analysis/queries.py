@@ -1,4 +1,4 @@
-"""All the queries, in the order in which a person reads them. What runs them, writes them down and draws them asks here."""
+"""All queries, in the order of the page. The code that runs, writes and draws them uses this list."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A query as data: what it answers, the facts that it finds, and the figures that are taken of them by each dimension."""
+"""A query as data: its question, its facts, and their figures by each dimension."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ __all__ = ["ALL", "CASE", "DIMENSIONS", "KINDS", "Measure", "Query", "figures_of
 ALL: Final = "all"
 CASE: Final = "case"
 DIMENSIONS: Final = ("group", "client", "release", "member")
-"""What figures are grouped by, beside all together and each run of a case. A release is the same in every run; a group, a client, a member is its run's own."""
+"""The columns that group figures, beside all rows and each run of a case. Only a release is the same in every run."""
 
 KINDS: Final = ("count", "distinct", "sum", "max", "mean", "p50", "p99", "spread")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
-    """A figure: `kind` of KINDS taken of a column, or of what an expression makes of the facts' columns; `spread` is the standard deviation."""
+    """A figure: a `kind` of KINDS over a column, or over an expression of the facts' columns; `spread` is the standard deviation."""
 
     name: str
     kind: str
@@ -46,9 +46,9 @@ class Measure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """`facts` finds one row for each thing that `answers` speaks of; `by` are its dimensions, `keys` columns that figures are always told by.
+    """`facts` finds one row for each item of `answers`; `by` are its dimensions, `keys` columns that always split figures.
 
-    `worst` is the measure by which rows are put in order. `is_kept` says whether the facts are results of their own, or too many and only figures are.
+    `worst` is the measure that orders rows. `is_kept` says whether the facts are results too, or so many that only figures are.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Query:
 def figures_of(query: Query, facts: DataFrame) -> DataFrame:
     """Return the measures of facts: for all, for each run of a case, and for each value of each dimension.
 
-    `dimension` says of what, `value` which; `run` and `case` where it is one run's. A value that is not known is null.
+    `dimension` and `value` name the rows' group; `run` and `case` are set where it belongs to one run. An unknown value is null.
     """
     return figures_by(facts, query.by, query.keys, [measure.column() for measure in query.measures])
 

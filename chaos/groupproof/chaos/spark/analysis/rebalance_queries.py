@@ -1,4 +1,4 @@
-"""Rebalances with cause, phases and duration; storms of them; generations that were left out or went back."""
+"""Rebalances with cause, phases and duration; storms of them; generations that were skipped or went back."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from groupproof.chaos.spark.analysis.tables import GROUP, OWN_WITNESS, RUN, Tabl
 __all__ = ["GENERATION_GAPS", "REBALANCES", "STORMS", "STORM_MIN", "STORM_STILL_MS"]
 
 STORM_STILL_MS: Final = 10_000
-"""A rebalance that begins when the group was settled for less than this belongs to the one before."""
+"""A rebalance belongs to the previous one's storm if the group was settled for less than this before it."""
 
 STORM_MIN: Final = 5
-"""So many rebalances that follow on one another are a storm."""
+"""The minimum number of rebalances in a storm."""
 
 _COLUMNS: Final = (
     "generation", "cause", "member", "outcome", "started_ns", "join_ms", "sync_ms", "lasted_ms", "members", "by_coordinator", "by_members",
@@ -25,10 +25,10 @@ _COLUMNS: Final = (
 
 
 def rebalances(tables: Tables) -> DataFrame:
-    """Return each rebalance once: as the coordinator tells it, in groups of which it tells nothing as requests show it.
+    """Return each rebalance once: from the coordinator's trace, or from requests in groups without one.
 
-    `by_coordinator` and `by_members` say which side tells of its generation; both are false where none was formed. A generation that members alone were answered with,
-    in a group whose coordinator tells of its own, has no phases.
+    `by_coordinator` and `by_members` say which side has its generation; both are false if none was formed. A generation that only members have,
+    in a group with a coordinator's trace, has no phases.
     """
     return tables.once("rebalances", _rebalances)
 
@@ -46,14 +46,14 @@ def _rebalances(tables: Tables) -> DataFrame:
 
 
 def _answered(tables: Tables) -> DataFrame:
-    """Return the generations that members were answered with: by their own account, or by a tap's where there is one."""
+    """Return the generations in answers to members: in the members' own trace, or in a tap's if there is one."""
     joins = tables.rows.where("kind = 'response' and api = 'JoinGroup' and coalesce(error, 0) = 0 and generation > 0 and `group` is not null")
     mine = joins.join(f.broadcast(tables.subscriptions.select(*RUN, "own_witness")), list(RUN)).where(f"{OWN_WITNESS} = own_witness")
     return mine.groupBy(*GROUP, "generation").agg(f.count_distinct(f.coalesce(f.nullif("member", f.lit("")), "client")).alias("answered"))
 
 
 def _from_coordinator(tables: Tables) -> DataFrame:
-    """Return the rebalances between a coordinator's transitions, each from where it began to where the next one does."""
+    """Return the rebalances in a coordinator's transitions, each from its beginning to the next one's."""
     course = Window.partitionBy(*GROUP).orderBy("seq")
     begins = (f.col("state_after") == "PreparingRebalance") & f.coalesce(f.col("state_before") != "PreparingRebalance", f.expr("true"))
     numbered = (
@@ -89,14 +89,14 @@ def _from_coordinator(tables: Tables) -> DataFrame:
 
 
 def _leaving(tables: Tables, rows: DataFrame) -> DataFrame:
-    """Return whose LeaveGroup a rebalance began with, where its reason names nobody: the one that was under way. A log's order is not that of frames."""
+    """Return the member whose LeaveGroup began a rebalance with a reason that names none: the one under way. A log's order is not that of frames."""
     began = rows.where("not b.is_logged and b.detail like '%LeaveGroup%'").select(*GROUP, "number", f.col("b.seq").alias("seq"))
     under_way = began.join(tables.leaves, list(GROUP)).where("asked_seq < seq and coalesce(answered_seq > seq, true)")
     return under_way.groupBy(*GROUP, "number").agg(f.max(f.struct("asked_seq", "member", "reason")).alias("left"))
 
 
 def _from_members(tables: Tables) -> DataFrame:
-    """Return the rebalances that requests and answers show, of groups whose coordinator tells nothing."""
+    """Return the rebalances that requests and answers show, in groups without a coordinator's trace."""
     joins = tables.joins.join(tables.transition_groups, list(GROUP), "left_anti")
     in_turn = Window.partitionBy(*GROUP).orderBy("generation")
     formed = joins.groupBy(*GROUP, "generation").agg(
@@ -130,7 +130,7 @@ def _from_members(tables: Tables) -> DataFrame:
 
 
 def _leaves(tables: Tables) -> DataFrame:
-    """Return of each generation who left on the way to it: the first, and all of them."""
+    """Return for each generation the members that left before it: the first, and all of them."""
     points = tables.leaves.select(
         *GROUP, f.col("asked_seq").alias("seq"), f.struct("asked_seq", "member", "reason").alias("leave"), f.lit(None).cast("int").alias("to")
     )
@@ -147,7 +147,7 @@ def _leaves(tables: Tables) -> DataFrame:
 
 
 def storms(tables: Tables) -> DataFrame:
-    """Return runs of rebalances between which the group was never settled for `STORM_STILL_MS`, of `STORM_MIN` or more."""
+    """Return series of at least `STORM_MIN` rebalances in which the group was never settled for `STORM_STILL_MS`."""
     began = rebalances(tables).where("started_ns is not null").withColumn("ended_ns", f.expr("started_ns + bigint(lasted_ms * 1000000)"))
     in_turn = Window.partitionBy(*GROUP).orderBy("started_ns")
     still = f.expr(f"started_ns - lag(ended_ns) OVER (PARTITION BY run, `case`, `group` ORDER BY started_ns) >= {STORM_STILL_MS} * 1000000L")
@@ -162,10 +162,10 @@ def storms(tables: Tables) -> DataFrame:
 
 
 def generation_gaps(tables: Tables) -> DataFrame:
-    """Return where the generation that was formed next is not the next one.
+    """Return where the next formed generation is not the next number.
 
-    `kind`: emptied (the group was empty in between, which takes a generation), anew (it was made anew or loaded), gap or fall, neither of which a coordinator
-    ever makes; untold where only members tell, who hear of no empty group.
+    `kind`: emptied (the group was empty in between, which takes a generation), anew (it was created again or loaded), gap or fall, neither of which a
+    coordinator ever makes; untold where only members are recorded, which do not see an empty group.
     """
     in_turn = Window.partitionBy(*GROUP).orderBy("seq")
     pairs = tables.formed.withColumn("before", f.lag("generation").over(in_turn)).withColumn("before_seq", f.lag("seq").over(in_turn))

@@ -1,4 +1,4 @@
-"""Where observations come from: traces in files and folders, the sides of a load, and what brokers, clients and networks recorded."""
+"""The sources of observations: traces in files and folders, the sides of a load, and recordings of brokers, clients and networks."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SIDES: Final = (MEMBERS, TAP, COORDINATOR)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """A trace; `side` is that of a load, `release` its clients'; `run` is the load's where a broker's log knows of none. `told` are observations that were imported."""
+    """A trace; `side` is a load's side, `release` its clients'; `run` is the load's, for a broker's log. `observations` are imported ones."""
 
     path: Path
     side: str = ""
@@ -37,7 +37,7 @@ class Source:
 
 
 def sources_of(paths: Iterable[Path]) -> list[Source]:
-    """Return the traces in files and folders, of the folder of a load each side, and one of all logs and captures. Raise `WrongUsage` for what is none."""
+    """Return the traces in files and folders: each side of a load's folder, and one of all logs and captures. Raise `WrongUsage` for another file."""
     found, logs = list[Source](), list[Path]()
     for path in paths:
         if (path / FILE).is_file():
@@ -67,13 +67,13 @@ def _of_load(folder: Path) -> list[Source]:
 
 
 def _run_of(side: Path, runs: Sequence[str]) -> str | None:
-    """Return the run to which a broker's log belongs, which knows of none: the load's, where it is one."""
+    """Return the run of a broker's log, which names none: the load's, if it is part of a load."""
     own = {path.name for path in side.iterdir() if path.is_dir()}
     return runs[0] if len(runs) == 1 and f"run={runs[0]}" not in own else None
 
 
 def raw_of(spark: SparkSession, sources: Sequence[Source]) -> DataFrame:
-    """Return the observations with their place, `side` and `told_release`; raise `WrongUsage` for what is no trace."""
+    """Return the observations with their place, `side` and `told_release`; raise `WrongUsage` for a file that is no trace."""
     frames = [
         _marked(spark.createDataFrame(pa.Table.from_batches([source.observations]), placed_schema()), source)
         for source in sources
@@ -101,7 +101,7 @@ def _marked(frame: DataFrame, source: Source) -> DataFrame:
 
 
 def _imported(logs: Sequence[Path]) -> pa.RecordBatch:
-    """Return the observations of logs and captures, which together are one trace."""
+    """Return the observations of all logs and captures, which make one trace."""
     batch = to_batch(import_files(logs))
     place = {"file": str(logs[0]), "segment": str(logs[0])}
     for name, value in place.items():

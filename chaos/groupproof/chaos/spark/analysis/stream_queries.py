@@ -1,4 +1,4 @@
-"""The stream itself: which observations came late, twice, or out of their order, file by file. What came twice counts once; late and displaced ones count in their place."""
+"""Defects of the stream itself: observations that are late, repeated or out of order, by file. A repeated one counts once, the others as usual."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from groupproof.chaos.spark.traces.trace_rows import PLACE
 __all__ = ["LATE_MS", "STREAM"]
 
 LATE_MS: Final = 10_000
-"""An observation is late that stands behind one which was made so much after it: where a live run is followed, such a one would be too late for its watermark."""
+"""An observation is late if it follows one that was made so much later. A query that follows a live run would drop it because of its watermark."""
 
 
 def stream(tables: Tables) -> DataFrame:
-    """Return of each side of each run how many rows it has, and how many stood twice, behind a later number, or late."""
+    """Return for each side of each run its rows, and how many are repeated, after a higher number, or late."""
     before = Window.partitionBy("segment", *RUN).orderBy(*PLACE[1:]).rowsBetween(Window.unboundedPreceding, -1)
     first = Window.partitionBy("side", *RUN, "seq").orderBy("file", *PLACE)
     placed = tables.raw.select("side", *RUN, "seq", "at_ns", "file", *PLACE)

@@ -1,6 +1,6 @@
-"""What the queries stand on, made of observations as rows: each once, requests with their answers, who is who, and what formed a group's generations.
+"""The tables behind the queries: distinct observations, requests with their answers, clients and members, and a group's formed generations.
 
-Times of one run are compared, those of different runs never; the order is that of `seq`.
+Times are compared only within one run; the order is that of `seq`.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ from groupproof.protocol.vocabulary import Api
 __all__ = ["GROUP", "MEMBER", "OWN_WITNESS", "RUN", "WITNESS", "Keep", "Tables", "ms", "name_in"]
 
 Keep = Callable[[str, DataFrame], DataFrame]
-"""Has a view computed once, and returns it as something whose making is forgotten: what many queries stand on is neither computed nor planned again."""
+"""Computes a view once, and returns it without its plan, so that the queries on it neither compute nor plan it again."""
 
 RUN: Final = ("run", "case")
 GROUP: Final = (*RUN, "group")
 MEMBER: Final = (*GROUP, "client", "release", "member")
 
 WITNESS: Final = "CASE WHEN side = 'tap' THEN 0 WHEN who <> 'member' THEN 1 ELSE 2 END"
-"""Who saw a frame, the best witness first: a tap, the coordinator, the member."""
+"""The recorder of a frame, the best witness first: a tap, the coordinator, the member."""
 
 OWN_WITNESS: Final = "CASE WHEN side = 'tap' THEN 0 WHEN who = 'member' THEN 1 ELSE 2 END"
-"""Who saw a frame, the best for what members received first: a tap, the member, the coordinator."""
+"""The recorder of a frame, the best witness of what members received first: a tap, the member, the coordinator."""
 
 _ASKED: Final = tuple(
     api.title for api in (Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.LEAVE_GROUP, Api.OFFSET_COMMIT, Api.CONSUMER_GROUP_HEARTBEAT)
 )
 _SUFFIX: Final = "-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
-"""A member id ends in a hyphen and a UUID; what stands before is its client id or instance id (JOIN-03)."""
+"""A member id ends with a hyphen and a UUID; before them is its client id or instance id (JOIN-03)."""
 
 
 def ms(nanoseconds: str) -> Column:
-    """Return a span in milliseconds, whole tenths of them."""
+    """Return a time span in milliseconds, in whole tenths."""
     return f.expr(f"(({nanoseconds}) div 100000) / 10D")
 
 
@@ -48,9 +48,9 @@ def name_in(body: str = "body") -> Column:
 
 
 class Tables:
-    """Views of `raw`: the rows of a trace with `side` (members, coordinator or tap, where the folder of a load says so), `told_release` and their place.
+    """Views of `raw`: the rows of a trace with `side` (members, coordinator or tap, in the folder of a load), `told_release` and their place.
 
-    `is_repeated` tells that some observations are there more than once, of which one counts; `keep` keeps what several queries stand on.
+    `is_repeated` says that some observations are repeated, of which one counts; `keep` stores views for several queries.
     """
 
     def __init__(self, raw: DataFrame, *, is_repeated: bool, keep: Keep) -> None:
@@ -58,14 +58,14 @@ class Tables:
         self._kept: dict[str, DataFrame] = {}
 
     def once(self, name: str, made: Callable[[Tables], DataFrame]) -> DataFrame:
-        """Return a view that several queries stand on, computed when it is first asked for."""
+        """Return a view for several queries, computed at the first call."""
         if name not in self._kept:
             self._kept[name] = self._keep(name, made(self))
         return self._kept[name]
 
     @cached_property
     def rows(self) -> DataFrame:
-        """Every observation once: of several with one `seq` the one that stands first."""
+        """Every observation once: the first one with its `seq`."""
         if not self._is_repeated:
             return self.raw
         first = Window.partitionBy("side", *RUN, "seq").orderBy("file", *PLACE)
@@ -73,7 +73,7 @@ class Tables:
 
     @cached_property
     def subscriptions(self) -> DataFrame:
-        """What is known of each run: who saw its frames best (`witness`: a tap, the coordinator, the members), who saw them for its members, its clients' release."""
+        """Each run's best witness of its frames (`witness`: a tap, the coordinator, the members), that for its members, and the clients' release."""
         answers = (f.col("kind") == "response") & f.col("api").isin(*_ASKED) & f.col("group").isNotNull()
         found = self.rows.groupBy(*RUN).agg(
             f.min(f.when(answers, f.expr(WITNESS))).alias("witness"),
@@ -84,14 +84,14 @@ class Tables:
 
     @cached_property
     def frames(self) -> DataFrame:
-        """Requests and answers of groups' members, each seen by one witness."""
+        """Requests and answers of groups' members, from one witness."""
         asked = self.rows.where(f.col("kind").isin("request", "response") & f.col("api").isin(*_ASKED) & f.col("group").isNotNull())
         best = self.subscriptions.select(*RUN, "witness")
         return asked.join(f.broadcast(best), list(RUN)).where(f"{WITNESS} = witness").drop("witness")
 
     @cached_property
     def answers(self) -> DataFrame:
-        """Each request with its answer, if there was one; `member` is the id that the answer gives, `asked_member` the one that was sent."""
+        """Each request with its answer, if any; `member` is the id in the answer, `asked_member` the one in the request."""
         request, response = f.col("kind") == "request", f.col("kind") == "response"
         is_join = f.col("api") == Api.JOIN_GROUP.title
         frames = self.frames.where("connection is not null and correlation is not null")
@@ -116,24 +116,24 @@ class Tables:
 
     @cached_property
     def leaves(self) -> DataFrame:
-        """Who left, by itself or by somebody else's LeaveGroup."""
+        """Members that left, by their own or another's LeaveGroup."""
         left = self.answers.where("api = 'LeaveGroup' and error = 0 and member is not null and asked_seq is not null")
         return left.select(*GROUP, "member", "reason", "asked_seq", "answered_seq")
 
     @cached_property
     def joins(self) -> DataFrame:
-        """JoinGroups that were answered with a generation."""
+        """JoinGroups whose answer has a generation."""
         return self._keep("joins", self.answers.where("api = 'JoinGroup' and error = 0 and generation > 0"))
 
     @cached_property
     def names(self) -> DataFrame:
-        """The client of each member id, as far as answers to JoinGroup tell."""
+        """The client of each member id, as far as JoinGroup answers show it."""
         joins = self.answers.where("api = 'JoinGroup' and error in (0, 79) and member is not null and client is not null")
         return self._keep("names", joins.groupBy(*RUN, "member").agg(f.max("client").alias("named")))
 
     @cached_property
     def groups_of_clients(self) -> DataFrame:
-        """The group that a client speaks of, for events that name none."""
+        """The group of a client's requests, for events without a group."""
         return self.answers.where("client is not null").groupBy(*RUN, "client").agg(f.max("group").alias("spoken"))
 
     @cached_property
@@ -146,24 +146,24 @@ class Tables:
 
     @cached_property
     def transition_groups(self) -> DataFrame:
-        """The groups whose rebalances a coordinator tells itself."""
+        """The groups whose coordinator recorded their rebalances."""
         return self.transitions.where("state_after = 'PreparingRebalance'").select(*GROUP).distinct().withColumn("is_told", f.expr("true"))
 
     @cached_property
     def formed(self) -> DataFrame:
-        """Each generation that was formed, as the coordinator tells, or where it tells nothing as answers do: `seq` and `at_ns` are of the join phase's end."""
+        """Each formed generation, from the coordinator's trace, or else from answers: `seq` and `at_ns` are those of the join phase's end."""
         rows = self.transitions.where("state_after = 'CompletingRebalance'").select(*GROUP, "generation", "seq", "at_ns")
         found = rows.groupBy(*GROUP, "generation").agg(f.min("seq").alias("seq"), f.min("at_ns").alias("at_ns"))
         return found.unionByName(self.member_generations.join(self.transition_groups, list(GROUP), "left_anti"))
 
     @cached_property
     def member_generations(self) -> DataFrame:
-        """Each generation that a member was answered with, and the first such answer."""
+        """Each generation in answers to members, with the first such answer."""
         return self.joins.groupBy(*GROUP, "generation").agg(f.min("answered_seq").alias("seq"), f.min("answered_ns").alias("at_ns"))
 
     @cached_property
     def releases(self) -> DataFrame:
-        """The release of each client: what its shim says, or what it says itself by ApiVersions."""
+        """The release of each client: from its shim's hello, or from its own ApiVersions request."""
         hello = (f.col("who") == "kit") & (f.col("kind") == "event") & (name_in() == "hello")
         versions = (f.col("api") == Api.API_VERSIONS.title) & (f.col("kind") == "request") & (f.col("who") != "member")
         release = f.when(hello, _joined("$.client", "$.version")).otherwise(_joined("$.client_software_name", "$.client_software_version"))
@@ -174,13 +174,13 @@ class Tables:
         )
 
     def with_release(self, facts: DataFrame) -> DataFrame:
-        """Return the facts with the `release` of their `client`: its own, else what is known of all clients of the run."""
+        """Return the facts with the `release` of their `client`: its own, or else that of the run's clients."""
         joined = facts.join(f.broadcast(self.releases), [*RUN, "client"], "left")
         rows = f.broadcast(self.subscriptions.select(*RUN, "told_release"))
         return joined.join(rows, list(RUN), "left").withColumn("release", f.coalesce("said", "told_release")).drop("said", "told_release")
 
     def with_client(self, facts: DataFrame) -> DataFrame:
-        """Return facts that name a `member` with its `client` and `release`; of a member that no answer tells of, the client is what its id begins with."""
+        """Return facts of a `member` with its `client` and `release`; without an answer to the member, the client is the beginning of its id."""
         named = facts.join(self.names, [*RUN, "member"], "left")
         client = f.coalesce("named", f.regexp_replace("member", _SUFFIX, ""))
         return self.with_release(named.withColumn("client", client).drop("named"))

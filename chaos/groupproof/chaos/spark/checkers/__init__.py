@@ -1,1 +1,1 @@
-"""The checkers by Spark: over whole traces, and over one that is still written."""
+"""The checkers by Spark: over whole traces, and over a trace that is still being written."""

@@ -1,8 +1,8 @@
-"""What a task keeps of the groups that it watches while their trace is written: the checkers' folds, and what waits for its turn. Pure.
+"""The state of a task that watches groups while their trace is written: the checkers, and the waiting observations. Pure.
 
-Several writers seal what they see at their own pace, so that observations come a little out of order. They wait until the watermark has passed them, which stays
-`delay_ns` behind the newest instant that was seen, and then go to the folds in the order of `seq`. What comes when its turn is over is late: counted, and not judged.
-The watermark is this trace's own, not one of Spark's for the whole query: runs have clocks that begin at 0, and one that begins later is not late.
+Several writers seal their observations at their own pace, so these come slightly out of order. They wait until the watermark has passed them. It
+stays `delay_ns` behind the newest instant. Then they go to the checkers in the order of `seq`. Later ones are counted as late, and not judged.
+The watermark belongs to this trace, not to Spark's whole query: clocks of runs begin at 0, and a run that begins later is not late.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _NONE: Final = -1
 
 
 def buckets_of(obs: Observation, buckets: int) -> range:
-    """Return where an observation goes: that of a group to the bucket of its group, that of a link or a node to each, where it is any group's at all."""
+    """Return an observation's buckets: its group's for a group; all for a link or a node that may concern any group, otherwise none."""
     if obs.group is not None:
         at = crc32(f"{obs.run}\0{obs.group}".encode()) % buckets
         return range(at, at + 1)
@@ -34,7 +34,7 @@ def buckets_of(obs: Observation, buckets: int) -> range:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alert:
-    """An invariant or a rule that a group has broken, when it was seen; `is_proof` says that once is enough, else it counts when it is seen often."""
+    """A broken invariant or rule of a group, with its time; `is_proof` says that once is enough, otherwise it must occur repeatedly."""
 
     run: str
     group: str
@@ -49,9 +49,10 @@ class Alert:
 
 @dataclass(slots=True)
 class WatchedGroups:
-    """The groups of one bucket of one run. It is kept between batches, and can be pickled between any two of them.
+    """The groups of one bucket of one run. It is kept between batches, and can be pickled between them.
 
-    `rows` is how many observations were taken, `late` how many came too late for that. What goes to each bucket, that of links and nodes, the first alone counts.
+    `rows` counts the accepted observations, `late` the late ones. Only the first bucket counts observations of links and nodes, which go to every
+    bucket.
     """
 
     delay_ns: int
@@ -65,7 +66,7 @@ class WatchedGroups:
     _released: int = _NONE
 
     def take(self, coming: Iterable[Observation]) -> list[Alert]:
-        """Take what has come, in any order; return what is found in all that the watermark has passed now."""
+        """Add new observations, in any order; return the alerts from those that the watermark has passed now."""
         for obs in coming:
             counts = obs.group is not None or self.bucket == 0
             if obs.seq < self._released:
@@ -78,11 +79,11 @@ class WatchedGroups:
         return list(self._released_until(self.watermark_ns))
 
     def rest(self) -> list[Alert]:
-        """Return what is found in what still waits: nothing comes any more, as it seems."""
+        """Return the alerts from all waiting observations, because no more seem to come."""
         return list(self._released_until(self._newest_ns))
 
     def results(self) -> list[GroupResult]:
-        """Return what each group has shown so far, as if nothing followed."""
+        """Return each group's results so far, as if nothing followed."""
         fleet: Fleet = pickle.loads(pickle.dumps(self._fleet))
         return list(fleet.results())
 
@@ -92,12 +93,12 @@ class WatchedGroups:
 
     @property
     def folded(self) -> int:
-        """Return how many observations were taken, those of links and nodes too."""
+        """Return the number of accepted observations, those of links and nodes included."""
         return self._folded
 
     @property
     def waiting(self) -> int:
-        """Return how many observations wait for the watermark."""
+        """Return the number of observations that wait for the watermark."""
         return len(self._waiting)
 
     def _released_until(self, instant_ns: int) -> Iterator[Alert]:

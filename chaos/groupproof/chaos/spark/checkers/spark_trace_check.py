@@ -1,9 +1,9 @@
 """`trace check --engine spark`: the same checkers over traces of any size.
 
-Where files say of their rows which runs they hold, a task reads what has no run in common with the rest itself, in blocks, as one process does: no row goes through the
-JVM. All other traces are shuffled. What is judged whole (the run of a case, what a tap recorded) goes to one task a run. A fleet goes by group: what befalls a link is
-copied to the groups that were spoken of on it, a fault to every group of its run; each group then comes in the order of `seq` to a fold that is kept over the batches, so
-that no group must fit in memory. What comes back is small: one row a run, one a group.
+Where files name the runs of their rows, a task reads runs that no other part has, in blocks, as one process does: no row goes through the
+JVM. All other traces are shuffled. A trace that is judged whole (a case's run, a tap's trace) goes to one task per run. A fleet goes by group.
+A link's event is copied to the groups on it, and a fault to every group of its run. Each group then comes in the order of `seq` to a checker
+that is kept over the batches, so that no group must fit in memory. The results are small: one row per run, one per group.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _KEY: Final = (*_RUN, "to_group")
 
 
 def check_by_spark(paths: Iterable[Path], *, url: str = "local[*]") -> CheckResult:
-    """Judge the traces as `check_files` does; raise `WrongUsage` for what is no trace, `BrokenEnvironment` where Spark does not run."""
+    """Judge the traces as `check_files` does; raise `WrongUsage` for a file that is no trace, `BrokenEnvironment` where Spark does not run."""
     files = files_of(paths)
     spark = session("groupproof trace check", master=url)
     found, displaced = _Found(), 0
@@ -75,7 +75,7 @@ def check_by_spark(paths: Iterable[Path], *, url: str = "local[*]") -> CheckResu
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _JudgedRun:
-    """One run of a known case, or the results of what is no case of the catalogue."""
+    """One run of a case in the catalogue, or the results of another trace."""
 
     case: str
     judgement: Judgement | None = None
@@ -84,13 +84,13 @@ class _JudgedRun:
 
 @dataclass(slots=True)
 class _Found:
-    """What the tasks found, each entry behind what it is ordered by: the place of its trace, the number that it begins at and its names."""
+    """The results of the tasks, each with its sort key: the place of its trace, its first number and its names."""
 
     runs: list[tuple[tuple[int, int, str, str], _JudgedRun]] = field(default_factory=list)
     groups: list[tuple[int, int, GroupResult]] = field(default_factory=list)
 
     def ruled(self) -> list[CaseResult]:
-        """Return what `rejudged` says of these runs: the runs of a case together, in the order of their files and of appearance."""
+        """Return the rulings as `rejudged` does: the runs of a case together, in the order of their files and of appearance."""
         repeated, others = dict[str, list[Judgement]](), list[CaseResult]()
         for _, item in sorted(self.runs, key=lambda entry: entry[0]):
             others += item.results
@@ -100,7 +100,7 @@ class _Found:
         return [*(CaseResult(case=case, ruling=rule_on(case, judgements)) for case, judgements in cases), *others]
 
     def fleets(self) -> tuple[list[CaseResult], int]:
-        """Return the results of each group that a member spoke of, in the order of files and of appearance, and how many observations were there twice."""
+        """Return the results of each group with a member's request, in the order of files and of appearance, and the number of duplicates."""
         by_trace: dict[int, list[tuple[int, GroupResult]]] = {}
         for place, first, group in sorted(self.groups, key=lambda entry: entry[0]):
             by_trace.setdefault(place, []).append((first, group))
@@ -108,11 +108,11 @@ class _Found:
         return [result for group in groups for result in results_of(group)], sum(group.duplicates for group in groups)
 
 
-# What is read apart ----------------------------------------------------------------------------------------------------------------
+# Traces in units -------------------------------------------------------------------------------------------------------------------
 
 
 def _judge_apart(spark: SparkSession, files: Sequence[Path], found: _Found) -> list[int]:
-    """Judge the traces that tasks can read by themselves; return the places of the others."""
+    """Judge the traces that tasks can read in units; return the places of the others."""
     units = [(place, unit) for place, file in enumerate(files) for unit in units_of(file, _TASK_ROWS) if unit.in_blocks]
     if len(units) < _UNITS_MIN:
         return list(range(len(files)))
@@ -126,13 +126,13 @@ def _judge_apart(spark: SparkSession, files: Sequence[Path], found: _Found) -> l
 
 
 _TASK_ROWS: Final = 1 << 17
-"""A quarter of a second's work: enough that its start is little beside it, and little enough that all cores end together."""
+"""A quarter of a second's work: much more than a task's start costs, and little enough that all cores end together."""
 _UNITS_MIN: Final = 2
-"""What is one unit is one task; shuffled, all cores have some of it."""
+"""One unit would be one task; after a shuffle all cores share it."""
 
 
 def _judge_unit(placed: tuple[int, TraceUnit]) -> bytes:
-    """Return the place of the trace and what is found in a unit of it, None where that can't be read apart."""
+    """Return the place of the trace and the results of one of its units, None where it cannot be read separately."""
     place, unit = placed
     reading = read_unit(unit, _CASES)
     if reading is None:
@@ -142,11 +142,11 @@ def _judge_unit(placed: tuple[int, TraceUnit]) -> bytes:
     return pickle.dumps((place, _Found(runs, [(place, first, group) for first, group in reading.groups])))
 
 
-# What is judged whole --------------------------------------------------------------------------------------------------------------
+# Traces judged whole ---------------------------------------------------------------------------------------------------------------
 
 
 def _marked(frame: DataFrame) -> DataFrame:
-    """Tell of each row whether its run is judged whole: by its case, or because its trace tells of a tap or of what the case is made of."""
+    """Mark the rows whose run is judged whole: by its case, or because its trace names a tap's upstream or a case's origin."""
     from pyspark.sql import functions as f
 
     named = [row["case"] for row in frame.select("case").distinct().collect()]
@@ -187,13 +187,13 @@ def _cases_by_id() -> dict[str, Case]:
 
 
 def _judge_groups(frame: DataFrame, places: Mapping[str, int]) -> list[tuple[int, int, GroupResult]]:
-    """Return what each group shows that a member spoke of, behind the place of its trace and the number that it begins at."""
+    """Return the results of each group with a member's request, with the place of its trace and its first number."""
     rows = fleets_of(frame).mapInArrow(_folded, "told string, first long, file string").collect()
     return [(places.get(row["file"], 0), row["first"], msgspec.json.decode(row["told"], type=GroupResult)) for row in rows]
 
 
 def fleets_of(frame: DataFrame) -> DataFrame:
-    """Return the rows of each group (`to_group`), with those of links and nodes that touch it, whole groups in one partition and in the order of `seq`."""
+    """Return the rows of each group (`to_group`), with those of links and nodes that touch it; each group in one partition, in the order of `seq`."""
     from pyspark.sql import functions as f
 
     own = frame.where(f.col("group").isNotNull())
@@ -221,7 +221,7 @@ def _folded(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _by_group(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[tuple[str, ...], pa.RecordBatch]]:
-    """Yield what each batch has of each group, with its key."""
+    """Yield each group's part of each batch, with its key."""
     for batch in batches:
         keys = [batch.column(name).dictionary_encode() for name in _KEY]
         codes = np.stack([key.indices.to_numpy() for key in keys])
@@ -231,7 +231,7 @@ def _by_group(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[tuple[str, ..
 
 
 class _Group:
-    """The group that a task is at; `key` is file, run, case and group."""
+    """A task's current group; `key` is file, run, case and group."""
 
     def __init__(self, key: tuple[str, ...], rows: pa.RecordBatch) -> None:
         self.key, self._first = key, rows.column("seq")[0].as_py()

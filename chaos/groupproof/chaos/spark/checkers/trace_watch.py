@@ -1,6 +1,6 @@
-"""The checkers as a stream: a trace is judged while it is written, the folds kept as Spark's state, by run and bucket of groups.
+"""The checkers as a stream: judges a trace while it is written; Spark's state keeps the checkers, by run and bucket of groups.
 
-State is in the query's checkpoint. After each batch what was found goes to the driver, which writes alerts down once, whatever Spark does again.
+The state is in the query's checkpoint. After each batch its findings go to the driver, which writes each alert once, even if Spark repeats a batch.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _ALERT, _GROUP, _PULSE, _REST = "alert", "group", "pulse", "rest"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Watch:
-    """What is watched, and how: the trace at `path`, `delay_s` for what comes out of order, a group said to rest after `idle_s` without a word, state in `buckets`."""
+    """What to watch: the trace at `path`; `delay_s` for reordering, `idle_s` of silence before a group rests, state in `buckets`."""
 
     path: Path
     delay_s: float = 5.0
@@ -55,9 +55,9 @@ class Watch:
 
 @dataclass(slots=True)
 class Watcher:
-    """What the driver knows: alerts, written to `file` and told to `say` as they come, and what each bucket and group last told.
+    """The driver's state: alerts, which go to `file` and to `say` at once, and the last message of each bucket and group.
 
-    A batch that Spark does again after it was cut short is known by its number, and writes nothing twice.
+    If Spark repeats a batch after an interruption, its number shows this, and nothing is written twice.
     """
 
     file: Path
@@ -75,7 +75,7 @@ class Watcher:
                 self.alerts += 1
 
     def take(self, rows: Sequence[Mapping[str, Any]], batch: int) -> None:
-        """Take what one batch of the query told."""
+        """Add the messages of one batch of the query."""
         for row in rows:
             key = (row["run"], row["case"], row["bucket"])
             self._pulses[key] = {name: row[name] for name in ("taken", "rows", "late", "waiting")}
@@ -99,16 +99,16 @@ class Watcher:
 
     @property
     def is_at_rest(self) -> bool:
-        """Whether everything that came has been judged, and the results of its groups have been reported."""
+        """Whether all observations have been judged, and the results of their groups have been reported."""
         return all(self._rested.get(key) == pulse["taken"] for key, pulse in self._pulses.items())
 
     def results(self) -> list[CaseResult]:
-        """Return the verdicts on the groups as they stand, as `groupproof trace check` has them."""
+        """Return the current verdicts on the groups, as in `groupproof trace check`."""
         return [result for _, group in sorted(self._groups.items()) for result in results_of(group)]
 
 
 def started(spark: SparkSession, watch: Watch, watcher: Watcher, checkpoint: Path) -> StreamingQuery:
-    """Start watching; with the `checkpoint` of a query that was cut short it goes on where that stood."""
+    """Start watching; with the `checkpoint` of an interrupted query, continue there."""
     register(spark)
     rows = _rows_of(spark.readStream.format(FORMAT).load(str(watch.path)), watch)
     writing = rows.writeStream.foreachBatch(lambda frame, batch: watcher.take([row.asDict() for row in frame.collect()], batch))
@@ -117,8 +117,8 @@ def started(spark: SparkSession, watch: Watch, watcher: Watcher, checkpoint: Pat
 
 
 def stopped(query: StreamingQuery) -> None:
-    """End it between two batches: what Spark makes of an interrupted one is pages long, and none of it matters here."""
-    with suppress(Exception):  # `exception()` says what it has failed with
+    """Stop the query between two batches: Spark prints pages about an interrupted one, none of which matter here."""
+    with suppress(Exception):  # `exception()` has the query's error
         deadline = time.monotonic() + _STOP_S
         while query.isActive and query.status["isTriggerActive"] and time.monotonic() < deadline:
             time.sleep(_LOOK_S)
@@ -145,17 +145,17 @@ def _dealt(buckets: int, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Recor
 
 
 def _fold(watch: Watch, key: tuple[str, str, int], frames: Iterable[pd.DataFrame], state: Any) -> Iterator[pd.DataFrame]:
-    """Go on with one bucket of a run: with what has come, or, when nothing has for `idle_s`, with what still waits."""
+    """Continue one bucket of a run with new observations, or after `idle_s` without any, with all waiting ones."""
     watched: WatchedGroups = pickle.loads(state.get[0]) if state.exists else WatchedGroups(delay_ns=round(watch.delay_s * 1e9), bucket=key[2])
     if state.hasTimedOut:
         alerts, groups = watched.rest(), watched.results()
     else:
         alerts, groups = [alert for frame in frames for alert in watched.take(pickle.loads(observed) for observed in frame["seen"])], []
     state.update((pickle.dumps(watched),))
-    state.setTimeoutDuration(round(watch.idle_s * 1_000))  # again after a silence too: who goes on with this state later asks what its groups came to
+    state.setTimeoutDuration(round(watch.idle_s * 1_000))  # after a silence too: a later query with this state asks for its groups' results
     pairs = [(_ALERT, _text(alert)) for alert in alerts] + [(_GROUP, _text(group)) for group in groups]
     pairs.append((_REST if state.hasTimedOut else _PULSE, ""))
-    import pandas as pd  # in a worker of Spark's alone: it takes half a second
+    import pandas as pd  # only in a Spark worker: it takes half a second
 
     yield pd.DataFrame(
         [(*key, kind, text, watched.folded, watched.rows, watched.late, watched.waiting) for kind, text in pairs], columns=list(_COLUMNS)

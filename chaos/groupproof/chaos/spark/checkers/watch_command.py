@@ -1,4 +1,4 @@
-"""`groupproof trace watch`: judge a trace while it is written."""
+"""`groupproof trace watch`: judges a trace while it is written."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def command(path: Path, *, delay: float, idle: float, url: str, buckets: int, ou
     def say(line: str) -> None:
         click.echo(line, err=as_json)
 
-    # Spark looks for the end of its own interruption in a message of pages, by a regular expression that needs a deep stack.
+    # Spark searches pages of messages for the end of its own interruption, by a regular expression that needs a deep stack.
     deep: dict[str, Any] = {"spark.driver.extraJavaOptions": f"{settings_for(url)['spark.driver.extraJavaOptions']} -Xss32m"}
     spark = session("groupproof trace watch", master=url, **deep)
     try:
@@ -82,7 +82,7 @@ def command(path: Path, *, delay: float, idle: float, url: str, buckets: int, ou
 
 
 def _trouble(message: str) -> RunError:
-    """Return by whose fault the query has ended: that of a trace that can't be read is reported as the task reported it."""
+    """Return the query's error by blame: an unreadable trace is reported in the task's words."""
     from groupproof.harness.model.errors import BrokenEnvironment, WrongUsage
 
     if (found := re.search(r"WrongUsage: ([^\n]+)", message)) is not None:
@@ -91,7 +91,7 @@ def _trouble(message: str) -> RunError:
 
 
 def _wait_for(path: Path, within_s: float) -> None:
-    """Return when somebody has begun to write the trace; raise `WrongUsage` where nobody does."""
+    """Return when a writer has begun the trace; raise `WrongUsage` where none does in time."""
     from groupproof.harness.model.errors import WrongUsage
 
     deadline = time.monotonic() + within_s
@@ -102,7 +102,7 @@ def _wait_for(path: Path, within_s: float) -> None:
 
 
 def _watch(query: Any, watcher: Watcher, idle_s: float, say: Callable[[str], None]) -> None:
-    """Return when nothing has come for `idle_s` and everything that came is judged, or when the query has ended."""
+    """Return when nothing has come for `idle_s` and everything is judged, or when the query has ended."""
     quiet, reported_s = Quiet(idle_s), time.monotonic()
     while query.isActive:
         query.awaitTermination(_LOOK_S)
@@ -114,14 +114,14 @@ def _watch(query: Any, watcher: Watcher, idle_s: float, say: Callable[[str], Non
 
 
 class Quiet:
-    """Tells when no batch has had rows for so long, by the batches' own times: one that takes long is no silence."""
+    """Detects `idle_s` without rows, by the batches' own times: one long batch is no silence."""
 
     def __init__(self, idle_s: float) -> None:
         self._idle_s = idle_s
         self._busy_s = self._last_s = float("-inf")
 
     def since(self, batches: Iterable[Any]) -> bool:
-        """Take the newest batches; tell whether it is quiet."""
+        """Add the newest batches; return whether it is quiet."""
         for batch in batches:
             at_s = datetime.fromisoformat(batch["timestamp"]).timestamp()
             if batch["numInputRows"] or self._busy_s == float("-inf"):

@@ -1,4 +1,4 @@
-"""`groupproof load`: Spark consumers as members; writes a trace as Parquet."""
+"""`groupproof load`: runs Spark consumers as members, and writes a trace as Parquet."""
 
 from __future__ import annotations
 
@@ -239,7 +239,7 @@ class _Call:
         from groupproof.chaos.spark.load.load_summary import summary_lines, summed_up
 
         if loaded.trouble is not None:
-            sitting.failed(loaded.end)  # which may be that there is no room for anything
+            sitting.failed(loaded.end)  # the error may be a full disk
             raise loaded.trouble
         summary = summed_up(sitting.folder, order, loaded)
         sitting.ended(loaded.end, summary)

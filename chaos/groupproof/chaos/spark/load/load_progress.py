@@ -1,4 +1,4 @@
-"""What a load shows while it runs: a table that changes on a terminal, a line every few seconds elsewhere."""
+"""The display of a running load: a changing table on a terminal, otherwise a line every few seconds."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ERRORS_SHOWN: Final = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
-    """The load at one instant: `rebalances` counts the generations that members joined; rates are since the previous figures."""
+    """The load at one instant: `rebalances` counts the generations with members; rates are since the previous figures."""
 
     at_s: float
     members: int = 0
@@ -40,7 +40,7 @@ class Figures:
     heartbeats_per_s: float = 0.0
 
     def line(self) -> str:
-        """Return them as one line."""
+        """Return the figures as one line."""
         worst = ", ".join(f"{name} {count}" for name, count in _worst(self.errors)) or "none"
         lost = f", tasks lost {self.tasks_lost}" if self.tasks_lost else ""
         return (
@@ -54,7 +54,7 @@ class Figures:
 
 
 class LoadDisplay(Protocol):
-    """Takes what a load tells of itself."""
+    """Receives the progress of a load."""
 
     def figures(self, now: Figures) -> None: ...
 
@@ -62,7 +62,7 @@ class LoadDisplay(Protocol):
 
 
 def figures_of(tasks: Iterable[Task], at_s: float, before: Figures | None = None) -> Figures:
-    """Add up what the tasks last told; what a lost task had counted still counts, but its members are gone."""
+    """Add up the tasks' last counters. A lost task's counts still count, but its members are gone."""
     tasks = list(tasks)
     groups: dict[str, list[int]] = {}
     for task in tasks:
@@ -93,7 +93,7 @@ def figures_of(tasks: Iterable[Task], at_s: float, before: Figures | None = None
 
 @contextmanager
 def watched(console: Console) -> Iterator[LoadDisplay]:
-    """Show a load on `console` for as long as the context lasts."""
+    """Show a load on `console` while the context lasts."""
     if not console.is_terminal:
         yield _Lines(console)
         return

@@ -1,4 +1,4 @@
-"""A load from its order to its summary: brokers, what stands before them, Spark with its tasks, progress, and the trace on disk."""
+"""A load from its order to its summary: brokers, the process between them and the members, Spark with its tasks, progress, and the trace on disk."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _TURN_S: Final = 1.0
 
 @dataclass(slots=True, kw_only=True)
 class LoadResult:
-    """How a load ended: `end` is finished, interrupted or why it failed; `last` the last figures, `logs` those of brokers that were started for it."""
+    """The end of a load: `end` is finished, interrupted or the error's text; `last` are the last figures, `logs` its own brokers' logs."""
 
     end: str
     last: Figures
@@ -46,7 +46,7 @@ class LoadResult:
 
 @dataclass(slots=True, kw_only=True)
 class Load:
-    """One sitting of a load. `brokers` is None for the reference coordinator; `bind` is where tasks reach this process."""
+    """One session of a load. `brokers` is None for the reference coordinator; `bind` is the address at which tasks reach this process."""
 
     order: LoadOrder
     churn: Churn
@@ -61,14 +61,14 @@ class Load:
     _over: trio.Event = field(init=False)
 
     def run(self) -> LoadResult:
-        """Carry the load out; raise `BrokenEnvironment` and `WrongUsage` where it does not begin."""
+        """Run the load; raise `BrokenEnvironment` and `WrongUsage` where it does not begin."""
         self._loaded = LoadResult(end="finished", last=Figures(at_s=self.sitting.skip_s))
         trio.run(self._main)
         return self._loaded
 
     @property
     def _reached(self) -> str:
-        """Where tasks reach what listens on `bind`: where that is everywhere, by the name of this machine, or of this pod."""
+        """The address at which tasks reach a port on `bind`; if it is bound everywhere, the address of this host or pod."""
         return socket.gethostbyname(socket.gethostname()) if self.bind == "0.0.0.0" else self.bind
 
     async def _main(self) -> None:
@@ -90,7 +90,7 @@ class Load:
 
     @asynccontextmanager
     async def _before(self, cluster: RunningCluster | None) -> AsyncIterator[tuple[LoadServerProcess | None, Sequence[Address]]]:
-        """Stand what there has to be before the members, and yield where they connect."""
+        """Start the process for the members if one is needed, and yield the members' bootstrap addresses."""
         strikes = tuple(strike for strike in strikes_of(self.churn, self.order.duration_s) if strike.at_s >= self.sitting.skip_s)
         if cluster is not None and self.client.kind == "reference" and not strikes and not self.order.faults:
             yield None, cluster.addresses
@@ -132,7 +132,7 @@ class Load:
         self._over.set()
 
     async def _all_there(self, registry: TaskRegistry) -> bool:
-        """Wait until every task has a slot; without that there is no load."""
+        """Wait until every task has a slot; without them there is no load."""
         with trio.move_on_after(_SLOTS_S):
             async with trio.open_nursery() as nursery:
                 for event in (registry.all_there, self._over):
@@ -153,19 +153,19 @@ class Load:
     def _last(self, registry: TaskRegistry, hand: LoadServerProcess | None, at_s: float | None) -> None:
         before = self._loaded.last
         now = figures_of(registry.tasks, before.at_s if at_s is None else at_s, before)
-        # Who does not show frames does not tell of generations: then what stands before them does.
+        # Members without frames report no generations: then the process before them does.
         number = 0 if hand is None else hand.rebalances
         self._loaded.last = now if now.rebalances or not number else replace(now, rebalances=number)
 
     async def _stop_when_over(self, registry: TaskRegistry) -> None:
-        """Once it is over, let the tasks end in order, and end them where they don't."""
+        """When the load is over, let the tasks end in order; end those that do not."""
         await self._over.wait()
         await registry.stop()
         with trio.move_on_after(_STOP_S):
             await self.job.ended.wait()
         await self.job.cancel()
 
-    # What goes wrong
+    # Errors
 
     def _interrupt(self) -> None:
         self._loaded.interrupted, self._loaded.end = True, "interrupted"
@@ -205,6 +205,6 @@ async def _cancelling(event: trio.Event, scope: trio.CancelScope) -> None:
 
 
 def too_few_slots(tasks: Sequence[Task], where: str, within_s: float) -> str:
-    """Return the sentence about tasks that `where` gave no slot within `within_s` seconds."""
+    """Return the message about tasks that `where` gave no slot within `within_s` seconds."""
     there = sum(task.is_there for task in tasks)
     return f"{there} of {len(tasks)} tasks were given a slot by {where} within {within_s:g} s; it has too few cores: say --tasks"

@@ -1,7 +1,7 @@
-"""What stands before the members of a load, in a process of its own: the reference coordinator, or a tap before any other. Its trace is sealed as it goes.
+"""The process between a load's members and its brokers: the reference coordinator, or a tap before any other. It seals its trace during the run.
 
-Started by the driver with its order as one JSON line on standard input; a second line starts the clock, and the end of input ends it, so that
-nothing is left when the driver dies. It tells its addresses, and what became of faults, as JSON lines on standard output.
+The driver starts it with its order as one JSON line on standard input. A second line starts the clock, and the end of input ends it, so that
+nothing remains when the driver dies. It reports its addresses, and the faults' results, as JSON lines on standard output.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _KEPT: Final = frozenset(api.title for api in _KEPT_APIS)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadServerConfig:
-    """What to serve, on `bind`: with `upstream` a tap before these brokers, else the reference with `topics` and broker `settings`."""
+    """The server's configuration, on `bind`: with `upstream` a tap before these brokers, else the reference with `topics` and broker `settings`."""
 
     output: str
     run: str
@@ -70,12 +70,12 @@ class LoadServerConfig:
 
 
 def is_kept(obs: Observation) -> bool:
-    """Tell whether an observation is of the group's affairs: what fetching and metadata ask is not kept."""
+    """Return whether to record an observation: only those about groups, not those of fetches and metadata."""
     return obs.api is None or obs.api in _KEPT
 
 
 class LoadServer:
-    """One server for one load; `tell` takes the messages for the driver."""
+    """One server for one load; `tell` sends messages to the driver."""
 
     def __init__(self, config: LoadServerConfig, tell: Any) -> None:
         self._order, self._tell = config, tell
@@ -89,14 +89,14 @@ class LoadServer:
         self.recorder.listen(lambda obs: self._keep(obs, stamp))
 
     def begin(self, start_ns: int) -> None:
-        """Start the clock: observations before are those of instant 0."""
+        """Start the clock: earlier observations have the instant 0."""
         self._now_ns = since(start_ns)
         self._started.set()
 
     async def run(self, over: trio.Event) -> None:
         """Serve until `over`; raise `BrokenEnvironment` and `WrongUsage`."""
         warm(_KEPT_APIS | {Api.API_VERSIONS, Api.METADATA, Api.FETCH})
-        to_batch(())  # the first one imports pandas, for which nobody is to wait later
+        to_batch(())  # the first call imports pandas; do it before members wait
         async with AsyncExitStack() as stack, trio.open_nursery() as nursery:
             ways = await stack.enter_async_context(_ways(self._order))
             interception = await (self._tap(nursery, ways) if self._order.upstream else self._coordinate(nursery, ways))
@@ -145,7 +145,7 @@ class LoadServer:
         self._tell({"bootstrap": [route.local for route in routes], "profile": upstream.profile})
         return interception
 
-    # What is recorded
+    # The record
 
     def _keep(self, obs: Observation, stamp: Stamp) -> None:
         if obs.kind == "response" and obs.api == Api.JOIN_GROUP.title and obs.group is not None and not obs.error:
@@ -165,7 +165,7 @@ class LoadServer:
                 self._no_room(error)
 
     def _no_room(self, error: NoRoom) -> None:
-        """Say it once: members are served whatever becomes of the record."""
+        """Report it once: members are served even without a record."""
         self._is_full = True
         self._tell({"failed": "no room", "errno": error.errno, "why": error.strerror})
 
@@ -175,7 +175,7 @@ class LoadServer:
             self._seal()
             self._tell({"rows": self._sealer.rows, "rebalances": sum(self._formed.values())})
 
-    # What is struck
+    # Faults
 
     async def _strike(self, number: int, strike: Strike, interception: Interception, ways: _Ways) -> None:
         await self._started.wait()
@@ -192,14 +192,14 @@ class LoadServer:
 
 
 def _lasting(words: str, name: str) -> Fault:
-    """Return a fault that strikes every frame while it lasts, unless its words count them."""
+    """Return a fault that acts on every frame while it lasts, unless its words set a count."""
     [fault] = faults_of([words])
     selector = fault.selector if "count=" in words else replace(fault.selector, count=None)
     return replace(fault, name=name, selector=selector)
 
 
 class _Ways:
-    """The ways to the brokers: straight, or each through a Toxiproxy where something impairs them."""
+    """The links to the brokers: direct, or each through a Toxiproxy if anything impairs them."""
 
     def __init__(self, server: Any, stack: AsyncExitStack) -> None:
         self._server, self._stack = server, stack
@@ -207,7 +207,7 @@ class _Ways:
         self._lock = trio.Lock()
 
     async def to(self, address: Address) -> Address:
-        """Return where the broker at `address` is reached."""
+        """Return the address at which the broker at `address` is reached."""
         if self._server is None:
             return address
         async with self._lock:
@@ -218,7 +218,7 @@ class _Ways:
             return self._proxies[address].address
 
     async def impaired(self, impair: Mapping[str, Any], lasts_s: float) -> None:
-        """Let every way suffer this for so long."""
+        """Impair every link for `lasts_s` seconds."""
         suffered = toxic_from_json(impair)
         async with AsyncExitStack() as under:
             for proxy in list(self._proxies.values()):
@@ -260,7 +260,7 @@ def _say(message: Mapping[str, Any]) -> None:
 
 
 def main(_: Sequence[str] = ()) -> int:
-    """Serve as ordered; what goes wrong is one line, and the exit status."""
+    """Serve by the order; an error becomes one line and the exit status."""
     gc.set_threshold(*LONG_LIVED)
     try:
         trio.run(_main)

@@ -1,4 +1,4 @@
-"""The driver's end of the process behind the members: starts it, hears it, and ends it; it ends with the driver whatever happens."""
+"""The driver's side of the load server process: starts it, reads its messages, and ends it; it ends with the driver in any case."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _TROUBLES: Final[Mapping[int, type[RunError]]] = {3: WrongUsage, 4: BrokenEnviro
 
 @dataclass(slots=True)
 class LoadServerProcess:
-    """A backstage that serves at `bootstrap`; `rows` is what it has sealed so far, `rebalances` how many it has seen."""
+    """A load server at `bootstrap`; `rows` counts its sealed observations so far, `rebalances` those that it observed."""
 
     process: trio.Process
     bootstrap: tuple[Address, ...] = ()
@@ -42,7 +42,7 @@ class LoadServerProcess:
         await self.process.stdin.send_all(json.dumps({"start_ns": start_ns}).encode() + b"\n")
 
     async def end(self) -> None:
-        """Let it seal and end; kill it where it does not."""
+        """Let it seal and end; kill it if it does not."""
         assert self.process.stdin is not None, "it was opened with one"
         await self.process.stdin.aclose()
         with trio.move_on_after(_END_S):
@@ -52,7 +52,7 @@ class LoadServerProcess:
             self.process.kill()
 
     async def up(self) -> None:
-        """Return when it serves; raise its trouble where it does not come up."""
+        """Return when it serves; raise its error if it does not come up."""
         with trio.move_on_after(_UP_S):
             await self._ready.wait()
         if self._trouble is not None:
@@ -61,7 +61,7 @@ class LoadServerProcess:
             raise BrokenEnvironment(f"the process that serves the load's members did not come up within {_UP_S:g} s")
 
     async def hear(self, failed: Callable[[Mapping[str, Any]], None]) -> None:
-        """Read its messages until it ends; `failed` gets each failure after it began to serve."""
+        """Read its messages until it ends; `failed` gets each failure after the start."""
         assert self.process.stdout is not None, "it was opened with one"
         lines = Lines(self.process.stdout)
         while (message := await lines.next()) is not None:
@@ -84,10 +84,10 @@ class LoadServerProcess:
 
 @asynccontextmanager
 async def running_backstage(config: LoadServerConfig, failed: Callable[[Mapping[str, Any]], None]) -> AsyncIterator[LoadServerProcess]:
-    """Serve as ordered for as long as the context lasts; raise what it does not come up for."""
+    """Run the server while the context lasts; raise its error if it does not come up."""
     argv = [sys.executable, "-m", "groupproof.chaos.spark.load.load_server"]
     async with trio.open_nursery() as nursery:
-        # A session of its own: Ctrl-C is for the driver, which ends it in order.
+        # The process has its own session: Ctrl-C goes to the driver, which ends the process in order.
         process = await trio.lowlevel.open_process(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
         hand = LoadServerProcess(process)
         nursery.start_soon(hand.hear, failed)

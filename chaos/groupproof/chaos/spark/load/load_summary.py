@@ -1,4 +1,4 @@
-"""What is left to say of a load when it is over: figures, and whether members and coordinator tell of the same rebalances."""
+"""The summary of a load: figures, and whether members and coordinator recorded the same rebalances."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SINCE_START: Final = re.compile(r"(?P<ms>\d+) \[[^\]]*\] (?P<level>[A-Z]+) (?P<
 
 
 def summed_up(output: Path | Place, order: LoadOrder, loaded: LoadResult) -> dict[str, Any]:
-    """Return the load's summary; the logs of brokers that were started for it become the coordinator's trace in its folder."""
+    """Return the load's summary. Logs of the load's own brokers become the coordinator's trace in its folder."""
     folder = _place(output)
     _import(folder, order, loaded.logs)
     members, comparison = both_sides(folder)
@@ -43,13 +43,13 @@ def summed_up(output: Path | Place, order: LoadOrder, loaded: LoadResult) -> dic
 
 
 def both_sides(output: Path | Place) -> tuple[int, Comparison | None]:
-    """Return how many rebalances the members of the load in `output` tell of, and how that compares to the coordinator's own; None where there is no trace of it.
+    """Return the members' number of rebalances in `output`, and their comparison with the coordinator's; None without the coordinator's trace.
 
-    Members whose frames they do not tell themselves are those that the tap saw.
+    If members do not record their own frames, the tap's trace replaces theirs.
     """
     folder = _place(output)
     side = TAP if (folder / TAP).is_folder() else MEMBERS
-    # Of members that show no frames the coordinator's own trace has what they were answered.
+    # For members without frames, the coordinator's own trace has their answers.
     members = formed_by_members(_read(folder / side)) or formed_by_members(_read(folder / COORDINATOR))
     if not (folder / COORDINATOR).is_folder():
         return len(members), None
@@ -57,7 +57,7 @@ def both_sides(output: Path | Place) -> tuple[int, Comparison | None]:
 
 
 def summary_lines(summary: Mapping[str, Any]) -> list[str]:
-    """Return the summary in lines for a person."""
+    """Return the summary as lines for a person."""
     figures, rebalances = summary["figures"], summary["rebalances"]
     lines = [
         f"{figures['joins']} joins, {figures['heartbeats']} heartbeats, {figures['commits']} commits answered; "
@@ -78,14 +78,14 @@ def _place(output: Path | Place) -> Place:
 
 
 def _import(folder: Place, order: LoadOrder, logs: Sequence[Path]) -> None:
-    """Write what brokers logged of the load's groups where the reference would have written its trace."""
+    """Write the brokers' logs of the load's groups where the reference would have written its trace."""
     groups = {order.group_of(number) for number in range(order.groups)}
     ours: dict[str, list[Observation]] = {}
     there = [path for path in logs if path.is_file() and path.stat().st_size]
     try:
         trace = _imported(folder, there) if there else []
     except WrongUsage:
-        return  # brokers that tell nothing of groups: then there is nothing to compare with
+        return  # the brokers log nothing about groups: there is nothing to compare
     for obs in trace:
         if obs.group in groups:
             ours.setdefault(obs.group, []).append(obs)
@@ -96,7 +96,7 @@ def _import(folder: Place, order: LoadOrder, logs: Sequence[Path]) -> None:
 
 
 def _imported(folder: Place, logs: Sequence[Path]) -> list[Observation]:
-    """Keep brokers' logs beside the trace, in the form that Kafka's own configuration gives them, and return what they tell."""
+    """Keep brokers' logs beside the trace, in the format of Kafka's own configuration, and return their observations."""
     with TemporaryDirectory() as scratch:
         kept = [Path(scratch, f"broker-{number}.log") for number in range(len(logs))]
         for log, place in zip(logs, kept, strict=True):
@@ -106,7 +106,7 @@ def _imported(folder: Place, logs: Sequence[Path]) -> list[Observation]:
 
 
 def _as_kafka_writes(log: Path, place: Path) -> None:
-    """Write a log as Kafka's own configuration has it: brokers that the kit starts log milliseconds since their start."""
+    """Write a log in the format of Kafka's own configuration: brokers started by the kit log milliseconds since their start."""
     with log.open(encoding="utf-8", errors="replace") as lines, place.open("w", encoding="utf-8") as kept:
         kept.writelines(_line(line) for line in lines)
 
@@ -120,7 +120,7 @@ def _line(line: str) -> str:
 
 
 def _read(folder: Place) -> Iterable[Observation]:
-    # Who counts generations needs no order between files.
+    # Counting generations needs no order between files.
     return folder.observations() if folder.is_folder() else ()
 
 

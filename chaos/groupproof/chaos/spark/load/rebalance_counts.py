@@ -1,7 +1,7 @@
-"""The rebalances of a fleet, counted twice: by what its members saw, and by the coordinator's own trace. Pure.
+"""Counts the rebalances of a fleet twice: from its members' observations, and from the coordinator's own trace. Pure.
 
-A rebalance is a generation that was formed: the members' JoinGroup was answered with it, and the coordinator went on to wait for the assignment.
-A group that empties gets a new generation too, which no answer carries; it is none here.
+A rebalance is a formed generation: JoinGroup answers have it, and the coordinator then waits for the assignment.
+A group that becomes empty gets a new generation too, which no answer has; it does not count here.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["Comparison", "FormedGeneration", "compared", "formed_by_coordinator"
 
 @dataclass(slots=True)
 class FormedGeneration:
-    """One generation of one group: when it was formed, and by whom, as far as that side tells; `count` is None where it tells no number."""
+    """One generation of one group: when it was formed, and its members, as far as that side knows; `count` is None if it has no number."""
 
     group: str
     generation: int
@@ -27,11 +27,11 @@ class FormedGeneration:
 
 
 Rebalances = dict[tuple[str, str, int], FormedGeneration]
-"""By run, group and generation: a run that goes on where another was cut short has a coordinator of its own."""
+"""Rebalances by run, group and generation: a run that continues an interrupted one has a coordinator of its own."""
 
 
 def formed_by_members(trace: Iterable[Observation]) -> Rebalances:
-    """Return the generations that any member was answered with; of members, or of a tap that saw their frames."""
+    """Return the generations in answers to members, from the trace of members, or of a tap with their frames."""
     found: Rebalances = {}
     for obs in trace:
         if obs.kind == "response" and obs.api == Api.JOIN_GROUP.title and not obs.error and obs.group is not None and (obs.generation or 0) > 0:
@@ -43,7 +43,7 @@ def formed_by_members(trace: Iterable[Observation]) -> Rebalances:
 
 
 def formed_by_coordinator(trace: Iterable[Observation]) -> Rebalances:
-    """Return the generations whose join phase the coordinator ended with members in it: its own trace, or a broker's log that was imported."""
+    """Return the generations whose join phase ended with members, from the coordinator's own trace or an imported broker log."""
     found: Rebalances = {}
     for obs in trace:
         if obs.kind == "transition" and obs.state_after == GroupState.COMPLETING_REBALANCE.value and obs.group is not None:
@@ -56,7 +56,7 @@ def formed_by_coordinator(trace: Iterable[Observation]) -> Rebalances:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """What both sides tell: rebalances that both have, those that one alone has, and those of which they tell other numbers of members."""
+    """The comparison: rebalances on both sides, on one side only, and with different numbers of members."""
 
     both: int
     members_only: tuple[tuple[str, int], ...]
@@ -70,7 +70,7 @@ class Comparison:
 
 
 def compared(members: Mapping[tuple[str, str, int], FormedGeneration], coordinator: Mapping[tuple[str, str, int], FormedGeneration]) -> Comparison:
-    """Compare both sides, rebalance by rebalance; a log that was imported has no run of its own and is compared by group and generation."""
+    """Compare both sides, rebalance by rebalance. An imported log has no run of its own, so it is compared by group and generation."""
     is_named = {run for run, _, _ in members} <= {run for run, _, _ in coordinator}
     ours, theirs = (_keyed(side, is_named=is_named) for side in (members, coordinator))
     shared = sorted(ours.keys() & theirs.keys())

@@ -1,4 +1,4 @@
-"""The folder of a load, and what is known of its sittings: a load that was cut short is gone on with where it stood, under a run name of its own."""
+"""The folder of a load and its sessions: an interrupted load continues where it stopped, under a run name of its own."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ FILE: Final = "load.json"
 SUMMARY: Final = "summary.json"
 SCHEMA: Final = "groupproof.load/1"
 MEMBERS, COORDINATOR, TAP = "members", "coordinator", "tap"
-"""The folders of the traces: what members saw, the coordinator's own, and what a tap saw between them."""
+"""The folders of the traces: the members', the coordinator's own, and a tap's between them."""
 
 
 @dataclass(slots=True)
 class LoadSession:
-    """One sitting of a load in `folder`; `skip_s` is how much of the plan is over when it begins."""
+    """One session of a load in `folder`; `skip_s` is the part of the plan that is already over, in seconds."""
 
     folder: Place
     run: str
@@ -36,9 +36,9 @@ class LoadSession:
 
     @classmethod
     def open(cls, output: str | Path, order: LoadOrder) -> LoadSession:
-        """Begin a load in an empty folder, which a path or a URI names, or go on with the same one that was cut short.
+        """Begin a load in an empty folder, named by a path or a URI, or continue the same load after an interruption.
 
-        Raise `WrongUsage` that says why not: it is finished, another load is there, or something else is; `BrokenEnvironment` where nothing can be written.
+        Raise `WrongUsage` if it is finished, or if another load or anything else is there; `BrokenEnvironment` where nothing can be written.
         """
         folder = Place.of(output)
         file = folder / FILE
@@ -62,20 +62,20 @@ class LoadSession:
         return self.skip_s > 0
 
     def passed(self, elapsed_s: float) -> None:
-        """Keep how far the plan is; without room for that the last that was kept stands."""
+        """Store how far the plan is; if there is no room, the last stored value stays."""
         self._last["elapsed_s"] = round(max(0.0, elapsed_s - self.skip_s), 3)
         with suppress(BrokenEnvironment):
             self._write()
 
     def ended(self, how: str, summary: Mapping[str, Any] | None = None) -> None:
-        """Keep how this sitting ended: `finished`, `interrupted`, or why it failed; raise `BrokenEnvironment` where that can't be written."""
+        """Store the session's end: `finished`, `interrupted`, or the error's text; raise `BrokenEnvironment` where it cannot be written."""
         self._last["end"] = how
         self._write()
         if summary is not None:
             _replace(self.folder / SUMMARY, summary)
 
     def failed(self, why: str) -> None:
-        """Keep why this sitting came to nothing, where there is room to."""
+        """Store why this session failed, if there is room."""
         with suppress(BrokenEnvironment):
             self.ended(why)
 
@@ -95,7 +95,7 @@ def _new_record(folder: Place, order: LoadOrder) -> dict[str, Any]:
 
 
 def _resumed(folder: Place, value: Mapping[str, Any], order: LoadOrder) -> float:
-    """Return how much of the plan is over; raise `WrongUsage` where this load can't be gone on with."""
+    """Return how much of the plan is over; raise `WrongUsage` where this load cannot continue."""
     if value.get("schema") != SCHEMA:
         raise WrongUsage(f"{(folder / FILE).label} is of {value.get('schema')!r}, not {SCHEMA}; choose another --output")
     there, here = value["order"], msgspec.json.decode(msgspec.json.encode(order))

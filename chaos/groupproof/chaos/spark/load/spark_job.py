@@ -1,4 +1,4 @@
-"""The Spark job of a load: a task for each part of the members, run once, its manifest collected. Spark is reached from threads alone."""
+"""The Spark job of a load: one task for each part of the members, run once, and the collected manifest. Only threads call Spark."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ T = TypeVar("T")
 
 
 class Job(Protocol):
-    """Carries task orders out. `ended` is set when nothing of it runs any more."""
+    """Runs task orders. `ended` is set when none of it runs any more."""
 
     @property
     def where(self) -> str:
-        """Who gives tasks their slots, for a person."""
+        """The provider of the tasks' slots, for a person."""
         ...
 
     @property
     def ended(self) -> trio.Event: ...
 
     async def run(self, orders: Sequence[TaskOrder]) -> None:
-        """Run all tasks to their end; raise `BrokenEnvironment` where they can't be."""
+        """Run all tasks to their end; raise `BrokenEnvironment` where that is impossible."""
         ...
 
     async def cancel(self) -> None:
-        """End what still runs."""
+        """End the tasks that still run."""
         ...
 
 
 class SparkJob:
-    """The job on a session with the master `where`, made by `open`, which can be called before to know how many tasks run at once.
+    """The job on a session with the master `where`, made by `open`. Call `open` before the job to learn how many tasks run at once.
 
-    `manifest` has a row for each sealed segment that tasks handed over.
+    `manifest` has a row for each sealed segment.
     """
 
     def __init__(self, where: str, **conf: Any) -> None:
@@ -56,14 +56,14 @@ class SparkJob:
         self._is_cancelled = False
 
     def open(self) -> SparkSession:
-        """Return the session, made when it is first asked for; raise `BrokenEnvironment`."""
+        """Return the session, made at the first call; raise `BrokenEnvironment`."""
         if self._spark is None:
             self._spark = session("groupproof load", master=self.where, **self._conf)
         return self._spark
 
     @property
     def slots(self) -> int:
-        """How many tasks run at once, as the master tells."""
+        """The number of tasks that run at once, from the master."""
         return int(self.open().sparkContext.defaultParallelism)
 
     async def run(self, orders: Sequence[TaskOrder]) -> None:
@@ -79,7 +79,7 @@ class SparkJob:
             self.manifest = numbers.mapInArrow(player(orders), MANIFEST).collect()
         except RunError:
             raise
-        except Exception as error:  # what py4j makes of a job that failed, of a JVM that is gone, of workers that were killed
+        except Exception as error:  # py4j's errors for a failed job, a dead JVM or killed workers
             if not self._is_cancelled:
                 raise BrokenEnvironment(f"the Spark job of the load failed on {self.where}: {_cause(error)}") from error
 
@@ -97,7 +97,7 @@ class SparkJob:
 
 
 async def in_a_thread(do: Callable[[], T]) -> T:
-    """Call Spark without holding up everything else, in a thread of PySpark's own kind: it closes its connection to the JVM when it ends."""
+    """Call Spark without blocking the loop, in PySpark's own kind of thread: it closes its connection to the JVM when it ends."""
     from pyspark import InheritableThread
 
     returned: list[T] = []
@@ -106,7 +106,7 @@ async def in_a_thread(do: Callable[[], T]) -> T:
     def target() -> None:
         try:
             returned.append(do())
-        except Exception as error:  # raised again where it is waited for
+        except Exception as error:  # raised again in the caller
             raised.append(error)
 
     thread = InheritableThread(target)
@@ -118,7 +118,7 @@ async def in_a_thread(do: Callable[[], T]) -> T:
 
 
 def _cause(error: Exception) -> str:
-    """Return the line of a failed job that says why: the last cause of all that Spark wraps around it."""
+    """Return the line with the reason of a failed job: the last cause in Spark's nested errors."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     parts = [line for line in lines if not line.startswith(("at ", "Traceback", "File ", "... ", "Driver stacktrace"))]
     wanted = next((line for line in parts if "NoRoom" in line or "exited unexpectedly" in line or "Lost task" in line), parts[0] if parts else "")

@@ -1,7 +1,7 @@
-"""What tasks and driver tell each other while a load runs: JSON lines over TCP.
+"""The messages between tasks and driver during a load: JSON lines over TCP.
 
-A task says hello and waits to be started, so that all begin together, or that more tasks than slots are told from slow ones. Then it reports its
-counters every second. The driver's half of the connection closing means stop, whether it was meant or the driver is dead.
+A task sends a hello and waits for the start, so that all begin together, and tasks without a slot differ from slow ones. Then it reports its
+counters every second. When the driver's half of the connection closes, the task stops, even if the driver died.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Lines:
         self._stream, self._rest, self._ready = stream, b"", deque[bytes]()
 
     async def next(self) -> dict[str, Any] | None:
-        """Return the next object, None at the end; raise `ValueError` for what is none."""
+        """Return the next object, None at the end; raise `ValueError` for a line that is no object."""
         while not self._ready:
             some = await self._stream.receive_some()
             if not some:
@@ -48,14 +48,14 @@ class Lines:
 
 
 class TaskDismissal(Exception):
-    """The driver does not want this task, or is gone: it ends without having played."""
+    """The driver does not need this task, or is gone: the task ends without running members."""
 
 
 class Channel:
     """The task's end. Not for several threads at once."""
 
     def __init__(self, address: tuple[str, int], secret: str, task: int, attempt: int) -> None:
-        """Raise `Dismissed` where nobody listens."""
+        """Connect to the driver; raise `TaskDismissal` where nobody listens."""
         self.is_stopped = False
         try:
             self._socket = socket.create_connection(address, timeout=_CONNECT_S)
@@ -64,7 +64,7 @@ class Channel:
         self._say({"secret": secret, "task": task, "attempt": attempt, "host": socket.gethostname(), "pid": os.getpid()})
 
     def wait(self) -> int:
-        """Return when the run began, in nanoseconds of the wall clock, once the driver says so; raise `Dismissed`."""
+        """Wait for the start; return the run's start, in nanoseconds of the wall clock; raise `TaskDismissal`."""
         self._socket.settimeout(_START_S)
         line = b""
         try:
@@ -79,7 +79,7 @@ class Channel:
         return int(json.loads(line)["start_ns"])
 
     def report(self, message: Mapping[str, Any]) -> bool:
-        """Tell the counters; return whether the driver is still there and wants more."""
+        """Send the counters; return whether the driver is still there and wants more."""
         self._say(message)
         if not self.is_stopped:
             self._socket.settimeout(0)
@@ -105,7 +105,7 @@ class Channel:
 
 @dataclass(slots=True)
 class Task:
-    """A task as the driver knows it: its last attempt, in which process of which host, whether that is connected, its last counters, and those of attempts before."""
+    """The driver's view of a task: its last attempt, process and host, whether it is connected, and its last and earlier counters."""
 
     number: int
     attempt: int = -1
@@ -119,7 +119,7 @@ class Task:
 
 
 class TaskRegistry:
-    """The driver's end: waits for all tasks, starts them at one instant, and keeps their last counters. `failed` is called with a task's own trouble."""
+    """The driver's side: waits for all tasks, starts them together, and keeps their last counters. `failed` gets a task's own error."""
 
     def __init__(self, tasks: int, secret: str, failed: Callable[[Mapping[str, Any]], None], lost: Callable[[Task], None]) -> None:
         self.tasks = [Task(number) for number in range(tasks)]
@@ -130,12 +130,12 @@ class TaskRegistry:
         self._streams: set[trio.SocketStream] = set()
 
     def begin(self, start_ns: int) -> None:
-        """Let the tasks begin, those that wait and those that come later."""
+        """Let the waiting tasks begin, and later ones at once."""
         self._start_ns = start_ns
         self._begun.set()
 
     async def stop(self) -> None:
-        """Tell every task to come to an end, those to come too."""
+        """Tell every task to stop, later ones too."""
         self._is_stopped = True
         for stream in list(self._streams):
             try:
@@ -144,7 +144,7 @@ class TaskRegistry:
                 continue
 
     async def serve(self, stream: trio.SocketStream) -> None:
-        """Serve one task until it is gone; never raises for what it does."""
+        """Serve one task until it is gone; raise nothing if the task fails."""
         task: Task | None = None
         attempt = -1
         try:
@@ -159,7 +159,7 @@ class TaskRegistry:
                 elif attempt == task.attempt:
                     self._receive(task, message)
         except (trio.BrokenResourceError, trio.ClosedResourceError, ValueError):
-            pass  # a task that is killed ends so
+            pass  # a killed task ends like this
         finally:
             self._streams.discard(stream)
             await trio.aclose_forcefully(stream)

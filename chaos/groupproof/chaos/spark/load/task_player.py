@@ -1,4 +1,4 @@
-"""What runs in a task: its members are played in a thread of their own, and each segment that they seal leaves as a row of the manifest."""
+"""The code of a task: runs its members in a thread of their own, and yields each sealed segment as a row of the manifest."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _WARMED: Final = (
     Api.API_VERSIONS, Api.METADATA, Api.FIND_COORDINATOR, Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.OFFSET_FETCH, Api.OFFSET_COMMIT,
     Api.LIST_OFFSETS, Api.FETCH, Api.LEAVE_GROUP,
 )  # fmt: skip
-"""What members speak, read in before they start, so that all of them start at once."""
+"""The APIs of members, loaded before they start, so that all of them start at once."""
 
 _COLUMNS: Final = ("task", "attempt", "path", "group", "rows", "first_seq", "last_seq")
 
@@ -61,14 +61,14 @@ def _batches(order: TaskOrder, attempt: int) -> Iterator[pa.RecordBatch]:
 
 
 def play(order: TaskOrder, attempt: int) -> Iterator[Segment]:
-    """Play a task's members, and yield each segment as it is sealed; raise what ended it, `NoRoom` where that was the disk."""
+    """Run a task's members, and yield each segment as it is sealed; raise the error that ended it, `NoRoom` for a full disk."""
     sealed: queue.SimpleQueue[Segment | BaseException | None] = queue.SimpleQueue()
 
     def playing() -> None:
         try:
             _played(order, attempt, sealed.put)
             sealed.put(None)
-        except BaseException as error:  # it is raised again where the task is waited for
+        except BaseException as error:  # raised again in the task's thread
             sealed.put(error)
 
     threading.Thread(target=playing, daemon=True, name=f"load-{order.task}").start()
@@ -80,7 +80,7 @@ def play(order: TaskOrder, attempt: int) -> Iterator[Segment]:
 
 def _played(order: TaskOrder, attempt: int, sealed: Callable[[Segment], None]) -> None:
     warm(_WARMED)
-    to_batch(())  # the first one imports pandas, which takes as long as the start of hundreds of members
+    to_batch(())  # the first call imports pandas, which takes as long as the start of hundreds of members
     try:
         channel = Channel(order.channel, order.secret, order.task, attempt)
     except TaskDismissal:
@@ -89,7 +89,7 @@ def _played(order: TaskOrder, attempt: int, sealed: Callable[[Segment], None]) -
         elapsed_ns = since(channel.wait())
         sealer = Sealer(Place.of(order.output), order.run, f"task-{order.task:04}-{attempt}", report=sealed)
         recorder = TaskRecorder(Stamp(order.slot, elapsed_ns), sealer, run=order.run, seed=order.seed, slot=order.slot, attempt=attempt)
-        # The plan is entered where it stands: at its start, at what an earlier sitting left, or at what a lost attempt left.
+        # Enter the plan at its start, or where an earlier session or a lost attempt stopped.
         order = _entered(order, attempt, elapsed_ns() / 1e9)
         with rare_pauses(*LONG_LIVED):
             _host(order, recorder, lambda: elapsed_ns() / 1e9, lambda: _ticked(recorder, channel)).run()

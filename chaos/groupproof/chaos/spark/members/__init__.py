@@ -1,1 +1,1 @@
-"""The members of a load: their churn, and the consumers that play them in a task."""
+"""The members of a load: their churn, and the consumers of a task."""

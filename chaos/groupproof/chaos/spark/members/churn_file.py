@@ -1,4 +1,4 @@
-"""A churn file (TOML) becomes a plan; what it does not know is refused in one line. And the plans that ship with the package."""
+"""Reads a churn file (TOML) as a plan, and the shipped plans; an error is one line."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ _SECONDS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0}
 
 
 class BadChurn(WrongUsage):
-    """A file that is no plan of churn, or a name that no plan has; the message says where and why."""
+    """A file that is no churn plan, or an unknown name; the message says where and why."""
 
 
 @cache
 def shipped() -> tuple[Churn, ...]:
-    """Return the shipped plans, by name; raise `BadChurn` for one that is wrong."""
+    """Return the shipped plans, by name; raise `BadChurn` for an invalid one."""
     folder = files("groupproof.chaos.spark") / "churn"
     found = sorted((path for path in folder.iterdir() if path.name.endswith(".toml")), key=lambda file: file.name)
     return tuple(read_churn(file.name.removesuffix(".toml"), file.read_text("utf-8")) for file in found)
 
 
 def churn_named(named: str) -> Churn:
-    """Return the shipped plan of that name, or the one in the file; raise `BadChurn` with the nearest names."""
+    """Return the shipped plan of that name, or the plan in a file; raise `BadChurn` with the nearest names."""
     if named.endswith(".toml"):
         return _load(Path(named))
     names = [churn.name for churn in shipped()]
@@ -62,7 +62,7 @@ def _load(path: Path) -> Churn:
 
 
 def read_churn(name: str, text: str) -> Churn:
-    """Return the plan that a TOML text says; raise `BadChurn`."""
+    """Return the plan of a TOML text; raise `BadChurn`."""
     try:
         value = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -123,7 +123,7 @@ def _fault(where: str, entry: Mapping[str, Any]) -> tuple[Span, Span, Mapping[st
 
 
 def check_member(where: str, settings: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return settings of members; raise `BadChurn` for one that there is not, or that makes no sense."""
+    """Return settings of members; raise `BadChurn` for an unknown or invalid one."""
     names = [field.name for field in fields(MemberSettings) if field.name not in _OWN]
     _fields(where, settings, names)
     try:

@@ -1,7 +1,7 @@
-"""Churn: what becomes of the members of a load over time, as data, and each member's own list of deeds that follows from it and a seed. Pure.
+"""Churn: the actions on a load's members over time, as data, and each member's own actions, which follow from it and a seed. Pure.
 
-A phase takes a share of the members and spreads one action over them: in waves, at equal distances, or all at once. Who is taken is drawn
-from the seed among those to whom the action can happen: nobody dies twice.
+A phase applies one action to a share of the members: in waves, at equal distances, or all at once. The seed draws these members
+among those to whom the action can happen: no member dies twice.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["Action", "Churn", "MemberAction", "Phase", "Span", "Strike", "deeds_
 
 
 class Action(Enum):
-    """What befalls a member."""
+    """An action on a member."""
 
     START = "start"
     LEAVE = "leave"
@@ -28,15 +28,15 @@ class Action(Enum):
 
 
 ENDING: Final = (Action.LEAVE, Action.DIE)
-"""After these a member is gone until it is started again."""
+"""After these a member is gone until its next start."""
 
 LASTING: Final = (Action.RESTART, Action.CRASH, Action.STALL, Action.FREEZE)
-"""These end by themselves: a restart and a crash with the member's coming back."""
+"""These end by themselves; after a restart or a crash the member returns."""
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A length of time: so many seconds, or a share of the whole run."""
+    """A length of time: seconds, or a share of the whole run."""
 
     value: float
     is_share: bool = False
@@ -50,9 +50,9 @@ NOTHING: Final = Span(0.0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Phase:
-    """From `at` on, spread over `spread`, `share` of the members suffer `action`, which lasts `lasts`; with `waves` in so many batches.
+    """`action` happens to a `share` of the members from `at` on, spread over `spread`, in `waves` batches if set, and lasts for `lasts`.
 
-    With `every` the phase happens again at that distance until `until`.
+    With `every` the phase repeats at that distance until `until`.
     """
 
     action: Action
@@ -67,7 +67,7 @@ class Phase:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Strike:
-    """A fault from outside while the load runs: `fault` in the words of the tap, or the fields of a Toxiproxy fault, from `at_s` for `lasts_s` seconds."""
+    """An outside fault during the load: `fault` in the tap's words, or a Toxiproxy fault's fields, from `at_s` for `lasts_s` seconds."""
 
     at_s: float
     lasts_s: float
@@ -77,7 +77,7 @@ class Strike:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Churn:
-    """A plan; `member` are settings of the members, `coordinator` those of the reference coordinator by Kafka's names; `strikes` as (at, for, what)."""
+    """A plan; `member` has the members' settings, `coordinator` the reference's by Kafka's names; `strikes` are (at, for, fault)."""
 
     name: str
     title: str
@@ -94,7 +94,7 @@ class Churn:
 
 @dataclass(frozen=True, slots=True)
 class MemberAction:
-    """What one member does `at_s` seconds after the run's start; `lasts_s` is 0 for what does not last."""
+    """One member's action, `at_s` seconds after the run's start; `lasts_s` is 0 for an instant one."""
 
     at_s: float
     action: Action
@@ -102,7 +102,7 @@ class MemberAction:
 
 
 def strikes_of(churn: Churn, duration_s: float) -> list[Strike]:
-    """Return the faults from outside, in order of time."""
+    """Return the outside faults, in order of time."""
     made = [
         Strike(at_s=at.seconds(duration_s), lasts_s=lasts.seconds(duration_s), fault=fields.get("fault"), impair=fields.get("impair", {}))
         for at, lasts, fields in churn.strikes
@@ -111,7 +111,7 @@ def strikes_of(churn: Churn, duration_s: float) -> list[Strike]:
 
 
 def deeds_of(churn: Churn, *, members: int, duration_s: float, seed: int) -> list[tuple[MemberAction, ...]]:
-    """Return each member's deeds in order of time; the same for the same arguments. Who is not started by any phase never is."""
+    """Return each member's actions in order of time; deterministic. A member that no phase starts never runs."""
     draw = random.Random(f"{churn.name}/{members}/{seed}")
     lots = [_MemberFate(number) for number in range(members)]
     for at_s, phase in _in_time(churn.phases, duration_s):
@@ -121,7 +121,7 @@ def deeds_of(churn: Churn, *, members: int, duration_s: float, seed: int) -> lis
 
 @dataclass(slots=True)
 class _MemberFate:
-    """One member while the plan is drawn: up or down, and until when it is busy with what lasts."""
+    """One member while the plan is drawn: up or down, and the time until which a lasting action keeps it busy."""
 
     number: int
     is_up: bool = False
@@ -153,7 +153,7 @@ def _in_time(phases: Iterable[Phase], duration_s: float) -> list[tuple[float, Ph
 def _happen(phase: Phase, at_s: float, lots: Sequence[_MemberFate], duration_s: float, draw: random.Random) -> None:
     free = [fate for fate in lots if fate.can(phase.action, at_s)]
     count = min(len(free), round(phase.share * len(lots)))
-    # In the order of their numbers: a rolling restart goes through a deployment one after the other.
+    # In the order of their numbers: a rolling restart goes through a deployment in order.
     chosen = sorted(draw.sample(range(len(free)), count))
     lasts_s = phase.lasts.seconds(duration_s) if phase.action in LASTING else 0.0
     spread_s = phase.spread.seconds(duration_s)

@@ -1,4 +1,4 @@
-"""A member played by kafka-python: one consumer, with its own heartbeat thread."""
+"""A member of kafka-python: one consumer, with its own heartbeat thread."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class KafkaPythonMember:
     def __init__(
         self, member: MemberOrder, topics: Sequence[str], bootstrap: Iterable[tuple[str, int]], settings: Mapping[str, Any], tell: MemberEvent
     ) -> None:
-        # Its release is in a folder of its own, which is known when a task begins.
+        # Its release is in a folder of its own, which is only known when a task begins.
         library: Any = importlib.import_module("kafka")
         self._errors: Any = importlib.import_module("kafka.errors")
         self._consumer: Any = library.KafkaConsumer(**config_of(member, bootstrap, settings))
@@ -55,7 +55,7 @@ class KafkaPythonMember:
         self._consumer.close(autocommit=False)
 
     def die(self) -> None:
-        """Close without a word: the client has no call for it, so that its own for leaving is made to do nothing."""
+        """Close without a LeaveGroup: the client has no call for it, so its own leave method is replaced."""
         coordinator = self._consumer._coordinator
         if coordinator is not None:
             coordinator.maybe_leave_group = _nothing

@@ -1,4 +1,4 @@
-"""A member played by librdkafka: it joins, heartbeats and fetches in threads of its own; polling serves its callbacks."""
+"""A member of librdkafka: it joins, heartbeats and fetches in threads of its own; polling serves its callbacks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SETTINGS: Final = {
 
 
 def config_of(member: MemberOrder, bootstrap: Iterable[tuple[str, int]], settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return librdkafka's own settings; it takes no poll interval below the session timeout."""
+    """Return librdkafka's own settings; it accepts no poll interval below the session timeout."""
     config: dict[str, Any] = {
         "bootstrap.servers": ",".join(f"{host}:{port}" for host, port in bootstrap), "group.id": member.group, "client.id": member.client,
         "enable.auto.commit": False, "auto.offset.reset": "earliest", "partition.assignment.strategy": "range",
@@ -39,7 +39,7 @@ class LibrdkafkaMember:
         self, member: MemberOrder, topics: Sequence[str], bootstrap: Iterable[tuple[str, int]], settings: Mapping[str, Any], tell: MemberEvent
     ) -> None:
         self._tell = tell
-        # Its release is in a folder of its own, which is known when a task begins.
+        # Its release is in a folder of its own, which is only known when a task begins.
         self._library: Any = importlib.import_module("confluent_kafka")
         self._consumer: Any = self._library.Consumer(config_of(member, bootstrap, settings), logger=_Silent())
         self._consumer.subscribe(
@@ -64,7 +64,7 @@ class LibrdkafkaMember:
         self._consumer.close()
 
     def die(self) -> None:
-        """Let go of the consumer: confluent-kafka then destroys it without closing it, so that no LeaveGroup is sent."""
+        """Drop the consumer: confluent-kafka then destroys it without closing it, so that no LeaveGroup is sent."""
         self._consumer = None
 
     def _callback(self, name: str) -> Any:
@@ -76,7 +76,7 @@ class LibrdkafkaMember:
 
 
 class _Silent:
-    """librdkafka's log, which tells of each lost connection of a thousand: what matters is in the trace."""
+    """Discards librdkafka's log, which has a line for each lost connection of a thousand: the trace has what matters."""
 
     def log(self, *_: Any) -> None:
         return

@@ -1,4 +1,4 @@
-"""What a load is, as data that goes to every process that carries it: the order as a whole, and the part of each task."""
+"""A load as data for every process that runs it: the whole order, and the part of each task."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["ClientChoice", "LoadOrder", "MemberOrder", "TaskOrder", "task_orders
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadOrder:
-    """What the user asked for. `rate` is how often a second each member commits where it stands; `client` is registered, with its release."""
+    """The user's order. `rate` is how often a second each member commits its positions; `client` is registered, with its release."""
 
     members: int
     groups: int
@@ -31,13 +31,13 @@ class LoadOrder:
     faults: tuple[str, ...] = ()
 
     def group_of(self, member: int) -> str:
-        """Return the group of a member by its number: they go round, so that every task has members of every group."""
+        """Return the group of a member number: groups alternate, so that every task has members of every group."""
         return f"{self.group_prefix}-{member % self.groups}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberOrder:
-    """One member: its client id, its group, and what it does when."""
+    """One member: its client id, its group, and its actions."""
 
     client: str
     group: str
@@ -46,7 +46,7 @@ class MemberOrder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientChoice:
-    """The client that plays the members: `kind` reference, librdkafka or kafka-python, and the folder that its release is installed in."""
+    """The members' client: `kind` is reference, librdkafka or kafka-python; `site` is the folder of its installed release."""
 
     kind: str
     release: str = ""
@@ -55,9 +55,9 @@ class ClientChoice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskOrder:
-    """One task's members and all that it needs to play them; pickled to the worker.
+    """One task's members and all that it needs to run them; pickled to the worker.
 
-    `slot` numbers its observations (0 is not a task's), `ready_at` is where it reports to, `skip_s` how much of the plan is over already.
+    `slot` numbers its observations (0 is not a task's), `channel` is where it reports to, `skip_s` is the part of the plan that is already over.
     """
 
     task: int
@@ -82,7 +82,7 @@ def task_orders(
     order: LoadOrder, deeds: Sequence[tuple[MemberAction, ...]], *, run: str, output: str, bootstrap: Sequence[Address], client: ClientChoice,
     channel: Address, secret: str, settings: Mapping[str, Any], skip_s: float = 0.0,
 ) -> list[TaskOrder]:  # fmt: skip
-    """Return each task's part: members in blocks of their numbers, as even as can be."""
+    """Return each task's part: members in blocks of their numbers, as even as possible."""
     width = len(str(order.members - 1))
     members = [MemberOrder(client=f"m{number:0{width}}", group=order.group_of(number), deeds=deed) for number, deed in enumerate(deeds)]
     bounds = [task * order.members // order.tasks for task in range(order.tasks + 1)]
@@ -97,7 +97,7 @@ def task_orders(
 
 
 def after(deeds: Sequence[MemberAction], skip_s: float) -> tuple[MemberAction, ...]:
-    """Return what is still to do `skip_s` seconds into the plan: who was up then is started at once, what was going on is over."""
+    """Return the remaining actions `skip_s` seconds into the plan: a member that was up starts at once; lasting actions are over."""
     is_up = False
     for action in deeds:
         if action.at_s <= skip_s:

@@ -1,4 +1,4 @@
-"""What a host of third parties' consumers and one such consumer ask of each other."""
+"""The interface between a host and its third-party consumers."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from groupproof.protocol.vocabulary import TopicPartition
 __all__ = ["MemberEvent", "ThirdPartyConsumer"]
 
 MemberEvent = Callable[[str, Sequence[TopicPartition], str | None], None]
-"""Takes a callback's name, its partitions, and the member id if the client tells one."""
+"""Gets a callback's name, its partitions, and the member id if the client reports one."""
 
 
 class ThirdPartyConsumer(Protocol):
-    """One consumer of a third party, used by one thread."""
+    """One third-party consumer, used by one thread."""
 
     def poll(self, timeout_s: float) -> None:
-        """Take part in the group for so long; raise whatever the client raises."""
+        """Take part in the group for `timeout_s`; raise the client's errors."""
         ...
 
     def commit(self) -> str | None:
@@ -29,5 +29,5 @@ class ThirdPartyConsumer(Protocol):
         ...
 
     def die(self) -> None:
-        """Close every connection without a word."""
+        """Close every connection without a LeaveGroup."""
         ...

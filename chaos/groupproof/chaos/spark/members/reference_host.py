@@ -1,4 +1,4 @@
-"""The reference consumers of one task: all of them in one trio loop, each living by its own list of deeds."""
+"""The reference consumers of one task, all in one trio loop, each with its own list of actions."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from groupproof.protocol.vocabulary import Api
 __all__ = ["ENTERING_MAX", "Gate", "ReferenceHost", "ReferenceMember"]
 
 ENTERING_MAX: Final = 64
-"""So many members of a task look for their coordinator at once. If thousands did, side by side, each step of all of them would end at the same instant: later than
-any of them waits for its answer, so that all of them would ask again."""
+"""The number of a task's members that look for their coordinator at once. If thousands did, each step of all of them would end at the same
+instant, after their request timeouts, so that all of them would ask again."""
 
 _ENTERING_S: Final = 5.0
-"""Who has not found its coordinator by then keeps no other member waiting."""
+"""After so long a member without a coordinator no longer delays the others."""
 _GOODBYE_S: Final = 10.0
 _POLL_MS_MAX: Final = 10_000
 _POLLS_IN_TIME: Final = 4
-"""How often a member polls at least before its max.poll.interval would be over: the protocol goes on beside a poll, and each costs a thousand members dear."""
+"""The minimum polls of a member within its max.poll.interval: the protocol does not need polls, and each is expensive with a thousand members."""
 _JOINS: Final = frozenset({Api.JOIN_GROUP, Api.CONSUMER_GROUP_HEARTBEAT})
 _DEFAULTS: Final[Mapping[str, Any]] = {"auto_commit": False, "auto_offset_reset": "earliest", "fetch_max_wait_ms": 10_000}
-"""Commits are the load's own. Who waits for records waits long: fetching is not what is tried."""
+"""Commits are made by the load itself. Waits for records are long, because the load does not test fetching."""
 
 
 class Gate:
-    """Closed, it holds what a frozen member would send and what it would read, on all of its connections."""
+    """While closed, it holds a frozen member's writes and reads, on all of its connections."""
 
     def __init__(self, dial: Connect = trio.open_tcp_stream) -> None:
         self._dial = dial
@@ -79,7 +79,7 @@ class _GatedStream(trio.abc.Stream):
 
 
 class _Life:
-    """A member from its start to its end: one consumer that polls, and commits `rate` times a second where it stands. `entries` is passed on the way to the first JoinGroup."""
+    """One life of a member: a consumer that polls, and commits `rate` times a second. It holds `entries` until its first JoinGroup."""
 
     def __init__(self, member: MemberOrder, order: TaskOrder, recorder: TaskRecorder, entries: trio.Semaphore, gate: Gate, number: int) -> None:
         self._member, self._desk = member, recorder
@@ -113,7 +113,7 @@ class _Life:
             self._gone.set()
 
     async def _enter(self, task_status: trio.TaskStatus[None]) -> None:
-        """Wait for this member's turn, and keep it until the member asks to join."""
+        """Wait for this member's turn, and hold it until the member sends JoinGroup."""
         async with self._entries:
             self._has_begun = True
             task_status.started()
@@ -136,22 +136,22 @@ class _Life:
                 self._desk.event(self._member, "failed", standing=False, detail=str(error))
                 return
             if self._commits() and trio.current_time() >= self._due and not self._is_leaving:
-                # who stood still makes up for one commit, not for all
+                # after a pause, a member makes up for one commit, not for all
                 self._due = max(self._due, trio.current_time() - self._period_s) + self._period_s
                 self.consumer.commit_async()
         with trio.move_on_after(_GOODBYE_S):
             await self.consumer.close()
 
     def _commits(self) -> bool:
-        """Tell whether there is anything to commit: nine of ten members of a large group own nothing, and a poll costs as much as a heartbeat."""
+        """Return whether there is anything to commit: nine of ten members of a large group own nothing, and a poll costs as much as a heartbeat."""
         return bool(self.consumer.member.owned)
 
     def _poll_timeout_ms(self) -> int:
-        """Return how many milliseconds a poll may last: to the next commit, and no longer than leaves the member time."""
+        """Return the maximum duration of a poll in milliseconds: until the next commit, and within the member's poll interval."""
         return min(self._poll_ms, max(0, math.ceil((self._due - trio.current_time()) * 1000))) if self._commits() else self._poll_ms
 
     def _put_off(self) -> None:
-        """Leave out the commits that were due while there was nothing to commit, and end the poll that did not wait for the next one."""
+        """Skip the commits that were due while there was nothing to commit, and end the poll, which did not wait for the next one."""
         late_s = trio.current_time() - self._due
         if late_s > 0:
             self._due += math.ceil(late_s / self._period_s) * self._period_s
@@ -171,7 +171,7 @@ class _Life:
             self._desk.event(self._member, "error", body={"error": ended.error}, detail=ended.message)
 
     async def leave(self) -> None:
-        """Say goodbye, and return when that is over."""
+        """Leave in order, and return when that is done."""
         self._is_leaving = True
         if not self._has_begun:
             self._scope.cancel()
@@ -181,24 +181,24 @@ class _Life:
         await self._gone.wait()
 
     async def die(self) -> None:
-        """End without a word: connections close as those of a process that was killed."""
+        """End without a LeaveGroup: connections close like those of a killed process."""
         self._scope.cancel()
         await self._gone.wait()
 
     def sleep(self) -> None:
-        """Stop polling after the poll that is running; heartbeats go on."""
+        """Stop polling after the current poll; heartbeats continue."""
         self._awake = trio.Event()
         self.consumer.interrupt()
 
     def wake(self, *, commits: bool) -> None:
-        """Poll again; with `commits` commit first, as an application does that was frozen in the middle of its work."""
+        """Poll again; with `commits` commit first, like an application that was frozen in the middle of its work."""
         if commits and not self._gone.is_set():
             self.consumer.commit_async()
         self._awake.set()
 
 
 class ReferenceMember:
-    """Does one member's deeds in time; `elapsed_s` tells the time of the run."""
+    """Runs one member's actions at their times; `elapsed_s` returns the time of the run."""
 
     def __init__(
         self, member: MemberOrder, order: TaskOrder, recorder: TaskRecorder, elapsed_s: Callable[[], float], dial: Connect, entries: trio.Semaphore
@@ -209,7 +209,7 @@ class ReferenceMember:
         self._lives = 0
 
     async def run(self, over: trio.Event) -> None:
-        """Live until `over`; then leave in order."""
+        """Run until `over`; then leave in order."""
         async with trio.open_nursery() as nursery:
             for action in after(self._member.deeds, self._order.skip_s) if self._order.skip_s else self._member.deeds:
                 if await self._waited(action.at_s, over):
@@ -219,7 +219,7 @@ class ReferenceMember:
             await self._end("left", goodbye=True)
 
     async def _waited(self, at_s: float, over: trio.Event) -> bool:
-        """Wait until it is time; return whether the run was over before."""
+        """Wait until `at_s`; return whether the run was over before."""
         with trio.move_on_after(max(0.0, at_s - self._elapsed_s())):
             await over.wait()
         return over.is_set()
@@ -268,7 +268,7 @@ class ReferenceMember:
 
 
 class ReferenceHost:
-    """All reference members of a task; `tick` is called every second, and answers whether the run goes on."""
+    """All reference members of a task; `tick` is called every second, and returns whether the run continues."""
 
     def __init__(
         self, order: TaskOrder, recorder: TaskRecorder, elapsed_s: Callable[[], float], tick: Callable[[], bool], dial: Connect = trio.open_tcp_stream
@@ -276,14 +276,14 @@ class ReferenceHost:
         self._order, self._desk, self._elapsed_s, self._tick, self._dial = order, recorder, elapsed_s, tick, dial
 
     def run(self) -> None:
-        """Play until the plan's end, or until the driver has enough; raise `NoRoom`."""
+        """Run until the plan's end, or until the driver stops it; raise `NoRoom`."""
         try:
             trio.run(self.live)
         except BaseExceptionGroup as group:
             raise _first(group) from group
 
     async def live(self) -> None:
-        """Do it in trio."""
+        """Do the same in trio."""
         over, gone, entries = trio.Event(), trio.Event(), trio.Semaphore(ENTERING_MAX)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._ticking, over, gone)
@@ -301,5 +301,5 @@ class ReferenceHost:
 
 
 def _first(error: BaseException) -> BaseException:
-    """Return what went wrong first, out of the nurseries it came through."""
+    """Return the first error inside nested exception groups."""
     return _first(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else error

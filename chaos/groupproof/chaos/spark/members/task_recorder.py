@@ -1,4 +1,4 @@
-"""Records what happens in a task: its members' observations, in segments, and the counters of its progress."""
+"""Records a task's run: its members' observations, in segments, and the counters of its progress."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ __all__ = ["MemberState", "TaskRecorder"]
 
 _RECORDED: Final = frozenset({Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.LEAVE_GROUP, Api.OFFSET_COMMIT, Api.OFFSET_FETCH})
 _CONNECTIONS: Final = 1_000
-"""So many connections one life of a member can have before their numbers run into the next life's."""
+"""The maximum connections in one life of a member: more would take the numbers of the next life."""
 
 
 @dataclass(slots=True)
 class MemberState:
-    """Where a member stands, as far as its own frames and callbacks tell: the generation it is settled in, None while it joins or is not there."""
+    """A member's state by its own frames and callbacks: the generation in which it is settled, None while it joins or is absent."""
 
     group: str
     is_up: bool = False
@@ -46,7 +46,7 @@ class TaskRecorder:
     # What happens
 
     def event(self, of: MemberOrder, name: str, *, standing: bool | None = None, **columns: Any) -> None:
-        """Record what the application `of` that member or its plan did; `standing` says whether the member is there from now on."""
+        """Record an event of a member's application or plan; `standing` says whether the member is present from now on."""
         if standing is not None:
             mine = self._of(of)
             mine.is_up, mine.settled = standing, None
@@ -54,20 +54,20 @@ class TaskRecorder:
         self._record("event", group=of.group, client=of.client, body=body, **columns)
 
     def watch(self, member: MemberOrder) -> Callable[[Exchange], None]:
-        """Return the observer of one life of a member."""
+        """Return the exchange observer for one life of a member."""
         with self._lock:
             self._lives += 1
             base = (self._slot * 1_000_000 + self._lives) * _CONNECTIONS
         return lambda exchange: self._exchanged(member, base, exchange)
 
     def assigned(self, member: MemberOrder, generation: int | None) -> None:
-        """Note that a member whose frames are not seen is settled, in a generation if it tells one."""
+        """Record that a member without frames is settled, with its generation if known."""
         mine = self._of(member)
         mine.settled, mine.rebalances = generation or mine.rebalances, max(mine.rebalances, generation or 0)
         self._counts["assignments"] += 1
 
     def committed(self, error: str | None) -> None:
-        """Count a commit that ended, where its frames are not seen."""
+        """Count a finished commit of a member without frames."""
         self._counts["commits"] += 1
         self.erred(error)
 
@@ -114,12 +114,12 @@ class TaskRecorder:
     # Counters
 
     def seal(self) -> None:
-        """Seal what was recorded; raise `NoRoom`."""
+        """Seal the recorded observations; raise `NoRoom`."""
         with self._lock:
             self._sealer.seal()
 
     def counted(self) -> dict[str, Any]:
-        """Return the counters so far, as the driver gets them: of each group the newest generation, how many members are there and how many settled in it."""
+        """Return the counters for the driver: for each group its newest generation, its present members, and those settled in it."""
         groups: dict[str, list[int]] = {}
         for mine in list(self._standing.values()):
             counts = groups.setdefault(mine.group, [0, 0, 0])

@@ -1,6 +1,6 @@
-"""Third parties' consumers of one task, a thread each: librdkafka by confluent-kafka, and kafka-python.
+"""The third-party consumers of one task, with a thread each: librdkafka by confluent-kafka, and kafka-python.
 
-What they tell is what an application sees: callbacks, commits, errors. What they send is seen by the tap before the brokers.
+They report an application's view: callbacks, commits, errors. The tap before the brokers records their frames.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from groupproof.protocol.vocabulary import TopicPartition
 __all__ = ["UNPLAYABLE", "ThreadHost"]
 
 UNPLAYABLE: Final = frozenset({Action.FREEZE})
-"""A thread of a library can't be stopped alone."""
+"""A library's thread cannot be frozen alone."""
 
 _POLL_S: Final = 0.2
 _STACK_BYTES: Final = 1 << 20
@@ -28,7 +28,7 @@ _END_S: Final = 30.0
 
 
 class _Member(threading.Thread):
-    """One member's thread: its deeds in time, and between them its poll loop."""
+    """One member's thread: its actions at their times, and its poll loop in between."""
 
     def __init__(self, member: MemberOrder, host: ThreadHost) -> None:
         super().__init__(daemon=True, name=member.client)
@@ -48,7 +48,7 @@ class _Member(threading.Thread):
                 self._do(action)
             self._poll_until(float("inf"))
             self._end("left")
-        except BaseException as error:  # the host raises it where the task is waited for
+        except BaseException as error:  # the host raises it in the task's thread
             self.trouble = error
 
     def _poll_until(self, at_s: float) -> None:
@@ -64,7 +64,7 @@ class _Member(threading.Thread):
             if self._host.order.rate and self._host.elapsed_s() >= self._due_s:
                 self._due_s = self._host.elapsed_s() + 1 / self._host.order.rate
                 self._desk.committed(consumer.commit())
-        except Exception as error:  # an application would end here; its member is there no more
+        except Exception as error:  # an application would end here, so its member is gone
             self._desk.erred(type(error).__name__)
             self._desk.event(self._member, "failed", standing=False, detail=str(error))
             self._consumer = None
@@ -97,7 +97,7 @@ class _Member(threading.Thread):
 
 
 class ThreadHost:
-    """All members of a task by threads; `tick` is called every second, and answers whether the run goes on."""
+    """All members of a task, as threads; `tick` is called every second, and returns whether the run continues."""
 
     def __init__(self, order: TaskOrder, recorder: TaskRecorder, elapsed_s: Callable[[], float], tick: Callable[[], bool]) -> None:
         self.order, self.desk, self.elapsed_s, self._tick = order, recorder, elapsed_s, tick
@@ -113,7 +113,7 @@ class ThreadHost:
         return self._make(member, tell)
 
     def run(self) -> None:
-        """Play until the plan's end, or until the driver has enough; raise what a member's thread ended by that is no client's error, and `NoRoom`."""
+        """Run until the plan's end, or until the driver stops it; raise `NoRoom`, and errors of a member's thread that are not the client's."""
         threading.stack_size(_STACK_BYTES)
         members = [_Member(thread, self) for thread in self.order.members]
         for member in members:
@@ -130,7 +130,7 @@ class ThreadHost:
 
 
 def _maker(order: TaskOrder) -> Callable[[MemberOrder, MemberEvent], ThirdPartyConsumer]:
-    """Return what makes a consumer, the client's release imported from its own folder before anything else of its name."""
+    """Return the function that makes a consumer. The client's release is imported from its own folder, before any other package of its name."""
     if order.client.site is not None and order.client.site not in sys.path:
         sys.path.insert(0, order.client.site)
     settings: Mapping[str, Any] = order.settings

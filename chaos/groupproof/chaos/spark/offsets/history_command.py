@@ -1,4 +1,4 @@
-"""`groupproof history`: what all groups of a cluster went through, from its offsets topic, by Spark."""
+"""`groupproof history`: reports the history of all groups of a cluster, from its offsets topic, by Spark."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _NOTHING: Final = 2
 _LOOK_S: Final = 1
 _SAID_CHARS: Final = 300
 _FOLLOWING_TASKS: Final = "2"
-"""A batch of a second has few rows, and each task of it its costs."""
+"""A batch of a second has few rows, and each task has a fixed cost."""
 
 
 @click.command(name="history", short_help="What all groups of a cluster went through, by Spark.")
@@ -92,7 +92,7 @@ class _Call:
         click.echo(line, err=self._as_json)
 
     def of_folders(self, folders: list[Path]) -> HistorySummary:
-        """Tell what was kept before, or what segments hold."""
+        """Report on the kept records, or on segments."""
         from groupproof.chaos.spark.offsets.partition_files import kept_files, segment_files
         from groupproof.chaos.spark.offsets.record_tables import RECORDS, HistoryOrder, topic_names
         from groupproof.chaos.spark.session import session
@@ -107,7 +107,7 @@ class _Call:
         return self._summarise(spark, order, segments or kept_files(spark, paths), ", ".join(map(str, folders)))
 
     def of_cluster(self, address: str, properties: Path | None, *, follows: bool, span_s: float | None) -> HistorySummary:
-        """Read what the topic holds by groupproof's own wire, or follow it; then tell what was kept."""
+        """Read the topic by groupproof's own wire, or follow it; then report on the kept records."""
         import trio
 
         from groupproof.chaos.spark.offsets.kept_records import KeptRecords
@@ -135,7 +135,7 @@ class _Call:
             spark.stop()
 
     def by_spark(self, address: str, properties: Path | None, *, follows: bool, span_s: float | None) -> HistorySummary:
-        """Do so by Spark's own Kafka source."""
+        """Do the same with Spark's own Kafka source."""
         from groupproof.chaos.spark.offsets.partition_files import kept_files
         from groupproof.chaos.spark.offsets.record_tables import RECORDS, check_reader, keep_records, topic_source, watch_facts
         from groupproof.chaos.spark.session import session
@@ -156,7 +156,7 @@ class _Call:
             spark.stop()
 
     def _ask(self, address: str, properties: Path | None) -> tuple[HistoryOrder, LiveTopic]:
-        """Ask the cluster for its topics, and where that of offsets begins; raise `BrokenEnvironment` where it does not answer."""
+        """Ask the cluster for its topics and the begin of the offsets topic; raise `BrokenEnvironment` where it does not answer."""
         import trio
 
         from groupproof.chaos.spark.offsets.record_tables import HistoryOrder
@@ -191,7 +191,7 @@ class _Call:
             raise followed.error
 
     def _wait_for(self, query: StreamingQuery, span_s: float | None, error_of: Callable[[], Exception | None] = lambda: None) -> None:
-        """Wait until the time is over, somebody interrupts, the query fails, or there is an error beside it."""
+        """Wait until the time is over, the user interrupts, the query fails, or `error_of` returns an error."""
         from groupproof.chaos.spark.checkers.trace_watch import stopped
         from groupproof.harness.model.errors import BrokenEnvironment
 
@@ -248,7 +248,7 @@ class _Call:
 
 
 def _deep(cluster: str) -> dict[str, Any]:
-    """Return a setting for Spark's own interruptions: it looks for their end in a message of pages, by a regular expression that needs a deep stack."""
+    """Return a setting for Spark's interruptions: it searches pages of messages by a regular expression that needs a deep stack."""
     from groupproof.chaos.spark.session import settings_for
 
     return {"spark.driver.extraJavaOptions": f"{settings_for(cluster, is_long=True)['spark.driver.extraJavaOptions']} -Xss32m"}

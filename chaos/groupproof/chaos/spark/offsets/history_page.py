@@ -1,4 +1,4 @@
-"""`history.html`: what the offsets topic tells of all groups, on a page that opens from the disk and loads nothing."""
+"""`history.html`: the history of all groups from the offsets topic, on a page that opens from the disk and loads nothing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _KINDS: Final = (REBALANCE, STORMING, FLAPPING, UNOWNED, COMMIT_GAP)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistorySummary:
-    """Facts by their kind, each with its group, number and time, the newest last; `unreadable` counts records by the reason why they were not read."""
+    """Facts by kind, each with its group, number and time, the newest last; `unreadable` counts unreadable records by reason."""
 
     source: str
     records: int
@@ -45,7 +45,7 @@ class HistorySummary:
 
 
 def summary_of(facts: Iterable[Fact], *, source: str) -> HistorySummary:
-    """Sort facts by their kind; of one that was told again as it grew the last holds."""
+    """Sort facts by kind; of a fact that grew, the last version counts."""
     sorted_facts: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for fact in sorted(newest_of(facts), key=lambda fact: (fact.at_ms, fact.group, fact.number)):
         sorted_facts[fact.kind].append({**json.loads(fact.text), "group": fact.group, "number": fact.number, "at_ms": fact.at_ms})
@@ -106,7 +106,7 @@ def _groups(facts: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[dict[str, 
 
 
 def _worst(flapping: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return each member that flaps once, as it was told of last."""
+    """Return each flapping member once, in its last version."""
     return list({(row["group"], row["member"], row["host"]): row for row in flapping}.values())[:_ROWS_MAX]
 
 

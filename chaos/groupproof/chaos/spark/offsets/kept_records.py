@@ -1,8 +1,8 @@
-"""The records of the topic that are kept, as Parquet by partition. The files' names are the checkpoint: which offset one begins with, and where reading goes on behind it.
+"""Keeps the topic's records as Parquet by partition. The file names are the checkpoint: a file's first offset, and the offset after its last.
 
     records/partition=7/00000000000000001000-00000000000000002048.parquet
 
-A file gets its name when it is whole. So one that has its name counts, and reading that was cut short goes on where the last one ends.
+A file gets its name when it is complete. So every named file counts, and after an interruption reading continues after the last one.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ _FOLDER: Final = re.compile(PLACE.format(r"(\d+)"))
 _NAME: Final = re.compile(r"(\d{20})-(\d{20})\.parquet")
 _SCHEMA: Final = pa.schema([("offset", pa.int64()), ("at_ms", pa.int64()), ("key", pa.binary()), ("value", pa.binary())])
 _CLUSTER: Final = "_cluster_id"
-"""Spark reads no file of such a name as one of records."""
+"""Spark does not read a file with such a name as records."""
 
 _HELD_MAX: Final = 300_000
-"""So many records wait in memory at most; then those of the partition that has most of them are written."""
+"""The maximum number of records in memory; beyond it, the partition with most of them is written."""
 
 
 class KeptPiece(NamedTuple):
-    """A file, its partition, its first offset, and the one behind its last."""
+    """A file, its partition, its first offset, and the offset after its last."""
 
     partition: int
     first: int
@@ -42,20 +42,20 @@ class KeptPiece(NamedTuple):
 
 
 def pieces_in(folder: Path) -> list[KeptPiece]:
-    """Return what is kept in a folder, by partition and offset."""
+    """Return the files in a folder, by partition and offset."""
     found = ((_FOLDER.fullmatch(path.parent.name), _NAME.fullmatch(path.name), path) for path in folder.glob("*/*.parquet"))
     return sorted(KeptPiece(int(place[1]), int(name[1]), int(name[2]), path) for place, name, path in found if place and name)
 
 
 def rows_of(batch: LogBatch | BrokenBatch) -> list[LogRecord]:
-    """Return a batch's records. One that cannot be read is a record without a key, which no broker takes into this topic; its value says why."""
+    """Return a batch's records. An unreadable one becomes a record without a key, which this topic never has; its value is the reason."""
     if isinstance(batch, BrokenBatch):
         return [(batch.offset, 0, None, batch.why.encode())]
     return batch.records
 
 
 def write_whole(table: pa.Table, target: Path, *, at_ms: int | None = None) -> None:
-    """Write a file that is there whole or not at all, whatever ends this process or the machine; `at_ms` is its time, if not now."""
+    """Write a file completely or not at all, even if the process or the host fails; `at_ms` is its time, if not now."""
     target.parent.mkdir(parents=True, exist_ok=True)
     begun = target.with_name(f".{target.name}")
     with begun.open("wb") as file:
@@ -68,7 +68,7 @@ def write_whole(table: pa.Table, target: Path, *, at_ms: int | None = None) -> N
 
 
 class KeptRecords:
-    """Takes records in the order of their offsets and keeps those that are new; `positions` are where reading goes on, `begins` the first offsets that were ever read."""
+    """Keeps new records in the order of their offsets; `positions` are the next offsets to read, `begins` the first offsets ever read."""
 
     def __init__(self, folder: Path, *, held_max: int = _HELD_MAX) -> None:
         self._folder = folder
@@ -82,7 +82,7 @@ class KeptRecords:
             self.begins.setdefault(piece.partition, piece.first)
 
     def begin_cluster(self, cluster_id: str) -> None:
-        """Note whose records these are; raise `WrongUsage` where those that are kept are another cluster's. A cluster without an id is taken for any."""
+        """Store the cluster's id; raise `WrongUsage` where the kept records are another cluster's. A cluster without an id matches any."""
         place = self._folder / _CLUSTER
         before = place.read_text("utf-8") if place.exists() else ""
         if before and cluster_id and before != cluster_id:
@@ -92,7 +92,7 @@ class KeptRecords:
             place.write_text(cluster_id, "utf-8")
 
     def take(self, partition: int, rows: Sequence[LogRecord]) -> None:
-        """Keep the rows behind what is kept already."""
+        """Keep the rows that are not yet kept."""
         after = self.positions.get(partition, 0)
         held = self._held.setdefault(partition, [])
         before = len(held)
@@ -105,7 +105,7 @@ class KeptRecords:
             self._write(max(self._held, key=lambda number: len(self._held[number])))
 
     def flush(self) -> None:
-        """Write what waits."""
+        """Write the records in memory."""
         for partition in [partition for partition, held in self._held.items() if held]:
             self._write(partition)
 

@@ -1,6 +1,7 @@
-"""The files that hold one partition of the topic: records that were kept as Parquet, or a broker's segments. A task reads those of its partition by itself.
+"""The files of one partition of the topic: kept records in Parquet, or a broker's segments. A task reads those of its partition by itself.
 
-A group lives in one partition (Kafka's `GroupMetadataManager.partitionFor`), and its order is that of the offsets. So nothing is shuffled, and no row goes through the JVM.
+A group lives in one partition (Kafka's `GroupMetadataManager.partitionFor`), in the order of the offsets. So nothing is shuffled, and no row goes
+through the JVM.
 """
 
 from __future__ import annotations
@@ -31,11 +32,11 @@ _PLACE: Final = re.compile(r"/partition=(\d+)/[^/]*$")
 _ROWS: Final = 20_000
 
 SINK_LOG: Final = "_spark_metadata"
-"""Where a query of Spark that writes files lists those that count."""
+"""The folder where a Spark query that writes files lists the valid ones."""
 
 
 class _RowGroup(NamedTuple):
-    """A part of a Parquet file, by the offsets that it begins and ends with."""
+    """A part of a Parquet file, with its first and last offset."""
 
     first: int
     last: int
@@ -44,7 +45,7 @@ class _RowGroup(NamedTuple):
 
 
 class PartitionFiles(NamedTuple):
-    """The files of one partition: Parquet by their addresses in any order, or segments in that of their names."""
+    """The files of one partition: Parquet by address in any order, or segments in the order of their names."""
 
     partition: int
     files: tuple[str, ...]
@@ -52,7 +53,7 @@ class PartitionFiles(NamedTuple):
     are_segments: bool = False
 
     def chunks(self) -> Iterator[list[LogBatch | BrokenBatch]]:
-        """Yield what they hold in the order of the offsets, every record once however often it was kept; so much at once that a group that changes in it is told of once."""
+        """Yield the batches in the order of the offsets, every record once, in chunks so large that a changing group is usually reported once."""
         chunk: list[LogBatch | BrokenBatch] = []
         records = 0
         for batch in _in_segments(self.files) if self.are_segments else _in_parquet(self.files):
@@ -66,7 +67,7 @@ class PartitionFiles(NamedTuple):
 
 
 def kept_files(spark: SparkSession, folders: Iterable[Path]) -> list[PartitionFiles]:
-    """Return the files below folders that hold records. What was cut short is passed over: a file of `KeptRecords` has its name when it is whole, and of what a query of Spark wrote that knows which files count."""
+    """Return the complete files of records below folders: those named by `KeptRecords`, or those that a Spark query lists."""
     found: dict[int, list[str]] = {}
     for folder in (folder.absolute() for folder in folders):
         is_sink = (folder / SINK_LOG).is_dir()
@@ -78,7 +79,7 @@ def kept_files(spark: SparkSession, folders: Iterable[Path]) -> list[PartitionFi
 
 
 def segment_files(folders: Iterable[Path]) -> list[PartitionFiles]:
-    """Return the segments of the topic below folders, copied from brokers' disks."""
+    """Return the topic's segments below folders, copied from brokers' disks."""
     found: dict[int, set[Path]] = {}
     for path in (path for folder in folders for path in segments_in(folder)):
         found.setdefault(partition_of_segment(path), set()).add(path.absolute())
@@ -104,7 +105,7 @@ def _in_parquet(uris: Sequence[str]) -> Iterator[LogBatch | BrokenBatch]:
 
 
 def _runs(rows: Sequence[LogRecord]) -> Iterator[LogBatch | BrokenBatch]:
-    """Yield the batches between those that could not be read, and these, which `KeptRecords` keeps without a key."""
+    """Yield the readable batches and the unreadable ones, which `KeptRecords` keeps as records without a key."""
     for is_broken, run in groupby(rows, key=lambda row: row[2] is None):
         if is_broken:
             yield from (BrokenBatch(offset, 0, (why or b"").decode()) for offset, _, _, why in run)
@@ -132,7 +133,7 @@ def _place_of(uri: str) -> tuple[fs.FileSystem, str]:
 
 
 def _clusters(groups: Iterable[_RowGroup]) -> Iterator[list[_RowGroup]]:
-    """Yield what has to be sorted together, in order: most often one part of one file."""
+    """Yield the parts that must be sorted together, in order: usually one part of one file."""
     cluster: list[_RowGroup] = []
     last = -1
     for group in groups:
@@ -146,7 +147,7 @@ def _clusters(groups: Iterable[_RowGroup]) -> Iterator[list[_RowGroup]]:
 
 
 def _ordered(table: pa.Table) -> pa.Table:
-    """Return the table sorted, without what is there twice."""
+    """Return the table sorted, without duplicates."""
     if _rises(table):
         return table
     table = table.sort_by("offset")
@@ -165,7 +166,7 @@ def _rises(table: pa.Table) -> bool:
 
 
 def _in_segments(files: Sequence[str]) -> Iterator[LogBatch | BrokenBatch]:
-    """Yield the batches. Of replicas of one partition, which may begin their segments elsewhere, what was there before is passed over."""
+    """Yield the batches. A partition's replicas may have other segment boundaries, so batches that came before are skipped."""
     after = 0
     for file in files:
         for batch in batches_of(Path(file)):

@@ -1,7 +1,7 @@
-"""What Spark's file source streams: one small file at a time with the records that came, of all partitions, in an order that its times tell too.
+"""The files for Spark's file source: one small file at a time with the new records of all partitions, in the order of the files' times.
 
-Spark takes the files by their times, notes in its checkpoint which it has taken, and deletes those whose facts are written. Where reading goes on is written after each file;
-if this process was cut short between both, the file itself says so.
+Spark reads the files by time, notes them in its checkpoint, and deletes those whose facts are written. The positions are written after each file;
+if the process fails in between, the file itself shows them.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ __all__ = ["FEED", "RecordFeed"]
 FEED: Final = "feed"
 _PLACES: Final = "feed.json"
 _ROWS_MAX: Final = 50_000
-"""A file has so many records or a few more. Spark takes a number of files at once, which bounds what a batch holds."""
+"""A file has about so many records. Spark reads a fixed number of files at once, which bounds a batch."""
 
 
 class RecordFeed:
-    """Feeds what it takes in files of the folder `feed`; `positions` are where reading goes on."""
+    """Writes records to files in the folder `feed`; `positions` are the next offsets to read."""
 
     def __init__(self, folder: Path, *, rows_max: int = _ROWS_MAX) -> None:
         self.folder = folder / FEED
@@ -50,7 +50,7 @@ class RecordFeed:
                 self.positions |= _places_behind(path)
 
     def take(self, partition: int, rows: Sequence[LogRecord]) -> None:
-        """Hold the rows behind those that were fed."""
+        """Hold the rows that were not yet fed."""
         after = self.positions.get(partition, 0)
         fresh = rows if rows[0][0] >= after else [row for row in rows if row[0] >= after]
         if fresh:
@@ -61,12 +61,12 @@ class RecordFeed:
             self.flush()
 
     def flush(self) -> None:
-        """Write what is held as the next file, and then where reading goes on."""
+        """Write the held rows as the next file, and then the positions."""
         if not self._count:
             return
         tables = [_placed(partition, rows) for partition, rows in sorted(self._held.items())]
         self._held, self._count, self._number = {}, 0, self._number + 1
-        # Spark sorts by time alone, to the ms: files of one ms, or of a clock that was set back, would come in any order.
+        # Spark sorts only by time, in ms: files of one ms, or after a clock was set back, would come in any order.
         self._at_ms = max(self._at_ms + 1, round(time.time() * 1_000))
         target = self.folder / f"{self._number:012}.parquet"
         write_whole(pa.concat_tables(tables), target, at_ms=self._at_ms)
@@ -74,7 +74,7 @@ class RecordFeed:
 
 
 def _places_behind(path: Path) -> dict[int, int]:
-    """Return the offsets behind the records in a file. Those of a partition rise."""
+    """Return the offsets after the records in a file. A partition's offsets rise in it."""
     table = pq.ParquetFile(path).read(columns=["partition", "offset"])
     return {row["partition"]: row["offset"] + 1 for row in table.to_pylist()}
 

@@ -1,10 +1,10 @@
-"""Records of the offsets topic to facts about its groups: rebalances, storms, members that flap, time without an owner, commits that stood still. A fold that can be pickled between any two records. Pure.
+"""Folds records of the offsets topic to facts about groups: rebalances, storms, flapping members, times without an owner, stalled commits. Pure.
 
-A group that was deleted, and of whose commits none is left, is over: the coordinator has forgotten it, and so does the fold when it comes again. `is_over` says that nothing else is held, so that
-what keeps a fold for each group can let go of it.
+A fold can be pickled between any two records. A group is over when it is deleted and has no commits left: the coordinator has forgotten it, and so
+does the fold when it comes again. `is_over` says that the fold holds nothing else, so that the owner of a fold per group can drop it.
 
-A fact depends on the records up to it and on nothing else, so that a stream in whatever batches and a table read at once come to the same. One that grows
-(a storm that goes on, a rebalance that settles) is told again under the same key; the one with the highest offset holds.
+A fact depends only on the records up to it, so that a stream in any batches and a table read at once give the same facts. A growing fact
+(a continuing storm, a rebalance that settles) is repeated under the same key; the one with the highest offset counts.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ FLAPPING: Final = "flapping"
 UNOWNED: Final = "unowned"
 COMMIT_GAP: Final = "commit-gap"
 TALLY: Final = "tally"
-"""What was read of one partition of the topic; of no group."""
+"""The counts of one partition's records; it belongs to no group."""
 
 ALERTS: Final = (STORMING, FLAPPING)
-"""The kinds that somebody is to hear of at once."""
+"""The kinds that are reported at once."""
 
 _KEPT_MAX: Final = 64
-"""So many rebalances of a group are kept; what is older is told and changes no more."""
+"""The number of a group's rebalances that are kept; older ones are written and do not change."""
 
 
 class StoredRecord(NamedTuple):
-    """One record as it lies in the topic."""
+    """One record as it is stored in the topic."""
 
     partition: int
     offset: int
@@ -56,7 +56,7 @@ class StoredRecord(NamedTuple):
 
 
 class Fact(NamedTuple):
-    """Something about a group. `number` tells facts of one kind apart, `offset` is that of the record after which it was so, `text` all else, as JSON."""
+    """A fact about a group. `number` separates facts of one kind, `offset` is its last record's, `text` has the other fields, as JSON."""
 
     group: str
     kind: str
@@ -68,9 +68,11 @@ class Fact(NamedTuple):
 
 @dataclass(slots=True)
 class _Watched:
-    """What is kept of a group besides its history: the storm that it is in, since when partitions have no owner, how many facts there are, and how its rebalances were last told.
+    """A group's state beside its history: its storm, the times since when partitions have no owner, the number of facts, and the last version of its
+    rebalances.
 
-    `begin` is the offset of its first record. Numbers of facts count from there, so that those of a group of the same name that was deleted before are others: no fact takes less than a record.
+    `begin` is the offset of its first record. Facts are numbered from there, so that they differ from those of a deleted group of the same name:
+    every fact needs at least one record.
     """
 
     begin: int
@@ -85,7 +87,7 @@ class _Watched:
 
 
 class RecordFold:
-    """Takes the records of groups, each group's in the order of their offsets; `names` are the topics' by their ids, as far as somebody knows them, `begins` the offsets with which partitions begin."""
+    """Folds the records of groups in the order of offsets; `names` are the known topic names by id, `begins` the partitions' first offsets."""
 
     def __init__(
         self, names: Mapping[str, str] | None = None, begins: Mapping[int, int] | None = None, *, consumer_session_ms: int = CONSUMER_SESSION_MS
@@ -100,29 +102,29 @@ class RecordFold:
 
     @property
     def is_over(self) -> bool:
-        """Whether all groups that it was told of are deleted, with everything that they had committed."""
+        """Whether all its groups are deleted, with all their commits."""
         return self.history.groups.keys() == self._ended.keys() and not self._pending
 
     def forget_names(self, names: Mapping[str, str]) -> None:
-        """Let go of topics' names that whoever keeps the fold has, too; `name_topics` of the history brings them back."""
+        """Drop the topic names that the fold's owner also has; `name_topics` of the history restores them."""
         self.history.topic_names = {topic: name for topic, name in self.history.topic_names.items() if names.get(topic) != name}
 
     @property
     def tally(self) -> Tally:
-        """Return what was read."""
+        """Return the counts of the records."""
         return self._topic.tally
 
     def has_taken(self, record: StoredRecord) -> bool:
-        """Tell whether the record, or one behind it in its partition, was taken before."""
+        """Return whether the record, or a later one of its partition, was folded before."""
         return record.offset < self._topic.next_offset(record.partition)
 
     def take(self, records: Iterable[StoredRecord]) -> list[Fact]:
-        """Return what the records make known, and what they change of what was known before."""
+        """Return the facts from the records, new and changed ones."""
         runs = groupby(records, key=attrgetter("partition"))
         return self.take_log((partition, batch_of([record[1:] for record in run])) for partition, run in runs)
 
     def take_log(self, batches: Iterable[tuple[int, LogBatch | BrokenBatch]]) -> list[Fact]:
-        """Do so with batches of partitions."""
+        """Do the same with batches of partitions."""
         facts: list[Fact] = []
         touched: dict[str, int] = {}
         for partition, batch in batches:
@@ -141,7 +143,10 @@ class RecordFold:
         return facts
 
     def _begin(self, name: str, offset: int, at_ms: int) -> list[Fact]:
-        """Begin with a group at its first record, or at the first one after it was over. A group that changes its protocol is deleted and made anew in one batch (KIP-848), and goes on."""
+        """Begin a group at its first record, or at the first one after it was over.
+
+        A protocol change deletes and creates a group in one batch (KIP-848); such a group continues.
+        """
         last: list[Fact] = []
         end = self._ended.pop(name, None) if self._ended else None
         if end is not None and end != (offset - 1, at_ms):
@@ -153,11 +158,11 @@ class RecordFold:
         return last
 
     def count(self, partition: int) -> Fact:
-        """Return what was read of a partition, where nothing else was."""
+        """Return the counts of a partition."""
         return Fact("", TALLY, partition, 0, 0, _text(self.tally.to_json()))
 
     def _settled(self, obs: Observation) -> Iterable[Observation]:
-        """Return what counts now: a record at once, those of a transaction when it is committed. Who reads committed records alone sees neither transactions nor markers."""
+        """Return the observations that count now: a record at once, a transaction's at its commit. A read_committed reader sees no transactions."""
         body = obs.body
         if "producer_id" not in body:
             return (obs,)
@@ -196,7 +201,7 @@ class RecordFold:
         yield from _owned_again(group, watched, obs)
 
     def _follow_commit(self, commit: TopicCommit) -> list[Fact]:
-        """Return the partition as a gap, if it is committed again after it stood still."""
+        """Return a gap if a stalled partition is committed again."""
         before = self.history.follow_commit(commit)
         if before is None or commit.at_ms - before.at_ms <= STALLED_MS:
             return []
@@ -206,14 +211,14 @@ class RecordFold:
         return [Fact(commit.group, COMMIT_GAP, watched.begin + watched.gaps, before.at_ms, commit.log_offset, text)]
 
     def _changed(self, group: LoggedGroup, offset: int) -> Iterator[Fact]:
-        """Yield the rebalances that are new, or of which more is known; forget those that are long over."""
+        """Yield new and changed rebalances; forget old ones."""
         watched = self._watched[group.group]
         for rebalance in group.rebalances:
             now = (rebalance.joined_ms, rebalance.settled_ms, rebalance.halted_ms)
             if watched.written.get(rebalance.number) != now:
                 watched.written[rebalance.number] = now
                 yield Fact(group.group, REBALANCE, watched.begin + rebalance.number, rebalance.at_ms, offset, _text(rebalance.to_json()))
-        # Of a group that was deleted the last number is kept: one that is not over, and comes back, counts on.
+        # A deleted group keeps its last number: one that is not over, and comes back, continues from it.
         kept = 1 if group.is_deleted else _KEPT_MAX
         for gone in group.rebalances[:-kept]:
             del watched.written[gone.number]
@@ -223,12 +228,12 @@ class RecordFold:
 
 
 def newest_of(facts: Iterable[Fact]) -> list[Fact]:
-    """Keep of each fact what was told last."""
+    """Keep the last version of each fact."""
     return list({(fact.group, fact.kind, fact.number): fact for fact in sorted(facts, key=attrgetter("offset"))}.values())
 
 
 def batch_of(records: list[LogRecord]) -> LogBatch:
-    """Return records, in their order, as one batch. Whoever reads committed records alone sees no transaction."""
+    """Return records, in their order, as one batch. A read_committed reader sees no transaction."""
     (first, *_), (last, last_ms, *_) = records[0], records[-1]
     return LogBatch(
         base_offset=first, last_offset=last, magic=2, codec=0, producer_id=-1, is_transactional=False, timestamp_ms=last_ms, marker=None,
@@ -237,7 +242,7 @@ def batch_of(records: list[LogRecord]) -> LogBatch:
 
 
 def _alerts(group: LoggedGroup, watched: _Watched, rebalance: LoggedRebalance, obs: Observation) -> Iterator[Fact]:
-    """Yield what a new rebalance makes of the group: a storm that begins or goes on, and members that came and went too often."""
+    """Yield a new rebalance's effects: a storm that begins or continues, and flapping members."""
     watched.recent.append(rebalance.at_ms)
     while rebalance.at_ms - watched.recent[0] > STORM_MS:
         watched.recent.popleft()
@@ -273,7 +278,7 @@ def _flapping(group: LoggedGroup, watched: _Watched, rebalance: LoggedRebalance,
 
 
 def _owned_again(group: LoggedGroup, watched: _Watched, obs: Observation) -> Iterator[Fact]:
-    """Note which partitions lose their owner; yield those that have one again, with how long they had none."""
+    """Record the partitions that lose their owner; yield those that have one again, with the time without."""
     at_ms = obs.body["timestamp_ms"]
     owned = frozenset(group.owned)
     if owned == watched.owned:

@@ -1,8 +1,8 @@
-"""The offsets topic in Spark: facts of groups as a stream with a state for each group, and the same facts of all that was ever kept.
+"""The offsets topic in Spark: facts of groups as a stream with a state for each group, and the same facts of all kept records.
 
-Records come from what `topic_reader` feeds and keeps, or from Spark's own Kafka source. A group's order is that of its offsets, and every record counts however old it is:
-no watermark decides what comes too late, nothing does. A record that comes again is passed over by its offset, and facts are written by batch under the batch's number, so that
-one that is done again writes over itself.
+Records come from the feed and the files of `topic_reader`, or from Spark's own Kafka source. A group's order is that of its offsets, and every
+record counts, however old: there is no watermark. A repeated record is skipped by its offset. Facts are written by batch under the batch's
+number, so that a repeated batch overwrites itself.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _COLUMNS: Final = ("partition", "offset", "at_ms", "key", "value")
 _FED: Final = "partition int, offset long, at_ms long, key binary, value binary"
 _FILES_AT_ONCE: Final = 16
 _FILES_PURGED: Final = "6h"
-"""Spark remembers the files that it took for so long; they are deleted within seconds."""
+"""How long Spark remembers the files that it has read; they are deleted within seconds."""
 _FACT_ROW: Final = "group string, kind string, number long, at_ms long, offset long, text string"
 _FACT_TYPES: Final = (pa.string(), pa.string(), pa.int64(), pa.int64(), pa.int64(), pa.string())
 _GROUP: Final = "decode(substring(key, 5, CAST(conv(hex(substring(key, 3, 2)), 16, 10) AS INT)), 'UTF-8')"
@@ -48,7 +48,7 @@ _GROUP: Final = "decode(substring(key, 5, CAST(conv(hex(substring(key, 3, 2)), 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryOrder:
-    """Where the topic is and where everything goes: `kafka` are settings of Spark's source, `names` the topics' by their ids, `begins` the first offsets of its partitions."""
+    """The topic and the output: `kafka` are settings of Spark's source, `names` are topic names by id, `begins` the partitions' first offsets."""
 
     folder: Path
     bootstrap: str = ""
@@ -62,69 +62,72 @@ class HistoryOrder:
         return RecordFold(self.names, self.begins, consumer_session_ms=self.consumer_session_ms)
 
     def for_tasks(self) -> HistoryOrder:
-        """Return what tasks need: how to reach the cluster, with its passwords, they do not."""
+        """Return the order for tasks, without the cluster's address and passwords."""
         return replace(self, bootstrap="", kafka={})
 
     def checkpoint(self, name: str) -> str:
         return str((self.folder / _CHECKPOINTS / name).absolute())
 
     def keep_names(self) -> HistoryOrder:
-        """Write the topics' names down beside the records, which newer releases store ids in; return the order with those of before, too."""
+        """Write the topics' names beside the records, because newer releases store ids in them; return the order with earlier names, too."""
         names = topic_names([self.folder]) | dict(self.names)
         (self.folder / _NAMES).write_text(json.dumps(names, indent=1), encoding="utf-8")
         return replace(self, names=names)
 
 
 def topic_names(folders: Iterable[Path]) -> dict[str, str]:
-    """Return the topics' names by their ids, as they were kept in folders."""
+    """Return the topic names by id that were stored in folders."""
     files = [folder / _NAMES for folder in folders if (folder / _NAMES).is_file()]
     return {name: topic for file in files for name, topic in json.loads(file.read_text(encoding="utf-8")).items()}
 
 
 def check_reader(records: Path, *, is_spark: bool) -> None:
-    """Raise `WrongUsage` where the other reader kept the records: either knows the files that it wrote alone."""
+    """Raise `WrongUsage` where the other reader kept the records: each knows only its own files."""
     by_spark = (records / SINK_LOG).is_dir()
     if by_spark is not is_spark and any(records.glob("*/*.parquet")):
         raise WrongUsage(f"{records} was kept with --source {'spark' if by_spark else 'wire'}; go on with that, or name another --output")
 
 
 def feed_source(spark: SparkSession, folder: Path, *, files_at_once: int = _FILES_AT_ONCE) -> DataFrame:
-    """Return what is fed as a stream of records, by Spark's source of files: in the order of their times, and deleted when the facts of them are written."""
-    # Spark's list of all files that it ever took is written anew so often; by default at every tenth batch, that is every ten seconds here.
+    """Return the feed as a stream by Spark's file source: in the order of times; files are deleted after their facts are written."""
+    # After so many batches Spark rewrites its list of all files; the default, every tenth batch, would be every ten seconds here.
     spark.conf.set("spark.sql.streaming.fileSource.log.compactInterval", "300")
-    spark.conf.set("spark.sql.streaming.fileSource.cleaner.numThreads", "0")  # there is one file or two to delete
+    spark.conf.set("spark.sql.streaming.fileSource.cleaner.numThreads", "0")  # there are only one or two files to delete
     reader = spark.readStream.schema(_FED).option("maxFilesPerTrigger", files_at_once).option("maxFileAge", _FILES_PURGED)
     return reader.option("cleanSource", "delete").parquet(str(folder.absolute()))
 
 
 def topic_source(spark: SparkSession, order: HistoryOrder) -> DataFrame:
-    """Return the topic as a stream of records, by Spark's own Kafka source: its partitions named one by one, and their offsets asked by a consumer. Spark's AdminClient passes over internal topics."""
+    """Return the topic as a stream of records, by Spark's own Kafka source.
+
+    Its partitions are listed, and a consumer asks for their offsets, because Spark's AdminClient skips internal topics.
+    """
     spark.conf.set(DEPRECATED, "true")
     partitions = json.dumps({TOPIC: sorted(order.begins)})
     reader = spark.readStream.format("kafka").option("kafka.bootstrap.servers", order.bootstrap).option("assign", partitions)
-    # What a transaction that was aborted committed never counted. Compaction and retention take records at any time: that is no loss of data.
+    # Commits of an aborted transaction never count. Compaction and retention may remove records at any time: that is no loss of data.
     reader = reader.option("startingOffsets", "earliest").option("kafka.isolation.level", "read_committed").option("failOnDataLoss", "false")
-    # KIP-714: a consumer asks whether the cluster wants its metrics, which is no part of reading.
+    # KIP-714: a consumer asks whether the cluster wants its metrics, which reading does not need.
     reader = reader.option("kafka.enable.metrics.push", "false")
     reader = reader.options(**{f"kafka.{name}": value for name, value in order.kafka.items()})
     return reader.load().selectExpr("partition", "offset", "unix_millis(timestamp) AS at_ms", "key", "value")
 
 
 def keep_records(stream: DataFrame, order: HistoryOrder) -> StreamingQuery:
-    """Append all that the topic holds since the last time to the records that are kept, and end."""
+    """Append the topic's new records to the kept ones, and end."""
     written = stream.writeStream.format("parquet").partitionBy("partition").option("path", str((order.folder / RECORDS).absolute()))
     return written.option("checkpointLocation", order.checkpoint(RECORDS)).queryName("groupproof records").trigger(availableNow=True).start()
 
 
 def facts_of(spark: SparkSession, parts: Sequence[PartitionFiles], order: HistoryOrder) -> DataFrame:
-    """Return all facts of the groups in partitions of the topic, whatever their size, and what was read of each. The largest begin first."""
+    """Return all facts of the groups in partitions of any size, and the counts of each partition. The largest partitions begin first."""
     dealt = sorted(parts, key=lambda part: -part.size)
     tasks = spark.range(0, len(dealt), numPartitions=max(1, len(dealt)))
     return newest_facts(tasks.mapInArrow(partial(folded, order.for_tasks(), dealt), _FACT_ROW))
 
 
 def newest_facts(facts: DataFrame) -> DataFrame:
-    """Return of each fact what was told last."""
+    """Return the last version of each fact."""
     from pyspark.sql import functions
 
     newest = functions.max_by(functions.struct("at_ms", "offset", "text"), functions.struct("offset", "text")).alias("newest")
@@ -132,7 +135,7 @@ def newest_facts(facts: DataFrame) -> DataFrame:
 
 
 def watch_facts(stream: DataFrame, order: HistoryOrder, say: Callable[[Fact], None]) -> StreamingQuery:
-    """Follow the topic: facts come by batch, each written once; `say` is called with each after that."""
+    """Follow the topic: facts come by batch, each written once; then `say` is called with each."""
     from pyspark.sql import functions
     from pyspark.sql.streaming.state import GroupStateTimeout
 
@@ -145,7 +148,7 @@ def watch_facts(stream: DataFrame, order: HistoryOrder, say: Callable[[Fact], No
 
 
 def folded(order: HistoryOrder, parts: Sequence[PartitionFiles], tasks: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Fold whole partitions of the topic, which begin with what there is of them first."""
+    """Fold whole partitions of the topic, from their first record."""
     for number in (number for batch in tasks for number in batch.column(0).to_pylist()):
         partition = parts[number].partition
         fold = order.fold()
@@ -160,24 +163,24 @@ def _rows(facts: list[Fact]) -> pa.RecordBatch:
 
 
 def _followed(order: HistoryOrder, _key: tuple[str], frames: Iterable[pd.DataFrame], state: Any) -> Iterator[pd.DataFrame]:
-    """Go on with one group. A batch may have its records in any order; across batches their offsets rise, and one that came before comes to nothing."""
+    """Continue one group. A batch may have its records in any order; across batches their offsets rise, and a repeated record has no effect."""
     fold: RecordFold = pickle.loads(state.get[0]) if state.exists else order.fold()
     fold.history.name_topics(order.names)
     rows = {row[:2]: StoredRecord(*row) for frame in frames for row in frame[list(_COLUMNS)].itertuples(index=False, name=None)}
     records = [rows[place] for place in sorted(rows) if not fold.has_taken(rows[place])]
     facts = fold.take(record._replace(key=bytes(record.key), value=None if record.value is None else bytes(record.value)) for record in records)
-    if fold.is_over:  # a cluster has groups by the thousand that were there for an hour
+    if fold.is_over:  # a cluster has thousands of groups that existed for an hour
         state.remove()
     else:
-        fold.forget_names(order.names)  # every state would have all of them
+        fold.forget_names(order.names)  # otherwise every state would have all of them
         state.update((pickle.dumps(fold),))
-    import pandas as pd  # in a worker of Spark's alone: it takes half a second
+    import pandas as pd  # only in a Spark worker: it takes half a second
 
     yield pd.DataFrame(facts, columns=list(Fact._fields))
 
 
 def _write(folder: Path, say: Callable[[Fact], None], facts: DataFrame, batch: int) -> None:
-    """Write what a batch made known, at once and under its number. There are a few rows: a job of Spark's would take longer than all else."""
+    """Write a batch's facts at once, under its number. They are only a few rows: a Spark job would take longer than all else."""
     rows = [Fact(*row) for row in facts.collect()]
     if not rows:
         return

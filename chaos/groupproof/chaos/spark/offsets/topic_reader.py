@@ -1,6 +1,7 @@
-"""The topic of a cluster, read by groupproof's own wire into files: nothing is asked but ApiVersions, Metadata, ListOffsets and Fetch, and TLS and SASL are those of `watch`.
+"""Reads a cluster's offsets topic by groupproof's own wire into files: it sends only ApiVersions, Metadata, ListOffsets and Fetch.
 
-Records of transactions count once they are committed. One connection to each leader stays open while the topic is followed.
+TLS and SASL are those of `watch`. Records of transactions count once they are committed. One connection to each leader stays open while the
+topic is followed.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ __all__ = ["FollowedTopic", "TopicReader", "meet_topic"]
 
 _FEED_EVERY_S: Final = 0.5
 _KEEP_EVERY_S: Final = 900.0
-"""How often what waits in memory is kept, while little comes: more often would be more and smaller files. What a process that was killed had not kept is read again."""
+"""How often records in memory are written, if few come: more often would give more and smaller files. After a kill, unwritten ones are read again."""
 
 _ENDS_WITHIN_S: Final = 30.0
 
 
 async def meet_topic(topic: LiveTopic, *, is_admin: bool) -> tuple[dict[str, str], int | None]:
-    """Learn where the topic begins and ends; return the names of the cluster's topics by their ids, and the session timeout of its consumer protocol where a broker may be asked."""
+    """Learn the topic's begin and end; return topic names by id, and the consumer protocol's session timeout if brokers may be asked."""
     await topic.begin()
     session_ms = await consumer_session_ms(topic.connect, topic.bootstrap[0]) if is_admin else None
     return (await topic.topics())[1], session_ms
@@ -40,7 +41,7 @@ async def meet_topic(topic: LiveTopic, *, is_admin: bool) -> tuple[dict[str, str
 
 @dataclass(slots=True)
 class TopicReader:
-    """Reads a topic, whose begin and end are known, into `kept`, and with `feed` into that."""
+    """Reads a topic, whose begin and end are known, into `kept`, and into `feed` if there is one."""
 
     topic: LiveTopic
     kept: KeptRecords
@@ -49,7 +50,7 @@ class TopicReader:
     log_begins: dict[int, int] = field(default_factory=dict)
 
     def begin(self) -> None:
-        """Go on where the files end; raise `WrongUsage` where the topic ends before them, or is another cluster's."""
+        """Continue where the files end; raise `WrongUsage` where the topic ends before them, or is another cluster's."""
         self.kept.begin_cluster(self.topic.cluster_id)
         self.log_begins = dict(self.topic.positions)
         places = [self.kept.positions, *([self.feed.positions] if self.feed is not None else [])]
@@ -59,18 +60,18 @@ class TopicReader:
             self.topic.positions[partition] = max(begin, min(place.get(partition, 0) for place in places))
 
     def begins(self) -> Mapping[int, int]:
-        """Return the offsets with which the partitions begin, now or when they were first read. What compaction took away is no reason to begin later."""
+        """Return the partitions' first offsets, now or at the first read. Compaction is no reason to begin later."""
         return {partition: min(begin, self.kept.begins.get(partition, begin)) for partition, begin in self.log_begins.items()}
 
     async def read_to_end(self) -> None:
-        """Keep what is there now."""
+        """Keep the records that are there now."""
         try:
             await self.topic.read_to_end(self._take)
         finally:
             self.kept.flush()
 
     async def follow(self) -> None:
-        """Keep and feed what comes, until cancelled."""
+        """Keep and feed new records, until cancelled."""
         assert self.feed is not None
         try:
             async with trio.open_nursery() as nursery:
@@ -93,7 +94,7 @@ class TopicReader:
 
 @dataclass(slots=True)
 class FollowedTopic:
-    """Follows the topic in a thread of its own, while Spark is at work in this one; `error` is what ended it by itself."""
+    """Follows the topic in a thread of its own, while Spark works in this one; `error` is the error that ended it."""
 
     reader: TopicReader
     error: Exception | None = None
@@ -111,7 +112,7 @@ class FollowedTopic:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         assert self._thread is not None
         if self._token is not None:
-            with suppress(trio.RunFinishedError):  # it has ended by itself
+            with suppress(trio.RunFinishedError):  # it has ended already
                 self._token.run_sync_soon(self._scope.cancel)
         self.wait()
 

@@ -1,1 +1,1 @@
-"""Scenarios of Spark's own Kafka source: queries, faults, and who read what."""
+"""Scenarios of Spark's own Kafka source: queries, faults, and each query's reads."""

@@ -1,4 +1,4 @@
-"""What queries on Spark's Kafka source run against: the reference coordinator on a port, or any brokers behind a tap; with a topic that grows."""
+"""The cluster for queries on Spark's Kafka source: the reference coordinator on a port, or any brokers behind a tap; with a growing topic."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _PRODUCE_S: Final = 0.4
 
 @dataclass(slots=True)
 class Topic:
-    """A topic to which records are appended, to each partition as many, whenever it `flows`; `produced` counts those of one partition."""
+    """A topic that grows equally in each partition while it `flows`; `produced` counts the records of one partition."""
 
     name: str
     partitions: int
@@ -41,7 +41,7 @@ class Topic:
     _at_rest: trio.Condition = field(default_factory=trio.Condition)
 
     async def grow(self) -> None:
-        """Append for ever; raise `BrokenEnvironment` where that won't go."""
+        """Append records until cancelled; raise `BrokenEnvironment` where that fails."""
         while True:
             async with self._at_rest:
                 if self.flows:
@@ -50,7 +50,7 @@ class Topic:
             await trio.sleep(_PRODUCE_S)
 
     async def stop(self) -> dict[int, int]:
-        """Let it rest, and return how many records there are in each partition."""
+        """Stop the growth, and return each partition's number of records."""
         self.flows = False
         async with self._at_rest:
             return dict.fromkeys(range(self.partitions), self.produced)
@@ -61,7 +61,7 @@ class Topic:
 
 @dataclass(slots=True, kw_only=True)
 class StreamingCluster:
-    """Where queries connect, what is seen of them, and what strikes them; `began_s` is the wall clock's time at instant 0 of the trace."""
+    """The bootstrap address for queries, their trace, and their faults; `began_s` is the wall clock's time at instant 0 of the trace."""
 
     bootstrap: str
     topic: Topic
@@ -78,7 +78,7 @@ class StreamingCluster:
 async def opened(
     brokers: BrokerSubject | None, *, profile: str, seed: int, topic: str, partitions: int, rate: int
 ) -> AsyncIterator[StreamingCluster]:
-    """Yield the ground, its topic flowing; `brokers` None is the reference. Raise `BrokenEnvironment` where something does not come up."""
+    """Yield the cluster, with its topic flowing; `brokers` None is the reference. Raise `BrokenEnvironment` where a part does not come up."""
     began, began_s = time.monotonic(), time.time()
     trace: Trace = []
     recorder = Recorder(lambda: round((time.monotonic() - began) * 1e9), keeps=False, run="spark", seed=seed)
@@ -92,7 +92,7 @@ async def opened(
 
 
 def _is_ours(obs: Observation) -> bool:
-    """Tell whether an observation is of the kit's own requests, which fill the topic."""
+    """Return whether an observation is of the kit's own requests, which fill the topic."""
     return obs.client == CLIENT_ID
 
 

@@ -1,7 +1,7 @@
-"""`groupproof chaos spark`: Spark's own Kafka source before a coordinator, and who read what.
+"""`groupproof chaos spark`: runs Spark's own Kafka source against a coordinator, and shows each query's reads.
 
-It is a command of its own beside `chaos run`: a streaming query is no client that a shim could lead. It has no callback and commits nothing, and whether it joins
-at all is what is looked at. What is judged is the trace of what it sent, beside the rows that it read.
+It is a command of its own beside `chaos run`, because a streaming query is no client that a shim could drive. It has no callbacks and commits
+nothing, and whether it joins at all is a question of the test. The trace of its requests is judged, beside the rows that it read.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Who read what, drawn: a lane for each partition and query over time, with what the coordinator gave and what each batch read. Pure."""
+"""Draws the reads: a lane for each partition and query over time, with the coordinator's assignments and each batch's reads. Pure."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _mark(to_x: _Scale, at_s: float, label: str, height: int) -> str:
 
 
 def _owned(to_x: _Scale, assignments: Sequence[GenerationAssignment], query: str, partition: int, y: int, ended_s: float) -> Iterator[str]:
-    """Draw for how long the coordinator had given the partition to the query's driver: until the next generation begins."""
+    """Draw the times in which the coordinator assigned the partition to the query's driver, each until the next generation begins."""
     for number, assignment in enumerate(assignments):
         if partition in assignment.partitions.get(query, ()):
             until = assignments[number + 1].at_s if number + 1 < len(assignments) else ended_s

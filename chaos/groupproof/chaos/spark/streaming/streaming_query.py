@@ -1,4 +1,4 @@
-"""A query on Spark's own Kafka source: started, looked at, stopped, and what it read. Everything here blocks; it is called in threads."""
+"""A query on Spark's own Kafka source: its start, progress, stop and reads. All calls block; use threads."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ __all__ = ["DEPRECATED", "LOG_LEVEL", "MEMBER", "QueryConfig", "RunningQuery"]
 DEPRECATED: Final = "spark.sql.streaming.kafka.useDeprecatedOffsetFetching"
 
 MEMBER: Final = {"kafka.session.timeout.ms": "10000", "kafka.heartbeat.interval.ms": "500", "kafka.metadata.max.age.ms": "5000"}
-"""The settings of the driver's consumer, so that a course takes seconds; Spark's own are Kafka's defaults of minutes."""
+"""The settings of the driver's consumer, so that a course takes seconds; by default Spark uses Kafka's, which take minutes."""
 
 LOG_LEVEL: Final = "ERROR"
-"""Of its warnings, one a batch, none tells more than the report."""
+"""Spark's warnings, one per batch, say no more than the report."""
 
 _ROW: Final = "partition INT, offset BIGINT, at TIMESTAMP"
 _FAILURE_CHARS: Final = 300
@@ -31,7 +31,7 @@ _FAILURE_CHARS: Final = 300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryConfig:
-    """A query on `topic`: with `group` as its `kafka.group.id`, on the path that `is_deprecated` says, its output and checkpoint below `folder`."""
+    """A query on `topic`, with `group` as its `kafka.group.id`; `is_deprecated` selects its path, `folder` is for output and checkpoint."""
 
     name: str
     bootstrap: str
@@ -45,12 +45,12 @@ class QueryConfig:
 
     @property
     def rows(self) -> Path:
-        """Return where the rows go that it read: partition, offset and the time of the batch."""
+        """The folder of the rows that it read: partition, offset and the time of the batch."""
         return self.folder / "reads" / f"query={self.name}"
 
 
 class RunningQuery:
-    """One query; where it stands is in its checkpoint, and what it read in the folder of its rows."""
+    """One query; its checkpoint has its positions, and the folder of its rows what it read."""
 
     def __init__(self, spark: SparkSession, query: QueryConfig) -> None:
         self._spark, self.order = spark, query
@@ -62,12 +62,12 @@ class RunningQuery:
 
     @property
     def batches(self) -> int:
-        """Return how many batches have read anything."""
+        """Return the number of batches with rows."""
         return sum(_progress(progress)["numInputRows"] > 0 for progress in self._query.recentProgress)
 
     @property
     def stands(self) -> dict[int, int]:
-        """Return where it stands in each partition that it knew of in its last batch."""
+        """Return its position in each partition of its last batch."""
         last = self._query.lastProgress
         end = None if last is None else _progress(last)["sources"][0]["endOffset"]
         offsets = json.loads(end) if isinstance(end, str) else end
@@ -80,17 +80,17 @@ class RunningQuery:
         return None if error is None else _reason(str(error))
 
     def stop(self) -> None:
-        """End it; a batch that is under way is given up, of which Spark has much to say."""
+        """End it. A running batch is abandoned, about which Spark logs a lot."""
         log = self._spark.sparkContext
         log.setLogLevel("OFF")
         try:
-            with suppress(Exception):  # `failed` says what the query itself failed with
+            with suppress(Exception):  # `failed` has the query's own error
                 self._query.stop()
         finally:
             log.setLogLevel(LOG_LEVEL)
 
     def read(self, began_s: float, due: Mapping[int, int]) -> QueryReads:
-        """Return what it read; `began_s` is when the course began, in seconds of the wall clock."""
+        """Return its reads; `began_s` is the begin of the course, in seconds of the wall clock."""
         found = self._rows(began_s) if (self.order.rows / "_spark_metadata").is_dir() else []
         offsets: dict[tuple[int, int], int] = {}
         for partition, offset, _ in found:
@@ -126,7 +126,7 @@ def _batches(rows: list[tuple[int, int, float]]) -> list[Batch]:
 
 
 def _reason(message: str) -> str:
-    """Return the line that tells why, without what Spark wraps around it."""
+    """Return the line with the reason, without Spark's wrapping."""
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     text = next((line for line in lines if not line.startswith(("at ", "===", "Identifier", "Current", "Driver stacktrace"))), "it does not say why")
     return text if len(text) <= _FAILURE_CHARS else text[:_FAILURE_CHARS] + "…"

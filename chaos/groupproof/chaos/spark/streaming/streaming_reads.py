@@ -23,7 +23,7 @@ _JOIN, _SYNC = Api.JOIN_GROUP.title, Api.SYNC_GROUP.title
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """What one micro-batch read of one partition: `rows` from offset `first` to `last`, planned `at_s` seconds after the course began."""
+    """One micro-batch's read of one partition: `rows` from offset `first` to `last`, planned `at_s` seconds after the course began."""
 
     partition: int
     at_s: float
@@ -34,7 +34,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryReads:
-    """What a query did: its batches, the rows of each offset (`offsets` by partition and offset), what was `due` of each partition when it was stopped, and why it failed."""
+    """A query's result: its batches, the rows of each (partition, offset), each partition's `due` records at the stop, and its error."""
 
     query: str
     batches: tuple[Batch, ...]
@@ -45,7 +45,7 @@ class QueryReads:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionRead:
-    """One partition as one query read it: `distinct` of the `due` records, `rows` in all."""
+    """One query's read of one partition: `distinct` of the `due` records, `rows` in all."""
 
     partition: int
     due: int
@@ -58,13 +58,13 @@ class PartitionRead:
 
     @property
     def twice(self) -> int:
-        """Return how many rows were read again."""
+        """Return the number of repeated rows."""
         return self.rows - self.distinct
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryRead:
-    """What a query read of a topic, partition by partition."""
+    """A query's read of a topic, partition by partition."""
 
     query: str
     partitions: tuple[PartitionRead, ...]
@@ -88,7 +88,7 @@ class QueryRead:
 
     @property
     def is_whole(self) -> bool:
-        """Whether every record was read, and none again."""
+        """Whether every record was read exactly once."""
         return not self.missed and not self.twice
 
     def to_json(self) -> dict[str, Any]:
@@ -102,7 +102,7 @@ class QueryRead:
 
 
 def who_read(read: QueryReads) -> QueryRead:
-    """Return what a query read of what was due; a record beyond that, which was appended while it was stopped, counts for nothing."""
+    """Return a query's read of the due records; records that were appended during its stop do not count."""
     rows: Counter[int] = Counter()
     distinct: Counter[int] = Counter()
     for (partition, offset), count in read.offsets.items():
@@ -115,7 +115,7 @@ def who_read(read: QueryReads) -> QueryRead:
 
 @dataclass(slots=True, kw_only=True)
 class GenerationAssignment:
-    """One generation, by what its members were given: partitions by query, `at_s` of the first answer."""
+    """One generation with its assignments: partitions by query, `at_s` of the first answer."""
 
     generation: int
     at_s: float
@@ -123,7 +123,7 @@ class GenerationAssignment:
 
     @property
     def is_split(self) -> bool:
-        """Whether several queries were given different partitions."""
+        """Whether several queries have different partitions."""
         held = [part for parts in self.partitions.values() for part in parts]
         return len([parts for parts in self.partitions.values() if parts]) > 1 and len(held) == len(set(held))
 
@@ -136,22 +136,22 @@ class GenerationAssignment:
 
 
 def drivers_of(trace: Iterable[Observation], queries: Sequence[str]) -> dict[str, str]:
-    """Return which query a client id that joined is the driver of: queries are started one after the other, and so their drivers join.
+    """Return the query of each driver's client id: queries start one after the other, and their drivers join in this order.
 
-    Spark names its consumers after their group and counts them, so that a name tells nothing; one and the same client id for all would, but Spark then refuses
-    to share its cached consumers between queries and fails.
+    Spark names its consumers after their group with a number, so the name does not show the query. A common client id would not help: Spark then
+    refuses to share its cached consumers between queries and fails.
     """
     joined = dict.fromkeys(obs.client or "" for obs in trace if obs.kind == "request" and obs.api == _JOIN)
     return dict(zip(joined, queries, strict=False))
 
 
 def joins_of(trace: Iterable[Observation]) -> int:
-    """Return how many requests of membership anybody sent."""
+    """Return the number of all membership requests."""
     return sum(obs.kind == "request" and obs.api in membership_apis() for obs in trace)
 
 
 def asked_by(trace: Iterable[Observation], drivers: Mapping[str, str]) -> dict[str, dict[str, int]]:
-    """Return how many requests of each kind were sent, by who sent them: a query's driver that joined, else `others` (administrators and tasks)."""
+    """Return the number of requests by API and sender: a query's driver that joined, or `others` (administrators and tasks)."""
     found: dict[str, Counter[str]] = {}
     for obs in trace:
         if obs.kind == "request" and obs.api is not None and obs.client != CLIENT_ID:
@@ -160,7 +160,7 @@ def asked_by(trace: Iterable[Observation], drivers: Mapping[str, str]) -> dict[s
 
 
 def given_by_coordinator(trace: Iterable[Observation], drivers: Mapping[str, str]) -> list[GenerationAssignment]:
-    """Return the generations in order, with what each query's driver was given in them."""
+    """Return the generations in order, with the assignments of each query's driver."""
     found: dict[int, GenerationAssignment] = {}
     for obs in trace:
         query = drivers.get(obs.client or "")

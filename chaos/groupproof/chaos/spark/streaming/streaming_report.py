@@ -27,7 +27,7 @@ TRACE: Final = "trace.ndjson"
 
 
 def judged(result: StreamingResult, folder: Path) -> ScenarioOutcome:
-    """Write the scenario's trace, and judge it as `groupproof trace check` does; raise `BrokenEnvironment` where it can't be written."""
+    """Write the scenario's trace, and judge it as `groupproof trace check` does; raise `BrokenEnvironment` where it cannot be written."""
     with check_folder(folder):
         folder.mkdir(parents=True, exist_ok=True)
         write_text(folder / TRACE, "".join(f"{line}\n" for line in write_trace(result.trace)))
@@ -37,7 +37,7 @@ def judged(result: StreamingResult, folder: Path) -> ScenarioOutcome:
 def write_streaming_report(
     output: Path, head: Mapping[str, Any], had: Sequence[tuple[StreamingResult, ScenarioOutcome]], *, partitions: int
 ) -> dict[str, Any]:
-    """Write the page and the JSON, which is returned; raise `BrokenEnvironment`."""
+    """Write the page and the JSON, and return the JSON; raise `BrokenEnvironment`."""
     value = {"schema": SCHEMA, **head, "scenarios": [outcome.to_json() for _, outcome in had]}
     pictured = [
         {"outcome": outcome, "colour": VERDICT_COLOURS[outcome.verdict], "picture": drawn(result, outcome.assignments, partitions)}

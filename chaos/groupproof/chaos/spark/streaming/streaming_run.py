@@ -1,4 +1,4 @@
-"""The course of one scenario of Spark's Kafka source: queries come and go, faults strike, and in the end it is known who read what."""
+"""Runs one scenario of Spark's Kafka source: starts and stops queries, injects faults, and collects each query's reads."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _LOOK_S: Final = 0.2
 
 
 class Query(Protocol):
-    """A query that runs; all of it blocks."""
+    """A running query; all calls block."""
 
     @property
     def batches(self) -> int: ...
 
     @property
     def stands(self) -> Mapping[int, int]:
-        """Return where it stands in each partition that it knew of in its last batch."""
+        """Return its position in each partition of its last batch."""
         ...
 
     @property
@@ -46,12 +46,12 @@ class Query(Protocol):
 
 
 Start = Callable[[QueryConfig], Query]
-"""Starts a query; blocks until it has a name and a place to run."""
+"""Starts a query; blocks until it has a name and is running."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pace:
-    """How much a course waits for: so many batches in each part of it, and so many seconds more before a query that has read all it knows of is stopped."""
+    """The waits of a course: the batches in each part, and the extra seconds before a query at the end of its partitions is stopped."""
 
     batches: int = 4
     quiet_s: float = 2.0
@@ -60,7 +60,7 @@ class Pace:
 
 @dataclass(slots=True, kw_only=True)
 class StreamingResult:
-    """What a course left: what was seen and read, when queries came and went (`at_s`, what), and how often each fault took effect."""
+    """The result of a course: its trace and reads, the starts and stops of queries (`at_s`, text), and how often each fault took effect."""
 
     scenario: Scenario
     reads: list[QueryReads] = field(default_factory=list)
@@ -72,7 +72,7 @@ class StreamingResult:
 
 @dataclass(slots=True, kw_only=True)
 class StreamingRun:
-    """One scenario before one ground. `words` are faults of the user's, armed with the scenario's own."""
+    """One scenario on one cluster. `words` are the user's faults, armed with the scenario's own."""
 
     scenario: Scenario
     ground: StreamingCluster
@@ -85,7 +85,7 @@ class StreamingRun:
     _played: StreamingResult = field(init=False)
 
     async def play(self) -> StreamingResult:
-        """Carry it out; raise `BrokenEnvironment` where Spark or the brokers do not do what they are there for."""
+        """Run the scenario; raise `BrokenEnvironment` where Spark or the brokers fail."""
         self._played = StreamingResult(scenario=self.scenario)
         faults = faults_of([*self.scenario.faults, *self.words])
         try:
@@ -132,7 +132,7 @@ class StreamingRun:
         await self._batches(self.pace.batches, only=name)
 
     async def _batches(self, wanted: int, only: str | None = None) -> None:
-        """Wait until the queries have read so many batches more; one that failed reads none."""
+        """Wait until the queries have read `wanted` more batches; a failed query reads none."""
         for name, query in self._queries.items():
             if only in (None, name):
                 before = 0 if only else await in_a_thread(partial(_batches_of, query))
@@ -143,12 +143,12 @@ class StreamingRun:
             raise BrokenEnvironment(f"{self.scenario.name}: the query {name} read nothing for {_UP_S:g} s; what Spark says is on standard error")
 
     async def _until_delivered(self, names: Sequence[str]) -> None:
-        """Wait for the faults that strike members; one that no frame matches is known by its receipts."""
+        """Wait for the faults on members. A fault that no frame matches lacks its receipts."""
         await _holds_within(lambda: all(self.ground.delivered(name) for name in names), _UP_S / 4)
         await self._batches(self.pace.batches)
 
     async def _end(self, name: str) -> None:
-        """Let the topic rest until the query stands at the end of every partition that it knows of, and stop it."""
+        """Stop the topic until the query is at the end of its known partitions, and then stop the query."""
         due = await self.ground.topic.stop()
         query = self._queries[name]
         if not await _holds_within(partial(_has_all, query, due), _UP_S):
@@ -165,7 +165,7 @@ class StreamingRun:
 
 
 async def _holds_within(holds: Callable[[], bool], within_s: float) -> bool:
-    """Look until something holds; tell whether it did in time."""
+    """Wait until `holds` returns True; return whether it did in time."""
     with trio.move_on_after(within_s):
         while True:
             if await in_a_thread(holds):
@@ -179,7 +179,7 @@ def _batches_of(query: Query) -> int:
 
 
 def _has_read(query: Query, batches: int) -> bool:
-    """Tell whether there is nothing to wait for any more."""
+    """Return whether the query has read enough batches or failed."""
     return query.batches >= batches or query.failed is not None
 
 

@@ -1,4 +1,4 @@
-"""One scenario of Spark's Kafka source, from a session to what is left of it."""
+"""Runs one scenario of Spark's Kafka source with a session, and returns its result."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def played(
     spark: SparkSession, scenario: Scenario, brokers: BrokerSubject | None, *, folder: Path, profile: str, seed: int, topic: str, partitions: int,
     rate: int, words: Sequence[str] = (), pace: Pace | None = None,
 ) -> StreamingResult:  # fmt: skip
-    """Carry a scenario out; `folder` holds its reads afterwards and is emptied before. Raise `BrokenEnvironment`, and `KeyboardInterrupt` at Ctrl-C."""
+    """Run a scenario; `folder` is emptied first and then holds its reads. Raise `BrokenEnvironment`, and `KeyboardInterrupt` at Ctrl-C."""
     _emptied(folder)
     had: list[StreamingResult] = []
 
@@ -62,7 +62,7 @@ def played(
 
 
 def _emptied(folder: Path) -> None:
-    """Make the folder anew where it is one of these; raise `WrongUsage` where something else is in it."""
+    """Create the folder again if it is one of these; raise `WrongUsage` where it holds anything else."""
     own = {"reads", "checkpoints", "trace.ndjson"}
     try:
         if folder.is_dir() and (others := {path.name for path in folder.iterdir()} - own):

@@ -1,4 +1,4 @@
-"""The scenarios of Spark's own Kafka source (`streaming_scenarios.toml`): which queries run, on which path, which faults act on them, and what is expected."""
+"""The scenarios of Spark's own Kafka source (`streaming_scenarios.toml`): their queries, paths, faults and expectations."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ __all__ = ["Expects", "Scenario", "chosen", "scenarios"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expects:
-    """What must be seen; None where a scenario says nothing of it.
+    """The expectations; None where a scenario has none.
 
-    `joins`: the driver joins a group, or sends not one request of membership. `whole`: each query reads every record, and none twice. `split`: while two queries
-    run each reads some partitions alone. `fails`: a query ends with an error; else none does.
+    `joins`: the driver joins a group, or sends no membership request at all. `whole`: each query reads every record exactly once. `split`: while two
+    queries run, each reads other partitions. `fails`: a query ends with an error; otherwise none does.
     """
 
     joins: bool
@@ -33,10 +33,11 @@ class Expects:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
-    """One course: the query `a` runs from the beginning; with `is_shared` `b` comes with the same group id when `a` is at work, and goes before it.
+    """One course: the query `a` runs from the beginning. With `is_shared`, `b` with the same group id starts when `a` is at work, and stops before
+    it.
 
-    `is_deprecated` turns on `spark.sql.streaming.kafka.useDeprecatedOffsetFetching`. `faults` are the words of `groupproof tap --fault`, armed once every query
-    is at work, or with `from_start` before the first begins. `fails_on_loss` is the source's option `failOnDataLoss`.
+    `is_deprecated` turns on `spark.sql.streaming.kafka.useDeprecatedOffsetFetching`. `faults` are in the words of `groupproof tap --fault`. They are
+    armed when every query is at work, or with `from_start` before the first begins. `fails_on_loss` is the source's option `failOnDataLoss`.
     """
 
     name: str
@@ -56,13 +57,13 @@ class Scenario:
 
 @cache
 def scenarios() -> tuple[Scenario, ...]:
-    """Return them in the order of their file."""
+    """Return the scenarios in the order of their file."""
     text = (Path(__file__).parent / "streaming_scenarios.toml").read_text("utf-8")
     return msgspec.convert(tomllib.loads(text)["scenario"], tuple[Scenario, ...])
 
 
 def chosen(named: Iterable[str]) -> Sequence[Scenario]:
-    """Return the scenarios that names, globs and `all` mean, each once; raise `WrongUsage` for what means none."""
+    """Return the scenarios of names, globs and `all`, each once; raise `WrongUsage` for a name that matches none."""
     found: dict[str, Scenario] = {}
     for name in named:
         meant = [scenario for scenario in scenarios() if name == "all" or fnmatchcase(scenario.name, name)]

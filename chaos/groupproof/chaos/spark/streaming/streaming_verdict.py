@@ -1,4 +1,4 @@
-"""The result of a scenario of Spark's Kafka source: its figures, and each expectation with what was observed. Pure."""
+"""The result of a scenario of Spark's Kafka source: its figures, and each expectation with its observation. Pure."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _BAD = (Verdict.FAILED, Verdict.BROKEN)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """An expectation: what it `says`, whether it `holds`, and what was seen."""
+    """An expectation: its sentence `says`, whether it `holds`, and the observation."""
 
     says: str
     holds: bool
@@ -36,7 +36,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScenarioOutcome:
-    """A scenario with all that it came to; `asked` counts requests by who sent them, `assignments` those of each generation, `judged` the verdicts on the group's trace."""
+    """A scenario's results; `asked` counts requests by sender, `assignments` are by generation, `judged` are the verdicts on the trace."""
 
     scenario: Scenario
     queries: tuple[QueryRead, ...]
@@ -71,7 +71,7 @@ class ScenarioOutcome:
 
 
 def outcome_of(result: StreamingResult, judged: Sequence[CaseResult]) -> ScenarioOutcome:
-    """Return what a course came to; `judged` is what the checkers say of its trace."""
+    """Return the outcome of a course; `judged` are the checkers' results on its trace."""
     scenario = result.scenario
     drivers = drivers_of(result.trace, scenario.queries)
     queries = tuple(sorted((who_read(read) for read in result.reads), key=lambda query_read: query_read.query))

@@ -1,7 +1,7 @@
-"""A trace as a source of Spark: `spark.read.format("groupproof").load(PATH)`, and `spark.readStream…` for one that is still written, such as a tap's or a load's.
+"""A trace as a Spark source: `spark.read.format("groupproof").load(PATH)`, and `spark.readStream…` for one still being written.
 
-Spark finds it by itself where groupproof is installed (`pyspark_groupproof.py`); elsewhere `register(spark)` makes it known. Its rows are observations, with the
-columns of the contract; a stream's place is kept in the query's checkpoint, and what it has read it can read again.
+Spark finds it where groupproof is installed (`pyspark_groupproof.py`); elsewhere call `register(spark)`. Its rows are observations, with the
+contract's columns. A query's checkpoint keeps the stream's position, and the stream can be read again from there.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _ROWS: Final = 4_096
 
 
 def register(spark: SparkSession) -> None:
-    """Make the format known to a session whose Python does not have groupproof installed as a package; to others it is known already."""
+    """Register the format in a session whose Python does not have groupproof installed as a package; do nothing if it is registered."""
     from pyspark.errors import AnalysisException
 
     try:
@@ -44,13 +44,13 @@ def register(spark: SparkSession) -> None:
 
 @dataclass
 class _Part(InputPartition):
-    """What one task reads."""
+    """The part of a trace for one task."""
 
     piece: Piece
 
 
 class TraceSource(DataSource):
-    """Its one option is `path`: a trace in NDJSON or Parquet, a folder of them, that of a load, or the output of a tap."""
+    """The data source; its one option is `path`: a trace in NDJSON or Parquet, a folder of them, a load's folder, or a tap's output."""
 
     @classmethod
     def name(cls) -> str:
@@ -74,7 +74,7 @@ class TraceSource(DataSource):
 
 
 class _Reader(DataSourceReader):
-    """The trace as it stands when the query is planned."""
+    """Reads the trace as it is when the query is planned."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -88,10 +88,11 @@ class _Reader(DataSourceReader):
 
 
 class _StreamReader(DataSourceStreamReader):
-    """The trace as it grows. Spark keeps offsets as JSON, in its own order of keys; here they are one text, so that equal ones are equal to it.
+    """Reads the trace as it grows. Spark stores offsets as JSON, in its own order of keys; here they are one text, so that Spark finds equal ones
+    equal.
 
-    An offset tells the reader too: a query that goes on with its checkpoint has a batch to begin with, though nothing may have come. Without one Spark
-    looks at no timeout, and what the state waits for would never end.
+    An offset also names the reader: thus a query that continues from its checkpoint has a first batch even if nothing new has come. Without a batch
+    Spark checks no timeout, and the waiting state would never end.
     """
 
     def __init__(self, path: Path) -> None:
@@ -118,7 +119,7 @@ _NOTHING: Final = Piece("", "")
 def _batches(partition: InputPartition) -> Iterator[pa.RecordBatch]:
     assert isinstance(partition, _Part)
     if partition.piece == _NOTHING:
-        yield to_batch(())  # a source without any partition is none to Spark
+        yield to_batch(())  # Spark does not accept a source without a partition
         return
     for some in read_piece(partition.piece, _ROWS):
         yield to_batch(some)

@@ -1,7 +1,7 @@
-"""A trace that may still be written: how far it stands, and what it holds between two such places, in pieces that tasks read on their own.
+"""A trace that may still be written: how far it reaches, and its content between two such positions, in pieces for separate tasks.
 
-A file of lines stands at the end of its last whole line. A folder of Parquet stands, for each writer, at the number of its newest segment: segments are
-numbered in the order in which they are sealed (`trace_segments.py`), each there whole or not at all. What is between two places never changes, so that it can be read again.
+A file of lines reaches to the end of its last whole line. A folder of Parquet reaches, for each writer, to its newest segment: segments are
+numbered in the order of sealing (`trace_segments.py`), and complete. The content between two positions never changes, so it can be read again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from groupproof.protocol.trace_columns import parquet_files, read_parquet
 __all__ = ["PIECE_BYTES", "Growing", "Piece", "Stand", "read_piece"]
 
 Stand = Mapping[str, int]
-"""By file of lines so many bytes, by writer of segments the number of the newest, counted from 1."""
+"""Bytes by file of lines; the newest segment's number, counted from 1, by writer of segments."""
 
 PIECE_BYTES: Final = 16 * 1024 * 1024
 _TAIL_BYTES: Final = 64 * 1024
@@ -31,7 +31,7 @@ _LINES: Final = ("trace*.ndjson", "*.ndjson")
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part of a trace: of a file of lines those that begin from `start` to before `end`, or with `end` None a whole file, below the folder `root`."""
+    """A part of a trace below the folder `root`: the lines that begin between `start` and `end`, or a whole file with `end` None."""
 
     file: str
     root: str
@@ -40,7 +40,7 @@ class Piece:
 
 
 class Growing:
-    """The trace at `path`: a file, or a folder that holds files of lines or of Parquet. Raises `WrongUsage` where it is not there."""
+    """The trace at `path`: a file, or a folder with files of lines or of Parquet. Raise `WrongUsage` where it does not exist."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -48,7 +48,7 @@ class Growing:
             raise WrongUsage(f"there is no trace at {path}")
 
     def stand(self) -> dict[str, int]:
-        """Return how far it stands now; `WrongUsage` where a file can't be read."""
+        """Return how far it reaches now; raise `WrongUsage` where a file cannot be read."""
         stand: dict[str, int] = {}
         for file in self._files():
             with reading(file):
@@ -57,7 +57,7 @@ class Growing:
         return stand
 
     def pieces(self, start: Stand, end: Stand) -> list[Piece]:
-        """Return what it holds from `start` to `end`; raise `WrongUsage` where a file has become shorter than it was."""
+        """Return its content from `start` to `end`; raise `WrongUsage` where a file has become shorter."""
         return [piece for file in self._files() for piece in self._of(file, start, end)]
 
     def _of(self, file: Path, start: Stand, end: Stand) -> Iterator[Piece]:
@@ -82,13 +82,13 @@ class Growing:
 
 
 def _place(file: Path) -> tuple[str, int]:
-    """Return the writer of a segment and the segment's number from 1 on; a file that is none is its own writer's only one."""
+    """Return a segment's writer and its number from 1 on; another file is the only one of its own writer."""
     found = _SEGMENT.fullmatch(file.name)
     return (str(file), 1) if found is None else (str(file.with_name(found["writer"])), int(found["number"]) + 1)
 
 
 def _whole_lines(file: Path) -> int:
-    """Return how many bytes of a file are whole lines, looking back from its end."""
+    """Return the number of bytes in whole lines of a file, searching from its end."""
     with file.open("rb") as opened:
         end = opened.seek(0, 2)
         while end > 0:
@@ -101,7 +101,7 @@ def _whole_lines(file: Path) -> int:
 
 
 def read_piece(piece: Piece, rows: int) -> Iterator[list[Observation]]:
-    """Yield a piece's observations, so many at once; raise `WrongUsage` with the file's name for what is no trace."""
+    """Yield a piece's observations, `rows` at a time; raise `WrongUsage` with the file's name if it is no trace."""
     file = Path(piece.file)
     coming = stream_of(piece, file)
     with reading(file):
@@ -116,7 +116,7 @@ def stream_of(piece: Piece, file: Path) -> Iterator[Observation]:
 
 
 def _lines_between(file: Path, start: int, end: int) -> Iterable[str]:
-    """Yield the lines that begin from `start` to before `end`; who cuts within a line leaves it to the piece in which it begins."""
+    """Yield the lines that begin between `start` and `end`; a line that is cut belongs to the piece in which it begins."""
     with file.open("rb") as opened:
         if start:
             opened.seek(start - 1)

@@ -1,7 +1,7 @@
-"""How many observations are out of their place in the files of a trace, counted by Spark as the in-process check counts them.
+"""Counts by Spark the observations that are out of their place in the files of a trace, as the in-process check counts them.
 
-One is out of its place where an earlier row of its file has a higher `seq`. A file can be read in several pieces at once: each piece tells how far
-it goes, and pieces behind others are looked at once more with what came before them. A folder that is merged by `seq` has as many as its files together.
+An observation is out of its place if an earlier row of its file has a higher `seq`. Spark may read a file in several pieces: each piece reports its
+highest `seq`, and later pieces are counted again with it. A folder merged by `seq` has the sum of its files.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 __all__ = ["displaced_in"]
 
 Piece = tuple[str, int]
-"""A file, and where in it the piece begins."""
+"""A file, and the begin of the piece in it."""
 
 _LOWEST: Final = np.iinfo(np.int64).min
 
 
 def displaced_in(spark: SparkSession, files: Sequence[Path]) -> int:
-    """Return how many observations of these files and folders are out of their place; rows that name no number are not looked at."""
+    """Return the number of observations in these files and folders that are out of their place; rows without a number do not count."""
     numbered = [_numbers(spark, file) for file in files]
     return sum(_displaced(rows) for rows in numbered if rows is not None)
 
 
 def _numbers(spark: SparkSession, file: Path) -> DataFrame | None:
-    """Return the `seq` of each row with its piece, in the order of the file; None for a folder without a file."""
+    """Return the `seq` of each row with its piece, in the order of the file; None for a folder without files."""
     from pyspark.sql import functions as f
 
     if not is_parquet(file):
@@ -68,7 +68,7 @@ def _before(pairs: Iterable[tuple[str, int, int]]) -> dict[Piece, int]:
 
 
 def _counter(before: Mapping[Piece, int]) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Return the function for `mapInArrow` that tells of each piece how far it goes and how many of its rows are behind what came before."""
+    """Return the function for `mapInArrow` that returns each piece's highest number, and its rows after a higher one."""
 
     def counted(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         found: dict[Piece, list[int]] = {}
@@ -97,6 +97,6 @@ def _pieces(batch: pa.RecordBatch) -> Iterator[tuple[Piece, Any]]:
 
 
 def _behind(seqs: Any, highest: int) -> tuple[int, int]:
-    """Return how many numbers are below one that came before them, and the highest so far."""
+    """Return how many numbers are below an earlier one, and the highest so far."""
     so_far = np.maximum.accumulate(np.concatenate(([highest], seqs)))
     return int(np.count_nonzero(seqs < so_far[:-1])), int(so_far[-1])

@@ -1,4 +1,4 @@
-"""Observations as rows of a Spark DataFrame: traces in files and folders, NDJSON and Parquet, with the trace's columns and the file that each row is from."""
+"""Observations as rows of a Spark DataFrame: traces in files and folders, NDJSON and Parquet, with the trace's columns and each row's file."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 __all__ = ["PLACE", "check_columns", "frame_of", "placed_schema", "readable", "spark_schema"]
 
 PLACE: Final = ("segment", "block", "row")
-"""Where a row stands: the file of those that make a folder's trace, the part of it that a task read, and a number that rises within."""
+"""A row's place: its file in a folder's trace, the part of it that a task read, and a rising number within."""
 
 _FILE: Final = "file"
 
 
 @contextmanager
 def readable() -> Iterator[None]:
-    """Turn what a task met in a trace into one line for who named it (`WrongUsage`), and what Spark is short of into another (`BrokenEnvironment`)."""
+    """Turn a task's error in a trace into one line for the user (`WrongUsage`), and missing parts of Spark into another (`BrokenEnvironment`)."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
@@ -57,7 +57,7 @@ _LACKS: Final = re.compile(
 
 
 def frame_of(spark: SparkSession, files: Sequence[Path], *, is_placed: bool = False) -> DataFrame:
-    """Return the observations of files as rows of a trace's columns and the `file`, and where they stand in it (`PLACE`) if that is asked for.
+    """Return the observations of files as rows with the trace's columns and the `file`, and with their `PLACE` if `is_placed`.
 
     Raise `WrongUsage` for a file that is no trace.
     """
@@ -77,11 +77,11 @@ def _parquet(spark: SparkSession, path: Path) -> DataFrame:
     spark.conf.set("spark.sql.sources.partitionColumnTypeInference.enabled", "false")  # a run may be called 007
     if not files:
         return spark.createDataFrame([], placed_schema())
-    reader = spark.read.schema(spark_schema()) if is_ours else spark.read.option("mergeSchema", "true")  # which takes a job for its own
+    reader = spark.read.schema(spark_schema()) if is_ours else spark.read.option("mergeSchema", "true")  # which needs a job of its own
     found = reader.parquet(str(path))
     there = set(found.columns)
     columns = [_column(item.name, item.dataType.simpleString(), is_there=item.name in there) for item in spark_schema()]
-    placed = found.selectExpr(*columns, *_PLACED)  # as text, for each call into the JVM costs a fifth of a millisecond
+    placed = found.selectExpr(*columns, *_PLACED)  # as text, because each call into the JVM costs a fifth of a millisecond
     return placed.withColumn(_FILE, f.lit(str(path.resolve())))
 
 
@@ -100,7 +100,7 @@ def _has_our_types(schema: pa.Schema) -> bool:
 
 
 def check_columns(file: Path) -> pa.Schema:
-    """Return what a file holds, which Parquet says at its end: one that is cut off or holds something else is met before a job begins.
+    """Return a file's schema, from its end: so an incomplete file or one with other content is found before a job begins.
 
     Raise `WrongUsage`.
     """
@@ -149,7 +149,7 @@ def _observation(line: str) -> Observation:
 
 @cache
 def spark_schema() -> Any:
-    """Return the trace's schema as Spark has it; every column may be empty there."""
+    """Return the trace's schema in Spark's types; every column may be empty there."""
     from pyspark.sql.pandas.types import from_arrow_schema
     from pyspark.sql.types import StructField, StructType
 
@@ -158,7 +158,7 @@ def spark_schema() -> Any:
 
 @cache
 def placed_schema() -> Any:
-    """Return the schema of rows that tell the file and the place they are from."""
+    """Return the schema of rows with their file and place."""
     from pyspark.sql.types import LongType, StringType, StructField, StructType
 
     place = [StructField("segment", StringType()), StructField("block", LongType()), StructField("row", LongType())]

@@ -1,6 +1,7 @@
-"""Observations of a load, sealed while it runs: one Parquet segment for each group every second, whole or not at all, readable whatever dies afterwards.
+"""Seals a load's observations while it runs: one complete Parquet segment for each group every second, readable even if a process dies later.
 
-A segment is written under a hidden name and renamed, so that whoever reads the folder sees complete files alone. Layout: `run=…/group=…/WRITER-nnnnnn.parquet`.
+A segment is written under a hidden name and renamed, so that readers of the folder only see complete files. Layout:
+`run=…/group=…/WRITER-nnnnnn.parquet`.
 """
 
 from __future__ import annotations
@@ -19,22 +20,22 @@ from groupproof.protocol.trace_columns import write_parquet
 __all__ = ["NOBODY", "SLOTS", "NoRoom", "Sealer", "Segment", "Stamp", "folder_of", "since"]
 
 SLOTS: Final = 4096
-"""So many writers can give numbers to one run without giving the same twice."""
+"""The number of writers that can number one run's observations without duplicates."""
 
 ROWS_MAX: Final = 20_000
-"""So many observations wait at most before a segment is sealed early."""
+"""The maximum number of waiting observations; then a segment is sealed early."""
 
 NOBODY: Final = "__HIVE_DEFAULT_PARTITION__"
-"""What Spark calls the partition of rows that have no value."""
+"""Spark's name for the partition of rows without a value."""
 
 
 class NoRoom(OSError):
-    """A segment could not be written: the disk is full, or gone; `str()` says where and why. What was sealed before stays readable."""
+    """A segment could not be written: the disk is full or gone; `str()` says where and why. Earlier segments stay readable."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Segment:
-    """A segment as the manifest has it: the file below the folder of the trace, its group, rows, and first and last `seq`."""
+    """A segment in the manifest: its file below the trace's folder, its group, rows, and first and last `seq`."""
 
     path: str
     group: str | None
@@ -44,9 +45,9 @@ class Segment:
 
 
 class Stamp:
-    """Numbers observations: `seq` rises strictly within a writer and is unique over all, by the microseconds of the run and the writer's slot.
+    """Numbers observations: `seq` rises strictly within a writer and is unique in the run, from the run's microseconds and the writer's slot.
 
-    Between writers it is the order of one machine's clock, and claimed for one machine alone. `now_ns` counts from the run's start.
+    Between writers it is the order of the clock, and reliable only on one host. `now_ns` counts from the run's start.
     """
 
     def __init__(self, slot: int, now_ns: Callable[[], int]) -> None:
@@ -55,14 +56,14 @@ class Stamp:
         self._slot, self._now_ns, self._last_us = slot, now_ns, -1
 
     def __call__(self) -> tuple[int, int]:
-        """Return `seq` and `at_ns` of an observation at this instant."""
+        """Return `seq` and `at_ns` for an observation now."""
         at_ns = self._now_ns()
         self._last_us = max(at_ns // 1_000, self._last_us + 1)
         return self._last_us * SLOTS + self._slot, at_ns
 
 
 class Sealer:
-    """Takes the observations of one writer, which name the run themselves, and seals them when it is told to, or early when there are many.
+    """Collects the observations of one writer, which name the run themselves, and seals them on `seal`, or early when there are many.
 
     `writer` names its files: for a task its number and attempt. Not for several threads at once.
     """
@@ -80,14 +81,14 @@ class Sealer:
         self.segments = 0
 
     def add(self, obs: Observation) -> None:
-        """Keep an observation for the next segment; raise `NoRoom` where it was time for one and it could not be written."""
+        """Add an observation to the next segment; raise `NoRoom` where an early segment could not be written."""
         self._waiting.setdefault(obs.group, []).append(obs)
         self._count += 1
         if self._count >= self._rows_max:
             self.seal()
 
     def seal(self) -> None:
-        """Write what waits, one file for each group; raise `NoRoom`, after which what was not written still waits."""
+        """Write the waiting observations, one file for each group; raise `NoRoom`, after which the unwritten ones still wait."""
         number = self._next
         for group in list(self._waiting):
             segment = self._write(group, self._waiting[group], number)
@@ -113,12 +114,12 @@ class Sealer:
 
 
 def folder_of(run: str, group: str | None) -> str:
-    """Return the folder of a run's group, as Spark names partitions."""
+    """Return the folder of a run's group, in Spark's names for partitions."""
     return f"run={quote(run, safe='')}/group={NOBODY if group is None else quote(group, safe='')}"
 
 
 def since(start_ns: int) -> Callable[[], int]:
-    """Return the nanoseconds since `start_ns` of the wall clock, which do not jump when that clock is set."""
+    """Return a function for the nanoseconds since `start_ns` of the wall clock; its times do not jump when that clock is set."""
     ahead = time.time_ns() - start_ns
     began = time.monotonic_ns()
     return lambda: ahead + time.monotonic_ns() - began

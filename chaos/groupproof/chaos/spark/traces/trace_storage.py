@@ -1,6 +1,6 @@
-"""Where a load's trace goes: a folder of this machine, or whatever a URI names that pyarrow reaches (`s3://`, `gs://`, `abfs://`, `hdfs://`).
+"""The storage of a load's trace: a local folder, or a URI that pyarrow supports (`s3://`, `gs://`, `abfs://`, `hdfs://`).
 
-Whatever is written is there whole or not at all: under a hidden name first where a file can be renamed, in one piece where there are only objects.
+Every file is written completely or not at all: under a hidden name first where files can be renamed, in one piece where there are only objects.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ _URI: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+://")
 
 
 def is_uri(text: str) -> bool:
-    """Tell whether this names a place by a URI."""
+    """Return whether the text is a URI."""
     return _URI.match(text) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A folder or a file: `path` below `files`, which `address` and `options` name, or on this machine where that is None."""
+    """A folder or a file: `path` in the file system `files`, which `address` and `options` name, or a local path if it is None."""
 
     path: str
     files: fs.FileSystem | None = None
@@ -41,7 +41,7 @@ class Place:
 
     @classmethod
     def of(cls, location: str | Path) -> Place:
-        """Return the place that a path or a URI names; raise `WrongUsage` for a URI that nothing here reaches."""
+        """Return the place of a path or a URI; raise `WrongUsage` for a URI that pyarrow cannot open."""
         if not is_uri(str(location)):
             return cls(str(Path(location).absolute()))
         from pyarrow import ArrowException, fs
@@ -57,7 +57,7 @@ class Place:
 
     @property
     def local(self) -> Path | None:
-        """The path on this machine, if it is there."""
+        """The local path; None for a URI."""
         return Path(self.path) if self.files is None else None
 
     def __truediv__(self, name: str) -> Place:
@@ -66,35 +66,35 @@ class Place:
         return Place(f"{self.path.rstrip('/')}/{name}", self.files, f"{self.address}/{name}", self.options)
 
     def __str__(self) -> str:
-        """Return the place as `of` takes it."""
+        """Return the place in the form that `of` reads."""
         return self.path if self.files is None else self.address + self.options
 
     @property
     def label(self) -> str:
-        """The place for a person: without what may hold keys."""
+        """The place for a person, without parts that may hold keys."""
         return self.path if self.files is None else re.sub(r"//[^/@]*@", "//", self.address)
 
-    # Looking
+    # Reading
 
     def is_file(self) -> bool:
         return Path(self.path).is_file() if self.files is None else bool(self._info().is_file)
 
     def is_folder(self) -> bool:
-        """Tell whether there is a folder; where there are only objects, whether there is one below."""
+        """Return whether there is a folder; with objects only, whether there is one below."""
         return Path(self.path).is_dir() if self.files is None else self._info().type.name == "Directory"
 
     def is_empty(self) -> bool:
         return not any(Path(self.path).iterdir()) if self.files is None else not self._below(recursive=False)
 
     def read_text(self) -> str:
-        """Return what a file holds; raise `OSError`, `ValueError`."""
+        """Return a file's text; raise `OSError`, `ValueError`."""
         if self.files is None:
             return Path(self.path).read_text("utf-8")
         with self.files.open_input_stream(self.path) as opened:
             return bytes(opened.read()).decode()
 
     def sizes(self) -> list[tuple[int, int]]:
-        """Return rows and bytes of each file of Parquet below."""
+        """Return rows and bytes of each Parquet file below."""
         from pyarrow import parquet
 
         if self.files is None:
@@ -102,7 +102,7 @@ class Place:
         return [(parquet.read_metadata(file.path, filesystem=self.files).num_rows, int(file.size)) for file in self._parquet()]
 
     def observations(self) -> Iterator[Observation]:
-        """Yield what the files of Parquet below hold, one file after the other: thousands of segments are not held open at once. Raise `OSError`."""
+        """Yield the observations of the Parquet files below, one file after the other, so that thousands are not open at once. Raise `OSError`."""
         if self.files is None:
             for file in parquet_files(Path(self.path)):
                 yield from read_parquet(file)
@@ -131,14 +131,14 @@ class Place:
     # Writing
 
     def make(self) -> None:
-        """Make the folder and those above it; raise `OSError`."""
+        """Create the folder and its parents; raise `OSError`."""
         if self.files is None:
             Path(self.path).mkdir(parents=True, exist_ok=True)
         else:
             self.files.create_dir(self.path, recursive=True)
 
     def write_text(self, text: str) -> None:
-        """Write a file, whole or not at all; raise `OSError`."""
+        """Write a file completely or not at all; raise `OSError`."""
         if self.files is not None:
             self._put(text.encode())
             return
@@ -148,7 +148,7 @@ class Place:
         os.replace(unfinished, file)
 
     def write_parquet(self, rows: Iterable[Observation]) -> None:
-        """Write observations, whole or not at all; raise `OSError`."""
+        """Write observations completely or not at all; raise `OSError`."""
         if self.files is None:
             write_parquet(Path(self.path), rows)
             return
@@ -161,7 +161,7 @@ class Place:
 
     def _put(self, content: bytes) -> None:
         assert self.files is not None, "it is asked elsewhere alone"
-        is_of_objects = self.files.type_name in ("s3", "gcs")  # nothing is seen there before it is whole
+        is_of_objects = self.files.type_name in ("s3", "gcs")  # an incomplete object is invisible there
         folder, _, name = self.path.rpartition("/")
         unfinished = self.path if is_of_objects else f"{folder}/.{name}.part"
         with self.files.open_output_stream(unfinished) as opened:

@@ -1,4 +1,4 @@
-"""The leader's work: everyone gets an entry, every partition an owner, by the assignor agreed on (CLIENT-12, ASSIGN-07 to ASSIGN-13)."""
+"""The leader's work: every member gets an entry and every partition an owner, by the agreed assignor (CLIENT-12, ASSIGN-07 to ASSIGN-13)."""
 
 from __future__ import annotations
 

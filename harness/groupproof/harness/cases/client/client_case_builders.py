@@ -1,4 +1,4 @@
-"""How the suites make their cases: the id's form, the names that recur, and the error codes with what they are called in titles."""
+"""Builds client cases: the form of their ids, common names, and error codes with their names in titles."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ __all__ = [
 SHOULD: Final = Level.SHOULD
 
 GROUP: Final = "g"
-"""The group of a case's members, as the driver's defaults have it."""
+"""The group of a case's members; it is the driver's default."""
 
 AMPLE_POLL_MS: Final = 4_000
-"""A poll that has time for a whole rebalance on a busy machine too, for cases that are not about rebalances which take some polls."""
+"""A poll timeout that allows a whole rebalance on a busy host, for cases where a rebalance is a side effect and may take several polls."""
 
 GHOST_SESSION_MS: Final = 3_000
-"""The session timeout where a case may leave a ghost behind: the group waits for it that long and no longer."""
+"""The session timeout where a case may leave a dead member behind: the group waits for it no longer than that."""
 
 UNHEARD_OF: Final = 999
 """An error code that no release of Kafka has."""
@@ -49,12 +49,13 @@ def case(
     spares: Collection[str] = (),
     dialect: Dialect = CLASSIC,
 ) -> Case:
-    """Return a client case of a dialect, which the client must declare; `id` is `area/name`, the dialect goes between. Its level is the gravest of its requirements, unless given.
+    """Return a client case. Its client must declare the dialect, which stands between the parts of `id`, `area/name`. The level is that of the
+    gravest requirement, unless `level` is set.
 
-    What a shim must declare is found in the plan; `needs` is what a plan does not show.
+    The plan shows which capabilities the shim needs; `needs` adds those that it does not show.
 
-    A client whose shim ignores a setting that the plan names for it is not put through the case, but for the settings by which judges scale: of those
-    the case `insists` on some. What it `spares` it can do without.
+    A client whose shim ignores a setting of the plan does not run the case. Exceptions are settings in `spares`, and settings by which judges scale
+    (`SCALED`), except for those in `insists`.
     """
     area, name = id.split("/")
     cited = tuple(requirements)
@@ -79,7 +80,7 @@ def case(
 def embedded_case(
     kind: str, name: str, title: str, requirements: Iterable[str], plan: Plan, *judges: Judge, level: Level | None = None, needs: Iterable[str] = ()
 ) -> Case:
-    """Return a case for clients of a kind that embeds the classic protocol, which a shim must declare; the kind is the area, too."""
+    """Return a case for clients of a kind that embeds the classic protocol. A shim must declare the kind, which is also the area."""
     cited = tuple(requirements)
     return Case(
         id=case_id(kind, CLASSIC, name), title=title, requirements=cited, level=level or gravest_level(cited), plan=plan, judges=judges,
@@ -92,7 +93,7 @@ def _insisted(member: Member, insists: Collection[str], spares: Collection[str])
 
 
 def code_name(code: int) -> str:
-    """Return an error's name as case ids have it: `rebalance-in-progress`."""
+    """Return an error's name in the form of case ids: `rebalance-in-progress`."""
     try:
         return ErrorCode(code).name.lower().replace("_", "-")
     except ValueError:

@@ -1,4 +1,4 @@
-"""OffsetCommit, synchronous: every error it may be answered with (CLIENT-66 to CLIENT-70, COMMIT rules as a client meets them)."""
+"""Synchronous OffsetCommit: every error that can answer it (CLIENT-66 to CLIENT-70, and the COMMIT rules on a client's side)."""
 
 from __future__ import annotations
 
@@ -39,28 +39,28 @@ _ALIEN = {
     "id": ErrorCode.MEMBER_ID_REQUIRED,
     "size": ErrorCode.GROUP_MAX_SIZE_REACHED,
 }
-"""What no broker answers to an OffsetCommit, under the name of the mark before the commit that meets it."""
+"""Errors that no broker answers to an OffsetCommit, by the name of the mark before the commit."""
 
 
 def _failing(code: int, *more: Step) -> Plan:
-    """Return a plan in which a stable member's commit is answered with an error."""
+    """Return a plan that answers a stable member's commit with an error."""
     error = answers("error", _COMMIT, code)
     return plan(subject(), [*joined("m0"), mark("commit"), error, commit("m0", *_OFFSETS), delivered("error", go_on=True), *more, passing(300)])
 
 
 def _struck(name: str, code: int) -> tuple[Step, ...]:
-    """Return one of several commits that are answered with errors; the next waits until it was, also where the client calls it done before."""
+    """Return one of several failing commits. The next waits until the error is delivered, even if the client calls it done before."""
     error = f"{name}-error"
     return mark(name), answers(error, _COMMIT, code), commit("m0", *_OFFSETS), delivered(error, go_on=True)
 
 
 def _again() -> Step:
-    """Return the wait for a commit that is sent again after it was called done with, as by a client that returns nothing of it."""
+    """Return the wait for a repeated commit after its command was answered, as by a client whose commit returns no result."""
     return requested("m0", _COMMIT, after="error", within_ms=3_500, go_on=True)
 
 
 def _outdated(code: int) -> Plan:
-    """Return a plan in which that error says that the membership has passed, as a coordinator says it: to each commit and Heartbeat until the client joins again."""
+    """Return a plan with an error that ends the membership: as at a coordinator, each commit and Heartbeat gets it until the client joins again."""
     return plan(
         subject(session_timeout_ms=GHOST_SESSION_MS),
         *joined("m0"),
@@ -102,7 +102,7 @@ def _retried(code: int, title: str, *more: str) -> Case:
 
 
 def _refused(code: int, title: str, identity: Identity) -> Case:
-    """Return a case whose member learns by a commit what its next Heartbeat tells it too: it may wait for that."""
+    """Return a case whose member gets the error from a commit and then from its next Heartbeat; it may wait for the latter."""
     return case(
         f"commit/{code_name(code)}",
         title,
@@ -138,7 +138,7 @@ CASES: tuple[Case, ...] = (
             commit("m0", *_OFFSETS),
             delivered("error"),
             requested("m0", Api.JOIN_GROUP, after="error", within_ms=2_500, go_on=True),
-            # A client that does not rejoin for this is told by its Heartbeat, as any coordinator would.
+            # A client that does not rejoin for this gets the error from its Heartbeat, as from any coordinator.
             answers("rebalance", Api.HEARTBEAT, ErrorCode.REBALANCE_IN_PROGRESS, count=None, direction="response"),
             requested("m0", Api.JOIN_GROUP, after="error", go_on=True),
             heal("rebalance"),
@@ -173,7 +173,7 @@ CASES: tuple[Case, ...] = (
             *joined("m0"),
             *tells_of_a_rebalance(),
             stable("m0", after="rebalance"),
-            passing(200),  # in a cooperative group an assignment that brings nothing is told by nothing that a plan could wait for
+            passing(200),  # in a cooperative group no event that a plan could wait for reports an assignment without new partitions
             mark("commit"),
             commit("m0", *_OFFSETS),
             passing(200),

@@ -1,4 +1,4 @@
-"""Commits beside the plain one: asynchronous, automatic, from a callback, during a rebalance, of a membership that was lost."""
+"""Commits at other moments: asynchronous, automatic, from a callback, during a rebalance, and after the membership was lost."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _async(code: int) -> Plan:
 
 
 def _error_case(code: int, title: str) -> Case:
-    """Return a case whose error the client may take as a reason to repeat the commit, or tell."""
+    """Return a case with an error after which the client may repeat the commit or report it."""
     return case(
         f"commit/async-{code_name(code)}", title, ("CLIENT-69",), _async(code), commit_is_reported("m0", after="commit", requirement="CLIENT-69")
     )

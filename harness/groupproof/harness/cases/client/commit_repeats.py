@@ -1,4 +1,4 @@
-"""Commits that are sent once too often: of a member that was thrown out, refused for good, while a rebalance waits, after a hand-over."""
+"""Commits that a client sends once too often: after it was removed, refused for good, during a rebalance, or after a partition changed its owner."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ _GIVES_UP_MS = 11_500
 
 
 def _thrown_out(mode: str) -> Plan:
-    """Return a plan in which the subject's heartbeats are answered and never heard, as those of a member behind a proxy gone stale: it is
-    thrown out, another takes its partitions and goes on, and then it commits what it had read."""
+    """Return a plan in which the coordinator never gets the subject's heartbeats, though they are answered, as by a stale proxy. The coordinator
+    removes the subject, another member takes its partitions over and continues, and then the subject commits what it had read."""
     return plan(
         subject(session_timeout_ms=GHOST_SESSION_MS),
         company(),
@@ -137,7 +137,7 @@ CASES: tuple[Case, ...] = (
             stable("a0", "m0", after="newcomer", within_ms=12_000, go_on=True),
             passing(1_000),
             heal("refused"),
-            passing(1_500),  # what was refused comes again, and is taken: it had better be of the partitions that are left
+            passing(1_500),  # the refused commit comes again and is accepted: it must name only the remaining partitions
         ),
         is_struck("refused", "m0", _COMMIT, requirement="CLIENT-76", within_ms=12_000),
         rejoins("m0", after="newcomer", requirement="CLIENT-46"),

@@ -1,4 +1,4 @@
-"""Cooperative members (KIP-429): what stays with its owner is never taken, and the subscription tells the truth about it."""
+"""Cooperative members (KIP-429): a partition that stays with its owner is never revoked, and subscriptions name the partitions truly owned."""
 
 from __future__ import annotations
 

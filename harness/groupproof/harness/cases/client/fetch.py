@@ -1,4 +1,4 @@
-"""OffsetFetch: every error it may be answered with; a failure is never taken for "nothing committed" (CLIENT-79, FETCH-06)."""
+"""OffsetFetch: every error that can answer it. A client must never treat a failure as "nothing committed" (CLIENT-79, FETCH-06)."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ _GOES_ON = unless_asked_twice(goes_on_reading("m0", after="error"), "m0", requir
 _AGAIN = unless_asked_twice(retries("m0", _FETCH, after="error", requirement="CLIENT-79"), "m0", requirement="CLIENT-79")
 
 COMMITTED = {("t", 0): 10}
-"""What the group has committed before the subject comes."""
+"""The group's committed offsets before the subject joins."""
 
 
 def after_commits(*steps: Step | list[Step], **settings: Any) -> Plan:
-    """Return a plan in which the kit's own member commits, leaves, and only then the rest follows; `settings` are the subject's."""
+    """Return a plan in which a reference member commits and leaves before the other steps begin; `settings` are the subject's."""
     offsets = [(topic, partition, offset) for (topic, partition), offset in COMMITTED.items()]
     return plan(company(), subject(**settings), *joined("a0"), commit("a0", *offsets), close("a0"), *steps, topics={"t": 1})
 
 
 def _arm(code: int) -> Arm:
-    """Return the fault: an error of the group, or of each partition where brokers say it so."""
+    """Return the fault: an error of the group, or of each partition where brokers use one for partitions."""
     if code not in _OF_PARTITIONS:
         return answers("error", _FETCH, code)
     partitions = [{"partition_index": partition, "committed_offset": -1, "error_code": code} for _, partition in COMMITTED]
@@ -85,7 +85,7 @@ def _retried(code: int, title: str, *more: Judge, made: Plan | None = None) -> C
 
 
 def _slow_rejoin() -> Arm:
-    """Hold back the answer to a second JoinGroup: a lookup that comes beside it is told from one that follows it (IBM/sarama#3574)."""
+    """Hold the answer to a second JoinGroup, so that a lookup beside the join differs from one after it (IBM/sarama#3574)."""
     return holds("rejoin", Api.JOIN_GROUP, ms=500, error=0, nth=2)
 
 
@@ -96,7 +96,7 @@ def _error_case(code: int, title: str) -> Case:
 
 
 def _odd(code: int, title: str, *, means_nothing_once: bool = False) -> Case:
-    """Return a case whose error may be reported or tried again, as long as it is not taken for an offset."""
+    """Return a case whose error the client may report or retry, but not treat as an offset."""
     continues = _continues(or_not=True, means_nothing_once=means_nothing_once)
     made = after_commits(_arm(code), start("m0"), delivered("error", within_ms=15_000), consumed("m0", within_ms=6_700, go_on=True), passing(500))
     return _case(code, title, made, _GOES_ON, continues)
@@ -123,7 +123,7 @@ CASES: tuple[Case, ...] = (
     _error_case(
         ErrorCode.TOPIC_AUTHORIZATION_FAILED, "A fetch of offsets of a topic that is not authorised is reported to the application or tried again."
     ),
-    # No broker answers so but to version 0, of Kafka's days in ZooKeeper, where it stood for an offset that nobody had committed.
+    # Only brokers' version 0 answers so, from the time of offsets in ZooKeeper; there it meant that no offset was committed.
     _odd(
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "A fetch of offsets of an unknown topic is never taken for nothing committed.", means_nothing_once=True
     ),

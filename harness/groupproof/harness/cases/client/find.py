@@ -1,4 +1,4 @@
-"""Finding the coordinator: lookups that fail, and how often a client asks (CLIENT-01 to CLIENT-07, FIND-01)."""
+"""Finding the coordinator: lookups that fail, and how often a client repeats them (CLIENT-01 to CLIENT-07, FIND-01)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _FIND = Api.FIND_COORDINATOR
 
 
 def _failing(code: int, count: int = 1) -> Plan:
-    """Return a plan whose first lookups fail; the next one succeeds."""
+    """Return a plan whose first `count` lookups fail; the next one succeeds."""
     return plan(
         subject(), [answers("error", _FIND, code, count=count), *start("m0"), delivered("error"), stable("m0", after="error", within_ms=11_500)]
     )
@@ -48,7 +48,7 @@ def _retried(code: int, title: str) -> Case:
 
 
 def _error_case(code: int, title: str) -> Case:
-    # Twice, for a client may give up the connection it began with, and the answer on it, as soon as it knows the brokers.
+    # Two errors, because a client may drop its first connection, and the answer on it, when it has the brokers' addresses.
     return case(
         f"find/{code_name(code)}",
         title,

@@ -1,4 +1,4 @@
-"""Heartbeat: every error it may be answered with, and that it goes on whatever the application does (CLIENT-40 to CLIENT-57)."""
+"""Heartbeat: every error that can answer it, and that no action of the application stops heartbeats (CLIENT-40 to CLIENT-57)."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ _ALIEN = {
     "id": ErrorCode.MEMBER_ID_REQUIRED,
     "size": ErrorCode.GROUP_MAX_SIZE_REACHED,
 }
-"""What no broker answers to a Heartbeat; each strikes one of five in a row."""
+"""Errors that no broker answers to a Heartbeat; they answer five Heartbeats in a row."""
 
 
 def _failing(code: int) -> Plan:
-    """Return a plan that answers a stable member's Heartbeat with an error that ends in a new generation."""
+    """Return a plan that answers a stable member's Heartbeat with an error that leads to a new generation."""
     steps = [*joined("m0"), *refuses_a_heartbeat(code), stable("m0", after="error", within_ms=12_000), passing(200)]
     return plan(subject(session_timeout_ms=GHOST_SESSION_MS), steps)
 
 
 def _kept(code: int) -> Plan:
-    """Return a plan that answers a stable member's Heartbeat with an error that leaves its membership as it is."""
+    """Return a plan that answers a stable member's Heartbeat with an error that does not end its membership."""
     return plan(
         subject(), [*joined("m0"), answers("error", _BEAT, code), delivered("error"), requested("m0", _BEAT, after="error", go_on=True), passing(800)]
     )
@@ -117,7 +117,7 @@ _ERRORS: tuple[Case, ...] = (
             *joined("m0"),
             *(answers(name, _BEAT, code, nth=nth) for nth, (name, code) in enumerate(_ALIEN.items(), 1)),
             delivered(next(iter(_ALIEN))),
-            requested("m0", _BEAT, after=next(iter(_ALIEN)), count=len(_ALIEN), go_on=True),  # those that the others strike, and one more
+            requested("m0", _BEAT, after=next(iter(_ALIEN)), count=len(_ALIEN), go_on=True),  # those with the other errors, and one more
             passing(800),
         ),
         survives("m0", after=next(iter(_ALIEN)), requirement="CLIENT-40"),
@@ -156,7 +156,7 @@ _COURSE: tuple[Case, ...] = (
             subject(session_timeout_ms=GHOST_SESSION_MS),
             [*joined("m0"), mark("busy"), *paused("m0", {"t": 2}), passing(4_800), resume("m0"), mark("back"), passing(700)],
         ),
-        # Until KIP-62 the Java client (0.10.0) sent its heartbeats from poll: who bounds no poll by a deadline of its own may do so.
+        # Before KIP-62 the Java client (0.10.0) sent its heartbeats from poll. A client without a poll deadline of its own may do so.
         _going_on(after="busy", unasked="poll-deadline"),
         keeps_membership("m0", after="busy", requirement="CLIENT-40", within_ms=4_500),
     ),
@@ -182,7 +182,7 @@ _COURSE: tuple[Case, ...] = (
             company(),
             [*joined("m0"), mark("newcomer"), *start("a0"), stable("m0", "a0", after="newcomer", within_ms=15_000)],
         ),
-        heartbeats_go_on("m0", after="newcomer", requirement="CLIENT-44", unasked="poll-deadline"),  # so did 0.10.0, which ran its listener in poll
+        heartbeats_go_on("m0", after="newcomer", requirement="CLIENT-44", unasked="poll-deadline"),  # 0.10.0 ran its listener in poll
         rejoins("m0", after="newcomer", requirement="CLIENT-46", within_ms=9_000),
         revokes_before_joining("m0", after="newcomer"),
     ),

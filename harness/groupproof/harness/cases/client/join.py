@@ -1,4 +1,4 @@
-"""JoinGroup: every error it may be answered with, at the first join and at a rejoin, and what it carries (CLIENT-10 to CLIENT-23)."""
+"""JoinGroup: every error that can answer it, at the first join and at a rejoin, and its contents (CLIENT-10 to CLIENT-23)."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ _JOIN = Api.JOIN_GROUP
 
 
 def _first(code: int) -> Plan:
-    """Return a plan whose first JoinGroup is answered with an error."""
+    """Return a plan that answers the first JoinGroup with an error."""
     return plan(subject(), answers("error", _JOIN, code), *start("m0"), delivered("error"), stable("m0", after="error", within_ms=11_500))
 
 
 def _again(code: int, within_ms: int = 12_000) -> Plan:
-    """Return a plan in which a stable member is told to rejoin, and that JoinGroup is answered with an error."""
+    """Return a plan in which a stable member has to rejoin, and its JoinGroup is answered with an error."""
     return plan(
         subject(session_timeout_ms=GHOST_SESSION_MS),
         *joined("m0"),
@@ -58,9 +58,10 @@ def _again(code: int, within_ms: int = 12_000) -> Plan:
 
 
 def _meeting_another(code: int) -> Plan:
-    """Return a plan in which a newcomer makes a stable member rejoin, and that JoinGroup is answered with an error.
+    """Return a plan in which a new member makes a stable one rejoin, whose JoinGroup is answered with an error.
 
-    The group waits for the member as a real one would: a client that asks by its next Heartbeat whether it must still rejoin (kafkajs) gets that answer.
+    The group waits for the member as a real one would: a client that asks by its next Heartbeat whether it must still rejoin (kafkajs) gets that
+    answer.
     """
     return plan(
         subject(session_timeout_ms=GHOST_SESSION_MS),
@@ -100,7 +101,7 @@ def _retried_again(code: int, title: str, requirement: str, *more: Judge) -> Cas
 
 
 def _error_case(code: int, title: str, requirement: str) -> Case:
-    """Return a case whose error stays, as such errors do, until it is reported to the application."""
+    """Return a case whose error repeats, as such errors do, until the client reports it to the application."""
     return case(
         f"join/{code_name(code)}",
         title,

@@ -1,4 +1,4 @@
-"""A leader among members of other clients: subscriptions of each version, a fair share for everyone, and owners that let go first."""
+"""A leader of other clients' members: subscriptions of each version, a fair assignment, and owners that revoke first."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SETTLES_MS = 9_000
 
 
 def _peer(variant: str | None = None, **settings: Any) -> Member:
-    """Return the kit's own member under which the subject leads, with another client's subscription."""
+    """Return a reference member of the subject's group, with another client's subscription."""
     properties = {} if variant is None else {"groupproof.variant": variant}
     return company("z0", properties={**properties, **settings.pop("properties", {})}, **settings)
 
@@ -50,9 +50,9 @@ def _leading(name: str, title: str, peer: Member) -> Case:
     )
 
 
-# Kafka's ConsumerProtocol: "The current implementation assumes that future versions will not break compatibility. When it encounters a newer version, it
-# parses it using the current format. This basically means that new versions cannot remove or reorder any of the existing fields." What was added stands
-# behind. A leader that refuses it sends no SyncGroup (CLIENT-36), and its whole group has no partition: sarama refuses bytes that it leaves unread.
+# Kafka's ConsumerProtocol: "The current implementation assumes that future versions will not break compatibility. When it encounters a newer version,
+# it parses it using the current format. This basically means that new versions cannot remove or reorder any of the existing fields." New fields stand
+# at the end. A leader that refuses them sends no SyncGroup (CLIENT-36), and its whole group has no partition: sarama refuses unread bytes.
 CASES: tuple[Case, ...] = (
     _leading("peer-of-version-0", "A leader assigns for a member whose subscription names topics and no more.", _peer("subscription-v0")),
     _leading("peer-of-version-1", "A leader assigns for a member whose subscription names what it owns (KIP-429) as well.", _peer("subscription-v1")),

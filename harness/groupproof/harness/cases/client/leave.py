@@ -1,4 +1,4 @@
-"""Leaving: a close in every phase, and every answer that LeaveGroup may get (CLIENT-71 to CLIENT-73, CLIENT-80, LEAVE-55)."""
+"""Leaving: a close in every phase, and every answer to LeaveGroup (CLIENT-71 to CLIENT-73, CLIENT-80, LEAVE-55)."""
 
 from __future__ import annotations
 

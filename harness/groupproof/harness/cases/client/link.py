@@ -1,4 +1,4 @@
-"""Lost, late and missing answers in every phase: connections that are cut, reset, or fall silent (CLIENT-05, CLIENT-22, CLIENT-51)."""
+"""Lost, late and missing answers in every phase: connections that are cut, reset, or silent (CLIENT-05, CLIENT-22, CLIENT-51)."""
 
 from __future__ import annotations
 
@@ -39,22 +39,22 @@ __all__ = ["CASES"]
 
 _FAULT = "broken"
 _SHORT_MS = 2_000
-_TIMEOUT_MS = 2_500  # of a request: some clients want it longer than the session
+_TIMEOUT_MS = 2_500  # of a request: some clients require more than the session
 _POLL_MS = 6_000
 
 
 def _lost(api: Api, **selector: Any) -> Arm:
-    """Return the fault that cuts the connection when the answer should leave: the coordinator has acted."""
+    """Return the fault that cuts the connection when the answer should leave: the coordinator has processed the request."""
     return cuts(_FAULT, api, **selector)
 
 
 def _reset(api: Api) -> Arm:
-    """Return the fault that resets the connection when the request arrives: the coordinator never saw it."""
+    """Return the fault that resets the connection when the request arrives: the coordinator never gets it."""
     return cuts(_FAULT, api, reset=True, direction="request")
 
 
 def _coming(fault: Arm) -> Plan:
-    """Return a plan in which the fault meets a client on its way into the group."""
+    """Return a plan in which the fault acts on a client that is joining the group."""
     return plan(
         subject(session_timeout_ms=GHOST_SESSION_MS),
         [fault, *start("m0"), delivered(_FAULT, within_ms=15_000), stable("m0", after=_FAULT, within_ms=12_000)],
@@ -66,7 +66,7 @@ def _next_heartbeat() -> Step:
 
 
 def _staying(fault: Arm, *steps: Step) -> Plan:
-    """Return a plan in which the fault meets a stable member."""
+    """Return a plan in which the fault acts on a stable member."""
     return plan(subject(), *joined("m0"), passing(300), fault, *steps)
 
 
@@ -99,7 +99,8 @@ _CUT: tuple[Case, ...] = (
         "link/cut-heartbeat",
         "A member whose Heartbeat's answer is lost reconnects and goes on as the member it is.",
         ("CLIENT-05",),
-        # One broker: of two, chance would say whether a Fetch is under way as the Heartbeat is lost (kafkajs reads from each, and heartbeats between two reads).
+        # One broker: with two, it is random whether a Fetch is under way when the Heartbeat is lost (kafkajs reads from each, and heartbeats between
+        # two reads).
         replace(_staying(_lost(Api.HEARTBEAT), delivered(_FAULT), _next_heartbeat(), passing(700)), brokers=1),
         keeps_membership("m0", after=_FAULT, requirement="CLIENT-05"),
     ),
@@ -221,7 +222,7 @@ _LATE: tuple[Case, ...] = (
             subject(session_timeout_ms=GHOST_SESSION_MS),
             [*joined("m0"), passing(300), holds(_FAULT, Api.HEARTBEAT, ms=1_200), delivered(_FAULT), _next_heartbeat(), passing(3_000)],
         ),
-        # What is left of the session when the answer has come is less.
+        # Less than that of the session remains when the answer has come.
         keeps_membership("m0", after=_FAULT, requirement="CLIENT-40", within_ms=1_500),
         sends_none("m0", Api.JOIN_GROUP, after=_FAULT, requirement="CLIENT-40", gravity=Verdict.NON_STRICT),
     ),
@@ -279,17 +280,17 @@ _LATE: tuple[Case, ...] = (
 
 
 def _back() -> Step:
-    """Return the wait for the coordinator's next word to the member, on another connection."""
+    """Return the wait for the coordinator's next answer to the member, on another connection."""
     return answered("m0", Api.HEARTBEAT, after=_FAULT, within_ms=10_500, go_on=True)
 
 
 def _silent(api: Api, *steps: Step) -> Plan:
-    """Return a plan in which a stable member's connection falls silent at `api`; its session is short, its requests' timeout longer."""
+    """Return a plan in which a stable member's connection falls silent at `api`. Its session is short, its request timeout longer."""
     return plan(subject(session_timeout_ms=_SHORT_MS, request_timeout_ms=_TIMEOUT_MS), [*joined("m0"), passing(300), silences(_FAULT, api), *steps])
 
 
 def _unheard(fault: Arm, within_ms: int, **settings: Any) -> Plan:
-    """Return a plan in which a client's connection falls silent on its way into the group; only its request timeout can tell it."""
+    """Return a plan in which a joining client's connection falls silent; only its request timeout can detect this."""
     return plan(
         subject(session_timeout_ms=_SHORT_MS, request_timeout_ms=_TIMEOUT_MS, **settings),
         [fault, *start("m0"), delivered(_FAULT, within_ms=15_000), stable("m0", after=_FAULT, within_ms=within_ms)],
@@ -301,7 +302,7 @@ _SILENT: tuple[Case, ...] = (
         "link/silent-find",
         "A client whose lookup is never answered gives it up after its request timeout, asks again and joins.",
         ("CLIENT-06", "CLIENT-05"),
-        # One broker: of two, the client's own draw would say whether its next requests go over the silent connection (kafkajs asks them in random order).
+        # One broker: with two, it is random whether the client's next requests use the silent connection (kafkajs chooses brokers at random).
         replace(_unheard(silences(_FAULT, Api.FIND_COORDINATOR), 12_000), brokers=1),
         retries("m0", Api.FIND_COORDINATOR, after=_FAULT, requirement="CLIENT-06", within_ms=_TIMEOUT_MS + 5_000),
         recovers("m0", after=_FAULT, requirement="CLIENT-05"),
@@ -310,7 +311,7 @@ _SILENT: tuple[Case, ...] = (
         "link/silent-sync",
         "A member whose SyncGroup is never answered gives the connection up and comes back.",
         ("CLIENT-31",),
-        # A follower's SyncGroup may be parked for the rebalance timeout, so that a client may wait as long for its answer.
+        # A follower's SyncGroup may be parked for the rebalance timeout, so a client may wait that long for its answer.
         _unheard(silences(_FAULT, Api.SYNC_GROUP), 20_000, max_poll_interval_ms=_POLL_MS),
         recovers("m0", after=_FAULT, requirement="CLIENT-31", within_ms=_POLL_MS + 12_000),
     ),

@@ -1,4 +1,4 @@
-"""The coordinator moves to another broker: alone or with what it held parked, with the group's state or without (CLIENT-04, CLIENT-07, EMIG)."""
+"""The coordinator moves to another broker, with or without parked requests, with or without the group's state (CLIENT-04, CLIENT-07, EMIG)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ __all__ = ["CASES"]
 
 
 def _while_joining(parked: str) -> Plan:
-    """Return a plan in which the coordinator moves while the subject's JoinGroup is parked, waiting for another member."""
+    """Return a plan in which the coordinator moves while the subject's JoinGroup is parked until another member joins."""
     return plan(
         company(),
         subject(session_timeout_ms=GHOST_SESSION_MS),
@@ -56,7 +56,7 @@ def _while_joining(parked: str) -> Plan:
 
 
 def _while_syncing(parked: str) -> Plan:
-    """Return a plan in which the coordinator moves while the subject's SyncGroup is parked, waiting for the leader's."""
+    """Return a plan in which the coordinator moves while the subject's SyncGroup is parked until the leader's comes."""
     return plan(
         company(),
         subject(session_timeout_ms=GHOST_SESSION_MS),

@@ -1,6 +1,6 @@
-"""The application that stops polling: beyond max.poll.interval.ms a member gives its partitions up (CLIENT-52, KIP-62).
+"""An application that stops polling: after max.poll.interval.ms its member gives its partitions up (CLIENT-52, KIP-62).
 
-That is a feature of clients, not of the protocol: who has it declares `poll-deadline`.
+That is a feature of clients, not of the protocol: a client that has it declares `poll-deadline`.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from groupproof.protocol.vocabulary import Api
 __all__ = ["CASES"]
 
 _SESSION_MS = 3_000
-_POLL_MS = 3_000  # librdkafka wants it no shorter than the session
-_TICK_MS = 1_500  # how often a client looks at its poll deadline: its own affair
+_POLL_MS = 3_000  # librdkafka requires at least the session timeout
+_TICK_MS = 1_500  # how often a client checks its poll deadline is its own choice
 
 
 def _slow(**settings: Any) -> Member:

@@ -1,4 +1,4 @@
-"""Whole rebalances: members that come, go and crash, subscriptions and topics that change, and two owners that never meet."""
+"""Whole rebalances: members join, leave and crash, subscriptions and topics change, and no partition has two owners."""
 
 from __future__ import annotations
 
@@ -141,9 +141,9 @@ _LATE: tuple[Case, ...] = tuple(
             stable("m0", after="slow", within_ms=11_500),
             heal("refused"),
             passing(500),
-            *tells_of_a_rebalance(name="again", within_ms=14_000),  # whoever left a ghost behind is in the group again when its session has ended
+            *tells_of_a_rebalance(name="again", within_ms=14_000),  # a member that left a dead one behind is in the group again after its session
             stable("m0", after="again"),
-            # By it one knows that a cooperative member took up an assignment that brings nothing new; what its application has, it is not told.
+            # It shows that a cooperative member has its assignment, even one without new partitions, of which the application gets no event.
             answered("m0", Api.HEARTBEAT, after="again", go_on=True),
         ),
         recovers("m0", after="slow", requirement="CLIENT-11"),
@@ -181,7 +181,7 @@ _CHANGES: tuple[Case, ...] = (
             command("m0", "resubscribe", topics=["u"]),
             delivered("slow", go_on=True),
             stable("m0", after="slow", within_ms=4_500, go_on=True),
-            passing(6_500),  # a leader without metadata of u joins once more, as slowly
+            passing(6_500),  # a leader without metadata of u joins once more, as slowly as before
             topics={"t": 2, "u": 3},
         ),
         subscribes_to("m0", ("u",), after="change", requirement="CLIENT-74"),

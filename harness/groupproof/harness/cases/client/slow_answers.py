@@ -1,4 +1,4 @@
-"""What takes long, or comes at the wrong moment: a JoinGroup behind others, a change on the way in, an assignment between two polls, a slow handler."""
+"""Slow or ill-timed events: a JoinGroup behind others, a change during the join, an assignment between two polls, a slow handler."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ from groupproof.protocol.vocabulary import Api
 __all__ = ["CASES"]
 
 _JOIN = Api.JOIN_GROUP
-_COORDINATOR = 1  # the node of a plan's groups until they move
+_COORDINATOR = 1  # the coordinator's node until it moves
 _SHORT_MS = 2_000
-_TIMEOUT_MS = 2_500  # of a request: some clients want it longer than the session
+_TIMEOUT_MS = 2_500  # of a request: some clients require more than the session
 _HANDLER_MS = 4_500
 _BOTH = ["cooperative-sticky", "range"]
 
@@ -161,12 +161,12 @@ _AT_WORK: tuple[Case, ...] = (
             subject(),
             *joined("m0"),
             passing(300),
-            # Over a connection of its own the Heartbeat overtakes the Fetch; over the same one it waits behind it, for less than a session.
+            # On a connection of its own the Heartbeat overtakes the Fetch; on the same one it waits for it, less than a session.
             holds("read", Api.FETCH, ms=1_500, node=_COORDINATOR, client="m0"),
             delivered("read", within_ms=12_000),  # the answer to a Fetch may come after 5 s (franz-go)
             cuts("broken", Api.HEARTBEAT),
             delivered("broken"),
-            passing(300),  # so that the client has noticed before the Fetch is answered
+            passing(300),  # so that the client has noticed the cut before the Fetch is answered
             heal("read"),
             requested("m0", Api.HEARTBEAT, after="broken", go_on=True),
             passing(700),
@@ -201,12 +201,12 @@ _UPGRADES: tuple[Case, ...] = (
             subject(assignors=_BOTH),
             company("z0"),
             *joined("a0", "m0"),
-            holds("slow", _JOIN, ms=1_500, direction="request", client="a0"),  # time for who still holds what it should have revoked
+            holds("slow", _JOIN, ms=1_500, direction="request", client="a0"),  # time in which a member may still own what it should have revoked
             mark("newcomer"),
             *start("z0"),
             stable("a0", "m0", "z0", after="newcomer"),
             passing(1_000),
-            # krafka 0.28.1 takes the answer to a Heartbeat of the generation before for one of this, falls out, and comes again.
+            # krafka 0.28.1 takes the answer to a Heartbeat of the previous generation for one of this generation, leaves, and joins again.
             stable("a0", "m0", "z0", after="newcomer"),
             topics={"t": 6},
         ),

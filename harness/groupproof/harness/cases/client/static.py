@@ -1,4 +1,4 @@
-"""Static members (KIP-345): the identity on every request, restarts without a rebalance, and a fenced twin that gives way."""
+"""Static members (KIP-345): the instance id on every request, restarts without a rebalance, and a fenced member that stops."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ __all__ = ["CASES"]
 
 
 _TELL_MS = 3_000
-"""Within which the application knows: the error needs no more than the next poll. A client that hides it may spin meanwhile, so not longer."""
+"""The time within which the application gets the error: the next poll is enough. It is short because a client that hides the error may spin."""
 
 
-_RETURN_MS = 25_000  # a session in which a process that starts slowly is back
+_RETURN_MS = 25_000  # a session in which even a slow process can restart
 
 
 def _instance(name: str = "m0", **settings: Any) -> Member:
@@ -48,7 +48,7 @@ def _instance(name: str = "m0", **settings: Any) -> Member:
 
 
 def _fenced(api: Api) -> Plan:
-    """Return a plan in which a stable static member is told to rejoin, and its `api` is answered with 82 from now on."""
+    """Return a plan in which a stable static member has to rejoin, and its `api` is answered with 82 from now on."""
     return plan(
         _instance(),
         *joined("m0"),
@@ -60,7 +60,7 @@ def _fenced(api: Api) -> Plan:
     )
 
 
-# What a replaced member is answered: with its instance id it is fenced, without, in versions before KIP-345, merely unknown.
+# The answers to a replaced member: with its instance id it is fenced; without, in versions before KIP-345, only unknown.
 _REPLACED = (ErrorCode.FENCED_INSTANCE_ID, ErrorCode.UNKNOWN_MEMBER_ID)
 
 

@@ -1,4 +1,4 @@
-"""SyncGroup: every error it may be answered with, and an assignment of no bytes (CLIENT-30 to CLIENT-36, CLIENT-81)."""
+"""SyncGroup: every error that can answer it, and an empty assignment (CLIENT-30 to CLIENT-36, CLIENT-81)."""
 
 from __future__ import annotations
 
@@ -39,21 +39,21 @@ from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState
 __all__ = ["CASES"]
 
 _SYNC = Api.SYNC_GROUP
-# Ample, and shorter than the session: a client without a thread for its heartbeats sends none while it waits for records (kafkajs, maxWaitTimeInMs).
+# Ample, but shorter than the session: a client without a heartbeat thread sends none while it waits for records (kafkajs, maxWaitTimeInMs).
 _POLL_MS = GHOST_SESSION_MS - 1_000
 
 
 def _failing(code: int, within_ms: int = 12_000, direction: str = "request", *, rejoins_first: bool = False) -> Plan:
-    """Return a plan whose first SyncGroup is answered with an error, and that gives the member time to get over it.
+    """Return a plan that answers the first SyncGroup with an error, and gives the member time to recover.
 
-    With direction "response" the coordinator takes the SyncGroup up first: until 2.5 it never removes a newcomer that sent none (KAFKA-9752).
+    With direction "response" the coordinator processes the SyncGroup first: until 2.5 it never removes a new member that sent none (KAFKA-9752).
     """
     return plan(
         subject(session_timeout_ms=GHOST_SESSION_MS),
         answers("error", _SYNC, code, direction=direction),
         *start("m0"),
         delivered("error", within_ms=15_000),
-        # Who syncs again instead may be a member before its JoinGroup is overdue.
+        # A client that sends SyncGroup again instead may be a member before its JoinGroup is overdue.
         *([requested("m0", Api.JOIN_GROUP, after="error", go_on=True)] if rejoins_first else []),
         stable("m0", after="error", within_ms=within_ms),
     )
@@ -75,7 +75,7 @@ def _rejoins(
 
 
 def _error_case(code: int, title: str) -> Case:
-    """Return a case whose error stays, as such errors do, until it is reported to the application."""
+    """Return a case whose error repeats, as such errors do, until the client reports it to the application."""
     return case(
         f"sync/{code_name(code)}",
         title,
@@ -145,7 +145,7 @@ CASES: tuple[Case, ...] = (
             holds("slow", _SYNC, direction="request", client="m0"),
             *start("m0"),
             delivered("slow", within_ms=15_000),
-            mark("newcomer"),  # a member may hear of it by a Heartbeat, and join again over another connection while its SyncGroup waits
+            mark("newcomer"),  # a member may learn of it from a Heartbeat, and join again on another connection while its SyncGroup waits
             *start("a0"),
             Await(until=Matches(kind_of="transition", state_after=GroupState.PREPARING_REBALANCE.value, after="slow"), within_ms=6_000, go_on=True),
             passing(200),

@@ -1,4 +1,4 @@
-"""Commits and positions of a member of KIP-848 (CGP-01 to CGP-16): their epoch, each error, and that no error makes a client begin at auto.offset.reset."""
+"""Commits and positions of a member of KIP-848 (CGP-01 to CGP-16): their epoch, every error, and that none sends a client to auto.offset.reset."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _COMMIT, _FETCH = Api.OFFSET_COMMIT, Api.OFFSET_FETCH
 _TEN = (("t", 0, 10), ("t", 1, 10))
 _NAMED = {("t", 0): 10, ("t", 1): 10}
 _TRIES_MS = 1_500
-"""How long a client tries in all, where that is to be short."""
+"""The client's API timeout, where it has to be short."""
 
 
 def _refused(code: int, *, count: int | None = 1) -> Plan:
@@ -46,7 +46,7 @@ def _refused(code: int, *, count: int | None = 1) -> Plan:
 
 
 def _reported(code: int, title: str, requirement: str, **open_ends: Any) -> Case:
-    """Return a case in which a commit is refused once; `open_ends` are what the refusal may cost the membership beside."""
+    """Return a case in which a commit is refused once; `open_ends` are what the refusal may do to the membership."""
     return case(
         f"commit/{code_name(code)}",
         title,
@@ -101,7 +101,7 @@ _COMMITS: tuple[Case, ...] = (
         spares=["auto_commit_interval_ms"],
     ),
     _reported(ErrorCode.STALE_MEMBER_EPOCH, "A commit whose epoch is stale is told to the application, or sent again with the newest.", "CGP-06"),
-    # franz-go 6f5471d4: the commit asked for a heartbeat of its own, beside the one under way.
+    # franz-go 6f5471d4: the commit triggered an extra heartbeat beside the one under way.
     case(
         "commit/stale-while-heartbeats-are-slow",
         "A member whose commit is stale sends no heartbeat beside the one that waits for its answer.",
@@ -138,7 +138,7 @@ _COMMITS: tuple[Case, ...] = (
         commits_on("m0", after="error"),
         spares=["auto_commit_interval_ms"],
     ),
-    # A coordinator that says so knows no such member: only here, where the kit has made the code up, is the new join one too many.
+    # A real coordinator that answers so has no such member. Here the kit invented the code, so the new join is one too many.
     _reported(
         ErrorCode.UNKNOWN_MEMBER_ID,
         "A commit of a member that is unknown is told to the application, and costs no membership by itself.",
@@ -160,9 +160,9 @@ _COMMITS: tuple[Case, ...] = (
 
 
 def _positions(code: int) -> Plan:
-    """Return a plan in which a member commits half of what it read, closes, comes back, and is refused what the group has committed.
+    """Return a plan in which a member commits half of its records, closes and returns, and its OffsetFetch is refused.
 
-    The session is short: one that takes another id after UNKNOWN_MEMBER_ID has to wait until the old one is gone, which no coordinator made it leave.
+    The session is short: a member that takes another id after UNKNOWN_MEMBER_ID has to wait until the old one expires.
     """
     return plan(
         subject(),
@@ -181,7 +181,7 @@ def _positions(code: int) -> Plan:
 
 
 def _read_on(code: int, title: str) -> Case:
-    """Return a case in which a passing trouble meets the question for the positions."""
+    """Return a case in which a transient error answers the OffsetFetch."""
     return case(
         f"fetch/{code_name(code)}",
         title,
@@ -193,7 +193,7 @@ def _read_on(code: int, title: str) -> Case:
 
 
 def _as_member(code: int, title: str) -> Case:
-    """Return a case in which the member that asks is refused as one."""
+    """Return a case in which an error about its membership answers the member's OffsetFetch."""
     return case(
         f"fetch/{code_name(code)}",
         title,
@@ -228,7 +228,7 @@ _OFFSETS: tuple[Case, ...] = (
     _read_on(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "A member that asks a loading coordinator for its positions asks again."),
     _read_on(ErrorCode.NOT_COORDINATOR, "A member that asks another broker for its positions asks the coordinator."),
     _read_on(ErrorCode.COORDINATOR_NOT_AVAILABLE, "A member that finds no coordinator for its positions asks again."),
-    # franz-go 8038d16d: the error was taken for a heartbeat's, which is tried again in place; nobody asked for the positions any more.
+    # franz-go 8038d16d treated the error like a heartbeat's, which is retried in place, and never fetched the positions again.
     case(
         "fetch/not-coordinator-for-long",
         "A member that finds no coordinator for its positions for longer than its client tries asks again when there is one.",
@@ -251,7 +251,7 @@ _OFFSETS: tuple[Case, ...] = (
             session_ms=15_000,
         ),
         reads_on_from("m0", after="back", positions=_NAMED, ends_after="error"),
-        required=False,  # librdkafka cannot be told how long to try: rd_kafka_committed() takes its time from the caller
+        required=False,  # librdkafka has no such setting: rd_kafka_committed() gets its timeout from the caller
     ),
     _as_member(ErrorCode.UNKNOWN_MEMBER_ID, "A member that is unknown as it asks for its positions does not begin at auto.offset.reset."),
 )

@@ -1,4 +1,4 @@
-"""How the cases of the consumer dialect are made (KIP-848): their members, and a coordinator whose times let a case be short."""
+"""Builds the cases of the consumer dialect (KIP-848): their members, and a coordinator with short times."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ __all__ = [
 BEAT: Final = Api.CONSUMER_GROUP_HEARTBEAT
 
 INTERVAL_MS: Final = 500
-"""The heartbeat interval that the coordinator asks for, where a case asks for no other."""
+"""The coordinator's default heartbeat interval in these cases."""
 
 SESSION_MS: Final = 6_000
-"""The session timeout of the group: no case waits for a ghost unless it is about one."""
+"""The group's session timeout: a case waits for a dead member only if it is about one."""
 
 LONG_MS: Final = 9_000
-"""How long a plan waits so that a judge of absence has its time."""
+"""How long a plan waits for a judge of absence."""
 
 
 def case(*args: Any, **options: Any) -> Case:
@@ -36,7 +36,7 @@ def case(*args: Any, **options: Any) -> Case:
 
 
 def subject(name: str = "m0", **settings: Any) -> Member:
-    """Return a member that speaks the dialect."""
+    """Return a member of the dialect."""
     return plan_builders.subject(name, group_protocol=CONSUMER.name, **settings)
 
 
@@ -48,7 +48,7 @@ def plan(
     records: int = 20,
     coordinator: Mapping[str, Any] | None = None,
 ) -> Plan:
-    """Return a plan before a coordinator with these times, which computes each target at once."""
+    """Return a plan with a coordinator of these times, which computes each target at once."""
     times = {HEARTBEAT_INTERVAL: interval_ms, SESSION_TIMEOUT: session_ms, ASSIGNMENT_INTERVAL: 0}
     return plan_builders.plan(*parts, topics=topics, records=records, coordinator={**times, **(coordinator or {})})
 
@@ -56,14 +56,14 @@ def plan(
 def reconciled(
     *members: str, topics: Mapping[str, int] | None = None, after: str | None = None, within_ms: int = JOIN_MS, go_on: bool = False
 ) -> Await:
-    """Wait until `members`, and they alone, have the partitions of `topics` and have said so."""
+    """Wait until exactly `members` own the partitions of `topics` and have acknowledged them."""
     return Await(until=Reconciled(members=members, topics=dict(topics or {"t": 2}), after=after), within_ms=within_ms, go_on=go_on)
 
 
 def joined(*members: str, topics: Mapping[str, int] | None = None, idle: Collection[str] = ()) -> list[Step]:
-    """Start members one after the other, and wait each time until all that are started have their partitions, and the newest has been given records.
+    """Start members one by one. Wait each time until all of them have their partitions and the newest has consumed records.
 
-    `idle` members are given none.
+    `idle` members get no records.
     """
     steps: list[Step] = []
     for count, member in enumerate(members, 1):
@@ -74,20 +74,20 @@ def joined(*members: str, topics: Mapping[str, int] | None = None, idle: Collect
 
 
 def rejoining(member: str, *, after: str, within_ms: int = REACT_MS) -> Await:
-    """Wait until a member joins with epoch 0; the plan goes on where it does not."""
+    """Wait until a member joins with epoch 0; the plan continues if it does not."""
     return requested(member, BEAT, after=after, within_ms=within_ms, go_on=True, member_epoch=0)
 
 
 def left(member: str, *, after: str, epoch: int = -1, within_ms: int = REACT_MS) -> Await:
-    """Wait until a member leaves; the plan goes on where it does not."""
+    """Wait until a member leaves; the plan continues if it does not."""
     return requested(member, BEAT, after=after, within_ms=within_ms, go_on=True, member_epoch=epoch)
 
 
 def beaten(member: str, *, after: str, count: int = 1, within_ms: int = REACT_MS) -> Await:
-    """Wait until heartbeats of a member were answered without an error; the plan goes on where they were not."""
+    """Wait until `count` heartbeats of a member are answered without an error; the plan continues if they are not."""
     return answered(member, BEAT, after=after, count=count, within_ms=within_ms, go_on=True)
 
 
 def triggered(fault: str, *, within_ms: int = REACT_MS) -> Await:
-    """Wait until a fault has met the frame that it waits for: one that is held back is delivered only when it is let go."""
+    """Wait until a fault has its frame. A held frame counts as delivered only after its release."""
     return Await(until=Matches(kind_of="fault", fault=fault, where={"stage": "triggered"}), within_ms=within_ms)

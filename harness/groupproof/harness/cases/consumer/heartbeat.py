@@ -1,4 +1,4 @@
-"""ConsumerGroupHeartbeat: every error that it may be answered with, and that it goes on as the coordinator asks (CGC-24 to CGC-28, CGT-18 to CGT-32)."""
+"""ConsumerGroupHeartbeat: every error that can answer it, and the coordinator's interval (CGC-24 to CGC-28, CGT-18 to CGT-32)."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ from groupproof.protocol.vocabulary import ErrorCode
 __all__ = ["CASES"]
 
 ACKNOWLEDGING = 2
-"""Which heartbeat of a member it is that says that it owns its first assignment."""
+"""The number of a member's heartbeat that acknowledges its first assignment."""
 
 
 def _out(code: int, title: str, requirement: str, *, renamed: Verdict = Verdict.NON_STRICT) -> Case:
-    """Return a case in which a settled member is told that its membership is over."""
+    """Return a case in which an error ends the membership of a settled member."""
     return case(
         f"heartbeat/{code_name(code)}",
         title,
@@ -58,7 +58,7 @@ def _out(code: int, title: str, requirement: str, *, renamed: Verdict = Verdict.
 
 
 def _out_at_once(code: int, title: str, requirement: str, *, renamed: Verdict = Verdict.NON_STRICT) -> Case:
-    """Return a case in which the heartbeat that acknowledges the first assignment is told so."""
+    """Return a case in which that error answers the heartbeat that acknowledges the first assignment."""
     return case(
         f"heartbeat/{code_name(code)}-at-acknowledgement",
         title,
@@ -78,7 +78,7 @@ def _out_at_once(code: int, title: str, requirement: str, *, renamed: Verdict = 
 
 
 def _kept(code: int, title: str, requirement: str, *, looks: bool) -> Case:
-    """Return a case in which a settled member meets a passing trouble."""
+    """Return a case in which a settled member gets a transient error."""
     found = (rediscovers("m0", after="error", requirement=requirement, api=BEAT), goes_on_in_full("m0", after="error")) if looks else ()
     return case(
         f"heartbeat/{code_name(code)}",
@@ -101,7 +101,7 @@ def _kept(code: int, title: str, requirement: str, *, looks: bool) -> Case:
 
 
 def _kept_at_once(code: int, title: str, requirement: str) -> Case:
-    """Return a case in which the acknowledgement meets a passing trouble: it has to be sent again, for it was refused."""
+    """Return a case in which a transient error answers the acknowledgement: the member has to send it again."""
     return case(
         f"heartbeat/{code_name(code)}-at-acknowledgement",
         title,
@@ -117,7 +117,7 @@ def _kept_at_once(code: int, title: str, requirement: str) -> Case:
 
 
 def _ends(code: int, title: str, requirement: str, *, is_static: bool = False, untold: Verdict = Verdict.NON_STRICT, anew: str | None = None) -> Case:
-    """Return a case in which each heartbeat of a settled member is told what can't be mended by trying again."""
+    """Return a case in which each heartbeat of a settled member gets an error that no retry can cure."""
     settings = {"instance_id": "one"} if is_static else {}
     return case(
         f"heartbeat/{code_name(code)}",
@@ -197,10 +197,11 @@ _BEATS = 5
 
 
 def _interval(name: str, title: str, *, first_ms: int, then_ms: int) -> Case:
-    """Return a case in which the coordinator asks for another interval from some answer on.
+    """Return a case in which the coordinator changes the interval with some answer.
 
-    It waits for heartbeats and not for a time: a client may have a least interval of its own (krafka: a second), and is then seen to be slower.
-    An interval of before that is longer than the whole wait is no such thing: no heartbeat comes (`keeps_epoch`).
+    It waits for heartbeats and not for a time: a client may have a minimum interval of its own (krafka: a second), and the judge then finds it
+    slower.
+    If the client keeps a previous interval that exceeds the whole wait, no heartbeat comes, which `keeps_epoch` finds.
     """
     changes = answers("change", BEAT, 0, direction="response", count=None, body={"heartbeat_interval_ms": then_ms})
     some = beaten("m0", after="changed", count=_BEATS, within_ms=round(_BEATS * tolerated_ms(then_ms)))
@@ -220,7 +221,7 @@ _SHORTER_SESSION_MS = 2_000
 _LEAST: Final[Mapping[str, int]] = {"group.consumer.min.session.timeout.ms": 1_000, "group.consumer.min.heartbeat.interval.ms": 100}
 
 _STEADY_MS = 600
-"""Far from half of krafka's least interval, a second: what is just within the tolerance in one run would be too seldom in the next."""
+"""Far from half of krafka's minimum interval of a second: an interval near the limit would pass in one run and fail in the next."""
 
 _COURSE: tuple[Case, ...] = (
     case(
@@ -250,7 +251,7 @@ _COURSE: tuple[Case, ...] = (
             subject(),
             *joined("m0"),
             mark("configured"),
-            # A member learns it with the answer to its next heartbeat; its session is the shorter one from then on (KIP-848).
+            # A member gets the new values with its next response; from then on its session is the shorter one (KIP-848).
             ConfigureGroup(settings={"consumer.heartbeat.interval.ms": _SHORTER_MS, "consumer.session.timeout.ms": _SHORTER_SESSION_MS}),
             beaten("m0", after="configured"),
             mark("changed"),
@@ -281,7 +282,7 @@ _PATIENCE_MS = 2_000
 
 
 def _unheard(name: str, title: str, fault: Step, *, in_full: bool, patient: bool = False) -> Case:
-    """Return a case in which a settled member's heartbeat has no answer in time, or never."""
+    """Return a case in which the answer to a settled member's heartbeat is late or lost."""
     settings: dict[str, Any] = {"request_timeout_ms": _PATIENCE_MS} if patient else {}
     return case(
         f"heartbeat/{name}",

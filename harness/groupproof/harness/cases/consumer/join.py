@@ -1,4 +1,4 @@
-"""Joining a group of KIP-848: what the first heartbeats say, and every error that a join may be answered with (CGC-01 to CGC-17, CGT-01 to CGT-30)."""
+"""Joining a group of KIP-848: the first heartbeats, and every error that can answer a join (CGC-01 to CGC-17, CGT-01 to CGT-30)."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ _CONTENT: tuple[Case, ...] = (
             *start("m0"),
             reconciled("m0", topics={"t": 1}, within_ms=10_000, go_on=True),
             mark("grown"),
-            holds("slow", BEAT, ms=300),  # who has two joins under way by now is seen to, however quick the coordinator is
+            holds("slow", BEAT, ms=300),  # shows a client that has two joins under way by now, even with a fast coordinator
             grow("u", 2),
             reconciled("m0", topics={"t": 1, "u": 2}, after="grown", go_on=True),
             passing(1_500),
@@ -145,7 +145,7 @@ def _again(code: int, title: str, requirement: str) -> Case:
 
 
 def _for_good(code: int, title: str, requirement: str, *, instance: str | None = None, untold: Verdict = Verdict.NON_STRICT) -> Case:
-    """Return a case in which every join is answered so."""
+    """Return a case in which every join gets the error."""
     wanted = {} if instance is None else {"instance_id": instance}
     return case(
         f"join/{code_name(code)}",
@@ -189,7 +189,7 @@ _PATIENCE_MS = 2_000
 
 
 def _unheard(name: str, title: str, fault: Step, **settings: Any) -> Case:
-    """Return a case in which the first join has no answer in time, or never."""
+    """Return a case in which the answer to the first join is late or lost."""
     return case(
         f"join/{name}",
         title,

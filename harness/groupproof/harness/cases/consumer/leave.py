@@ -1,4 +1,4 @@
-"""Leaving a group of KIP-848: in which order, by which epoch, and what of a leave that is refused or lost (CGV-01 to CGV-15, CGV-22)."""
+"""Leaving a group of KIP-848: the order of its steps, the epoch, and a leave that is refused or lost (CGV-01 to CGV-15, CGV-22)."""
 
 from __future__ import annotations
 
@@ -62,10 +62,10 @@ _DEADLINE_MS = 2_000
 """A short max.poll.interval.ms."""
 
 _CALLBACK_MS = 2_500
-"""How long an application takes to give its partitions up, where something comes about meanwhile."""
+"""How long an application takes to revoke its partitions, where another event happens meanwhile."""
 
 _QUIET_MS = 5_000
-"""An interval so long that the next heartbeat of a settled member is its leave."""
+"""An interval so long that a settled member's next heartbeat is its leave."""
 
 
 def _closing(epoch: int = -1) -> list[Step]:
@@ -111,7 +111,7 @@ _ORDERLY: tuple[Case, ...] = (
         leaves("m1", after="closing"),
         leaves("m0", after="closing too"),
     ),
-    # KAFKA-17518: who had no time left to wait for its callbacks never left.
+    # KAFKA-17518: a member without time left for its callbacks never left.
     case(
         "leave/close-without-time",
         "A member whose close has no time to wait for anything leaves all the same.",
@@ -189,7 +189,7 @@ _ORDERLY: tuple[Case, ...] = (
         is_quiet_after_leaving("m0", after="leaving"),
         needs=["resubscribe"],
     ),
-    # KAFKA-16165: the poll deadline met the leave under way, and the leave was never sent.
+    # KAFKA-16165: the poll deadline passed during the leave, and the leave was never sent.
     case(
         "leave/unsubscribe-past-the-poll-deadline",
         "A member whose application takes longer than its poll interval to give partitions up as it unsubscribes leaves all the same.",
@@ -239,9 +239,9 @@ _ORDERLY: tuple[Case, ...] = (
 
 
 def _troubled(name: str, title: str, fault: Step, *, within_ms: int = 8_000, **settings: Any) -> Case:
-    """Return a case in which something becomes of the leave.
+    """Return a case with a fault on the leave.
 
-    It strikes nothing else: what a closing member says before, as that it owns nothing any more, it says as a member.
+    It acts on no other frame: a closing member's earlier heartbeats, such as one without partitions, are those of a member.
     """
     ending = event("m0", "shutdown_complete", after="closing", within_ms=round(within_ms * 1.2), go_on=True)
     return case(
@@ -303,7 +303,7 @@ _TROUBLE: tuple[Case, ...] = (
         leaves("m0", after="closing", requirement="CGV-09"),
         is_quiet_after_leaving("m0", after="closing"),
     ),
-    # KAFKA-16933: the epoch was cleared only where the member left by itself.
+    # KAFKA-16933: the epoch was cleared only where the member left without a command.
     case(
         "leave/fenced-while-giving-up",
         "A member that is fenced while its application gives partitions up to unsubscribe commits no more with its epoch, and does not join again.",
@@ -323,7 +323,7 @@ _TROUBLE: tuple[Case, ...] = (
         stays_out("m0", after="error"),
         needs=["resubscribe"],
     ),
-    # librdkafka#4672: answers to heartbeats were not read once the member was to leave.
+    # librdkafka#4672: responses to heartbeats were ignored once the member had to leave.
     case(
         "leave/new-epoch-while-giving-up",
         "A member that is given a new epoch while its application gives partitions up to close commits with that one.",
@@ -331,7 +331,7 @@ _TROUBLE: tuple[Case, ...] = (
         plan(
             subject(on_revoked={"sleep_ms": _CALLBACK_MS, "commit": True}),
             subject("m1"),
-            *joined("m0", "m1", idle=["m1"]),  # the other commits as it hands over
+            *joined("m0", "m1", idle=["m1"]),  # m0 commits when it revokes partitions
             mark("more"),
             append("t", 2, 5),
             consumed("m0", after="more"),

@@ -1,4 +1,4 @@
-"""A group that goes from one protocol to the other while it runs, or between two runs (KIP-848, online migration; CGG-01 to CGG-78)."""
+"""Groups that change their protocol while they run, or between two runs (KIP-848, online migration; CGG-01 to CGG-78)."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _WAIT_MS = 15_000
 
 
 def _classic(name: str = "m0") -> Member:
-    """Return a member of the classic protocol: range is what the brokers have too."""
+    """Return a member of the classic protocol, with range, which the brokers have too."""
     return plan_builders.subject(name, assignors=["range"])
 
 
 def _mixed() -> list[Step]:
-    """Return the steps by which a member of the consumer protocol comes to a classic group."""
+    """Return the steps in which a member of the consumer protocol joins a classic group."""
     return [
         *plan_builders.joined("m0"),
         mark("newcomer"),

@@ -1,4 +1,4 @@
-"""A coordinator that moves, is away, or comes back: the members keep their epochs and partitions (CGT-22 to CGT-24, CGC-06)."""
+"""A coordinator that moves, disappears or returns: the members keep their epochs and partitions (CGT-22 to CGT-24, CGC-06)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An application that does not poll for max.poll.interval.ms: its member stops, and is back with the next poll (CGV-16 to CGV-20)."""
+"""An application that does not poll for max.poll.interval.ms: its member stops, and rejoins with the next poll (CGV-16 to CGV-20)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LIMIT_MS = 3_000
 
 
 def _stopped(**settings: str) -> Plan:
-    """Return a plan in which the application stops polling for longer than it may, and goes on."""
+    """Return a plan in which the application stops polling for longer than allowed, and then continues."""
     return plan(
         subject("m0", max_poll_interval_ms=_LIMIT_MS, **settings),
         *joined("m0"),

@@ -1,4 +1,4 @@
-"""Partitions that change hands in a group of KIP-848: in which order, what is read on, and what a lost answer costs (CGT-02 to CGT-17, CGP-11 to CGP-14)."""
+"""Partitions that change their owner in a group of KIP-848: order, positions, and lost answers (CGT-02 to CGT-17, CGP-11 to CGP-14)."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ __all__ = ["CASES"]
 _FOUR = {"t": 4}
 
 FETCH_MS = 6_000
-"""A fetch that waits for records sees those that are appended when its time is over: 5 s, where the client has no setting for it (franz-go)."""
+"""A waiting fetch gets records that were appended after it began only when its wait ends: 5 s for a client without a setting for it (franz-go)."""
 
 
 def _newcomer(*more: Step | list[Step]) -> list[Step]:
-    """Return the steps by which a second member comes to a first that has read everything."""
+    """Return the steps in which a second member joins a first one that has read everything."""
     steps: list[Step] = [
         *joined("m0", topics=_FOUR),
         passing(500),
@@ -213,7 +213,7 @@ _MORE: tuple[Case, ...] = (
             topics=_FOUR,
             session_ms=15_000,
         ),
-        # Who tries no more has tried: the next owner reads once more what was read.
+        # A client that gave up its retries has tried: the next owner reads some records again.
         commits_before("m0", after="newcomer", requirement="CGP-05", uncommitted=Verdict.NON_STRICT),
         calls_back_before("m0", after="newcomer"),
         spares=["auto_commit_interval_ms"],
@@ -243,7 +243,7 @@ _MORE: tuple[Case, ...] = (
 
 
 def _lost_assignment(name: str, title: str, fault: Step, **settings: Any) -> Case:
-    """Return a case in which the answer that brings new partitions is lost."""
+    """Return a case in which the answer with new partitions is lost."""
     return case(
         f"rebalance/{name}",
         title,

@@ -1,4 +1,4 @@
-"""A subscription by a regular expression, which the brokers match (CGC-13, CGC-14, CGC-32, CGX-18 to CGX-28)."""
+"""Subscriptions by a regular expression that the brokers match (CGC-13, CGC-14, CGC-32, CGX-18 to CGX-28)."""
 
 from __future__ import annotations
 

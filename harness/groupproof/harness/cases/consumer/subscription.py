@@ -1,4 +1,4 @@
-"""Subscriptions and topics of a group of KIP-848 that change: what is said, acknowledged and given up (CGC-11, CGC-16, CGT-02, CGT-07, CGT-09)."""
+"""Changes of subscriptions and topics in a group of KIP-848: reports, acknowledgements, revocations (CGC-11, CGC-16, CGT-02, CGT-07, CGT-09)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from groupproof.protocol.vocabulary import Api, ErrorCode
 __all__ = ["CASES"]
 
 _LATE_MS: Final = 1_500
-"""For how long the names of new topics are kept back at most, where the assignment does not come before them (KAFKA-16198)."""
+"""How long the names of new topics are held at most, if the assignment does not come before (KAFKA-16198)."""
 
 CASES: tuple[Case, ...] = (
     case(
@@ -33,7 +33,7 @@ CASES: tuple[Case, ...] = (
                 within_ms=_LATE_MS,
                 go_on=True,
             ),
-            passing(500),  # the client reads its assignment before the names
+            passing(500),  # the client reads its assignment before it has the names
             release("late"),
             reconciled("m0", topics={"t": 2, "u": 2}, after="more", go_on=True),
             passing(500),
@@ -82,7 +82,7 @@ CASES: tuple[Case, ...] = (
         "A member takes up the partitions by which its topic grows.",
         ("CGC-16", "CGT-09"),
         plan(
-            # With old metadata, as in life: no client learns of the partitions by chance before its coordinator gives them to it.
+            # Metadata is old, as in production: no client finds the partitions by chance before its coordinator assigns them.
             subject(),
             [*joined("m0"), mark("grown"), grow("t", 4), reconciled("m0", topics={"t": 4}, after="grown", go_on=True), passing(500)],
         ),

@@ -1,4 +1,4 @@
-"""The coordinator cases, by area: scripts whose every answer the oracle foretells."""
+"""The coordinator cases, by area: scripts whose every answer the oracle predicts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tools ask for: describing, listing and deleting groups, and deleting offsets (TR-035, TR-068, TR-100, TR-127; KIP-496, KIP-518, KIP-848)."""
+"""Requests of administration tools: describe, list and delete groups, delete offsets (TR-035, TR-068, TR-100, TR-127; KIP-496, KIP-518, KIP-848)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["CASES"]
 _SIMPLE: Final[dict[str, Any]] = {"generation_id": -1, "member_id": ""}
 _COMMITTED: Final = commit("x", {("t", 0): 5, ("t", 1): 6}, code=0, **_SIMPLE)
 
-# A new group may be unseen for half a second.
+# A new group may be invisible for half a second.
 _OBSERVED: Final = passing(2 * APART_MS)
 
 _LIVE: Mapping[str, tuple[str, str, tuple[ScriptStep, ...]]] = {

@@ -1,4 +1,4 @@
-"""Connections: the order of answers, connections that break, readers that do not read, and bytes that are no request (INV-08)."""
+"""Connections: the order of answers, broken connections, clients that do not read, and bytes that are no request (INV-08)."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ _MANY: Final = 40
 
 
 def _unread() -> tuple[Steps, ...]:
-    """Return the steps of a connection that asks for some megabytes and reads none of them for a while."""
+    """Return the steps of a connection that requests several megabytes and does not read for a while."""
     asks = (describe("slow", label=f"describe {number}", **_AT_ONCE) for number in range(_MANY))
     return (
         alone("a", metadata=_BIG, session_timeout_ms=60_000),

@@ -1,7 +1,7 @@
-"""How the coordinator cases are made: the case's form, the settings that the suite runs under, and the states that many cases start from.
+"""Builds the coordinator cases: their form, their settings, and the states in which many of them start.
 
-Each distinct set of settings is one more broker to start, so that there are four and no more: `PROMPT`, `DELAYED`, `SMALL`, and `PROMPT` on
-two brokers. Deadlines keep `APART_MS` from requests, so that a busy machine changes no verdict.
+Each set of settings needs one more broker, so there are only four: `PROMPT`, `DELAYED`, `SMALL`, and `PROMPT` on
+two brokers. Requests keep `APART_MS` from deadlines, so that a busy host changes no verdict.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = [
 ]  # fmt: skip
 
 APART_MS: Final = 300
-"""What keeps a request away from a deadline, in milliseconds."""
+"""The minimum time between a request and a deadline, in milliseconds."""
 
 INITIAL_DELAY_MS: Final = 1_000
 MAX_SIZE: Final = 3
@@ -39,7 +39,7 @@ SMALL: Final[Mapping[str, Any]] = {
 }  # fmt: skip
 
 NOBODY: Final = "nobody-7f3c"
-"""A member id that no coordinator gave out."""
+"""A member id that no coordinator has handed out."""
 
 Steps = ScriptStep | Iterable[ScriptStep]
 
@@ -56,10 +56,11 @@ def case(
     required: bool = True,
     dialect: Dialect = CLASSIC,
 ) -> Case:
-    """Return a coordinator case; `id` is `area/name`, the dialect goes between; `title` what the coordinator does. Its level is the gravest of its requirements, unless given.
+    """Return a coordinator case. The dialect stands between the parts of `id`, `area/name`; `title` says what the coordinator does. The level is that
+    of the gravest requirement, unless `level` is set.
 
-    What its requests can't be said without is found in them; a case that asks more than any coordinator of the classic protocol has
-    is on no required list.
+    The requests show which API versions the case needs. A case that needs more than any coordinator of the classic protocol has
+    is never required.
     """
     area, name = id.split("/")
     cited = tuple(requirements)
@@ -83,7 +84,7 @@ _BATCH_SINCE: Final = {Api.LEAVE_GROUP: ("members", 3), Api.FIND_COORDINATOR: ("
 
 
 def _needs(ask: Ask) -> Iterator[str]:
-    """Yield what the request can't be said without, beside its API and its version: the newest version must be no older than these."""
+    """Yield the API versions that the request needs, beside its API and its version: the coordinator's newest version must reach them."""
     entries = ask.fields.get("members") or ()
     if ask.fields.get("group_instance_id") or any(member.get("group_instance_id") for member in entries):
         yield f"{ask.api.title}>={INSTANCE_ID_SINCE[ask.api]}"
@@ -111,12 +112,12 @@ def passing(ms: int) -> Pass:
 
 
 def named(*members: str | Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
-    """Return the entries of a LeaveGroup: a script's member by its name, anything else as it is given."""
+    """Return the entries of a LeaveGroup: a name becomes that script member's id, other entries stay as they are."""
     return tuple({"member_id": Ref(member, "member_id"), "group_instance_id": None} if isinstance(member, str) else member for member in members)
 
 
 def offering(ask: ScriptStep, protocols: Mapping[str, Any]) -> Ask:
-    """Return the JoinGroup with another list of protocols: names with the metadata of each."""
+    """Return the JoinGroup with other protocols: names with their metadata."""
     if not isinstance(ask, Ask):
         raise TypeError(f"not a request: {ask}")
     entries = tuple({"name": name, "metadata": metadata} for name, metadata in protocols.items())
@@ -124,13 +125,13 @@ def offering(ask: ScriptStep, protocols: Mapping[str, Any]) -> Ask:
 
 
 def assigning(ask: Ask, assignments: Mapping[str, Any]) -> Ask:
-    """Return the leader's SyncGroup with other assignments: bytes, or `Assigned`, by member."""
+    """Return the leader's SyncGroup with other assignments by member: bytes, or `Assigned`."""
     entries = tuple({"member_id": Ref(name, "member_id"), "assignment": partitions} for name, partitions in assignments.items())
     return replace(ask, fields={**ask.fields, "assignments": entries})
 
 
 def in_group(name: str, *steps: Steps) -> tuple[ScriptStep, ...]:
-    """Return the steps with their requests meant for the script's group `name`."""
+    """Return the steps with their requests redirected to the script's group `name`."""
     return tuple(replace(step, fields=_regrouped(step.fields, Group(name))) if isinstance(step, Ask) else step for step in _flat(steps))
 
 
@@ -142,7 +143,7 @@ def _regrouped(value: Any, group: Group) -> Any:
     return tuple(_regrouped(item, group) for item in value) if isinstance(value, tuple) else value
 
 
-# Requests that scripting.py has no word for -------------------------------------------------------------------------------------------
+# Requests without a builder in the script model ----------------------------------------------------------------------------------------
 
 
 def _asked(member: str, api: Api, fields: Mapping[str, Any], overrides: Mapping[str, Any]) -> Ask:
@@ -176,7 +177,7 @@ def alone(member: str, **overrides: Any) -> tuple[ScriptStep, ...]:
 
 
 def gathered(*members: str, **overrides: Any) -> tuple[ScriptStep, ...]:
-    """Bring a new group to CompletingRebalance: the members have joined one generation and none has synced, the first leads."""
+    """Bring a new group to CompletingRebalance: the members have joined one generation, the first leads, and none has synced."""
     first, *others = members
     steps = list(alone(first, **overrides))
     for other in others:
@@ -187,29 +188,29 @@ def gathered(*members: str, **overrides: Any) -> tuple[ScriptStep, ...]:
 
 
 def synced(leader: str, *followers: str) -> tuple[ScriptStep, ...]:
-    """Bring the group to Stable: the leader gives partition i to the i-th member, and the followers ask afterwards."""
+    """Bring the group to Stable: the leader assigns partition i to the i-th member, then the followers sync."""
     assignments = {name: [("t", index)] for index, name in enumerate((leader, *followers))}
     return (sync(leader, assignments, code=0), *(sync(follower, code=0) for follower in followers))
 
 
 def preparing(leader: str, *others: str, **overrides: Any) -> tuple[ScriptStep, ...]:
-    """Bring a new group to PreparingRebalance: its leader joins again, as "join LEADER", and waits; the others have a generation still in force."""
+    """Bring a new group to PreparingRebalance: its leader joins again, as "join LEADER", and waits; the others still have their generation."""
     return (*stable(leader, *others, **overrides), join(leader, is_parked=True, **overrides))
 
 
 def rejoined(*members: str, **overrides: Any) -> tuple[ScriptStep, ...]:
-    """Let members of a group in PreparingRebalance join again, the last one ending the phase; all are answered."""
+    """Let the members of a group in PreparingRebalance join again. The last join ends the phase, and all are answered."""
     *waiting, last = members
     return (*(join(name, is_parked=True, **overrides) for name in waiting), join(last, **overrides), *let_in(*members))
 
 
 def let_in(*members: str) -> tuple[ScriptStep, ...]:
-    """Wait until the JoinGroups that members have sent are answered, without an error."""
+    """Wait until the members' JoinGroups are answered, without an error."""
     return tuple(answered(f"join {member}", code=0) for member in members)
 
 
 def all_joined(last: str, *waiting: str, **overrides: Any) -> tuple[ScriptStep, ...]:
-    """Let the last one whom a join phase waits for join again; all are answered, those who wait already too."""
+    """Let the last missing member of a join phase join again; all are answered, also those that already wait."""
     return (join(last, **overrides), *let_in(*sorted((last, *waiting))))
 
 
@@ -219,5 +220,5 @@ def emptied(member: str = "a", **overrides: Any) -> tuple[ScriptStep, ...]:
 
 
 def found_missing(member: str) -> Ask:
-    """Ask for a heartbeat of a group that does not exist: 25, and no group after it."""
+    """Send a heartbeat to a group that does not exist: the answer is 25, and no group is made."""
     return beat(member, member_id=NOBODY, generation_id=1, code=25)

@@ -1,4 +1,4 @@
-"""Between join and sync: the deadline for SyncGroup, and what becomes of the others when the leader fails (SYNC-16 to SYNC-20)."""
+"""Between join and sync: the deadline for SyncGroup, and the other members when the leader fails (SYNC-16 to SYNC-20)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SHORT: Final[dict[str, Any]] = {"rebalance_timeout_ms": _DEADLINE_MS}
 _SESSION_MS: Final = 3_000
 _OVER: Final = passing(_DEADLINE_MS + 800)
 _APART: Final = passing(700)
-"""What comes between the last signs of life of two members, of whom one is to be missed first."""
+"""The time between the last requests of two members, so that one expires before the other."""
 
 _ALL: Final = {"a": [("t", 0)], "b": [("t", 1)]}
 

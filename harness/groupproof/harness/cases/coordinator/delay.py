@@ -1,4 +1,4 @@
-"""The initial delay of a group that was Empty: how long it is, who makes it longer, and what ends it (IDJ-01 to IDJ-14)."""
+"""The initial delay of an Empty group: its length, what extends it, and what ends it (IDJ-01 to IDJ-14)."""
 
 from __future__ import annotations
 

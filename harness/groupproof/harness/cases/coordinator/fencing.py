@@ -1,4 +1,4 @@
-"""Static members whose identity two hold, who are awaited, and who leave (STATIC-03, STATIC-10 to STATIC-14, LEAVE-53)."""
+"""Static members with a shared instance id, awaited ones, and ones that leave (STATIC-03, STATIC-10 to STATIC-14, LEAVE-53)."""
 
 from __future__ import annotations
 

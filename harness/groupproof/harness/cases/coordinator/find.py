@@ -1,4 +1,4 @@
-"""Finding the coordinator, and asking a broker that is not it (FIND-01 to FIND-10)."""
+"""Finding the coordinator, and requests to a broker that is not it (FIND-01 to FIND-10)."""
 
 from __future__ import annotations
 

@@ -153,7 +153,7 @@ _VERSIONS = tuple(
 
 
 def _kept_alive(name: str, title: str, requirements: tuple[str, ...], *signs: Steps, session_timeout_ms: int = _SESSION_MS) -> Case:
-    """Return a case whose member gives `signs` half a session apart, which is longer than the session in all, and is still one."""
+    """Return a case whose member sends `signs` half a session apart, for more than a session in all, and is still a member."""
     steps: list[Steps] = []
     for sign in signs:
         steps += [_HALF, sign]

@@ -1,4 +1,4 @@
-"""Who asks, in each state of a group with static members: an instance in other hands, an unknown one, an id that is pending (STATIC-10, STATIC-11)."""
+"""Identities in each state of a group with static members: a replaced, an unknown and a pending one (STATIC-10, STATIC-11)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JoinGroup: who is let in, and what is refused before and inside the group (JOIN-01 to JOIN-11, JOIN-27 to JOIN-30, JOIN-55)."""
+"""JoinGroup: who may join, and refusals before and inside the group (JOIN-01 to JOIN-11, JOIN-27 to JOIN-30, JOIN-55)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from groupproof.protocol.vocabulary import Level
 __all__ = ["CASES"]
 
 _OLDEST_IN_ALL: Final = 2
-"""The version of JoinGroup that every release speaks; it takes a newcomer in without a round for its id."""
+"""A version of JoinGroup that every release supports; a new member joins without the extra round for its id."""
 
 
 def _refused(member: str, code: int, **overrides: Any) -> Ask:

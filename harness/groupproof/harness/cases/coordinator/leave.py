@@ -1,4 +1,4 @@
-"""LeaveGroup: in each state, one by one and in batches (LEAVE-01 to LEAVE-08, LEAVE-51 to LEAVE-54)."""
+"""LeaveGroup: in each state, singly and in batches (LEAVE-01 to LEAVE-08, LEAVE-51 to LEAVE-54)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["CASES"]
 
 _STRANGER: Final = {"member_id": NOBODY, "group_instance_id": None}
 _LAST_SINGLE: Final = 2
-"""The newest version of LeaveGroup that names one member and has one code."""
+"""The newest version of LeaveGroup with a single member and a single error code."""
 
 _REFUSALS = (
     case(

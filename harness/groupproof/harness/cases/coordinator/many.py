@@ -1,4 +1,4 @@
-"""Groups with many members: one rebalance brings all of them to Stable, and each is answered once."""
+"""Groups with many members: one rebalance brings all of them to Stable, and each gets one answer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["CASES"]
 _PATIENT: Final[dict[str, Any]] = {"session_timeout_ms": 110_000, "rebalance_timeout_ms": 110_000}
 _WITHIN_MS: Final = 30_000
 _DIRECT: Final = 2
-"""The version of JoinGroup that takes a newcomer in without a round for its id, and that every release speaks: a thousand rounds take too long."""
+"""A version of JoinGroup that every release supports, without the extra round for the member id: a thousand rounds take too long."""
 
 
 def _crowd(count: int) -> tuple[str, ...]:
@@ -22,12 +22,12 @@ def _crowd(count: int) -> tuple[str, ...]:
 
 
 def _stable(members: tuple[str, ...], **overrides: Any) -> tuple[ScriptStep, ...]:
-    """Bring the members to Stable: the first leads, the others come in one after the other, its second join ends the phase, and all sync."""
+    """Bring the members to Stable: the first leads, the others join one by one, the leader's second join ends the phase, and all sync."""
     leader, *others = members
     steps: list[ScriptStep] = list(alone(leader, **_PATIENT, **overrides))
     for other in others:
         steps += joined(other, **_PATIENT, settles=False, **overrides)
-    # Many joins take a busy broker a while to take up.
+    # A busy broker needs a while to process many joins.
     steps += [passing(500 + 3 * len(members)), join(leader, **_PATIENT)]
     steps += [answered(f"join {member}", code=0, within_ms=_WITHIN_MS) for member in members]
     steps += [sync(name, wait=False, settles=False) for name in others]

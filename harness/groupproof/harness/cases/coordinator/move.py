@@ -1,4 +1,4 @@
-"""The coordinator moves to another broker: what it knows there, and what was under way (EMIG-01 to EMIG-05)."""
+"""The coordinator moves to another broker: its state there, and requests under way (EMIG-01 to EMIG-05)."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ __all__ = ["CASES"]
 
 _LONG: Final[dict[str, Any]] = {"session_timeout_ms": 60_000, "rebalance_timeout_ms": 60_000}
 _MOVE: Final = (passing(700), MoveGroup())
-"""A follower hears with its next fetch how far the log is committed, within replica.fetch.wait.max.ms (500 ms): a coordinator that moved there sooner shows an older group."""
+"""A follower fetches the high watermark within replica.fetch.wait.max.ms (500 ms). A coordinator that moves earlier has an older group."""
 _KEEPING: Final = Level.SHOULD
-"""Of what is under way at a move: a coordinator that keeps what Kafka forgets gives nobody two owners, and loses nothing."""
+"""The level for requests under way: a coordinator that keeps what Kafka forgets gives no partition two owners, and loses nothing."""
 
 
 def _moved(name: str, title: str, requirements: tuple[str, ...], *steps: Steps, **options: Any) -> Case:
     return case(f"move/{name}", title, requirements, *steps, settings=PROMPT, brokers=2, **options)
 
 
-# Each stops a broker, and so needs two of its own: few cases with much in them.
+# Each stops a broker, and so needs two brokers of its own: there are few cases with many steps.
 CASES: tuple[Case, ...] = (
     _moved(
         "stable-group",

@@ -1,4 +1,4 @@
-"""OffsetCommit and OffsetFetch: in each state, by each version, with and without a membership (COMMIT-01 to COMMIT-51, FETCH-01 to FETCH-06)."""
+"""OffsetCommit and OffsetFetch: in each state, in each version, with and without a membership (COMMIT-01 to COMMIT-51, FETCH-01 to FETCH-06)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _TWO: Final = {("t", 0): 5, ("t", 1): 6}
 
 
 def _simple(member: str, offsets: Mapping[tuple[str, int], int] | None = None, **overrides: Any) -> Any:
-    """Return a commit of somebody who is in no group: generation -1, no member id."""
+    """Return a commit without a membership: generation -1, no member id."""
     return commit(member, offsets, **{"generation_id": -1, "member_id": "", **overrides})
 
 
@@ -130,7 +130,7 @@ _REFUSALS = (
         ("TR-030", "COMMIT-05"),
         emptied(),
         commit("a", code=25),
-        level=Level.SHOULD,  # 22 is as true, and leads to the same join
+        level=Level.SHOULD,  # 22 is also true, and leads to the same join
     ),
     *(
         case(
@@ -340,7 +340,7 @@ _COURSE = (
 
 
 def _versioned(version: int) -> tuple[Steps, ...]:
-    """Return what a member is told by one version of OffsetCommit. Version 0, of ZooKeeper's age, keeps offsets elsewhere; so does OffsetFetch v0."""
+    """Return the steps for one version of OffsetCommit. Version 0, from the time of ZooKeeper, stores offsets elsewhere, as OffsetFetch v0 does."""
     return (
         stable("a"),
         commit("a", {("t", 0): 5}, metadata="m", version=version, code=0),

@@ -1,4 +1,4 @@
-"""Ids that were handed out and have not come back yet: who waits for them, and when they are forgotten (PEND-01 to PEND-12)."""
+"""Pending member ids: who waits for them, and when they are forgotten (PEND-01 to PEND-12)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The join phase: what ends it, who is dropped at its deadline, and who is not (DJOIN-01 to DJOIN-22, DJOIN-51 to DJOIN-53)."""
+"""The join phase: what ends it, and who is removed at its deadline (DJOIN-01 to DJOIN-22, DJOIN-51 to DJOIN-53)."""
 
 from __future__ import annotations
 

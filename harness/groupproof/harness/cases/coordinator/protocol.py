@@ -1,4 +1,4 @@
-"""Which protocol is chosen, who leads, and who sees the list of members (JOIN-05 to JOIN-07, JOIN-14, JOIN-15, JOIN-32)."""
+"""The chosen protocol, the leader, and who gets the list of members (JOIN-05 to JOIN-07, JOIN-14, JOIN-15, JOIN-32)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["CASES"]
 
 
 def _offered(wishes: Mapping[str, Sequence[str]]) -> tuple[ScriptStep, ...]:
-    """Return the joins of members that offer different protocols, the first of them the leader, into one generation."""
+    """Return the joins of members that offer different protocols into one generation; the first leads."""
     first, *others = wishes
     steps: list[ScriptStep] = list(alone(first, protocols=wishes[first]))
     for other in others:

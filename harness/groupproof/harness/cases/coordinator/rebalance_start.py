@@ -1,4 +1,4 @@
-"""What holds however a rebalance began, and by whichever request a member came in: the join deadline, and the timeouts given last."""
+"""Rules for every start of a rebalance and every joining request: the join deadline, and the newest timeouts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LAPSED: Final = passing(_DEADLINE_MS + 600)
 _OTHER: Final = SubscriptionBytes(user_data=b"other")
 _BRIEF: Final[dict[str, Any]] = {"session_timeout_ms": 2_000}
 _OLD: Final[dict[str, Any]] = {"version": 3}
-"""Members of JoinGroup v3 come in without a round for their ids."""
+"""Members of JoinGroup v3 join without the extra round for their ids."""
 
 _BEGUN: tuple[tuple[str, str, tuple[str, ...], tuple[ScriptStep, ...]], ...] = (
     ("newcomer-of-old", "a newcomer of JoinGroup v3", ("TR-110",), (*stable("a", "b", **_SHORT), *joined("c", **_OLD, **_SHORT))),

@@ -1,4 +1,4 @@
-"""JoinGroup of those who are in the group already, and of newcomers in each of its states (JOIN-12 to JOIN-26, JOIN-57, JOIN-58)."""
+"""JoinGroup of existing members, and of new members in each state (JOIN-12 to JOIN-26, JOIN-57, JOIN-58)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A full group: group.max.size, and who gets 81 (JOIN-56, TIMER-40)."""
+"""A full group: group.max.size, and which member gets 81 (JOIN-56, TIMER-40)."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ __all__ = ["CASES"]
 _FULL = ("a", "b", "c")
 _SHORT: Final[dict[str, Any]] = {"rebalance_timeout_ms": 3_000}
 _WHO: Final = Level.SHOULD
-"""Who of those that are too many is turned away, and when: as long as no more get in than may, the others wait or do without."""
+"""The level of which surplus member is refused, and when: while no more join than allowed, the others may wait or do without."""
 
 
 def _small(name: str, title: str, *steps: Steps, level: Level | None = None) -> Case:
-    """Return a case of a full group, which brokers know that know MEMBER_ID_REQUIRED (2.2)."""
+    """Return a case of a full group, for brokers with MEMBER_ID_REQUIRED (2.2)."""
     made = case(f"size/{name}", title, ("JOIN-56", "TIMER-40", "ERR-20"), *steps, settings=SMALL, level=level, required=False)
     return replace(made, needs=made.needs | {"JoinGroup>=4"})
 

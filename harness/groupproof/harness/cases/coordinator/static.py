@@ -1,4 +1,4 @@
-"""Static members that come back: restarts in each state, with what changes and what does not (STATIC-01 to STATIC-16)."""
+"""Static members that return: restarts in each state, with and without changes (STATIC-01 to STATIC-16)."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from groupproof.harness.model.script_builders import answered, beat, commit, des
 __all__ = ["CASES", "settled", "together"]
 
 _SKIPS_FROM = 9
-"""The version of JoinGroup that tells a leader to skip the assignment."""
+"""The version of JoinGroup whose answer can make a leader skip the assignment."""
 
 
 def together(leader: str, *followers: str, **overrides: Any) -> tuple[ScriptStep, ...]:
-    """Let static members, each of the instance "i-NAME", join one generation; none has synced, the first leads."""
+    """Let static members, each with the instance "i-NAME", join one generation; the first leads, and none has synced."""
     steps: list[ScriptStep] = [join(leader, instance=f"i-{leader}", **overrides), answered(f"join {leader}", code=0)]
     steps += [join(follower, instance=f"i-{follower}", is_parked=True, **overrides) for follower in followers]
     if followers:
@@ -25,14 +25,14 @@ def together(leader: str, *followers: str, **overrides: Any) -> tuple[ScriptStep
 
 
 def settled(leader: str, *followers: str, **overrides: Any) -> tuple[ScriptStep, ...]:
-    """Do the same and sync: the group is Stable, and partition i is the i-th member's."""
+    """Let the members join and sync: the group is Stable, and partition i is the i-th member's."""
     owned = {name: [("t", index)] for index, name in enumerate((leader, *followers))}
     synced = (sync(follower, instance=f"i-{follower}", code=0) for follower in followers)
     return (*together(leader, *followers, **overrides), sync(leader, owned, instance=f"i-{leader}", code=0), *synced)
 
 
 def _returns(member: str, **overrides: Any) -> Any:
-    """Let the process of `member` start anew as "MEMBER2": it knows its instance and no member id."""
+    """Restart the process of `member` as "MEMBER2": it knows its instance id and no member id."""
     return join(f"{member}2", instance=f"i-{member}", **overrides)
 
 

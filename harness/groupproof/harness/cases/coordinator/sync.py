@@ -1,4 +1,4 @@
-"""SyncGroup: who is refused, who waits, and who gets which bytes (SYNC-01 to SYNC-26, SYNC-51 to SYNC-55)."""
+"""SyncGroup: who is refused, who waits, and which bytes each member gets (SYNC-01 to SYNC-26, SYNC-51 to SYNC-55)."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ _PROTOCOLS = tuple(
         ("SYNC-51", *requirements),
         steps,
         sync("b", code=code, version=5, **fields),
-        level=Level.SHOULD if None in fields.values() else None,  # who names nothing names nothing wrong
+        level=Level.SHOULD if None in fields.values() else None,  # a request without a protocol contradicts nothing
     )
     for state, state_words, requirements, steps in (
         ("preparing", "waits for joins", ("TR-055",), preparing("a", "b")),

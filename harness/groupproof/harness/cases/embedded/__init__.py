@@ -1,4 +1,4 @@
-"""The cases for programs that bring a protocol of their own into the classic group, by the kind of subject that they are for."""
+"""The cases for programs that embed their own protocol in the classic group, by kind of subject."""
 
 from __future__ import annotations
 
@@ -14,4 +14,4 @@ EMBEDDED_CASES: Final[Mapping[str, tuple[Case, ...]]] = {
     "connect": (*connect_worker.CASES, *connect_leader.CASES, *connect_member.CASES),
     "streams": (*streams_thread.CASES, *streams_leader.CASES, *streams_reactions.CASES),
 }
-"""Every case for each kind, in the order in which reports list them; a kind is the capability that its shims declare."""
+"""Every case of each kind, in the order of reports; a kind is the capability that its shims declare."""

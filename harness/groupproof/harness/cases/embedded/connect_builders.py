@@ -1,4 +1,4 @@
-"""How the cases for Kafka Connect's workers are made: workers as members, the connectors they run, assignments in the leader's stead."""
+"""Builds the cases for Kafka Connect: workers as members, their connectors, and assignments of a simulated leader."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from groupproof.protocol.wire.embedded.connect_protocol import CONNECTOR, PROTOC
 __all__ = ["OFFSET", "TASKS", "assigns", "connect_case", "jobs", "joined_workers", "synced", "worker"]
 
 TASKS: Final = 4
-"""The tasks of each connector, unless a case says otherwise."""
+"""The default number of tasks of a connector."""
 
 OFFSET: Final = 1
-"""How far a worker has read the configuration when it starts."""
+"""The offset up to which a worker has read the configuration at its start."""
 
 _ELSEWHERE: Final = "http://another.invalid:8083/"
 
@@ -41,9 +41,9 @@ def jobs(*connectors: str, tasks: int = TASKS) -> tuple[TopicPartition, ...]:
 
 
 def joined_workers(*names: str) -> list[Step]:
-    """Start workers one after the other; a later one has joined when what it is to run was taken from the others and given to it.
+    """Start workers one by one. A later one has joined after its work was revoked from the others and assigned to it.
 
-    The second heartbeat comes an interval after the first, however slow the worker was to start: until then it may join again of itself.
+    Its second heartbeat comes an interval after the first, however slow the start is: until then it may join again by itself.
     """
     steps: list[Step] = []
     for place, name in enumerate(names):
@@ -58,12 +58,12 @@ def joined_workers(*names: str) -> list[Step]:
 
 
 def synced(name: str, *, after: str, count: int = 1, within_ms: int = JOIN_MS, go_on: bool = False) -> Await:
-    """Wait until a worker has been answered its SyncGroup so many times."""
+    """Wait until `count` SyncGroups of a worker are answered."""
     return answered(name, Api.SYNC_GROUP, after=after, count=count, within_ms=within_ms, go_on=go_on)
 
 
 def assigns(name: str, *, client: str = "m0", version: int = 2, trailing: bytes = b"", **assignment: Any) -> Arm:
-    """Give a worker this assignment of another leader in place of the one that comes with its next SyncGroup answer."""
+    """Replace the assignment in a worker's next SyncGroup answer with one of another leader."""
     made = ConnectAssignment(leader="another", leader_url=_ELSEWHERE, version=version, **{"offset": OFFSET, **assignment})
     body = {"assignment": encode_connect_assignment(made) + trailing}
     return strikes(name, Api.SYNC_GROUP, Answer(error_code=0, body=body), direction="response", client=client)

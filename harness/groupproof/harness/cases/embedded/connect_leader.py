@@ -1,4 +1,4 @@
-"""A worker of Kafka Connect as the leader of its group: m0 starts first and leads, a0 is the kit's own worker."""
+"""A Kafka Connect worker as the leader of its group: m0 starts first and leads, a0 is a reference worker."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _REPLY_MS = round(REACT_MS) + 1_000
 
 
 def _peer(**settings: Any) -> Member:
-    """Return the kit's own worker beside the subject."""
+    """Return a reference worker beside the subject."""
     return worker("a0", kind="reference", **settings)
 
 

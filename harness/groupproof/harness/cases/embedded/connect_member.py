@@ -1,4 +1,4 @@
-"""A worker of Kafka Connect as any member of a classic group: errors, a moved coordinator, the clean close. What it runs it keeps meanwhile."""
+"""A Kafka Connect worker as a member of a classic group: errors, a moved coordinator, the clean close. It keeps its work meanwhile."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _beat(code: ErrorCode, title: str, *requirements: str, identity: Identity = 
 
 
 def _sync(code: ErrorCode, title: str, *requirements: str, identity: Identity = Identity.KEPT) -> Case:
-    # Who joins anew leaves a ghost behind, which gets its share.
+    # A worker with a new identity leaves a dead member behind, which gets a part of the work.
     deals = [assigns_everything("m0", *jobs("t"), after="error")] if identity is Identity.KEPT else []
     return connect_case(
         f"sync-{code_name(code)}",

@@ -1,4 +1,4 @@
-"""A worker of Kafka Connect: which protocols it offers, what it says of itself, and what it does with an assignment."""
+"""A Kafka Connect worker: the protocols that it offers, its metadata, and its reaction to an assignment."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["CASES"]
 _JOIN, _BEAT = Api.JOIN_GROUP, Api.HEARTBEAT
 _DELAY_MS = 1_500
 _SHORT_MS = 2_000
-"""A worker that backs off does so for fractions of its scheduled rebalance delay (DistributedHerder.backoff)."""
+"""A worker backs off for fractions of its scheduled rebalance delay (DistributedHerder.backoff)."""
 _SYNC_MS = 500
 _NEWER = 5
 _WAIT_MS = 12_000
@@ -43,7 +43,7 @@ def _offers(protocol: str, *names: str) -> Case:
 
 
 def _rejoin() -> list[Step]:
-    """Have m0 join again, by heartbeats that are answered 27."""
+    """Make m0 join again, by heartbeats that are answered with 27."""
     return [*tells_of_a_rebalance(), synced("m0", after="rebalance", go_on=True)]
 
 

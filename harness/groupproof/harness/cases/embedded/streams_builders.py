@@ -1,4 +1,4 @@
-"""How the cases for Kafka Streams are made: applications as members, assignments in the leader's stead."""
+"""Builds the cases for Kafka Streams: applications as members, and assignments of a simulated leader."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from groupproof.protocol.wire.subscription import Assignment, encode_assignment
 __all__ = ["COMMIT_MS", "PARTITIONS", "WAIT_MS", "application", "assigns", "peer", "plan", "rejoins_at_leisure", "streams_case", "synced", "working"]
 
 PARTITIONS: Final = 4
-"""The partitions of each topic, and so the tasks of its subtopology."""
+"""The partitions of each topic, which are also the tasks of its subtopology."""
 
 COMMIT_MS: Final = 400
-"""How often an application commits, unless a case says otherwise."""
+"""The default interval of an application's commits."""
 
 WAIT_MS: Final = 12_000
 _RESTORED_MS: Final = 600
@@ -51,7 +51,7 @@ def application(
     session_ms: int | None = None,
     **settings: Any,
 ) -> Member:
-    """Return an application with one thread, whose tasks each have a table; its properties are Kafka's own, with _ for a dot."""
+    """Return an application with one thread. Each of its tasks has a table. Its properties are Kafka's own, with _ for a dot."""
     own = {"kit_stateful": "true", **settings}
     fields: dict[str, Any] = {
         "assignors": [ASSIGNOR],
@@ -65,12 +65,12 @@ def application(
 
 
 def peer(**settings: Any) -> Member:
-    """Return the kit's own member of Kafka Streams beside the subject."""
+    """Return a reference member of Kafka Streams beside the subject."""
     return application("a0", kind="reference", **settings)
 
 
 def synced(name: str, *, after: str, count: int = 1, within_ms: int = JOIN_MS, go_on: bool = False) -> Step:
-    """Wait until a member has been answered its SyncGroup so many times."""
+    """Wait until `count` SyncGroups of a member are answered."""
     return answered(name, Api.SYNC_GROUP, after=after, count=count, within_ms=within_ms, go_on=go_on)
 
 
@@ -87,7 +87,7 @@ def working(name: str = "m0") -> list[Step]:
 
 
 def rejoins_at_leisure(name: str = "rebalance", client: str = "m0") -> list[Step]:
-    """Have a member join again, by heartbeats that are answered 27."""
+    """Make a member join again, by heartbeats that are answered with 27."""
     return [*tells_of_a_rebalance(client, name=name), synced(client, after=name, within_ms=WAIT_MS, go_on=True)]
 
 
@@ -101,9 +101,9 @@ def assigns(
     next_rebalance_ms: int = NO_REBALANCE_MS,
     error: int = 0,
 ) -> Arm:
-    """Give m0 this assignment of another leader in place of the one that comes with its next SyncGroup answer; `active` are partitions of the topic t.
+    """Replace the assignment in m0's next SyncGroup answer with one of another leader; `active` are partitions of the topic t.
 
-    It is of version 11, that of every release from 3.2 on: a higher one than a member used would be wrong, a lower one has it join again.
+    The version is 11, as in every release from 3.2 on. A version above the member's own would be wrong; a lower one makes it join again.
     """
     partitions: tuple[TopicPartition, ...] = tuple(("t", number) for number in active)
     info = AssignmentInfo(

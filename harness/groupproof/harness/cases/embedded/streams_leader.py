@@ -1,4 +1,4 @@
-"""A member of Kafka Streams as the leader of its group: m0 starts first and leads, a0 is the kit's own member."""
+"""A Kafka Streams member as the leader of its group: m0 starts first and leads, a0 is a reference member."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _TOLD_MS = 15_000
 
 
 def _second(*, count: int = 2) -> list[Step]:
-    """Start a0 beside m0 that works: what it is to run is taken from m0 in one generation and given to it in the next."""
+    """Start a0 beside the running m0: its work is revoked from m0 in one generation and assigned to a0 in the next."""
     return [mark("second"), *start("a0"), synced("a0", after="second", count=count, go_on=True)]
 
 

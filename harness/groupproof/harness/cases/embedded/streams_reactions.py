@@ -1,4 +1,4 @@
-"""A member of Kafka Streams as any member of a classic group: errors, a moved coordinator. Its tasks it keeps meanwhile, but where it was put out."""
+"""A Kafka Streams member as a member of a classic group: errors, a moved coordinator. It keeps its tasks, except where it was removed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from groupproof.protocol.vocabulary import Api, ErrorCode
 __all__ = ["CASES"]
 
 _BEAT, _SYNC, _JOIN, _COMMIT = Api.HEARTBEAT, Api.SYNC_GROUP, Api.JOIN_GROUP, Api.OFFSET_COMMIT
-_RETURN_MS = 25_000  # a session in which a process that starts slowly is back
+_RETURN_MS = 25_000  # a session in which even a slow process can restart
 
 
 def _beat(code: ErrorCode, title: str, *requirements: str, identity: Identity = Identity.KEPT) -> Case:

@@ -1,4 +1,4 @@
-"""A member of Kafka Streams: what it says of its tasks, and what it does with an assignment."""
+"""A Kafka Streams member: its reports on its tasks, and its reaction to an assignment."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ _NEXT: tuple[Case, ...] = (
             *start("m0"),
             delivered("later", within_ms=WAIT_MS),
             passing(_QUIET_MS),
-            requested("m0", Api.HEARTBEAT, after="later", go_on=True),  # three seconds are Kafka's own interval
+            requested("m0", Api.HEARTBEAT, after="later", go_on=True),  # Kafka's own interval is three seconds
         ),
         waits("m0", after="later"),
         stays_a_member("m0", after="later", requirement="STREAMS-20"),

@@ -1,1 +1,1 @@
-"""What all commands share: the tree of commands, options, progress, exit codes, and the end of a run for a person."""
+"""What all commands share: the command tree, options, progress, exit codes, and the printed end of a run."""

@@ -1,4 +1,4 @@
-"""Between the commands and the process: every error becomes one line on stderr and the exit code of whose fault it is."""
+"""The boundary between the commands and the process: every error becomes one line on stderr and an exit code that names the blame."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SHOWN_CHARS_MAX = 400
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run the command line and return its exit code; nothing but `SystemExit` of a dying interpreter gets out."""
+    """Run the command line and return its exit code. It raises nothing but the `SystemExit` of a dying interpreter."""
     try:
         return _code(root.main(list(arguments), prog_name="groupproof", standalone_mode=False))
     except click.exceptions.NoArgsIsHelpError as error:
@@ -34,7 +34,7 @@ def run(arguments: Sequence[str]) -> int:
         _say("interrupted")
         return INTERRUPTED
     except BrokenPipeError:
-        # Who read our output has closed it (`| head`): nobody is left to tell, and Python must not try to flush.
+        # The reader of our output has closed it (`| head`): there is nobody to inform, and Python must not flush.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _CLOSED_OUTPUT
     except (Exception, BaseExceptionGroup) as error:
@@ -76,13 +76,13 @@ def _leaves(error: BaseException) -> list[BaseException]:
 
 
 def _line_of(error: RunError) -> str:
-    """Return what is the matter; of what another library makes of it the beginning, as the file has it whole."""
+    """Return the error's line; of another library's error only the beginning, because the file has all of it."""
     line = " ".join(str(error).split())
     return line if len(line) <= _SHOWN_CHARS_MAX or not isinstance(error, KitFailure) else f"{line[:_SHOWN_CHARS_MAX]} …"
 
 
 def _keep(error: BaseException) -> str:
-    """Return the path of a file with the traceback, for whoever reports the failure."""
+    """Write the traceback to a file for a bug report, and return its path."""
     number, path = tempfile.mkstemp(prefix="groupproof-failure-", suffix=".txt")
     with os.fdopen(number, "w") as file:
         file.write(f"{sys.version}\n{' '.join(sys.argv)}\n\n")

@@ -1,4 +1,4 @@
-"""The certificate that a certification leaves behind: checked before the run, packed after it."""
+"""The certificate of a certification: checks its options before the run, and packs it afterwards."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["check_bundling", "choices_of", "pack_outcome"]
 
 
 def check_bundling(options: RunOptions) -> None:
-    """Raise `click.UsageError` for options that make no certificate together, and `RunError` where none can be written or signed."""
+    """Raise `click.UsageError` for options that contradict a certificate, and `RunError` where it cannot be written or signed."""
     if options.bundle is None:
         if options.sign is not None:
             raise click.UsageError("--sign signs a certificate, and there is none: name its file with --bundle")
@@ -31,7 +31,7 @@ def check_bundling(options: RunOptions) -> None:
 
 
 def pack_outcome(options: RunOptions, outcome: RunOutcome, report: Path, expectations: Sequence[Path]) -> str:
-    """Write the certificate of what was run, and return a line that says where it lies and who has signed it; empty where none is asked for."""
+    """Write the certificate of a run, and return a line with its path and its signer; empty without `--bundle`."""
     if options.bundle is None:
         return ""
     from groupproof.harness.reports.bundle.pack import write_bundle
@@ -43,7 +43,7 @@ def pack_outcome(options: RunOptions, outcome: RunOutcome, report: Path, expecta
 
 
 def choices_of(options: RunOptions, gave_up: str | None) -> UserChoices:
-    """Return what of the options it takes to have the run again."""
+    """Return the options that are needed to repeat the run."""
     from groupproof.harness.reports.bundle.manifest import UserChoices
 
     others = {"--shim-level": options.shim_level, "--timeout": options.timeout, "--variant": options.variant}

@@ -1,4 +1,4 @@
-"""What certifying has in common for both sides: the selection, the known failures, where the report goes, and the report itself."""
+"""What certifying has in common for both sides: the selection of cases, the known failures, and the report with its folder."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ __all__ = ["Certification", "as_folder"]
 
 @dataclass(slots=True)
 class Certification:
-    """One certification, from the options to the exit code; `catalogue` are the cases that there are, those of the side unless others are given.
+    """One certification, from the options to the exit code; `catalogue` are all cases, by default those of the side.
 
-    Making it raises `RunError` for what is wrong before anything runs.
+    Raise `RunError` at construction for an error that is known before the run.
     """
 
     options: RunOptions
@@ -74,7 +74,7 @@ class Certification:
         return baseline
 
     def _share(self) -> Sequence[Case]:
-        """Return the cases of this shard; all that are selected where there is none."""
+        """Return the cases of this shard; all selected cases without a shard."""
         from groupproof.harness.judging.summary.shards import share_of
         from groupproof.harness.running.runs.case_durations import durations_in, shipped_durations
 
@@ -86,7 +86,7 @@ class Certification:
 
     @property
     def _shard(self) -> Share | None:
-        """Which of several parts is run; the only one of one is the whole."""
+        """The shard to run; None for the whole run."""
         share = self.options.shard
         return None if share is None or share.of == 1 or self.options.hold is not None else share
 
@@ -113,19 +113,19 @@ class Certification:
         return select(catalogue, only=options.only, skip=options.skip, level=options.level)
 
     def known_from(self, shipped: Path | None) -> None:
-        """Take the known failures that ship with the subject, unless the user named others."""
+        """Use the known failures that ship with the subject, unless the user named others."""
         if not self.options.expect and shipped is not None:
             self._known_in, self._expectations = (shipped,), [_loaded(shipped)]
 
     def say(self, line: str) -> None:
-        """Show a line, above what else is shown."""
+        """Print a line, above the progress display."""
         if self._display is not None:
             self._display.line(line)
         else:
             self.console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     def order(self, *, profile: str, jobs: int, hold: Hold | None = None) -> RunConfig:
-        """Return what is to be run."""
+        """Return the run's configuration."""
         from groupproof.harness.judging.summary.expectations import Expectations
         from groupproof.harness.running.runs.whole_run import RunConfig
 
@@ -150,14 +150,14 @@ class Certification:
         )
 
     def settle_output(self, name: str) -> None:
-        """Settle where the report of subject `name` goes, and whether it can go there, before an hour is spent."""
+        """Choose the report folder of subject `name`, and check before the run that it can be written."""
         if self._output is None:
             self._output = Path("reports") / as_folder(name)
         _check(self._output)
 
     @property
     def output(self) -> Path:
-        """Where the report goes, once that is settled."""
+        """The report folder, after `settle_output`."""
         assert self._output is not None
         return self._output
 
@@ -193,7 +193,7 @@ class Certification:
 
 
 def as_folder(name: str) -> str:
-    """Return a folder's name; what a shim calls its client is free text."""
+    """Return a name that is valid for a folder; a shim's client name is free text."""
     return "".join(text if text.isalnum() or text in "._-+" else "_" for text in name).strip(".") or "subject"
 
 

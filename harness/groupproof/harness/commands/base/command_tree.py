@@ -1,4 +1,4 @@
-"""The tree of commands. Each command is one module, imported when it is called or when its help is asked for."""
+"""The tree of commands. Each command is one module, imported when it is called or its help is shown."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from groupproof.harness.running.plugins import COMMANDS, plugin, plugin_names
 __all__ = ["PLUGIN", "Group", "root"]
 
 PLUGIN: Final = ""
-"""Stands for where a command is that a package above, or a wing that an installation can do without, registers (`plugins`)."""
+"""The place of a command that a higher package, or an optional wing, registers (`plugins`)."""
 
 
 class Group(click.Group):
-    """A group whose commands are named by module and attribute, or as plugins of the group `plugins`.
+    """A group of commands that are named by module and attribute, or are plugins of the group `plugins`.
 
-    A plugin that has no place here comes last; one that has, and is not installed, is not listed. A wrong name is answered with the nearest right ones.
+    Plugins without a place here come last; a plugin with a place that is not installed is not listed. An unknown name gets the nearest names.
     """
 
     def __init__(self, name: str, commands_at: Mapping[str, str], help_: str, *, plugins: str | None = None) -> None:

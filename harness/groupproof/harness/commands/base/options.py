@@ -1,4 +1,4 @@
-"""The options that the running commands share, and what they are read into."""
+"""The shared options of the commands that run cases, and the classes that hold their values."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 class ProgramCommand(click.Command):
-    """A command that takes a program's command line behind `--`, untouched; `program_of` returns it."""
+    """A command that gets a program's command line after `--`, unchanged; `program_of` returns it."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if "--" in args:
@@ -43,13 +43,13 @@ class ProgramCommand(click.Command):
 
 
 def program_of(ctx: click.Context) -> tuple[str, ...]:
-    """Return what stood behind `--`; empty when there was none."""
+    """Return the words after `--`; empty without it."""
     program: tuple[str, ...] = ctx.meta.get(_PROGRAM, ())
     return program
 
 
 def seed_of(value: str) -> int:
-    """Return a seed from an integer, decimal or hexadecimal, or from a commit's 40 hex digits, so that CI can try a new seed a commit."""
+    """Return a seed from an integer, decimal or hexadecimal, or from a commit's 40 hex digits, so that CI can use a new seed per commit."""
     try:
         return int(value, 16) >> 96 if len(value) == _COMMIT_DIGITS else int(value, 0)
     except ValueError:
@@ -57,7 +57,7 @@ def seed_of(value: str) -> int:
 
 
 def _causes(value: str) -> frozenset[str]:
-    """Return the causes, separated by commas, that fail a run beyond the protocol's MUSTs."""
+    """Return the comma-separated causes that fail a run beyond the protocol's MUSTs."""
     causes = frozenset(part.strip() for part in value.split(",") if part.strip())
     if unknown := causes - set(_FAIL_ON):
         raise click.BadParameter(f"{', '.join(sorted(unknown))}: unknown; it takes {' and '.join(_FAIL_ON)}, separated by a comma")
@@ -75,7 +75,7 @@ def _share(value: str) -> Share:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
-    """The options as given; None where the default depends on the subject. Those of the other side hold their defaults."""
+    """The options' values; None where the default depends on the subject. Options of the other side have their defaults."""
 
     profile: str | None
     only: tuple[str, ...]
@@ -107,7 +107,7 @@ Option = Callable[[Any], Any]
 
 
 def common_options(*, profile: str, jobs: str, subject: str) -> tuple[Option, ...]:
-    """Return the options of all running commands; `profile` and `jobs` are what is said of these two, `subject` what expectations ship with."""
+    """Return the options of all commands that run cases; `profile` and `jobs` describe these two, and `subject` what the expectations ship with."""
     return (
         click.option("--profile", metavar="P", help=profile),
         click.option("--only", metavar="PATTERN", multiple=True, help="Take cases by case or requirement id, prefix or glob; repeatable."),
@@ -161,7 +161,7 @@ _OF_COORDINATORS: tuple[Option, ...] = (
     *_BUNDLED,
 )  # fmt: skip
 
-# Of the contract's common options, what a side can't do, each with the reason.
+# The contract's common options that a side does not support, with the reason.
 _REFUSED_BY_CLIENTS: dict[str, tuple[str, str]] = {
     "--properties": ("FILE", "a client is certified against the reference coordinator, which speaks plaintext; there is nothing to authenticate to"),
     "--group-prefix": ("P", "each case has a coordinator of its own, so that its groups meet no others; only a shared broker needs a prefix"),
@@ -207,17 +207,17 @@ def _hidden(refused: Mapping[str, tuple[str, str]]) -> Iterator[Option]:
 
 
 def run_options(command: Command) -> Command:
-    """Give `command` the common options and those of clients; it gets them as keywords of the names in `RunOptions`."""
+    """Add the common options and the clients' to `command`, which gets them as keywords with the names in `RunOptions`."""
     return with_options(command, (*_OF_CLIENTS, *_hidden(_REFUSED_BY_CLIENTS)))
 
 
 def broker_options(command: Command) -> Command:
-    """Give `command` the common options and those of coordinators, likewise."""
+    """Add the common options and the coordinators' to `command` in the same way."""
     return with_options(command, (*_OF_COORDINATORS, *_hidden(_REFUSED_BY_COORDINATORS)))
 
 
 def with_options(command: Command, options: Sequence[Option]) -> Command:
-    """Give `command` these options, in their order."""
+    """Add these options to `command`, in their order."""
     for option in reversed(options):
         command = option(command)
     return command

@@ -1,4 +1,4 @@
-"""What is shown while a run goes on: a bar with what is running on a terminal, a line for each finished case elsewhere."""
+"""The display of a running run: a bar with the running cases on a terminal, otherwise a line for each finished case."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ STYLES = {
     Verdict.BROKEN: "bold red",
 }
 
-# Not worth a line of their own on a terminal, where the bar counts them.
+# Verdicts without a line of their own on a terminal, where the bar counts them.
 _QUIET = frozenset({Verdict.OK, Verdict.INFORMATIONAL, Verdict.UNIMPLEMENTED})
 _RUNNING_SHOWN_MAX = 1
 
 
 class ProgressDisplay(Protocol):
-    """Takes what a run tells of its cases."""
+    """Receives the progress of a run's cases."""
 
     def report(self, stage: Stage, case: Case, report: CaseReport | None) -> None: ...
 
     def line(self, text: str) -> None:
-        """Show a line that belongs to no case."""
+        """Print a line that belongs to no case."""
         ...
 
 
 def verdict_line(report: CaseReport) -> Text:
-    """Return one line: verdict, case, and what makes it worth a look."""
+    """Return one line: verdict, case, and remarks."""
     ruling = report.result.ruling
     goodbye = " UNCLEAN" if ruling.goodbye is Goodbye.UNCLEAN else ""
     stability = f" {ruling.stability}" if ruling.stability.startswith("unstable") else ""
@@ -54,7 +54,7 @@ def verdict_line(report: CaseReport) -> Text:
 
 @contextmanager
 def watched(console: Console, total: int) -> Iterator[ProgressDisplay]:
-    """Show a run of `total` cases on `console` for as long as the context lasts."""
+    """Show a run of `total` cases on `console` while the context lasts."""
     if not console.is_terminal:
         yield _Lines(console, total)
         return

@@ -1,4 +1,4 @@
-"""The end of a run, for a person: what failed and how to have it again, what is stale, the totals, and where the report lies."""
+"""The printed end of a run: failures with their replay, stale expectations, totals, and the report's folder."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NO_FULL_VERDICT = 2  # contract, "Exit codes"
 
 
 def print_summary(console: Console, outcome: RunOutcome, output: Path) -> None:
-    """Print the gravest last, where the eye rests."""
+    """Print the results, the gravest last, where it is read first."""
     run = outcome.summary
     for row in _costs(run):
         console.print(row, markup=False, highlight=False, soft_wrap=True)
@@ -44,7 +44,7 @@ def print_summary(console: Console, outcome: RunOutcome, output: Path) -> None:
 
 
 def _costs(run: RunSummary) -> list[str]:
-    """Return what each scenario cost its group, a row each."""
+    """Return the cost of each scenario to its group, as rows."""
     stories = {case.case.id.rpartition("/")[2]: case.result.plays for case in run.cases if is_story(case.case.id)}
     return rows({name: meters_of(plays[0].trace).result() for name, plays in stories.items() if plays})
 
@@ -68,7 +68,7 @@ def _case_lines(alike: Sequence[CaseReport], output: Path) -> Iterator[Text]:
 
 
 def _difference(delta: Delta, output: Path) -> Iterator[Text]:
-    """Yield how the run differs from its baseline."""
+    """Yield the differences between the run and its baseline."""
     for unlike in delta.unlike:
         yield Text.assemble(("baseline ", STYLES[Verdict.NON_STRICT]), f"{delta.name} is a run of {unlike}; what differs may be of that")
     for word, changes in delta.lists():
@@ -89,7 +89,7 @@ def _difference(delta: Delta, output: Path) -> Iterator[Text]:
 
 
 def _unjudged(outcome: RunOutcome) -> Iterator[Text]:
-    """Yield what the subject lacks for a whole verdict. What is INCONCLUSIVE or BROKEN stands above at length."""
+    """Yield what the subject lacks for a whole verdict. INCONCLUSIVE and BROKEN cases are printed above in full."""
     run = outcome.summary
     lacking = [case for case in run.cases if case.case.id in run.unjudged and case.verdict is Verdict.UNIMPLEMENTED]
     for line in undecided_lines(map(UndecidedCase.of, lacking)):

@@ -1,1 +1,1 @@
-"""The pytest plugin behind its front (`groupproof_pytest`): the cases as items, and fixtures for tests of one's own."""
+"""The pytest plugin behind `groupproof_pytest`: cases as items, and fixtures for users' own tests."""

@@ -1,4 +1,4 @@
-"""What a test writes, and what it means: APIs by Kafka's names, errors by name or code (a wrong one is answered with the nearest), places in a trace."""
+"""Resolves the arguments of tests: APIs by Kafka's names, errors by name or code (with the nearest names for a wrong one), places in a trace."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ __all__ = ["HasPlace", "Since", "api_meant", "error_meant", "place_meant"]
 
 @runtime_checkable
 class HasPlace(Protocol):
-    """What has happened at a place in the trace, as a fault that has taken effect."""
+    """Something with a place in the trace, such as a fault that has taken effect."""
 
     @property
     def place(self) -> int:
-        """Return the number of observations up to it, itself included; raise `ValueError` where it has not happened."""
+        """Return the number of observations up to it, including it; raise `ValueError` if it has not happened."""
 
 
 Since = int | Observation | HasPlace
-"""A place in the trace: a number such as `len(groupproof_trace)`, what was seen last before it, or a fault that has taken effect."""
+"""A place in the trace: a number such as `len(groupproof_trace)`, the last observation before it, or a fault that has taken effect."""
 
 
 def place_meant(since: Since) -> int:
-    """Return the place as a number; raise `TypeError` for what is none."""
+    """Return the place as a number; raise `TypeError` for another type."""
     if isinstance(since, Observation):
         return since.seq + 1
     if isinstance(since, HasPlace):
@@ -38,7 +38,7 @@ def place_meant(since: Since) -> int:
 
 
 def api_meant(name: str) -> str:
-    """Return the API's name; raise `ValueError` for one that is not decoded here."""
+    """Return the API's name; raise `ValueError` for one that the kit does not decode."""
     try:
         return api_named(name).title
     except KeyError:
@@ -46,7 +46,7 @@ def api_meant(name: str) -> str:
 
 
 def error_meant(error: str | int) -> int:
-    """Return the error's code; raise `ValueError` for an unknown name. Any number is let through: a broker may send what nobody has heard of."""
+    """Return the error's code; raise `ValueError` for an unknown name. Any number is allowed, because a broker may send unknown ones."""
     if isinstance(error, int):
         return int(error)
     try:

@@ -1,4 +1,4 @@
-"""The campaigns of `groupproof certify`, run in a thread beside pytest: no signals are minded there, and another thread can end them."""
+"""The runs of `groupproof certify` in a thread beside pytest: they handle no signals, and another thread can stop them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["BackgroundRun", "SummaryRun", "campaign_of", "summed_up"]
 
 
 class BackgroundRun(CertifyRun):
-    """A campaign for which another thread minds the signals; `shipped` is the file of known failures that its subject came with."""
+    """A run without signal handling; `shipped` is the file of known failures of its subject."""
 
     shipped: Path | None = None
     _trio: trio.lowlevel.TrioToken | None = None
@@ -50,7 +50,7 @@ class BackgroundRun(CertifyRun):
         return SubjectRecord(subject=self.subject_info(), release=self.release, profile=self.order.profile, shipped=self.shipped)
 
     def about(self, started: datetime, duration_s: float) -> RunEnd | None:
-        """Return what there is to tell of the run; None where nothing is known of the subject."""
+        """Return the facts of the run; None while the subject is unknown."""
         subject = self.subject_info()
         if subject is None:
             return None
@@ -66,7 +66,7 @@ class BackgroundRun(CertifyRun):
         )
 
     def stop(self) -> None:
-        """End the run from another thread, in order: what was reached stays, and no process is left."""
+        """Stop the run from another thread, in order: results stay, and no process remains."""
         self._is_stopped = True
         if self._trio is not None:
             with suppress(trio.RunFinishedError):
@@ -74,7 +74,7 @@ class BackgroundRun(CertifyRun):
 
 
 class BackgroundClientRun(BackgroundRun, ClientRun):
-    """A client's campaign beside pytest. Its items were collected before the client said what it speaks: those of a dialect that it does not speak are skipped."""
+    """A client's run beside pytest. Its items were collected before the client's hello: cases of dialects that it does not speak are skipped."""
 
     def _keep_to_dialects(self, hello: Hello) -> None:
         self._catalogue = as_declared(self._catalogue, hello.capabilities, self.order.profile)
@@ -82,13 +82,13 @@ class BackgroundClientRun(BackgroundRun, ClientRun):
 
 
 class BackgroundCoordinatorRun(BackgroundRun, CoordinatorRun):
-    """A coordinator's."""
+    """A coordinator's run beside pytest."""
 
 
 def campaign_of(run_plan: RunPlan, cases: Sequence[Case], *, processes: int, say: Say) -> BackgroundRun:
-    """Return the run of `cases`, the subject installed where it must be; with several `processes` this one takes its part of the machine.
+    """Install the subject if needed, and return the run of `cases`; with several `processes` this one uses its part of the host.
 
-    Raise `RunError` where the subject can't be started.
+    Raise `RunError` where the subject cannot be started.
     """
     options = run_plan.wishes
     if options.side == "coordinator":
@@ -120,11 +120,11 @@ def _part(jobs: int, processes: int) -> int:
 
 
 def _quiet(_: object) -> None:
-    """Say nothing: pytest holds the terminal."""
+    """Print nothing: pytest owns the terminal."""
 
 
 class SummaryRun(CertifyRun):
-    """A campaign that others have run: it only sums up."""
+    """Sums up a run that other processes have done."""
 
     def __init__(self, run_plan: RunPlan, cases: Sequence[Case], about: RunEnd, *, interrupted: bool) -> None:
         options = run_plan.wishes
@@ -137,7 +137,7 @@ class SummaryRun(CertifyRun):
         self._gave_up = about.gave_up
 
     async def work(self) -> None:
-        """There is nothing left to do."""
+        """Do nothing: the cases have been run."""
 
     def subject_info(self) -> SubjectInfo | None:
         return self._about.subject
@@ -155,7 +155,7 @@ class SummaryRun(CertifyRun):
 
 
 def _spoken(run_plan: RunPlan, cases: Sequence[Case], about: RunEnd, results: Sequence[CaseResult]) -> tuple[Sequence[Case], Sequence[CaseResult]]:
-    """Leave out of the report what a client was never asked, the cases of dialects that it does not speak, unless these alone were selected."""
+    """Leave out the cases of dialects that a client does not speak, which were never run, unless only such cases were selected."""
     if run_plan.wishes.side == "coordinator":
         return cases, results
     own = as_declared(cases, about.subject.capabilities, about.standing.profile)
@@ -164,7 +164,7 @@ def _spoken(run_plan: RunPlan, cases: Sequence[Case], about: RunEnd, results: Se
 
 
 def summed_up(run_plan: RunPlan, cases: Sequence[Case], about: RunEnd, results: Sequence[CaseResult]) -> RunOutcome:
-    """Return what the cases of a session have come to, whoever ran them; those that nobody reached make it interrupted."""
+    """Return the outcome of all cases of a session. Cases without a result make it interrupted."""
     cases, results = _spoken(run_plan, cases, about, results)
     reached = {result.case.id for result in results}
     interrupted = about.gave_up is None and any(case.id not in reached for case in cases)

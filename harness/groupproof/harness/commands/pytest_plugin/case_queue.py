@@ -1,4 +1,4 @@
-"""Runs the selected cases in the background, side by side, while pytest goes through its items; an item waits for its own case alone."""
+"""Runs the selected cases side by side in the background, while pytest runs its items; an item waits only for its own case."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ STOP_S: Final = 30.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """What an item learns of its case: its result, or why there is none; `stale` is what is wrong with an expectation that it stands for."""
+    """A case's result for its item, or the reason why there is none; `stale` is the error in an expectation that the case represents."""
 
     report: CaseReport | None = None
     missing: str = ""
@@ -42,7 +42,7 @@ class Result:
 
 
 class _Running:
-    """One campaign in a thread of its own, of the share called `name`; `results` holds what it has ruled on, `over` that there will be no more."""
+    """One run in a thread of its own, of the share called `name`; `results` has its rulings, and `over` says that no more come."""
 
     def __init__(
         self, run_plan: RunPlan, cases: Sequence[Case], *, processes: int, folder: SharedFolder | None = None, name: str | None = None
@@ -60,7 +60,7 @@ class _Running:
         self._thread.start()
 
     def _run(self) -> None:
-        from groupproof.harness.commands.pytest_plugin.background_run import campaign_of  # what runs cases is loaded when a case is to run
+        from groupproof.harness.commands.pytest_plugin.background_run import campaign_of  # loaded when a case runs
 
         started, began = datetime.now(UTC), time.monotonic()
         try:
@@ -70,7 +70,7 @@ class _Running:
                 campaign.stop()
             campaign.go()
         except KeyboardInterrupt:
-            pass  # stopped before anything was known of the subject
+            pass  # stopped before the subject was known
         except Exception as error:
             self.trouble = trouble_in(error)
         finally:
@@ -104,7 +104,7 @@ class _Running:
 
 
 class CaseQueue(ABC):
-    """Whoever runs the cases of a session; how they come to run is the engine's own."""
+    """Runs the cases of a session; subclasses decide in which processes."""
 
     def __init__(self, run_plan: RunPlan, cases: Sequence[Case]) -> None:
         self._commission = run_plan
@@ -112,24 +112,24 @@ class CaseQueue(ABC):
 
     @property
     def subject(self) -> SubjectInfo | None:
-        """What is under test; known from the first result on."""
+        """The subject; None before the first result."""
         return self._settling.subject
 
     def wait(self, case: Case) -> Result:
-        """Return when the case is ruled on, or can't be any more; the first call sets the cases going."""
+        """Return when the case has a ruling, or cannot get one; the first call starts the run."""
         return self._settling.result(case)
 
     @abstractmethod
     def stop(self) -> None:
-        """End what runs, and return when it has."""
+        """Stop the runs, and return when they have ended."""
 
     @abstractmethod
     def _result_of(self, case: Case) -> SharedResult | str:
-        """Return what was found of a case, once it is; or why nothing will be."""
+        """Wait for a case's result; return it, or the reason why there will be none."""
 
 
 class SingleProcessQueue(CaseQueue):
-    """The engine of a session in one process."""
+    """The queue of a session in one process."""
 
     def __init__(self, run_plan: RunPlan, cases: Sequence[Case]) -> None:
         super().__init__(run_plan, cases)
@@ -148,7 +148,7 @@ class SingleProcessQueue(CaseQueue):
 
 
 class WorkerQueue(CaseQueue):
-    """The engine of one of several workers: runs its share, and what nobody else has taken up when it is waited for."""
+    """The queue of one of several workers: runs its share, and unclaimed shares whose cases it waits for."""
 
     def __init__(self, run_plan: RunPlan, cases: Sequence[Case], folder: SharedFolder, *, worker: int, workers: int) -> None:
         super().__init__(run_plan, cases)
@@ -175,9 +175,9 @@ class WorkerQueue(CaseQueue):
             time.sleep(LOOK_S)
 
     def _left_out(self, case: Case, ended: ShareEnd | None) -> str:
-        """Return why nobody runs a case of a share that nobody runs any more; empty while this worker does.
+        """Return why a case of an ended share has no result; empty while this worker runs it.
 
-        The share's own worker had no item left and went (`ended`), or it died, or it was too slow in ending what it ran (no `ended`).
+        The share's own worker had no more items and ended (`ended`), or it died or was too slow to end (no `ended`).
         """
         if ended is not None and (ended.trouble is not None or (ended.about is not None and ended.about.gave_up)):
             return _why(ended.trouble, ended.about)
@@ -188,7 +188,7 @@ class WorkerQueue(CaseQueue):
         return _why(running.trouble, running.about) if running.over and case.id not in running.results else ""
 
     def _take(self, share: int) -> bool:
-        """Run a share that nobody has taken up; tell whether it was there to be taken."""
+        """Run a share that nobody has claimed; return whether it was free."""
         if not self._shares[share] or not self._folder.claim(share):
             return False
         running = _Running(self._commission, self._shares[share], processes=self._workers, folder=self._folder, name=str(share))
@@ -206,7 +206,7 @@ class _Tell(Protocol):
 
 
 class _Settling:
-    """Makes known failures of what was reported: an entry stands for its case alone, or for several, of which the first that passes answers for it."""
+    """Applies known failures to results. An entry covers one case, or several: then the first passing case reports it as stale."""
 
     def __init__(self, run_plan: RunPlan, cases: Sequence[Case], result_of: _Tell) -> None:
         self._commission, self._result_of = run_plan, result_of
@@ -230,7 +230,7 @@ class _Settling:
         return Result(report=report, stale=stale)
 
     def _stale(self, entry: KnownFailure, case: Case, result: SharedResult) -> list[str]:
-        """Return what is wrong with an entry, if this case is the one to tell it."""
+        """Return the errors of an entry, if this case has to report them."""
         if not settle([entry], self._observed(result), date.today()).stale:
             return []
         settled, observed = self._with_others(entry, case, result)
@@ -238,14 +238,14 @@ class _Settling:
         return list(settled.stale) if passing[0] == case.id else []
 
     def _with_others(self, entry: KnownFailure, case: Case, result: SharedResult) -> tuple[MatchedExpectations, dict[str, list[CaseVerdict]]]:
-        """Return what becomes of an entry by all the cases that it covers, and what was found of the others."""
+        """Return the state of an entry over all the cases that it covers, and the verdicts of the other ones."""
         others = [item for item in self._cases if entry.covers(item.id) and item is not case]
         by_name = {case.id: self._result_of(case) for case in others}
         observed = {id: self._observed(value) for id, value in by_name.items() if isinstance(value, SharedResult)}
         return settle([entry], [*self._observed(result), *chain.from_iterable(observed.values())], date.today()), observed
 
     def _observed(self, result: SharedResult) -> list[CaseVerdict]:
-        """Return what entries are held against: nothing where a race was all that is wrong with the case."""
+        """Return the verdict that entries are compared with; nothing where the case failed only by a race."""
         left = without_races(self._known_failures(result.standing), verdict_of(result.case, result.ruling), date.today())
         return [] if left is None else [left]
 

@@ -1,4 +1,4 @@
-"""One session of pytest with cases in it: they are collected, run by one engine a process, and reported once."""
+"""One pytest session with cases: collects them, runs them with one queue per process, and reports once."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _FOLDER: Final = "groupproof_folder"
 
 @dataclass(slots=True, eq=False)
 class CaseSession:
-    """What one process of the session does for the cases. `folder` is where the workers of xdist meet, `worker` which of how many this one is."""
+    """One process's part of the session. `folder` is where xdist workers meet; `worker` is this one's number and their count."""
 
     config: pytest.Config
     commission: RunPlan
@@ -40,7 +40,7 @@ class CaseSession:
 
     @classmethod
     def of(cls, config: pytest.Config) -> CaseSession:
-        """Raise `UsageError` for wrong usage."""
+        """Return the session of a configuration; raise `UsageError` for wrong usage."""
         patterns = _pop_case_arguments(config)
         try:
             run_plan = RunPlan.of(wishes_of(config), patterns)
@@ -60,7 +60,7 @@ class CaseSession:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_make_collect_report(self, collector: pytest.Collector) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-        """Have the cases stand beside the files of the session."""
+        """Add the cases beside the files of the session."""
         report = yield
         if isinstance(collector, pytest.Session) and report.passed:
             report.result = [*report.result, Cases.made(collector, self.commission.cases, self.outcome_of)]
@@ -73,7 +73,7 @@ class CaseSession:
     # Running
 
     def outcome_of(self, case: Case) -> ItemOutcome:
-        """Return what the item of `case` says, once it can; the first that asks sets the cases going."""
+        """Return the outcome of `case`, when it is known; the first call starts the run."""
         if self.engine is None:
             self.engine = self._engine()
         result = self.engine.wait(case)
@@ -89,7 +89,7 @@ class CaseSession:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        """Tell a worker of xdist where the workers meet."""
+        """Send an xdist worker the folder where workers meet."""
         if self.folder is None:
             self.folder = Path(tempfile.mkdtemp(prefix="groupproof-pytest-"))
         node.workerinput[_FOLDER] = str(self.folder)
@@ -98,7 +98,7 @@ class CaseSession:
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """End what still runs; the session's own process writes the report of all."""
+        """Stop running cases; the main process writes the report of all workers."""
         if self.engine is not None:
             self.engine.stop()
         if self.worker is not None:
@@ -109,7 +109,7 @@ class CaseSession:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def _hand_over(self) -> None:
-        """Tell the session's own process which cases were selected: it collects none itself."""
+        """Send the main process the selected cases, because it collects none itself."""
         assert self.folder is not None
         SharedFolder(self.folder).put("selected", [case.id for case in self._cases])
 
@@ -118,7 +118,7 @@ class CaseSession:
             self.closing.tell(terminalreporter)
 
     def pytest_unconfigure(self) -> None:
-        """Leave nothing behind, however the session has ended."""
+        """Clean up, however the session has ended."""
         if self.engine is not None:
             self.engine.stop()
         if self.worker is None and self.folder is not None:
@@ -126,7 +126,7 @@ class CaseSession:
 
 
 def _pop_case_arguments(config: pytest.Config) -> list[str]:
-    """Take the node ids of cases out of the arguments, which pytest would look for among files, and return what they name."""
+    """Remove the cases' node ids from the arguments, because pytest would look for files, and return their names."""
     own = [argument for argument in config.args if argument.partition("::")[0] == NODE and not (config.invocation_params.dir / argument).exists()]
     if not own:
         return []

@@ -1,4 +1,4 @@
-"""The fixture of a coordinator for a user's own tests: it serves clients, takes faults, and shows what it knows of a group."""
+"""The fixture of a coordinator for a user's own tests: serves clients, injects faults, and shows its view of a group."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Direction = Literal["request", "response"]
 
 
 class Where(TypedDict, total=False):
-    """Which frames a fault strikes: the `nth` that match (1) and `count - 1` more (`count` None: all from there on)."""
+    """The frames that a fault acts on: the `nth` that match (1) and `count - 1` more (`count` None: all from there on)."""
 
     nth: int
     count: int | None
@@ -42,7 +42,7 @@ class Where(TypedDict, total=False):
 
 
 class GroupproofFault:
-    """A fault that was put in. As a context manager it is healed at the end. One that never took effect fails the test, unless it `may_miss`."""
+    """An injected fault. As a context manager it is healed at the end. One that never took effect fails the test, unless it `may_miss`."""
 
     def __init__(self, coordinator: GroupproofCoordinator, name: str, *, may_miss: bool) -> None:
         self.name = name
@@ -51,23 +51,23 @@ class GroupproofFault:
 
     @property
     def struck(self) -> int:
-        """Return how often it has taken effect."""
+        """Return the number of times that it has taken effect."""
         return sum(1 for obs in self._coordinator.trace if obs.fault == self.name and obs.detail == "delivered")
 
     @property
     def place(self) -> int:
-        """Return the place in the trace after its last strike, for `since`; raise `ValueError` while it has not taken effect."""
+        """Return the place in the trace after its last effect, for `since`; raise `ValueError` before the first."""
         strikes = [obs.seq for obs in self._coordinator.trace if obs.fault == self.name and obs.detail == "delivered"]
         if not strikes:
             raise ValueError(f"fault {self.name} has not taken effect, so that nothing came after it yet: wait() for it first")
         return strikes[-1] + 1
 
     def release(self) -> None:
-        """Let go what it holds; it stays armed."""
+        """Let the held frames go; the fault stays armed."""
         self._coordinator.stand.call(lambda: self._coordinator.cluster.release(self.name))
 
     def heal(self) -> None:
-        """Take it out, and let go what it holds."""
+        """Remove the fault, and let its held frames go."""
         self._coordinator.stand.call(lambda: self._coordinator.cluster.heal(self.name))
 
     def wait(self, within_s: float = WITHIN_S) -> Observation:
@@ -75,7 +75,7 @@ class GroupproofFault:
         return self._coordinator.stand.done(lambda: self._strikes(within_s), "fault.until()")
 
     async def until(self, within_s: float = WITHIN_S) -> Observation:
-        """Wait likewise in a test on asyncio or trio."""
+        """Do the same in a test on asyncio or trio."""
         return await self._coordinator.stand.awaited(lambda: self._strikes(within_s))
 
     async def _strikes(self, within_s: float) -> Observation:
@@ -110,33 +110,33 @@ class GroupproofCoordinator:
     def answer(
         self, api: str, error: str | int, *, body: Mapping[str, Any] | None = None, may_miss: bool = False, **where: Unpack[Where]
     ) -> GroupproofFault:
-        """Answer in the coordinator's stead with an error, by Kafka's name or code; `body` overrides further fields."""
+        """Answer instead of the coordinator with an error, by Kafka's name or code; `body` overrides further fields."""
         return self._put_in(Answer(error_code=error_meant(error), body=dict(body or {})), api, "request", may_miss, where)
 
     def hold(self, api: str, *, direction: Direction = "request", may_miss: bool = False, **where: Unpack[Where]) -> GroupproofFault:
-        """Keep the frame back until the fault is released or healed."""
+        """Hold the frame until the fault is released or healed."""
         return self._put_in(Hold(), api, direction, may_miss, where)
 
     def delay(self, api: str, ms: int, *, direction: Direction = "response", may_miss: bool = False, **where: Unpack[Where]) -> GroupproofFault:
-        """Keep the frame back for so many milliseconds."""
+        """Hold the frame for `ms` milliseconds."""
         return self._put_in(Hold(ms=ms), api, direction, may_miss, where)
 
     def drop(self, api: str, *, direction: Direction = "response", may_miss: bool = False, **where: Unpack[Where]) -> GroupproofFault:
-        """Swallow the frame: the request never reaches the coordinator, or the answer never the client."""
+        """Drop the frame: the request never reaches the coordinator, or the answer never the client."""
         return self._put_in(Drop(), api, direction, may_miss, where)
 
     def cut(
         self, api: str, *, direction: Direction = "response", reset: bool = False, may_miss: bool = False, **where: Unpack[Where]
     ) -> GroupproofFault:
-        """Close the connection in place of the frame."""
+        """Close the connection instead of passing the frame."""
         return self._put_in(Cut(reset=reset), api, direction, may_miss, where)
 
     def silence(self, api: str, *, may_miss: bool = False, **where: Unpack[Where]) -> GroupproofFault:
-        """Answer nothing more on the connection from this request on, and leave it open."""
+        """Answer nothing on the connection from this request on, and leave it open."""
         return self._put_in(Silence(), api, "request", may_miss, where)
 
     def duplicate(self, api: str, *, may_miss: bool = False, **where: Unpack[Where]) -> GroupproofFault:
-        """Let the coordinator take the request up twice."""
+        """Let the coordinator process the request twice."""
         return self._put_in(Duplicate(), api, "request", may_miss, where)
 
     def _put_in(self, action: Action, api: str, direction: str, may_miss: bool, where: Where) -> GroupproofFault:  # noqa: FBT001  handed on from keywords
@@ -150,39 +150,39 @@ class GroupproofCoordinator:
         return fault
 
     def missed(self) -> list[str]:
-        """Return the faults that were put in and never took effect: what they would have shown was not tested."""
+        """Return the injected faults that never took effect: the test has not tested them."""
         return [fault.name for fault in self._faults if not fault.may_miss and not fault.struck]
 
     # The brokers
 
     def move(self, to: int | None = None, *, parked: Literal["answer", "drop"] = "answer", state: Literal["kept", "lost"] = "kept") -> None:
-        """Move the coordinator of every group to another broker (the next one); needs the marker's `brokers=2` or more."""
+        """Move the coordinator of every group to another broker (by default the next); needs the marker's `brokers=2` or more."""
         self.stand.call(lambda: self.cluster.move(Move(to=to, parked=parked, state=state)))
 
     def grow(self, topic: str, partitions: int) -> None:
-        """Give the topic so many partitions; one that is new is created."""
+        """Give the topic `partitions` partitions; create it if it is new."""
         self.stand.call(lambda: self.cluster.grow(topic, partitions))
 
     def pause(self, node: int = 0) -> None:
-        """Let the broker answer nothing until it is mended; its connections stay."""
+        """Let the broker answer nothing until it is mended; its connections stay open."""
         self.stand.call(lambda: self.cluster.pause(node))
 
     def mend(self, node: int = 0) -> None:
         self.stand.call(lambda: self.cluster.mend(node))
 
-    # What is known, and waiting for it
+    # The group's state, and waiting for frames
 
     def group(self, name: str | None = None) -> GroupView | None:
-        """Return the group as its coordinator knows it now, or None; without a name the marker's."""
+        """Return the coordinator's current view of the group, or None; by default of the marker's group."""
         return self.stand.call(lambda: self.cluster.view(name or self.group_name))  # type: ignore[no-any-return]  # the cluster's own
 
     def wait_for(
         self, api: str, *, kind: Direction = "request", client: str | None = None, error: str | int | None = None, count: int = 1,
         since: Since = 0, within_s: float = WITHIN_S,
     ) -> Observation:  # fmt: skip
-        """Return the `count`-th such frame from the place `since` in the trace on, when it has come; raise `AssertionError` when it does not in time.
+        """Return the `count`-th such frame since the place `since`, when it has come; raise `AssertionError` when it does not in time.
 
-        A place is a number (`len(groupproof_trace)`), what was seen last before it, or a fault that has taken effect.
+        A place is a number (`len(groupproof_trace)`), the last observation before it, or a fault that has taken effect.
         """
         return self.stand.done(self._frame(api, kind, client, error, count, since, within_s), "groupproof_coordinator.until(…)")
 
@@ -190,7 +190,7 @@ class GroupproofCoordinator:
         self, api: str, *, kind: Direction = "request", client: str | None = None, error: str | int | None = None, count: int = 1,
         since: Since = 0, within_s: float = WITHIN_S,
     ) -> Observation:  # fmt: skip
-        """Wait likewise in a test on asyncio or trio."""
+        """Do the same in a test on asyncio or trio."""
         return await self.stand.awaited(self._frame(api, kind, client, error, count, since, within_s))
 
     def _frame(
@@ -206,7 +206,7 @@ class GroupproofCoordinator:
         return lambda: self.observed(matches, count, place, within_s, complaint)
 
     async def observed(self, matches: Callable[[Observation], bool], count: int, since: int, within_s: float, complaint: str) -> Observation:
-        """Wait, in the stand's loop, for the `count`-th observation that matches."""
+        """Wait, in the server's loop, for the `count`-th matching observation."""
         found = [obs for obs in self.stand.recorder.trace[since:] if matches(obs)]
         come = trio.Event()
 
@@ -230,7 +230,7 @@ class GroupproofCoordinator:
 
 @contextmanager
 def served(marks: Sequence[Mapping[str, Any]], positional: Sequence[object] = ()) -> Iterator[GroupproofCoordinator]:
-    """Serve what the markers say, the nearest first; at the end raise `AssertionError` for a fault that never took effect."""
+    """Serve by the markers, the nearest of which wins; at the end raise `AssertionError` for a fault that never took effect."""
     wanted: dict[str, Any] = {}
     for mark in reversed(marks):
         wanted |= mark

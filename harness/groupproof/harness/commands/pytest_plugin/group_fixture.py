@@ -1,4 +1,4 @@
-"""A group of reference members beside the client of a person's own test, which can be added, paused, killed and led step by step."""
+"""A group of reference members beside the client of a user's own test. Members can be added, paused, killed and stepped."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ __all__ = ["GroupproofGroup", "GroupproofMember"]
 STEPS: Final = tuple(
     api.title for api in (Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.CONSUMER_GROUP_HEARTBEAT, Api.OFFSET_COMMIT, Api.LEAVE_GROUP)
 )
-"""The requests that a member led step by step waits before."""
+"""The requests before which a stepped member waits."""
 
 EAGER: Final = ("range", "roundrobin", "sticky")
 ASSIGNORS: Final = (*EAGER, COOPERATIVE_STICKY)
-"""The assignors that a reference member speaks; to a group that has none yet it offers those that every client knows."""
+"""The assignors of a reference member; to an empty group it offers those that every client has."""
 
 LOOK_S: Final = 0.02
 
 Wanted = Collection[str] | int | None
-"""Who shall be in a group: all of these client ids, so many members, or whoever is."""
+"""The expected members of a group: exactly these client ids, this number of members, or any."""
 
 
 class GroupproofMember:
-    """One reference member. It does at once what a test asks of it; only `step` may have to wait for others."""
+    """One reference member. It runs a test's command at once; only `step` may have to wait for other members."""
 
     def __init__(self, group: GroupproofGroup, name: str, settings: dict[str, Any]) -> None:
         self.name = name
@@ -52,21 +52,21 @@ class GroupproofMember:
         self._holds: list[str] = []
 
     def pause(self) -> None:
-        """Stop polling, as an application does that is busy; heartbeats go on until max.poll.interval.ms."""
+        """Stop polling, like a busy application; heartbeats continue until max.poll.interval.ms."""
         self._ask("pause")
 
     def resume(self) -> None:
         self._ask("resume")
 
     def freeze(self) -> None:
-        """Stand still as a stopped process does: nothing is sent, heartbeats neither."""
+        """Stop like a frozen process: it sends nothing, not even heartbeats."""
         self._stand.call(self._actor.freeze)
 
     def thaw(self) -> None:
         self._stand.call(self._actor.thaw)
 
     def kill(self) -> None:
-        """End without a LeaveGroup; the group learns it when the session times out."""
+        """End without a LeaveGroup; the group notices at the session timeout."""
         self._stand.call(self._actor.kill)
 
     def close(self) -> None:
@@ -75,9 +75,9 @@ class GroupproofMember:
         self._ask("close")
 
     def commit(self, offsets: list[tuple[str, int, int]] | None = None) -> dict[str, Any]:
-        """Commit its positions, or these offsets, and return the shim's answer: `ok`, or `error` by Kafka's name.
+        """Commit its positions, or `offsets`, and return the shim's answer: `ok`, or `error` by Kafka's name.
 
-        Raise `RuntimeError` where it has no positions: it would commit nothing, and a test that builds on it would not know.
+        Raise `RuntimeError` where it has no positions: it would commit nothing, and the test would not notice.
         """
         answer = self._ask("commit", {"mode": "sync", **({} if offsets is None else {"offsets": [list(offset) for offset in offsets]})})
         if offsets is None and answer.get("ok") and not answer.get("offsets"):
@@ -88,7 +88,7 @@ class GroupproofMember:
         self._ask("resubscribe", {"topics": list(topics)})
 
     def assignment(self) -> set[tuple[str, int]]:
-        """Return the partitions that it believes its own."""
+        """Return the partitions that the member believes to own."""
         return {(partition["topic"], partition["partition"]) for partition in self._ask("assignment")["partitions"]}
 
     def _ask(self, command: str, fields: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -100,7 +100,7 @@ class GroupproofMember:
     # Step by step
 
     def step(self, within_s: float = WITHIN_S) -> Observation:
-        """Let its next request of the group through, once it is there, and return it; the one after that waits."""
+        """Let its next request of the group pass, once it is there, and return it; the request after that waits."""
         return self._stand.done(lambda: self._step(within_s), "member.until_step()")
 
     async def until_step(self, within_s: float = WITHIN_S) -> Observation:
@@ -119,22 +119,22 @@ class GroupproofMember:
         return obs.detail == "delivered" and obs.fault in self._holds
 
     def let_go(self) -> None:
-        """Let it go by itself from now on."""
+        """Stop holding its requests."""
         holds, self._holds = self._holds, []
         for name in holds:
             self._stand.call(partial(self._coordinator.cluster.heal, name))
 
     def hold_steps(self) -> None:
-        """Have it wait before each request of the group."""
+        """Hold it before each request of the group."""
         for api in STEPS:
             fault = Fault(name=f"step {self.name} {api}", selector=Selector(api=api, client=self.name, count=None), action=Hold())
             self._stand.call(partial(self._coordinator.cluster.arm, fault))
             self._holds.append(fault.name)
 
-    # In the stand's loop
+    # In the server's loop
 
     async def begin(self) -> None:
-        """Start, subscribe, and return when the shim has taken the subscription."""
+        """Start and subscribe; return when the shim has accepted the subscription."""
         await self._stand.nursery.start(self._host)
         answer = await self._actor.ask("subscribe", subscription_of(self._actor.member, self._coordinator.bootstrap))
         if not answer.ok:
@@ -149,7 +149,7 @@ class GroupproofMember:
 
 
 class _Loopback:
-    """The way of a member over real sockets."""
+    """A member's entrance to the coordinator over real sockets."""
 
     addresses = ()
 
@@ -158,7 +158,7 @@ class _Loopback:
 
 
 class GroupproofGroup:
-    """The group that the marker names (`g`), and the reference members that were added to it."""
+    """The marker's group (`g`), and the reference members added to it."""
 
     def __init__(self, coordinator: GroupproofCoordinator) -> None:
         self.coordinator = coordinator
@@ -173,7 +173,8 @@ class GroupproofGroup:
     def add(self, name: str | None = None, *, stepping: bool = False, **settings: Any) -> GroupproofMember:
         """Add a member and return at once; `settings` are the fields of the shim contract's `subscribe`, `name` is its client id.
 
-        It subscribes to the marker's topics, and offers the assignor by which the group is assigned now. With `stepping` it waits before each request of the group for `step`.
+        It subscribes to the marker's topics, and offers the group's current assignor. With `stepping` it waits for `step` before each request of the
+        group.
         """
         name = name or f"reference-{next(self._numbers)}"
         if name in self.members:
@@ -192,12 +193,12 @@ class GroupproofGroup:
 
     @property
     def view(self) -> GroupView | None:
-        """Return the group as its coordinator knows it now."""
+        """Return the coordinator's current view of the group."""
         return self.coordinator.group(self.name)
 
     @property
     def assignments(self) -> dict[str, set[tuple[str, int]]]:
-        """Return who owns what, by client id, as the coordinator last gave it."""
+        """Return the coordinator's newest assignment, by client id."""
         view = self.view
         if view is not None and isinstance(view.state, ConsumerState):
             return self._targets(view)
@@ -205,7 +206,7 @@ class GroupproofGroup:
         return {member.client_id: set(decode_assignment(member.assignment).partitions) if member.assignment else set() for member in members}
 
     def _targets(self, view: GroupView) -> dict[str, set[tuple[str, int]]]:
-        """Return what heartbeats and SyncGroup gave the members of a group of KIP-848's protocol."""
+        """Return the members' targets in a group of KIP-848's protocol, from heartbeats and SyncGroup answers."""
         tracker = GroupTracker()
         for obs in self.coordinator.trace:
             if obs.group == self.name:
@@ -214,14 +215,14 @@ class GroupproofGroup:
         return {client: set(member.owned if member.target is None else member.target) for client, member in owners.items()}
 
     def wait_until_stable(self, members: Wanted = None, within_s: float = WITHIN_S) -> GroupView:
-        """Return when the group is Stable and nobody waits; raise `AssertionError` when it does not come to that in time.
+        """Return when the group is Stable and no request is parked; raise `AssertionError` when it does not get there in time.
 
-        `members` are the client ids of all who shall be in it, or their number: of one's own application and `a`, a number of 1 says either.
+        `members` are the client ids of all members, or their number. A number of 1 is met by either of two, such as the application and `a`.
         """
         return self.coordinator.stand.done(self._settling(members, within_s), "groupproof_group.until_stable(…)")
 
     async def until_stable(self, members: Wanted = None, within_s: float = WITHIN_S) -> GroupView:
-        """Wait likewise in a test on asyncio or trio."""
+        """Do the same in a test on asyncio or trio."""
         return await self.coordinator.stand.awaited(self._settling(members, within_s))
 
     def _settling(self, members: Wanted, within_s: float) -> Callable[[], Awaitable[GroupView]]:
@@ -246,12 +247,12 @@ class GroupproofGroup:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Members end with the coordinator's loop; a test that wants their LeaveGroup closes them."""
+        """Do nothing: members end with the coordinator's loop. A test that needs their LeaveGroup closes them."""
 
 
 def _is_settled(view: GroupView, members: Wanted) -> bool:
     parked = any(member.parked for member in view.members)
-    return view.state == GroupState.STABLE.value and not parked and _are_all(view, members)  # in either protocol
+    return view.state == GroupState.STABLE.value and not parked and _are_all(view, members)  # the name is the same in both protocols
 
 
 def _counter(view: GroupView) -> str:

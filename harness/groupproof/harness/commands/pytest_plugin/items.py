@@ -1,4 +1,4 @@
-"""The cases as pytest sees them: one collector beside the files, one item a case, named as `groupproof list` names it."""
+"""The cases as pytest items: one collector beside the files, one item per case, with the name that `groupproof list` prints."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from groupproof.harness.model.case import Case
 __all__ = ["NODE", "CaseItem", "Cases"]
 
 NODE: Final = "groupproof"
-"""What stands before `::` in the items' node ids."""
+"""The part before `::` in the items' node ids."""
 
 OutcomeOf = Callable[[Case], ItemOutcome]
 
@@ -29,7 +29,7 @@ class Cases(pytest.Collector):
     def made(cls, session: pytest.Session, cases: Iterable[Case], tell: OutcomeOf) -> Cases:
         collector: Cases = cls.from_parent(session, name=NODE, nodeid=NODE)
         collector.cases, collector.tell = tuple(cases), tell
-        # An explorer of tests shows them under the file that asks for them.
+        # A test explorer lists them under the file that requests them.
         collector.path = session.config.inipath or session.config.rootpath
         return collector
 
@@ -39,7 +39,7 @@ class Cases(pytest.Collector):
 
 
 class CaseItem(pytest.Item):
-    """One case; it collects what a runner in the background has found."""
+    """One case; it reports the result of the background run."""
 
     case: Case
     tell: OutcomeOf
@@ -53,7 +53,7 @@ class CaseItem(pytest.Item):
         return item
 
     def setup(self) -> None:
-        """Wait for the case; where nothing can be said of the subject, that is an error and no failure."""
+        """Wait for the case. A case without a result is an error and no failure."""
         self._saying = self.tell(self.case)
         if self._saying.kind is Kind.ERROR:
             pytest.fail(self._saying.text, pytrace=False)

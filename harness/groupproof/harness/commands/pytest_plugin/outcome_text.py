@@ -1,4 +1,4 @@
-"""What an item says of its case: passed, failed, skipped, expected to fail or broken, and in which words. Pure."""
+"""The outcome of a case's item and its text: passed, failed, skipped, expected to fail, or an error. Pure."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FRAMES_MAX: Final = 14
 
 
 class Kind(Enum):
-    """What becomes of an item."""
+    """The kind of an item's outcome."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -37,14 +37,14 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemOutcome:
-    """An item's outcome and its words; those of one that passed are a note, or empty."""
+    """An item's outcome and its text; for a passed item the text is a note or empty."""
 
     kind: Kind
     text: str = ""
 
 
 def saying_of(result: Result, output: Path | None, fail_on: frozenset[str] = frozenset(), *, runs_xfail: bool = False) -> ItemOutcome:
-    """Return what the item says; with `runs_xfail` a known failure fails like any other, as pytest's own `--runxfail` has it."""
+    """Return the item's outcome; with `runs_xfail` a known failure fails like any other, as with pytest's own `--runxfail`."""
     report = result.report
     if report is None:
         return ItemOutcome(kind=Kind.ERROR, text=result.missing)
@@ -92,7 +92,7 @@ def _requirements(report: CaseReport) -> str:
 
 
 def _evidence(report: CaseReport, output: Path | None) -> Iterator[str]:
-    """Yield the lines under the headline: what is required, what was expected and observed, the frames, and how to have it again."""
+    """Yield the lines under the headline: requirement, expectation, observation, frames, and the replay."""
     case, ruling = report.case, report.result.ruling
     for name in _requirements(report).split(", "):
         yield f"  requirement  {_sentence(name)}"
@@ -118,7 +118,7 @@ def _sentence(name: str) -> str:
 
 
 def _frames(report: CaseReport) -> list[FrameLine]:
-    """Return the last frames before what the verdict rests on, and that itself."""
+    """Return the frame on which the verdict rests, with the frames before it."""
     picture = picture_of(report.result)
     if picture is None:
         return []
@@ -133,6 +133,6 @@ def _place(finding: Finding | None, length: int) -> int | None:
 
 
 def framed(lines: list[FrameLine]) -> Iterator[str]:
-    """Yield frames as lines under one heading."""
+    """Yield the frames as lines under one heading."""
     for number, line in enumerate(lines):
         yield f"  {'frames' if number == 0 else '':<11}  {line.ms:>9.1f} ms  {line.who:<12} {line.arrow or ' '} {line.text}"

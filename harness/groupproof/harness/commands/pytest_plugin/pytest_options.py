@@ -1,4 +1,4 @@
-"""What the command line and the configuration file of a pytest session ask for."""
+"""The options of a pytest session, from the command line and the configuration file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PYTHONS: Final = frozenset({"python", "python3"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PytestOptions:
-    """Who is under test, and how; None where the default depends on the subject. `named` is what the user wrote, `program` its words if it is one."""
+    """The subject and its options; None means that the subject decides. `named` is the user's text, `program` a program's words."""
 
     side: str
     named: str
@@ -42,7 +42,7 @@ class PytestOptions:
 
 
 def wishes_of(config: pytest.Config) -> PytestOptions:
-    """Raise `UsageError` for a value that can't be; the command line goes before the file."""
+    """Return the session's options; the command line wins over the file. Raise `UsageError` for an invalid value."""
     sides = [side for side in ("client", "coordinator") if config.getoption(f"groupproof_{side}")]
     sides = sides or [side for side in ("client", "coordinator") if config.getini(f"groupproof_{side}")]
     if len(sides) > 1:
@@ -135,22 +135,22 @@ def _causes(text: str) -> frozenset[str]:
 
 
 def _home(config: pytest.Config, name: str) -> Path:
-    """Return the folder against which a path of this option is meant: that of the file in which it stands, or the one that pytest was called in."""
+    """Return the base folder of this option's relative paths: the configuration file's folder, or the one where pytest was called."""
     if _is_from_file(config, name) and config.inipath is not None:
         return config.inipath.parent
     return config.invocation_params.dir
 
 
 def _path(config: pytest.Config, name: str, text: str) -> Path:
-    """Return a path as short as it can be said from where pytest runs, since replay lines tell it."""
+    """Return the path, relative to pytest's folder if possible, because replay lines print it."""
     path = _home(config, name) / text
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
 def _program(config: pytest.Config, named: str) -> tuple[str, ...]:
-    """Return the words of a command line, or nothing for what can only be a registered name.
+    """Return the words of a command line, or nothing for a registered name.
 
-    `python` is the Python that runs pytest; words that are files beside the configuration file are found from everywhere.
+    `python` is the Python that runs pytest; words that are files beside the configuration file become their paths.
     """
     try:
         words = shlex.split(named)
@@ -165,6 +165,6 @@ def _program(config: pytest.Config, named: str) -> tuple[str, ...]:
 
 
 def _found(word: str, home: Path) -> str:
-    """Return a word, or the path of the file that it names in `home`, so that it means the same wherever pytest was called."""
+    """Return the path of the file `word` in `home`, or the word itself, so that it does not depend on pytest's folder."""
     path = home / word
     return str(path) if path.is_file() else word

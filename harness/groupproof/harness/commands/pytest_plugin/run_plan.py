@@ -1,4 +1,4 @@
-"""A commission: what a session asks for, resolved against the catalogue and the registries. The same in every process of a session."""
+"""The run plan of a pytest session: its options, resolved with the catalogue and the registries. It is the same in every process."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["RunPlan"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunPlan:
-    """What is to be run; `cases` are those that may become items, before pytest selects among them."""
+    """What to run; `cases` are those that can become items, before pytest's own selection."""
 
     wishes: PytestOptions
     cases: tuple[Case, ...]
@@ -35,7 +35,7 @@ class RunPlan:
 
     @classmethod
     def of(cls, options: PytestOptions, patterns: Sequence[str] = ()) -> RunPlan:
-        """Take the cases that `patterns` name where there are any. Raise `WrongUsage` for what is wrong before anything runs."""
+        """Return the run plan, with the cases that `patterns` name if there are any. Raise `WrongUsage` for an error that is known before the run."""
         if options.profile is not None:
             check_profile_name(options.profile)
         _check_subject(options)
@@ -51,11 +51,11 @@ class RunPlan:
 
     @property
     def profile(self) -> str:
-        """Return the profile that a client is judged by."""
+        """Return the profile by which a client is judged."""
         return self.wishes.profile or NEWEST_PROFILE
 
     def order(self, cases: Sequence[Case], *, profile: str, jobs: int, shipped: Path | None) -> RunConfig:
-        """Return the order for `cases`; `shipped` are the known failures of the subject where the user names no others."""
+        """Return the configuration of a run of `cases`; `shipped` are the subject's known failures if the user names no others."""
         options = self.wishes
         return RunConfig(
             cases=cases,
@@ -70,7 +70,7 @@ class RunPlan:
         )
 
     def output(self, subject: SubjectInfo) -> Path:
-        """Return where the report goes."""
+        """Return the report's folder."""
         return self.wishes.output or Path("reports") / as_folder(f"{subject.name}-{subject.version}" if subject.version else str(subject.spec))
 
 

@@ -1,7 +1,7 @@
-"""A reference cluster in a loop of its own, in a thread of its own, so that a test may be synchronous, or run on asyncio or trio.
+"""A reference cluster in a thread with a loop of its own, so that a test can be synchronous, or run on asyncio or trio.
 
-What is asked of it is done in that thread. Who waits for something that a client in his own loop must do first has to wait there: `done` is for
-synchronous tests and refuses inside a loop, `awaited` is for the others.
+Calls run in that thread. If a test's own loop runs the client, the test must wait in that loop: `awaited` does this. `done` is for
+synchronous tests and refuses to run inside a loop.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ CALL_S: Final = 30.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerConfig:
-    """What is served; `settings` are Kafka's broker settings by their own names, `topics` maps names to partitions, each filled with `records`."""
+    """The cluster to serve; `settings` are Kafka's broker settings, `topics` maps names to partitions, each with `records` records."""
 
     profile: str = "kafka-4.1"
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -42,7 +42,7 @@ class ServerConfig:
 
 
 class ServerThread:
-    """Serves from its making until `close`; raises what a wrong profile or setting raises."""
+    """Serves from construction until `close`. Raise the errors of a wrong profile or setting."""
 
     serving: ServingCluster
     nursery: trio.Nursery
@@ -82,14 +82,14 @@ class ServerThread:
             self._up.set_result(None)
 
     def close(self) -> None:
-        """End everything here, and return when it has ended."""
+        """End the server, and return when it has ended."""
         if self._token is not None:
             with suppress(trio.RunFinishedError):
                 self._token.run_sync_soon(lambda: self.nursery.cancel_scope.cancel())
         self._thread.join(CALL_S)
 
     def call(self, do: Callable[[], _Got]) -> _Got:
-        """Do something in the stand's thread that takes no time, and return what it returns."""
+        """Run a quick function in the server's thread, and return its result."""
 
         async def at_once() -> _Got:
             return do()
@@ -97,7 +97,7 @@ class ServerThread:
         return self.submit(at_once).result(CALL_S)
 
     def submit(self, do: Callable[[], Awaitable[_Got]]) -> Future[_Got]:
-        """Begin something in the stand's loop; one that is left alone goes on there."""
+        """Start a coroutine in the server's loop; it continues there even if nobody waits for it."""
         future: Future[_Got] = Future()
         assert self._token is not None
         self._token.run_sync_soon(self.nursery.start_soon, self._carry, do, future)
@@ -115,13 +115,13 @@ class ServerThread:
             future.set_result(got)
 
     def done(self, do: Callable[[], Awaitable[_Got]], instead: str) -> _Got:
-        """Wait for something in a synchronous test; raise `RuntimeError` inside a loop, which could do nothing meanwhile."""
+        """Wait for a coroutine in a synchronous test; raise `RuntimeError` inside a loop, which would be blocked meanwhile."""
         if _loop() is not None:
             raise RuntimeError(f"this would stop the {_loop()} loop that the test runs in, and its clients with it: await {instead} in its place")
         return self.submit(do).result()
 
     async def awaited(self, do: Callable[[], Awaitable[_Got]]) -> _Got:
-        """Wait for something in a test on asyncio or trio, whose loop goes on meanwhile."""
+        """Wait for a coroutine in a test on asyncio or trio, whose loop continues meanwhile."""
         future = self.submit(do)
         if _loop() == "asyncio":
             return await asyncio.wrap_future(future)
@@ -132,7 +132,7 @@ class ServerThread:
 
 
 def _loop() -> str | None:
-    """Return which library's loop runs in this thread."""
+    """Return the name of the async library whose loop runs in this thread."""
     try:
         return sniffio.current_async_library()
     except sniffio.AsyncLibraryNotFoundError:

@@ -1,4 +1,4 @@
-"""The end of a pytest session with cases: the results of all its processes become one report and a few lines of summary."""
+"""The end of a pytest session with cases: joins the results of all its processes to one report and a short summary."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _COLOURS: Final = {"PASSED": {"green": True}, "FAILED": {"red": True}}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionEnd:
-    """What a session came to. `trouble` says why there is no report, or none on disk."""
+    """The result of a session. `trouble` says why there is no report, or none on disk."""
 
     outcome: RunOutcome | None
     output: Path | None
@@ -38,11 +38,11 @@ class SessionEnd:
 
     @property
     def is_vacuous(self) -> bool:
-        """Tell whether nothing reached a verdict, which is never a pass."""
+        """Return whether no case reached a verdict, which is never a pass."""
         return self.outcome is not None and self.outcome.summary.grade == "NO_VERDICT" and bool(self.outcome.summary.results)
 
     def tell(self, terminal: pytest.TerminalReporter) -> None:
-        """Print the closing lines: tolerated deviations, what is stale, the grade, and where the report lies."""
+        """Print the closing lines: tolerated deviations, stale expectations, the grade, and the report's folder."""
         terminal.section("groupproof")
         if self.outcome is not None:
             for line in _lines(self.outcome):
@@ -57,7 +57,7 @@ class SessionEnd:
 
 
 def closed(run_plan: RunPlan, cases: Sequence[Case], engine: CaseQueue | None, folder: Path | None) -> SessionEnd | None:
-    """Sum up and write the report; None where no case was run."""
+    """Sum up and write the report; return None where no case was run."""
     entries, abouts, troubles, cases = _gathered(run_plan, cases, engine, folder)
     if not abouts:
         return SessionEnd(outcome=None, output=None, trouble=f"no report: {troubles[0]}") if troubles else None
@@ -76,7 +76,7 @@ _Gathered = tuple[Sequence[SharedResult], list[RunEnd], list[RunError], Sequence
 
 
 def _gathered(run_plan: RunPlan, cases: Sequence[Case], engine: CaseQueue | None, folder: Path | None) -> _Gathered:
-    """Return what was reported, by whom, what went wrong, and which cases were selected: by this process or by the workers of xdist."""
+    """Return the results, the runs, their errors and the selected cases, from this process or from the xdist workers."""
     if folder is None:
         running = engine.running if isinstance(engine, SingleProcessQueue) else None
         if running is None:
@@ -96,7 +96,7 @@ def _gathered(run_plan: RunPlan, cases: Sequence[Case], engine: CaseQueue | None
 
 
 def _together(abouts: Sequence[RunEnd]) -> RunEnd:
-    """Return several runs side by side as one: from the first's beginning, for as long as the longest took, with all jobs."""
+    """Return several runs side by side as one: from the first start to the last end, with all jobs."""
     first = min(abouts, key=lambda end: end.started)
     end = max(end.started.timestamp() + end.duration_s for end in abouts)
     lag = max(end.environment.get("lag_ms_worst", 0.0) for end in abouts)

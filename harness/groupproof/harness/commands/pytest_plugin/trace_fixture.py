@@ -1,4 +1,4 @@
-"""What a coordinator under a test has seen, with the checkers that judge it: those of `groupproof serve --judge`."""
+"""The trace of the coordinator in a test, with the checkers that judge it, as in `groupproof serve --judge`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TAIL_MAX: Final = 30
 
 
 class GroupproofTrace(Sequence[Observation]):
-    """The observations so far, in order; it grows while clients speak. `len` of it is a place for `since`, as is an observation or a fault that has taken effect."""
+    """The observations so far, in order; it grows. Its `len`, an observation, or a fault that took effect is a place for `since`."""
 
     def __init__(self, now: Callable[[], Trace]) -> None:
         self._now = now
@@ -42,11 +42,11 @@ class GroupproofTrace(Sequence[Observation]):
         return iter(list(self._now()))
 
     def requests(self, api: str | None = None, *, client: str | None = None, group: str | None = None, since: Since = 0) -> list[Observation]:
-        """Return the requests of an API by Kafka's name (`OffsetCommit`), of a client id and a group, from a place in the trace on."""
+        """Return the requests of an API by Kafka's name (`OffsetCommit`), of a client id and a group, since a place in the trace."""
         return self._of("request", api, client, group, since)
 
     def responses(self, api: str | None = None, *, client: str | None = None, group: str | None = None, since: Since = 0) -> list[Observation]:
-        """Return the answers likewise; `error` of each is Kafka's error code."""
+        """Return the responses in the same way; `error` is Kafka's error code."""
         return self._of("response", api, client, group, since)
 
     def _of(self, kind: str, api: str | None, client: str | None, group: str | None, since: Since) -> list[Observation]:
@@ -56,7 +56,7 @@ class GroupproofTrace(Sequence[Observation]):
         return [obs for obs in self[place_meant(since) :] if obs.kind == kind and all(getattr(obs, name) == want for name, want in asked)]
 
     def committed(self, group: str) -> dict[tuple[str, int], int]:
-        """Return the offsets that the group has committed and that were acknowledged, by topic and partition."""
+        """Return the group's committed and acknowledged offsets, by topic and partition."""
         evidence = Evidence(list(self))
         offsets: dict[tuple[str, int], int] = {}
         for request in evidence.requests(Api.OFFSET_COMMIT):
@@ -66,9 +66,9 @@ class GroupproofTrace(Sequence[Observation]):
         return offsets
 
     def check(self, group: str | None = None, *, goodbye: bool = False) -> None:
-        """Raise `AssertionError` with the rule and the frames where a member of the group, or of any, broke the protocol.
+        """Raise `AssertionError` with the rule and the frames where a member of the group, or of any group, broke the protocol.
 
-        Nothing that could be judged is no pass either. With `goodbye` a member that went without a LeaveGroup fails it too.
+        It also fails if there is nothing to judge. With `goodbye` it fails for a member that ended without a LeaveGroup, too.
         """
         results = judge_live(list(self))
         judged = [result for result in results if group is None or any(obs.group == group for obs in result.plays[0].trace)]
@@ -78,7 +78,7 @@ class GroupproofTrace(Sequence[Observation]):
             _check(item, goodbye=goodbye)
 
     def tail(self, lines: int = TAIL_MAX) -> str:
-        """Return the last that was seen, in words, what every consumer does all the time left out."""
+        """Return the last observations in words, without the routine requests of every consumer."""
         trace = list(self)
         return "\n".join(framed(list(excerpt_of(trace, None).lines)[-lines:])) or "nothing was seen"
 

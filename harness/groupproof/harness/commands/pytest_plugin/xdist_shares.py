@@ -1,8 +1,8 @@
-"""How the processes of one pytest session share its cases through a folder: which process runs which cases, and the result of each.
+"""Shares the cases of one pytest session between its processes through a folder: which process runs which cases, and their results.
 
-Under xdist every worker may be handed any item. The cases are dealt to the workers beforehand, the long ones evenly; a worker runs its share in the
-background from its first item on, and an item waits for its case, whoever runs it. A share whose worker has no item of its own yet is taken up by
-whoever waits for it. A claim is a lock, which the system lets go when its holder dies.
+xdist may give any item to any worker. So the cases are split between the workers beforehand, the long ones evenly. A worker runs its share in the
+background from its first item on, and an item waits for its case in any process. A share whose worker has no item yet is claimed by
+a worker that waits for it. A claim is a file lock, which the system releases when its process dies.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ __all__ = ["ENDED", "RESULT_SUFFIX", "RunEnd", "ShareEnd", "SharedFolder", "Shar
 ENDED: Final = ".ended"
 RESULT_SUFFIX: Final = ".told"
 PLAYS: Final = ".plays"
-"""How the files end of a share that has ended, of a case that was ruled on, and of its traces, which few want to read."""
+"""The suffixes of files: of an ended share, of a case's result, and of its traces, which few readers need."""
 
 _WITHOUT_TRACES: Final = frozenset({Verdict.OK, Verdict.NON_STRICT, Verdict.INFORMATIONAL, Verdict.UNIMPLEMENTED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubjectRecord:
-    """Who was under test, and by what known failures are looked up: the release, the profile, and the file that ships with the subject."""
+    """The subject, and the keys to its known failures: its release, its profile, and the file that ships with it."""
 
     subject: SubjectInfo | None
     release: str
@@ -47,7 +47,7 @@ class SubjectRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunEnd:
-    """What a process tells of its run beside the cases; `gave_up` says why it ended before its last case, unasked."""
+    """A process's facts of its run, without the cases; `gave_up` says why it ended early without a command."""
 
     subject: SubjectInfo
     standing: SubjectRecord
@@ -61,7 +61,7 @@ class RunEnd:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShareEnd:
-    """How a share's run ended: what there is to tell of it, and the trouble that kept it from its cases."""
+    """The end of a share's run: its facts, and the error that prevented it."""
 
     about: RunEnd | None
     trouble: RunError | None
@@ -69,7 +69,7 @@ class ShareEnd:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedResult:
-    """A case's result as it travels; the case itself is known on both sides."""
+    """A case's result for another process; both sides have the case itself."""
 
     case: str
     standing: SubjectRecord
@@ -89,20 +89,20 @@ class SharedResult:
 
 
 def dealt(cases: Sequence[Case], shares: int) -> list[list[Case]]:
-    """Return the cases as shares of about the same length, in the same way in every process."""
+    """Return the cases as shares of about the same duration, the same in every process."""
     longest_first = sorted(cases, key=lambda case: (-length_ms(case), case.id))
     return [longest_first[number::shares] for number in range(shares)]
 
 
 class SharedFolder:
-    """The folder of one session; the files of others are read whole or not at all."""
+    """The folder of one session; other processes' files are read whole or not at all."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._claims: list[IO[str]] = []
 
     def claim(self, share: int) -> bool:
-        """Tell whether the share is this process's to run from now on; one that was claimed once is nobody else's."""
+        """Claim the share for this process; return False if it was claimed before."""
         lock = (self.path / f"{share}.claim").open("a+")
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -119,7 +119,7 @@ class SharedFolder:
         return True
 
     def is_deserted(self, share: int) -> bool:
-        """Tell whether who claimed the share is gone."""
+        """Return whether the process that claimed the share is gone."""
         try:
             with (self.path / f"{share}.claim").open("r+") as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -128,19 +128,19 @@ class SharedFolder:
             return False
 
     def put(self, name: str, value: object) -> None:
-        """Write a file by way of a temporary one."""
+        """Write a file through a temporary one."""
         temporary = self.path / f".{name}.{os.getpid()}"
         temporary.write_bytes(pickle.dumps(value))
         temporary.rename(self.path / name)
 
     def tell(self, result: SharedResult) -> None:
-        """Tell of a case; its traces lie beside, and are there first."""
+        """Write a case's result; its traces go to another file, which is written first."""
         name = result.case.replace("/", "~")
         self.put(f"{name}{PLAYS}", list(result.plays))
         self.put(f"{name}{RESULT_SUFFIX}", replace(result, plays=()))
 
     def result(self, case: str, *, whole: bool = False) -> SharedResult | None:
-        """Return what was reported of a case, with its traces where they are wanted, or where an item has frames to show."""
+        """Return a case's result, with its traces if `whole`, or if its item prints frames."""
         name = case.replace("/", "~")
         result: SharedResult | None = self.get(f"{name}{RESULT_SUFFIX}")
         if result is None or (result.ruling.verdict in _WITHOUT_TRACES and not whole):
@@ -148,17 +148,17 @@ class SharedFolder:
         return replace(result, plays=self.get(f"{name}{PLAYS}") or ())
 
     def get(self, name: str) -> Any:
-        """Return what was put under `name`, or None."""
+        """Return the value stored under `name`, or None."""
         try:
             return pickle.loads((self.path / name).read_bytes())
         except FileNotFoundError:
             return None
 
     def everything(self, suffix: str) -> list[Any]:
-        """Return what was put under names that end so, in the order of the names."""
+        """Return the values whose names end with `suffix`, in the order of the names."""
         return [self.get(path.name) for path in sorted(self.path.glob(f"*{suffix}")) if not path.name.startswith(".")]
 
     def let_go(self) -> None:
-        """Give the claims back, so that nobody waits for what was not reached."""
+        """Release the claims, so that no process waits for cases without a result."""
         while self._claims:
             self._claims.pop().close()

@@ -1,1 +1,1 @@
-"""What some commands do, apart from their options."""
+"""The work of some commands, apart from their options."""

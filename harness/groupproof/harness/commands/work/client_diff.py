@@ -1,4 +1,4 @@
-"""`groupproof diff` for two clients: the same cases against each, one after the other; what differs by verdict, and where their groups first went apart."""
+"""`groupproof diff` for two clients: runs the same cases against each in turn; shows differing verdicts, and the first difference of their groups."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NEVER = "nothing more"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseDifference:
-    """A case that two clients do not end alike: what was seen of each, and of each the first move of its group that the other's did not make, if any."""
+    """A case with different results for two clients: both results, and the first transition that the two groups do not share, if any."""
 
     case: str
     first: CaseResult
@@ -40,7 +40,7 @@ class CaseDifference:
 
 
 def differing(first: CaseResult, second: CaseResult) -> CaseDifference | None:
-    """Compare the results of one case; None where verdict, goodbye and what was found are the same."""
+    """Compare the results of one case; return None where verdict, clean close and findings are the same."""
     if _ending(first) == _ending(second):
         return None
     pairs = itertools.zip_longest(*(moves_of(result.plays[0].trace) if result.plays else () for result in (first, second)), fillvalue=NEVER)
@@ -53,14 +53,14 @@ def _ending(result: CaseResult) -> tuple[Verdict, Goodbye, str]:
 
 
 def moves_of(trace: Trace) -> Iterator[str]:
-    """Yield the transitions of the group under test in words, without times and ids: its state, the generation, and by which rule."""
+    """Yield the transitions of the tested group in words, without times and ids: its state, generation and rule."""
     for obs in trace:
         if obs.kind == "transition":
             yield f"{obs.state_before or 'no group'} → {obs.state_after}, generation {obs.generation} ({obs.rule})"
 
 
 class ClientDiff:
-    """Runs `cases` against two clients. `go` returns the exit code; what differs is on stdout by then."""
+    """Runs `cases` against two clients. `go` prints the differences on stdout and returns the exit code."""
 
     def __init__(
         self, candidates: tuple[Candidate, Candidate], cases: Sequence[Case], *, profile: str, seed: int, say: Callable[[str], None]
@@ -73,7 +73,7 @@ class ClientDiff:
         self._is_interrupted = False
 
     def go(self, console: Console, *, as_json: bool) -> int:
-        """Block until both are run; raise `RunError` where a client cannot be started."""
+        """Block until both clients have run; raise `RunError` where a client cannot be started."""
         first = self._run(self._candidates[0], console)
         second = {} if self._is_interrupted else self._run(self._candidates[1], console)
         both = [case.id for case in self._cases if case.id in first and case.id in second]
@@ -87,7 +87,7 @@ class ClientDiff:
         return INTERRUPTED if self._is_interrupted else UNDECIDED if len(both) < len(self._cases) else 0
 
     def _run(self, candidate: Candidate, console: Console) -> Mapping[str, CaseResult]:
-        """Return what was reached, by case; without what the environment ended."""
+        """Return the results by case, without those that the environment prevented."""
         command = ["groupproof", *sys.argv[1:]]
         config = RunConfig(cases=self._cases, profile=self._profile, level="info", seed=self._seed, jobs=candidate.jobs, command=command)
         self._say(f"{_name(candidate)}: {len(self._cases)} cases")

@@ -1,4 +1,4 @@
-"""`groupproof list --coverage`: how many requirements have a witness, a rule, and a case that judges them, and what is missing and why."""
+"""`groupproof list --coverage`: how many requirements have a witness, a rule, and a case that judges them, and which lack one and why."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from groupproof.protocol.rules.requirements import requirements
 
 __all__ = ["coverage", "print_coverage"]
 
-_WIDTH_OF_PIPES: Final = 10_000  # nothing is folded or cut where nobody looks at it
+_WIDTH_OF_PIPES: Final = 10_000  # without a terminal nothing is folded or cut
 
 
 def coverage() -> dict[str, Any]:
-    """Return the counts by section, what is missing and why, and of each requirement its witnesses, rules and cases."""
+    """Return the counts by section, the gaps with their reasons, and each requirement's witnesses, rules and cases."""
     proven, rules, by_client, by_coordinator = witnesses(), cited(), judged()["client"], judged()["coordinator"]
     sections = [_section(name, {row.id for row in rows}) for name, rows in groupby(requirements(), key=lambda requirement: requirement.area)]
     return {
@@ -51,7 +51,7 @@ def _section(name: str, ids: Collection[str]) -> dict[str, Any]:
 
 
 def print_coverage(*, as_json: bool) -> None:
-    """Print the coverage; plain columns where stdout is no terminal."""
+    """Print the coverage, in plain columns where stdout is no terminal."""
     figures = coverage()
     if as_json:
         print(json.dumps(figures, ensure_ascii=False, indent=1))

@@ -1,6 +1,6 @@
-"""Which parts of the environment are there, and how to get the missing ones.
+"""Examines the parts of the environment, and says how to get the missing ones.
 
-Nothing is installed and nothing is changed. A part is needed for something; only where certifying can't work at all is it a fault.
+It installs and changes nothing. A part is needed for some purpose; a missing one is an error only where certifying cannot work at all.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _TOXIPROXY_REMEDY = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """One part: `found` says what is there (None: nothing), `needed_for` what it is for, `remedy` how to get it. `is_vital`: nothing works without."""
+    """One part: `found` describes it (None: missing), `needed_for` its purpose, `remedy` how to get it. `is_vital`: all else needs it."""
 
     name: str
     found: str | None
@@ -60,7 +60,7 @@ class Part:
 
 
 def examine() -> Iterator[Part]:
-    """Yield each part as it is looked at; programs are asked for their versions, which may take a few seconds."""
+    """Yield each part as it is examined. Programs are asked for their versions, which may take a few seconds."""
     yield from _vital()
     yield from _clients()
     yield _program("docker", ("docker", "version", "--format", "{{.Server.Version}}"), needed_for="Apache Kafka by its official image, and containers",
@@ -115,7 +115,7 @@ def _clients() -> Iterator[Part]:
 
 
 def _tool(tool: Tool) -> str | None:
-    """Return what a toolchain's program says of itself, and where it is."""
+    """Return the version output of a toolchain's program, and its path."""
     path = tool.path()
     return path if path is None or not tool.version else _answer((path, *tool.version))
 
@@ -130,7 +130,7 @@ def _leftovers() -> str:
 
 
 def _toxiproxy() -> str | None:
-    """Return the Toxiproxy that a run would take: the image, the program on PATH, a build in the cache, or one that Go can make."""
+    """Return the Toxiproxy that a run would use: the image, the program on PATH, a cached build, or one that Go can build."""
     image = next(
         (
             toxiproxy_image
@@ -153,7 +153,7 @@ def _extra(name: str) -> str | None:
 
 
 def _zookeeper() -> str | None:
-    """Return the ZooKeeper that a run would take, with the client that speaks to it; None where either is missing."""
+    """Return the ZooKeeper that a run would use, with its client; None where either is missing."""
     if absent("zookeeper"):
         return None
     client = f"kazoo {metadata.version('kazoo')}"
@@ -163,13 +163,13 @@ def _zookeeper() -> str | None:
 
 
 def _spark() -> str | None:
-    """Return PySpark's release with the Java that it would run on, None where either is missing."""
+    """Return PySpark's release with the Java that it would use; None where either is missing."""
     java = find_java()
     return None if java is None or absent("spark") else f"PySpark {metadata.version('pyspark')} on Java {java.release}, {java.home}"
 
 
 def _spark_kafka() -> str | None:
-    """Return where the connector's jars are, or that Maven fetches them when they are first needed; None where neither."""
+    """Return the folder of the connector's jars, or that Maven can fetch them; None where neither is possible."""
     folder = fetched_connector(default_cache())
     if folder is not None:
         return f"{connector()}, {folder}"
@@ -177,7 +177,7 @@ def _spark_kafka() -> str | None:
 
 
 def _answer(argv: tuple[str, ...], run: Callable[..., subprocess.CompletedProcess[str]] = subprocess.run) -> str | None:
-    """Return the first line that the program says of itself and where it is, or None when it is not there or does not work."""
+    """Return the first line of the program's output and its path, or None when it is missing or does not work."""
     path = shutil.which(argv[0])
     if path is None:
         return None
@@ -199,7 +199,7 @@ def _loopback() -> str | None:
 
 
 def _writable(folder: Path) -> str | None:
-    """Return where `folder` is, or will be, when it can be written."""
+    """Return the path of `folder`, which may not exist yet, if it is writable; otherwise None."""
     nearest = next(path for path in (folder, *folder.parents) if path.exists())
     try:
         with tempfile.TemporaryFile(dir=nearest):
@@ -209,12 +209,12 @@ def _writable(folder: Path) -> str | None:
 
 
 def _brokers() -> list[str]:
-    """Return the coordinators that are installed already."""
+    """Return the installed coordinators."""
     cache = default_cache()
     kafka = [f"apache-kafka@{release}" for release in releases().numbers if is_fetched(release, cache)]
     return kafka + (["kfake"] if any(cache.glob(f"go/kfake-{pinned()}-*")) else [])
 
 
 def _cached(client: RegisteredClient) -> list[str]:
-    """Return the releases of a client that are installed already."""
+    """Return the installed releases of a client."""
     return [] if client.shim is None else releases_in_cache(toolchain_of(client.language).stem(client), default_cache())

@@ -1,4 +1,4 @@
-"""The reference coordinator on ports, for as long as somebody wants it, and the judgement of what connected to it."""
+"""The reference coordinator on ports, until a signal ends it, and the judgement of the groups that connected."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ from groupproof.protocol.trace import Observation, Recorder, Trace
 __all__ = ["OBSERVATIONS_MAX", "Serve", "ServedGroups", "WatchReport", "summed_up"]
 
 OBSERVATIONS_MAX: Final = 500_000
-"""How much of what is seen is kept for judging; memory is bounded, and what comes later is served but not judged."""
+"""The maximum number of observations for judging, which bounds memory. Later requests are served but not judged."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServedGroups:
-    """What a server saw; `is_cut` says that it saw more than is kept."""
+    """The groups that a server observed; `is_cut` says that some observations were not kept."""
 
     results: tuple[CaseResult, ...]
     started: datetime
@@ -50,9 +50,9 @@ class ServedGroups:
 
 @dataclass(slots=True, kw_only=True)
 class Serve:
-    """What is served, and how; `settings` are Kafka's broker settings by their own names, `topics` maps names to partitions.
+    """The server's configuration; `settings` are Kafka's broker settings by their own names, `topics` maps names to partitions.
 
-    `reading` is one of DataLink's design, for its profiles. `stored` are the groups that it begins with.
+    `reading` is one of DataLink's design, for its profiles. `stored` are the groups at the start.
     """
 
     host: str = "127.0.0.1"
@@ -117,7 +117,7 @@ class Serve:
 
 
 def _check_loadable(stored: TopicRecords, profile: str) -> None:
-    """Raise `WrongUsage` where there are groups of the consumer protocol, and the release does not speak it."""
+    """Raise `WrongUsage` where there are groups of the consumer protocol, but the release does not speak it."""
     groups, dialects = stored.consumer_groups, profile_named(profile).dialects
     if groups and CONSUMER not in dialects:
         raise WrongUsage(
@@ -126,7 +126,7 @@ def _check_loadable(stored: TopicRecords, profile: str) -> None:
 
 
 class WatchReport(Protocol):
-    """What a report says of how something was watched."""
+    """The report's facts of a watched server or tap."""
 
     @property
     def profile(self) -> str: ...
@@ -136,7 +136,7 @@ class WatchReport(Protocol):
 
 
 def _trouble_of(error: Exception) -> Exception:
-    """Return by whose fault serving failed; what is neither a port's nor a name's is the kit's own, and comes out as it is."""
+    """Return the error by blame: a busy port or a wrong name is the user's; any other error is the kit's own and stays as it is."""
     if isinstance(error, ExceptionGroup) and len(error.exceptions) == 1:
         return _trouble_of(error.exceptions[0])
     if isinstance(error, CannotListen):
@@ -145,7 +145,7 @@ def _trouble_of(error: Exception) -> Exception:
 
 
 def summed_up(served: ServedGroups, serve: WatchReport, command: Sequence[str]) -> RunSummary:
-    """Return what was served as a run whose cases are the groups that were seen."""
+    """Return a served run, whose cases are the observed groups."""
     names = sorted({obs.client for result in served.results for obs in result.plays[0].trace if obs.client is not None})
     summary = RunSummary(
         suite=SuiteInfo(version=release(), profile=serve.profile),
@@ -162,5 +162,5 @@ def summed_up(served: ServedGroups, serve: WatchReport, command: Sequence[str]) 
         grade="NO_VERDICT",
         selected=[result.case for result in served.results],
     )
-    # Whatever a live group shows, the catalogue's cases were not run; its grade speaks of the groups alone.
+    # The catalogue's cases were not run; the grade is about the live groups alone.
     return replace(summary, grade=grade_of(summary.counted, [], "info"))

@@ -1,4 +1,4 @@
-"""Which registered subjects have a newer release in their package registry: `groupproof list subjects --outdated`."""
+"""Finds registered subjects that have a newer release in their package registry: `groupproof list subjects --outdated`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Newest = Callable[..., str | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Registered:
-    """A subject that is a package of a registry, in its newest registered release."""
+    """A subject that is a registry's package, with its newest registered release."""
 
     name: str
     side: str
@@ -31,7 +31,7 @@ class Registered:
 
 
 def packages() -> list[Registered]:
-    """Return the subjects that a registry may have newer releases of."""
+    """Return the subjects whose registries may have newer releases."""
     clients = [
         Registered(name=client.name, side="client", language=client.language, package=client.package, release=_newest(client.releases))
         for client in registered()
@@ -42,7 +42,7 @@ def packages() -> list[Registered]:
 
 
 def outdated(names: Collection[str], newest: Newest | None = None) -> Iterator[dict[str, str]]:
-    """Yield a row for each of the named subjects that has a newer release, and for each whose registry did not say."""
+    """Yield a row for each named subject with a newer release, and for each whose registry did not answer."""
     for subject in packages():
         if subject.name not in names:
             continue

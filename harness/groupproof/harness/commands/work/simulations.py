@@ -1,4 +1,4 @@
-"""Runs simulations for the command line and prints them: what happened, which invariant was broken, and how to replay the run."""
+"""Runs simulations for the command line and prints their events, broken invariants and replay command."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _TRACED_MS_MAX = 3_600_000
 
 
 def one(simulation: Simulation, plan: Schedule | None, output: Path | None, *, as_json: bool) -> int:
-    """Run once, by `plan` where one is given, and tell of it; with `output` the schedule, the trace and a picture are kept there."""
+    """Run once, by `plan` if there is one, and print the outcome; with `output` write the schedule, the trace and a picture there."""
     if output is not None and simulation.duration_ms > _TRACED_MS_MAX:
         raise click.UsageError("--output keeps every frame, of an hour at most; choose a shorter --duration")
     began = time.process_time()
@@ -61,7 +61,7 @@ def _tell(outcome: Outcome, took_s: float, output: Path | None, *, as_json: bool
 
 
 def _traced(simulation: Simulation, plan: Schedule | None) -> tuple[Outcome, Schedule, Trace]:
-    """Run with a trace; return it with the outcome and the schedule that was run by."""
+    """Run with a trace; return the outcome, the schedule of the run and the trace."""
     made: list[Recorder] = []
 
     def make(clock: Callable[[], int]) -> Recorder:
@@ -73,7 +73,7 @@ def _traced(simulation: Simulation, plan: Schedule | None) -> tuple[Outcome, Sch
 
 
 def _keep(outcome: Outcome, plan: Schedule, trace: Trace, output: Path) -> None:
-    """Write the schedule, with what was broken, the trace and the picture."""
+    """Write the schedule with the broken requirements, the trace and the picture."""
     document = to_json(outcome, plan, broken(outcome.simulation, plan, trace))
     (output / "simulation.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     (output / "trace.ndjson").write_text("".join(f"{line}\n" for line in write_trace(trace)), encoding="utf-8")
@@ -119,7 +119,7 @@ def replay_line(simulation: Simulation) -> str:
 
 
 def replayed(file: Path, output: Path | None, engine: str, *, as_json: bool) -> int:
-    """Run a simulation's file again: 1 says that the recorded requirement was broken again, or, where none was recorded, that one was."""
+    """Run a simulation's file again; return 1 if the recorded requirement, or without one any requirement, was broken."""
     recorded = load(file)
     if output is not None:
         check_output(output)
@@ -132,7 +132,7 @@ def replayed(file: Path, output: Path | None, engine: str, *, as_json: bool) -> 
 
 
 def _by_simulator(recorded: RecordedSimulation, output: Path | None, *, as_json: bool) -> set[str]:
-    """Hold every law at each event, and judge both sides by the trace; return what was broken."""
+    """Check every invariant at each event, and judge both sides by the trace; return the broken requirements."""
     began = time.process_time()
     outcome, plan, trace = _traced(recorded.simulation, recorded.plan)
     if output is not None:
@@ -142,7 +142,7 @@ def _by_simulator(recorded: RecordedSimulation, output: Path | None, *, as_json:
 
 
 def _by_pair(engine: str, recorded: RecordedSimulation, output: Path | None, *, as_json: bool) -> set[str]:
-    """Judge both sides by the trace of the real pair; return what was broken."""
+    """Judge both sides by the trace of the real pair; return the broken requirements."""
     trace = ENGINES[engine](recorded.simulation, recorded.plan)
     if output is not None:
         (output / "trace.ndjson").write_text("".join(f"{line}\n" for line in write_trace(trace)), encoding="utf-8")
@@ -153,7 +153,7 @@ def _by_pair(engine: str, recorded: RecordedSimulation, output: Path | None, *, 
 
 
 def _judged(simulation: Simulation, plan: Schedule, trace: Trace, *, as_json: bool) -> dict[str, str]:
-    """Tell what members and coordinator broke by the trace, and return it."""
+    """Print and return the requirements that members and coordinator broke, by the trace."""
     found = broken(simulation, plan, trace)
     lines = [f"BROKEN {requirement}: {observed}" for requirement, observed in found.items()]
     for line in lines or [f"in {len(trace)} observations neither a member nor the coordinator broke a rule"]:
@@ -165,7 +165,7 @@ def _judged(simulation: Simulation, plan: Schedule, trace: Trace, *, as_json: bo
 
 
 def many(simulation: Simulation, seeds: range, jobs: int | None, folder: Path | None, *, as_json: bool) -> int:
-    """Run every seed, and tell of those that broke a law; with `folder` keep what is seen of those that are not there yet."""
+    """Run every seed, and print those that broke an invariant; with `folder` write the observations of those without a piece there."""
     left = [seed for seed in seeds if folder is None or not piece_of(folder, seed).is_file()]
     if len(left) < len(seeds):
         click.echo(f"{len(seeds) - len(left)} of {len(seeds)} pieces are in {folder} already", err=as_json)
@@ -185,7 +185,7 @@ def many(simulation: Simulation, seeds: range, jobs: int | None, folder: Path | 
 
 
 def _kept(runs: Iterator[Outcome], folder: Path | None) -> Iterator[Outcome]:
-    """Yield the outcomes; raise `BrokenEnvironment` where what is seen of them can't be kept."""
+    """Yield the outcomes; raise `BrokenEnvironment` where their observations cannot be written."""
     try:
         yield from runs
     except MissingArrow as error:
@@ -217,7 +217,7 @@ def _counted(counts: Mapping[str, int]) -> str:
 
 
 def _time(ms: float) -> str:
-    """Return a time as people write it: 40 ms, 12.5 s, 3 min 20 s, 2 h 5 min."""
+    """Return a time in readable units: 40 ms, 12.5 s, 3 min 20 s, 2 h 5 min."""
     if ms < 1_000:
         return f"{ms:.0f} ms"
     if ms < 60_000:

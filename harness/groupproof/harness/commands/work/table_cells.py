@@ -1,4 +1,4 @@
-"""`groupproof explain SyncGroup/PreparingRebalance --profile kafka-2.4`: one cell of a release's table, in words."""
+"""`groupproof explain SyncGroup/PreparingRebalance --profile kafka-2.4`: prints one cell of a release's table in words."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ __all__ = ["cell_lines"]
 
 
 def cell_lines(name: str, profile_name: str | None) -> list[str] | None:
-    """Return the rows of `INPUT`, `INPUT/STATE` or `INPUT/STATE/RULE`, in the order in which the coordinator asks them; None where no input has the name.
+    """Return the rows of `INPUT`, `INPUT/STATE` or `INPUT/STATE/RULE`, in the coordinator's order; None where no input has the name.
 
-    Raises `WrongUsage` for a profile, state or rule that does not exist.
+    Raise `WrongUsage` for a profile, state or rule that does not exist.
     """
     from groupproof.harness.model.errors import WrongUsage
     from groupproof.protocol.rules.dialect_registry import dialects
@@ -44,7 +44,7 @@ def cell_lines(name: str, profile_name: str | None) -> list[str] | None:
 
 
 def _of_others(event: EventKind, profile_name: str) -> str:
-    """Say whose an event is that no group of the profile gets, and which profile has it."""
+    """Return which dialect has an event that the profile's groups never get, and a profile that speaks it."""
     from groupproof.protocol.documents.render_dialects import profile_that_speaks
     from groupproof.protocol.rules.dialect_registry import dialects
 

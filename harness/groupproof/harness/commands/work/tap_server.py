@@ -1,4 +1,4 @@
-"""The tap on ports, for as long as somebody wants it: what it records, and the judgement of both sides at the end."""
+"""The tap on ports, until a signal ends it: its recording, and the judgement of both sides at the end."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from groupproof.protocol.wire.message_codec import warm
 __all__ = ["TRACE", "Tap", "TapResult", "TapServer"]
 
 TRACE: Final = "trace.ndjson"
-"""The file in the output folder that holds all that was seen, of all groups, as it came."""
+"""The file in the output folder with all observations of all groups, in their order."""
 
 _WARMED: Final = (Api.API_VERSIONS, Api.METADATA, Api.FIND_COORDINATOR, Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.FETCH)
 
@@ -43,20 +43,20 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TapServer:
-    """A tap that serves: where clients connect, and what is behind it."""
+    """A running tap: the addresses for clients, and the upstream behind it."""
 
     addresses: tuple[Address, ...]
     upstream_info: UpstreamInfo
 
     @property
     def bootstrap(self) -> str:
-        """Return the addresses as `bootstrap.servers` has them."""
+        """Return the addresses in the form of `bootstrap.servers`."""
         return bootstrap_of(self.addresses)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TapResult:
-    """What a tap saw: the groups' results of both sides as a run, the sides of groups that are not judged, and how often each fault took effect."""
+    """A tap's results: both sides of the groups as a run, the sides of groups that are not judged, and how often each fault took effect."""
 
     served: ServedGroups
     unjudged: tuple[UnjudgedSide, ...]
@@ -67,7 +67,7 @@ class TapResult:
 
 @dataclass(slots=True, kw_only=True)
 class Tap:
-    """What is tapped, and how; `profile` is the upstream's release, None to learn it from its versions."""
+    """The tap's configuration; `profile` is the upstream's release, or None to infer it from its API versions."""
 
     upstream: Sequence[Address]
     security: Security = field(default_factory=Security)
@@ -84,7 +84,7 @@ class Tap:
     _upstream_info: UpstreamInfo | None = None
 
     def run(self, on_tapping: Callable[[TapServer], None]) -> TapResult:
-        """Tap until Ctrl-C or SIGTERM; raise `WrongUsage`, and `BrokenEnvironment` for a port that is not free or an upstream that does not answer."""
+        """Tap until Ctrl-C or SIGTERM; raise `WrongUsage`, and `BrokenEnvironment` for a port in use or an upstream that does not answer."""
         started, began = datetime.now(UTC), time.monotonic()
         recorder = Recorder(lambda: round((time.monotonic() - began) * 1e9), keeps=False, run="tap")
         recorder.listen(self._keep)
@@ -125,7 +125,7 @@ class Tap:
             await trio.sleep_forever()
 
     async def _opened(self, hub: Hub) -> TapServer:
-        """Meet the upstream and open a port for each broker, those that the user named first."""
+        """Query the upstream and open a port for each broker, starting with those that the user named."""
         self._upstream_info = upstream = await meet_upstream(hub.connect, self.upstream, profile=self.profile)
         hub.topics.begin(upstream.topics or {})
         hub.recorder.record("event", who="kit", body=upstream.to_json())
@@ -137,7 +137,7 @@ class Tap:
 
 
 class _Lines:
-    """The trace as it is written to a file, line by line, so that others can follow it; without a path nothing is."""
+    """Writes the trace to a file, line by line, so that others can follow it; without a path it writes nothing."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
@@ -157,7 +157,7 @@ class _Lines:
             try:
                 self._file.writelines(f"{line}\n" for line in write_trace([obs]))
             except OSError as error:
-                # Clients are served whatever becomes of the record.
+                # Clients are served even if the trace cannot be written.
                 _log.error("can't write %s any more: %s", self._path, error.strerror or error)
                 self._close()
 

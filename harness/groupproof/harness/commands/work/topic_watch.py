@@ -1,4 +1,4 @@
-"""The offsets topic while somebody watches: from a cluster or from files, into the history of its groups, until it is read, or a group is stable, or Ctrl-C."""
+"""Reads the offsets topic of a cluster or from files into its groups' history, until its end, a stable group, or Ctrl-C."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Listener = Callable[[Observation], None]
 
 @dataclass(slots=True, kw_only=True)
 class TopicWatch:
-    """What was read, and what it comes to. `counts` are the partitions of the cluster's topics, empty where nobody could be asked; `problem` is why nothing comes."""
+    """The history read so far. `counts` are the partitions of the cluster's topics, empty if unknown; `problem` is why no records come."""
 
     window_ms: int = HOUR_MS
     history: TopicHistory = field(default_factory=TopicHistory)
@@ -47,12 +47,12 @@ class TopicWatch:
     is_live: bool = False
 
     def report_states(self, states: Mapping[str, str]) -> None:
-        """Take in what the coordinators say of their groups."""
+        """Add the coordinators' states of their groups."""
         for name, group in self.history.groups.items():
             group.report_state(states.get(name), self.now_ms)
 
     def healths(self, groups: Sequence[str] = ()) -> list[GroupHealth]:
-        """Return all groups, or those of these names, as they are now: of files, at the time of their newest record."""
+        """Return the health of all groups, or of the named ones, as of now; for files, as of their newest record."""
         return [
             health_of(group, self.now_ms, partition_counts=self.counts, window_ms=self.window_ms)
             for name, group in sorted(self.history.groups.items())
@@ -64,7 +64,7 @@ class TopicWatch:
         return round(time.time() * 1_000) if self.is_live else self.history.now_ms
 
     def quiet_ms(self, name: str) -> int | None:
-        """Return how long a group has been stable; None where it is not, or there is none of this name."""
+        """Return how long a group has been stable; None for an unstable or unknown one."""
         group = self.history.groups.get(name)
         if group is None or group.state != "Stable":
             return None
@@ -73,7 +73,7 @@ class TopicWatch:
 
 
 def read_files(paths: Sequence[Path], watch: TopicWatch, record: Listener | None = None) -> None:
-    """Read segments, folders of them, and traces that were recorded before; raise `WrongUsage` for what is none of them."""
+    """Read segments, folders of them, and recorded traces; raise `WrongUsage` for any other file."""
     found = [file for path in paths for file in _files_in(path)]
     segments = [file for file in found if file.is_file() and is_segment(_head(file))]
     for obs in _observed(segments, watch):
@@ -121,9 +121,10 @@ async def watch_live(
     topic: LiveTopic, watch: TopicWatch, *, once: bool, on_tick: Callable[[], bool], interval_s: float, record: Listener | None = None,
     serve: Callable[[], Awaitable[None]] | None = None, is_admin: bool = False,
 ) -> bool:  # fmt: skip
-    """Read what is there, then go on until `on_tick`, which is called every `interval_s`, returns False, or a signal comes; tell whether none did.
+    """Read the topic to its end, then follow it until `on_tick`, called every `interval_s`, returns False or a signal comes; return whether none
+    came.
 
-    With `is_admin` brokers are asked for their session timeout and for the states of groups, too.
+    With `is_admin`, also ask brokers for their session timeout and for the states of groups.
     """
     await topic.begin()
     if is_admin:
@@ -167,7 +168,7 @@ async def watch_live(
 
 @dataclass(slots=True)
 class _Follower:
-    """Takes batches as they come; the trace's time begins with the first."""
+    """Receives batches as they come; the trace's time begins with the first."""
 
     watch: TopicWatch
     record: Listener | None

@@ -1,4 +1,4 @@
-"""The interface by which a random history asks for its choices. Hypothesis implements it."""
+"""The interface through which random histories and plans draw their choices. Hypothesis implements it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Chosen = TypeVar("Chosen")
 
 
 class Drawer(Protocol):
-    """Decides what is left to chance."""
+    """Makes the random choices."""
 
     def number(self, low: int, high: int) -> int:
         """Return an integer from `low` to `high`, both included."""
@@ -22,10 +22,10 @@ class Drawer(Protocol):
         ...
 
     def one_of(self, options: Sequence[Chosen]) -> Chosen:
-        """Return one of the options, of which there is at least one."""
+        """Return one of the options; there is at least one."""
         ...
 
 
 def weighed(drawer: Drawer, options: Mapping[Chosen, int]) -> Chosen:
-    """Return one of the options, each as likely as its weight says."""
+    """Return one of the options, with a probability by its weight."""
     return drawer.one_of([option for option, weight in options.items() for _ in range(weight)])

@@ -1,4 +1,4 @@
-"""Hypothesis as the one who draws: the same seed draws the same. It comes with the extra `fuzz`."""
+"""Hypothesis as the source of random choices: the same seed gives the same choices. It comes with the extra `fuzz`."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ __all__ = ["drawn"]
 Chosen = TypeVar("Chosen")
 Made = TypeVar("Made")
 
-# In a worker thread Hypothesis takes its own generator, which lives as long as the thread, for one that somebody forgot to keep.
+# In a worker thread Hypothesis mistakes its own generator, which lives as long as the thread, for one without a reference.
 warnings.filterwarnings("ignore", message="It looks like `register_random` was passed", category=hypothesis.errors.HypothesisWarning)
 
 
 def drawn(make: Callable[[Drawer], Made], *, seed: int, count: int) -> list[Made]:
-    """Return `count` things that `make` drew, the same ones for the same seed; fewer only where there are no more that differ."""
+    """Return `count` results of `make`, the same ones for the same seed; fewer only where no more different ones exist."""
     made: list[Made] = []
 
     @hypothesis.seed(seed)
@@ -38,10 +38,10 @@ def drawn(make: Callable[[Drawer], Made], *, seed: int, count: int) -> list[Made
 
 
 class _Hypothesis:
-    """Hypothesis as the `Drawer`; its data's own notes are not wanted.
+    """Hypothesis as the `Drawer`.
 
-    Numbers are drawn bit by bit. Hypothesis draws now and then an integer that it has read in the source of whatever modules are imported, so that the
-    same seed would draw something else beside other modules.
+    Numbers are drawn bit by bit: Hypothesis sometimes draws an integer that it found in the source of imported modules, so that the
+    same seed would give other numbers beside other modules.
     """
 
     def __init__(self, data: st.DataObject) -> None:

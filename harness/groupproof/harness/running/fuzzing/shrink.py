@@ -1,4 +1,4 @@
-"""A failing input made small (delta debugging): ever smaller inputs are tried, many side by side, for as long as the same failure shows. Pure but for `attempt`."""
+"""Shrinks a failing input (delta debugging): tries smaller inputs, many side by side, while the same failure shows. Pure but for `attempt`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["Attempt", "shrink"]
 
 T = TypeVar("T")
 Attempt = Callable[[Sequence[T]], Awaitable[Sequence[bool]]]
-"""Tells of each input whether it still shows the failure."""
+"""Returns for each input whether it still shows the failure."""
 
 
 def _nothing(_: Any, __: Any) -> tuple[()]:
@@ -25,10 +25,10 @@ async def shrink(
     together: Callable[[T, Sequence[T]], Iterable[T]] = _nothing,
     keep: Callable[[T], None] = lambda _: None,
 ) -> T:
-    """Return the smallest input that was found to show the failure still; `keep` takes each one on the way.
+    """Return the smallest input found that still shows the failure; `keep` gets each one on the way.
 
-    A tier yields smaller inputs; one that shows the failure is carried on with in the same tier, and the next begins when none does. `together` combines
-    what showed it one by one: a round takes as long as its slowest attempt, so that what can be left out at once should be.
+    A tier yields smaller inputs. One that shows the failure is shrunk further in the same tier; when none does, the next tier begins. `together`
+    combines inputs that showed it one by one: a round takes as long as its slowest attempt, so one round should remove as much as possible.
     """
     rest = list(tiers)
     while rest:

@@ -1,1 +1,1 @@
-"""What others recorded, read as traces: logs of brokers and of clients, and captures of their packets."""
+"""Reads other programs' recordings as traces: logs of brokers and of clients, and captures of their packets."""

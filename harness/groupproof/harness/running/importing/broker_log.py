@@ -1,7 +1,7 @@
-"""A broker's server log as a trace: what its group coordinators said, as transitions and events. Pure.
+"""Reads a broker's server log as a trace: the messages of its group coordinators become transitions and events. Pure.
 
-A transition carries what the coordinator gave as its reason in `detail`, and each observation the line itself as `body["line"]`, the marker that an
-operator finds with grep, with the id of the requirement that asks for it (`body["marks"]`).
+A transition has the coordinator's reason in `detail`. Each observation has the line in `body["line"]`, a marker that an
+operator can grep, with the id of the requirement for it (`body["marks"]`).
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from groupproof.harness.running.importing.log_lines import LogLine, log_lines
 __all__ = ["LINE_CHARS_MAX", "read_broker_log"]
 
 LINE_CHARS_MAX: Final = 400
-"""So much of a line is kept; some lines of DEBUG list every member."""
+"""The characters of a line that are kept; some lines of DEBUG list every member."""
 
 _KEPT: Final = ("reason", "members", "state", "replaced", "client", "elected", "topic", "partition", "timeout")
 _SEVERAL: Final = re.compile(r"[^\s,{}()\[\]]+")
 
 
 def read_broker_log(lines: Iterable[str]) -> Iterator[ImportedEvent]:
-    """Yield what the lines tell of groups; lines that tell nothing of them are passed over."""
+    """Yield the lines' events of groups; other lines are skipped."""
     for line in log_lines(line for line in lines if may_tell(line)):
         event = _event(line)
         if event is not None:
@@ -68,7 +68,7 @@ def _instance(parts: dict[str, str | None]) -> str | None:
 
 
 def _members(several: str) -> list[str]:
-    """Return the ids in what Scala or Java prints of a collection: a Set, or a Map by id."""
+    """Return the ids in Scala's or Java's print of a collection: a Set, or a Map by id."""
     if "MemberMetadata(memberId=" in several:
         return re.findall(r"MemberMetadata\(memberId=(.+?), ", several)
     return [item for item in _SEVERAL.findall(several) if item not in ("->", "Set", "Map")]

@@ -1,9 +1,9 @@
-"""What a broker's group coordinator says in its log, release by release: the wordings, and what each stands for in a trace.
+"""The log messages of a broker's group coordinator, release by release, and their meaning in a trace.
 
-Read in Kafka's sources and in the logs of real brokers, 1.1.0 to 4.1.0: `GroupCoordinator` and `GroupMetadataManager` in Scala up to 3.9, the
-coordinator in Java from 4.0 on, whose lines begin with `[GroupCoordinator id=… topic=__consumer_offsets partition=…]`, and which calls groups of the
+They come from Kafka's sources and from logs of real brokers, 1.1.0 to 4.1.0: `GroupCoordinator` and `GroupMetadataManager` in Scala up to 3.9, the
+coordinator in Java from 4.0 on. Its lines begin with `[GroupCoordinator id=… topic=__consumer_offsets partition=…]`, and it calls groups of the
 consumer protocol (KIP-848) `[GroupId …]`. Marker lines carry the
-ids of the requirements that ask for them (section H of the catalogue). Pure.
+ids of the requirements for them (section H of the catalogue). Pure.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _STATIC_IN_2_4: Final = r"\[group\.instance\.id (?:Some\()?(?P<instance>.*?)\)?,
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wording:
-    """One message: `name` is the event's in a trace, or with `after` that of a transition; `marks` is the requirement that asks for the line."""
+    """One message: `name` is that of the event, or with `after` of the transition; `marks` is the requirement for the line."""
 
     name: str
     pattern: re.Pattern[str]
@@ -105,7 +105,7 @@ WORDINGS: Final[tuple[Wording, ...]] = (
     _wording("partition-made", r"Created log for partition (?P<topic>\S+)-(?P<partition>\d+) in "),
     _wording("partition-made", r"Created log for partition \[(?P<topic>\S+),(?P<partition>\d+)\] in "),
 )  # fmt: skip
-"""The first that is found in a line is what the line says."""
+"""The first one that matches a line is its meaning."""
 
 _SPEAKER: Final = re.compile(
     r"\[GroupCoordinator (?:id=)?(?P<node>\d+)(?: topic=__consumer_offsets partition=(?P<offsets>\d+))?\]:? ?|\[GroupMetadataManager brokerId=(?P<manager>\d+)\]:? ?"
@@ -114,7 +114,7 @@ _TELLING: Final = ("group", "Group", "ember ", "__consumer_offsets", "Created lo
 
 
 def speaker_of(message: str) -> tuple[int | None, int | None, str]:
-    """Return the broker's id and the offsets partition that the line's own prefix names, and what follows it."""
+    """Return the broker's id and the offsets partition in the line's prefix, and the rest of the message."""
     found = _SPEAKER.match(message)
     if found is None:
         return None, None, message
@@ -123,5 +123,5 @@ def speaker_of(message: str) -> tuple[int | None, int | None, str]:
 
 
 def may_tell(line: str) -> bool:
-    """Tell cheaply whether a line is worth reading."""
+    """Return, by a cheap test, whether a line is worth reading."""
     return any(word in line for word in _TELLING)

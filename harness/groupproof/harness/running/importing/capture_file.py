@@ -1,6 +1,6 @@
-"""Packets out of a capture file: pcap, in either byte order and with micro- or nanoseconds, and pcapng (RFC draft `draft-ietf-opsawg-pcapng`). Pure.
+"""Reads packets from a capture file: pcap, in either byte order, with micro- or nanoseconds, and pcapng (`draft-ietf-opsawg-pcapng`). Pure.
 
-Both containers are a header and length-prefixed records, which is less than a library to depend on.
+Both containers are a header and length-prefixed records; a library would be more than they need.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ _PCAP: Final = {
 }  # fmt: skip
 _PCAPNG: Final = b"\x0a\x0d\x0d\x0a"
 CAPTURE_MAGIC: Final = frozenset({*_PCAP, _PCAPNG})
-"""What a capture file begins with."""
+"""The first bytes of a capture file."""
 
 _SECTION, _INTERFACE, _SIMPLE, _ENHANCED = 0x0A0D0D0A, 1, 3, 6
 _RESOLUTION, _OFFSET = 9, 14
 
 
 class CaptureError(Exception):
-    """The file is no capture, or is broken; `str()` says where."""
+    """The file is no capture, or is broken; `str()` names the place."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Packet:
-    """One frame as it was on the wire: `link` is the link type (1 is Ethernet), `at_ms` counts from 1970."""
+    """One frame of the wire: `link` is the link type (1 is Ethernet), `at_ms` counts from 1970."""
 
     at_ms: float
     link: int
@@ -37,7 +37,7 @@ class Packet:
 
 
 def packets_of(data: bytes) -> Iterator[Packet]:
-    """Yield the packets of a file; raise `CaptureError`. A last record that is cut off, as of a capture that was killed, is left out."""
+    """Yield the packets of a file; raise `CaptureError`. An incomplete last record, as in a capture that was killed, is left out."""
     if data[:4] in _PCAP:
         yield from _pcap(data)
     elif data[:4] == _PCAPNG:
@@ -88,7 +88,7 @@ def _order(data: bytes, at: int) -> str:
 
 
 def _interface(body: bytes, order: str) -> tuple[int, float, int]:
-    """Return an interface's link type, how many of its ticks are a millisecond, and its offset in seconds."""
+    """Return an interface's link type, its ticks per millisecond, and its offset in seconds."""
     if len(body) < 8:
         raise CaptureError("an interface's description is cut off")
     link = struct.unpack_from(f"{order}H", body, 0)[0]

@@ -1,7 +1,7 @@
-"""A Java consumer's log as events of a trace: the LeaveGroup that it sent and why, each heartbeat that failed and why, why it joins again. Pure.
+"""Reads a Java consumer's log as a trace's events: its LeaveGroup requests, failed heartbeats and rejoins, with their reasons. Pure.
 
-Wordings of `AbstractCoordinator` and `ConsumerCoordinator`, 1.1 to 4.1. The clock is the client's own: where a broker's log is read too, their
-times are as near as the two hosts' clocks.
+The wordings are those of `AbstractCoordinator` and `ConsumerCoordinator`, 1.1 to 4.1. The clock is the client's own: its times are as near
+to those of a broker's log as the two hosts' clocks.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ _CAUSES: Final = {
     "NOT_COORDINATOR": "coordinator invalid", "COORDINATOR_NOT_AVAILABLE": "coordinator invalid", "REBALANCE_IN_PROGRESS": "group rebalancing",
     "ILLEGAL_GENERATION": "generation not current", "UNKNOWN_MEMBER_ID": "member id not valid", "FENCED_INSTANCE_ID": "instance id fenced",
 }  # fmt: skip
-"""The causes as the catalogue calls them (DIAG-08)."""
+"""The causes in the catalogue's words (DIAG-08)."""
 
 
 def read_client_log(lines: Iterable[str]) -> Iterator[ImportedEvent]:
-    """Yield what consumers tell; lines of others are passed over."""
+    """Yield the events of consumers; other lines are skipped."""
     for line in log_lines(line for line in lines if any(word in line for word in _TELLING)):
         who = _WHO.search(line.message)
         if who is not None and (event := _event(line, who)) is not None:

@@ -1,4 +1,4 @@
-"""Files of any kind as traces: the kit's own traces, logs of brokers and clients, captures of packets; each compressed by gzip or not."""
+"""Reads files of any kind as traces: the kit's own traces, logs of brokers and clients, captures of packets, with or without gzip."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from groupproof.protocol.wire.offsets_topic import OffsetsTopic
 __all__ = ["PORTS", "FileKind", "import_files", "kind_of", "read_any"]
 
 PORTS: Final = (9092,)
-"""Where brokers listen, unless somebody says otherwise."""
+"""The brokers' ports, unless the user sets others."""
 
 _GZIP: Final = b"\x1f\x8b"
 _HEAD_BYTES: Final = 4_096
 _OF_A_RECORD: Final = ("group", "member", "instance", "client", "generation", "member_epoch", "version", "partitions", "offsets", "body")
-"""The columns that a record of the offsets topic has something in."""
+"""The columns that a record of the offsets topic can fill."""
 
 
 class FileKind(Enum):
-    """What a file holds."""
+    """The kind of a file's content."""
 
     TRACE = "trace"
     LOG = "log"
@@ -44,7 +44,7 @@ class FileKind(Enum):
 
 
 def kind_of(file: Path) -> FileKind:
-    """Tell what a file holds by how it begins; raise `WrongUsage` where it can't be read."""
+    """Return the kind of a file by its first bytes; raise `WrongUsage` where it cannot be read."""
     with _reading(file):
         head = _bytes(file, _HEAD_BYTES)
     if head[:4] == b"PAR1":
@@ -58,7 +58,7 @@ def kind_of(file: Path) -> FileKind:
 
 
 def read_any(files: Sequence[Path], *, ports: Sequence[int] = PORTS) -> list[Trace]:
-    """Return the traces in `files` (or in folders of them), one for each run and case; all logs and captures together are one. Raise `WrongUsage`."""
+    """Return the traces in files and folders, one for each run and case; all logs and captures together make one. Raise `WrongUsage`."""
     files = [file for path in files for file in (traces_in(path) if path.is_dir() else [path])]
     kinds = {file: FileKind.TRACE if file.is_dir() else kind_of(file) for file in files}
     own = [trace for file in files if kinds[file] is FileKind.TRACE for trace in split(_trace(file))]
@@ -67,7 +67,7 @@ def read_any(files: Sequence[Path], *, ports: Sequence[int] = PORTS) -> list[Tra
 
 
 def import_files(files: Sequence[Path], *, ports: Sequence[int] = PORTS) -> Trace:
-    """Return one trace of logs and captures; raise `WrongUsage` for a file that tells nothing of groups, or is none of them."""
+    """Return one trace of logs and captures; raise `WrongUsage` for a file of another kind, or without any event of a group."""
     files_read = [_events(file, ports) for file in files]
     return merged(files_read, run=" ".join(file.name for file in files))
 
@@ -125,7 +125,7 @@ def _trace(file: Path) -> Trace:
 
 @contextmanager
 def _reading(file: Path) -> Iterator[None]:
-    """Turn what reading a file meets into one line for who named it."""
+    """Turn errors of reading a file into one line for the user who named it."""
     try:
         yield
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:

@@ -1,4 +1,4 @@
-"""One event that was read from a file: its time and the columns of its observation. Also: how the events of several files become one trace. Pure."""
+"""One event from a file, with its time and the columns of its observation; and the merge of several files' events into one trace. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _DAY_MS = 86_400_000.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedEvent:
-    """`at_ms` counts from 1970, or from midnight where `is_dated` is False; `columns` are those of `Observation` beyond when and which."""
+    """`at_ms` counts from 1970, or from midnight where `is_dated` is False; `columns` are the other columns of `Observation`."""
 
     at_ms: float
     kind: str
@@ -24,10 +24,10 @@ class ImportedEvent:
 
 
 def merged(files: Iterable[Iterable[ImportedEvent]], *, run: str) -> Trace:
-    """Return one trace in the order of time, and of the files and their lines where times are the same. Each file numbers its connections from 1: they stay apart.
+    """Return one trace in the order of time; at equal times, in the order of the files and lines. Connection numbers of the files are kept apart.
 
-    Times count from the first; lines without a date are taken to be of the day on which the dated begin. The first observation is the kit's own and
-    says by `epoch_ms` when that was.
+    Times count from the first event. Lines without a date belong to the day of the first dated line. The first observation is the kit's own;
+    its `epoch_ms` is the time of the first event.
     """
     events: list[ImportedEvent] = []
     highest = 0

@@ -1,7 +1,7 @@
-"""Lines of a log, whatever its layout: when, how loud, and what was said.
+"""Parses the lines of a log in any known layout: time, level and message.
 
-Known are the layouts of Kafka's own `log4j.properties` (`[%d] %p %m (%c)`), of Strimzi (`%d %p %m (%c) [%t]`), of slf4j-simple and Logback
-(`%d [%t] %p %c - %m`), ISO 8601 dates with or without a zone, and any of them behind a prefix such as a container's name. Pure.
+The layouts are Kafka's own `log4j.properties` (`[%d] %p %m (%c)`), Strimzi's (`%d %p %m (%c) [%t]`), slf4j-simple's and Logback's
+(`%d [%t] %p %c - %m`), ISO 8601 dates with or without a zone, and any of them after a prefix such as a container's name. Pure.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Final
 __all__ = ["LogLine", "log_lines"]
 
 PREFIX_CHARS_MAX: Final = 80
-"""A date that begins later in a line belongs to what is said."""
+"""A date that begins later in a line belongs to the message."""
 
 _DATE: Final = re.compile(
     r"(?:(?P<date>\d{4}-\d{2}-\d{2})[ T])?(?P<time>\d{2}:\d{2}:\d{2})[.,](?P<fraction>\d{3,9})(?P<zone>Z|[+-]\d{2}:?\d{2})?\]?\s+"
@@ -27,7 +27,7 @@ _LOGGER_AFTER: Final = re.compile(r"\s\((?P<logger>(?:[A-Za-z_$][\w$]*\.)+[\w$]+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogLine:
-    """One line: `at_ms` counts from 1970, or from midnight where the line names no day (`is_dated` tells); times without a zone are taken as UTC."""
+    """One line: `at_ms` counts from 1970, or from midnight where the line has no date (`is_dated` is False). A time without a zone is UTC."""
 
     at_ms: float
     is_dated: bool
@@ -38,7 +38,7 @@ class LogLine:
 
 
 def log_lines(lines: Iterable[str]) -> Iterator[LogLine]:
-    """Yield the lines that begin with a time; what belongs to the line before, such as a stack trace, is left out."""
+    """Yield the lines that begin with a time; lines that continue another, such as a stack trace, are left out."""
     for number, line in enumerate(lines, 1):
         found = _DATE.search(line, 0, PREFIX_CHARS_MAX)
         if found is not None and (read := _read(found, line.rstrip("\r\n"), number)) is not None:

@@ -1,6 +1,6 @@
-"""Message bodies that a request log tells by the names of their own release, in the newest shape, which is that of every trace. Pure.
+"""Converts message bodies of a request log from their release's field names to the newest shape, which every trace has. Pure.
 
-What is left out is what nobody who reads such a trace asks for. Blobs of which only the length is logged stand as empty, with the length beside them.
+Fields that no reader of such a trace needs are left out. A blob of which only the length is logged becomes empty, with the length beside it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def newest_request(api: Api, body: Body) -> dict[str, Any]:
 
 
 def newest_response(api: Api, body: Body) -> dict[str, Any]:
-    """Return a response's body in the newest shape; numbers that were logged as text are numbers."""
+    """Return a response's body in the newest shape; numbers logged as text become numbers."""
     return {**_plain(body), **_RESPONSES.get(api, _nothing)(body)}
 
 
@@ -32,7 +32,7 @@ def _nothing(_: Body) -> dict[str, Any]:
 
 
 def _plain(body: Body) -> dict[str, Any]:
-    """Return the fields that hold one value."""
+    """Return the fields with a single value."""
     return {_RENAMED.get(name, name): _value(value) for name, value in body.items() if not isinstance(value, list | dict)}
 
 
@@ -64,7 +64,7 @@ def _optional(body: Body, name: str) -> str | None:
 
 
 def _blob(body: Body, *names: str) -> dict[str, Any]:
-    """Return the blob where it is logged, else its length."""
+    """Return the blob where it is logged, or else its length."""
     value = next((body[name] for name in names if name in body), b"")
     if isinstance(value, bytes):
         return {names[0]: value}

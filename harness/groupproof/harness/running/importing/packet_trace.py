@@ -1,7 +1,7 @@
-"""A capture of brokers' traffic as a trace: requests and answers of each connection to a port, decoded by the project's own wire. Pure.
+"""Reads a capture of brokers' traffic as a trace: the requests and answers of each connection to a port, decoded by the kit's own wire. Pure.
 
-A connection whose beginning was not captured is read from its first segment that begins with a request. Frames of other APIs than groups need, and
-what is no Kafka at all, are passed over; TLS can't be read.
+A connection whose beginning was not captured is read from its first segment that begins with a request. Frames of APIs that groups do not use,
+and of other protocols, are skipped; TLS cannot be read.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _UNREAD: Final = frozenset({Api.SASL_AUTHENTICATE})
 _API_ENDS: Final = 8
 API_MAX: Final = 120
 VERSION_MAX: Final = 30
-"""No API and no version of one is numbered higher, for a good while: what claims to be is no request."""
+"""API keys and versions stay below these limits for years to come; a frame with a higher number is no request."""
 
 
 def read_capture(data: bytes, *, ports: Collection[int]) -> Iterator[ImportedEvent]:
-    """Yield the requests and answers of every connection to one of `ports`, and when each began and ended; raise `CaptureError` for what is no capture."""
+    """Yield the requests, answers, begin and end of every connection to one of `ports`; raise `CaptureError` if the data is no capture."""
     connections: dict[tuple[End, End], _Connection] = {}
     nodes: dict[int, int] = {}
     numbers = 0
@@ -47,7 +47,7 @@ def read_capture(data: bytes, *, ports: Collection[int]) -> Iterator[ImportedEve
 
 @dataclass(slots=True, kw_only=True)
 class _Connection:
-    """One client's connection: both directions, and the requests that wait for their answers. `nodes` are the brokers' ids by their ports."""
+    """One client's connection: both directions, and the requests without an answer yet. `nodes` are the brokers' ids by port."""
 
     number: int
     ends: tuple[End, End]
@@ -72,7 +72,7 @@ class _Connection:
             yield self._link(segment, "closed", by="client" if is_request else "broker")
 
     def _frames(self, data: bytes, *, is_request: bool) -> list[bytes]:
-        """Return the whole frames; a direction that does not parse is begun anew with the next segment."""
+        """Return the whole frames; a direction that cannot be parsed starts again with the next segment."""
         framer = self._framers.setdefault(is_request, Framer(FRAME_BYTES_MAX))
         if not framer.pending and not self._begins(data, is_request=is_request):
             return []
@@ -83,7 +83,7 @@ class _Connection:
             return []
 
     def _begins(self, data: bytes, *, is_request: bool) -> bool:
-        """Tell whether a frame can begin here: a request by its API and version, an answer by its correlation id."""
+        """Return whether a frame can begin here: a request by its API and version, an answer by its correlation id."""
         if not is_request:
             return int.from_bytes(data[4:8], "big", signed=True) in self._asked
         return len(data) < _API_ENDS or (int.from_bytes(data[4:6], "big") <= API_MAX and int.from_bytes(data[6:8], "big") <= VERSION_MAX)

@@ -1,8 +1,8 @@
-"""A broker's request log (`kafka.request.logger` at DEBUG, `kafka-request.log`) as requests and responses of a trace. Pure.
+"""Reads a broker's request log (`kafka.request.logger` at DEBUG, `kafka-request.log`) as requests and responses of a trace. Pure.
 
-A line is written when its answer has left and tells how long the request took, from which its arrival follows. Up to 2.6 a message is printed as a
-struct (`structs.py`), in which blobs stand as their length alone; later as JSON, with blobs in base64. Of APIs that carry no group, Metadata's topics
-are kept, and that a Fetch was asked.
+A line is written after its answer has left. It has the request's duration, which gives the arrival time. Up to 2.6 a message is printed as a
+struct (`structs.py`) with only the length of blobs; later as JSON, with blobs in base64. Of the APIs without a group, the trace keeps Metadata's
+topics and the fact of a Fetch.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _CAPITAL: Final = re.compile(r"(?<!^)(?=[A-Z])")
 
 
 def read_request_log(lines: Iterable[str]) -> Iterator[ImportedEvent]:
-    """Yield a request and a response for each line of a group's request; lines that cannot be read are passed over."""
+    """Yield a request and a response for each line of a group's request; lines that cannot be read are skipped."""
     reader = _Reader()
     for line in log_lines(line for line in lines if "Completed request:" in line):
         try:
@@ -94,7 +94,7 @@ class _Reader:
 
 
 def _snake(value: Any, name: str = "") -> Any:
-    """Return what Kafka's JSON tells under the names of the wire, blobs as bytes."""
+    """Return Kafka's JSON under the wire's field names, with blobs as bytes."""
     if isinstance(value, Mapping):
         return {_CAPITAL.sub("_", key).lower(): _snake(item, key) for key, item in value.items()}
     if isinstance(value, list):

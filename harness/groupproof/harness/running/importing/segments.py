@@ -1,4 +1,4 @@
-"""TCP segments out of packets, over IPv4 and IPv6, of the link types that a broker's host has. Pure; what is no TCP, or is cut off, is None."""
+"""Reads TCP segments from packets, over IPv4 and IPv6, for the link types of brokers' hosts. Pure; None for other or incomplete packets."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Segment:
 
 
 def segment_of(packet: Packet) -> Segment | None:
-    """Return the TCP segment that a packet holds."""
+    """Return the TCP segment in a packet."""
     try:
         at = _network(packet.link, packet.data)
         return None if at is None else _of_ip(packet.at_ms, packet.data[at:])
@@ -44,7 +44,7 @@ def segment_of(packet: Packet) -> Segment | None:
 
 
 def _network(link: int, data: bytes) -> int | None:
-    """Return where the IP header begins."""
+    """Return the position of the IP header."""
     if link == _ETHERNET:
         return _past_ethernet(data)
     if link == _LINUX_SLL:
@@ -67,7 +67,7 @@ def _type(data: bytes, at: int) -> int:
 
 def _of_ip(at_ms: float, data: bytes) -> Segment | None:
     if data[0] >> 4 == 4:
-        length = struct.unpack_from(">H", data, 2)[0] or len(data)  # 0 where the network card cuts segments itself
+        length = struct.unpack_from(">H", data, 2)[0] or len(data)  # 0 where the network card segments by itself
         is_fragment = _type(data, 6) & 0x3FFF
         if data[9] != _TCP or is_fragment:
             return None

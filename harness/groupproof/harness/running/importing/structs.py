@@ -1,4 +1,4 @@
-"""What Kafka prints of a message up to 2.6, `{name=value,list=[{…},{…}]}`, as dictionaries and lists of text. Pure; no depth breaks it."""
+"""Parses Kafka's print of a message up to 2.6, `{name=value,list=[{…},{…}]}`, to dictionaries and lists of text. Pure; any depth is allowed."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ __all__ = ["parse_struct"]
 
 
 def parse_struct(text: str) -> tuple[dict[str, Any], int]:
-    """Return the struct that `text` begins with, its values text, lists or structs, and where it ends; raise `ValueError` for what is none.
+    """Return the struct at the start of `text`, with text, lists or structs as values, and its end; raise `ValueError` if there is none.
 
-    Values are not quoted: a comma or a bracket in one ends it, which is all that can be known.
+    Values are not quoted: a comma or a bracket in one ends it, because the text shows no more.
     """
     if not text.startswith("{"):
         raise ValueError("a struct begins with a brace")

@@ -1,4 +1,4 @@
-"""One direction of a TCP connection put together: segments in any order, repeated, overlapping, with sequence numbers that wrap. Pure and bounded."""
+"""Reassembles one direction of a TCP connection: segments in any order, repeated, overlapping, with wrapping sequence numbers. Pure and bounded."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Final
 __all__ = ["BYTES_AHEAD_MAX", "HalfStream"]
 
 BYTES_AHEAD_MAX: Final = 16 << 20
-"""So many bytes behind a gap are kept; then the capture has lost what fills it, and the stream goes on behind it."""
+"""So many bytes are kept behind a gap. Beyond that, the capture has lost the gap, and the stream continues after it."""
 
 _WRAP: Final = 1 << 32
 
 
 class HalfStream:
-    """Gives bytes in their order; `lost` counts those that the capture does not hold. Without a SYN the first segment is where it begins."""
+    """Returns bytes in their order; `lost` counts those missing from the capture. Without a SYN, the stream begins at the first segment."""
 
     def __init__(self) -> None:
         self.lost = 0
@@ -21,11 +21,11 @@ class HalfStream:
         self._ahead: dict[int, bytes] = {}
 
     def start(self, number: int) -> None:
-        """Take a SYN: the byte after it is the first."""
+        """Start at a SYN: the byte after it is the first."""
         self._next, self._ahead = (number + 1) % _WRAP, {}
 
     def feed(self, number: int, data: bytes) -> bytes:
-        """Take a segment and return the bytes that are in order now."""
+        """Add a segment and return the bytes that are in order now."""
         if self._next is None:
             self._next = number
         if len(data) > len(self._ahead.get(number, b"")):
@@ -37,14 +37,14 @@ class HalfStream:
         return got
 
     def skip(self) -> None:
-        """Give up what is missing."""
+        """Skip the missing bytes."""
         if self._ahead and self._next is not None:
             nearest = min(self._ahead, key=self._distance)
             self.lost += self._distance(nearest)
             self._next = nearest
 
     def _distance(self, number: int) -> int:
-        """Return how far ahead `number` is; more than half of all numbers ahead is behind."""
+        """Return how far ahead `number` is; more than half of the range ahead counts as behind."""
         assert self._next is not None
         ahead = (number - self._next) % _WRAP
         return ahead if ahead < _WRAP // 2 else ahead - _WRAP

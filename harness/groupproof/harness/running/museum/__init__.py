@@ -1,1 +1,1 @@
-"""The museum: known bugs of released clients, and the cases that tell the release with the bug from the one without it."""
+"""The museum: known bugs of released clients, and the cases that separate a release with the bug from one without it."""

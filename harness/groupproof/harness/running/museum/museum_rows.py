@@ -1,4 +1,4 @@
-"""The museum's rows, read from the file that ships, or from another of the same form."""
+"""Reads the museum's rows from the shipped file or another of the same form."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from groupproof.protocol.schemas import SchemaError, validate
 __all__ = ["ROWS", "load_rows", "select_rows"]
 
 ROWS: Final = Path(str(files("groupproof.harness"))) / "museum.toml"
-"""The rows that ship."""
+"""The shipped rows."""
 
 _VERDICTS: Final = ("verdict", "then")
 _SIDES: Final = ("client", "coordinator")
 
 
 def load_rows(path: Path = ROWS) -> tuple[MuseumRow, ...]:
-    """Return the rows of a file; raise `WrongUsage` for a file that is none, a name that is there twice, or a case that does not exist."""
+    """Return the rows of a file; raise `WrongUsage` for an invalid file, a duplicate name or a case that does not exist."""
     try:
         value = tomllib.loads(path.read_text(encoding="utf-8"))
         validate("museum", value)
@@ -39,7 +39,7 @@ def load_rows(path: Path = ROWS) -> tuple[MuseumRow, ...]:
 
 
 def select_rows(rows: Sequence[MuseumRow], only: Sequence[str]) -> tuple[MuseumRow, ...]:
-    """Return the rows that the patterns mean, all where there is none; raise `WrongUsage` for a pattern that means no row."""
+    """Return the rows that match the patterns, all without a pattern; raise `WrongUsage` for a pattern that matches no row."""
     for pattern in only:
         if not any(row.is_meant(pattern) for row in rows):
             names = [name for row in rows for name in (row.name, row.subject, row.case)]

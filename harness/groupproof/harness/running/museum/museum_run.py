@@ -1,6 +1,6 @@
-"""One walk through the museum: the releases that its rows need, one after the other, each with a report of its own.
+"""One run of the museum: the releases that its rows need, one after the other, each with a report of its own.
 
-What an earlier walk has decided by the same rules is not run again, so that a walk that was interrupted goes on where it stopped.
+A verdict of an earlier run with the same rules is not run again, so that an interrupted run continues where it stopped.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from groupproof.protocol.rules.requirements import catalogue_sha256
 __all__ = ["Found", "FoundOf", "MuseumRun", "is_decided"]
 
 Found = Candidate | BrokerSubject
-"""A release that is installed: a client's, or a coordinator's."""
+"""An installed release of a client or a coordinator."""
 
 FoundOf = Callable[[Visit], Found]
-"""Has the release installed. Raises `RunError` where it cannot be had."""
+"""Installs the release; raises `RunError` where that is impossible."""
 
 _OPEN: Final = (Verdict.INCONCLUSIVE.value, Verdict.BROKEN.value)
 
 
 def is_decided(folder: Path, cases: Sequence[str]) -> bool:
-    """Tell whether the report in `folder` has a verdict on each of the cases, by this release's rules."""
+    """Return whether the report in `folder` has a verdict on each of the cases, by this release's rules."""
     try:
         report = read_report(folder)
     except WrongUsage:
@@ -46,7 +46,7 @@ def is_decided(folder: Path, cases: Sequence[str]) -> bool:
 
 
 class MuseumRun:
-    """Runs what is not decided yet. `say` gets each case, `done` each run that is over; `absent` is why a release could not be had."""
+    """Runs the undecided cases. `say` gets each case, `done` each finished run; `absent` has the reason why a release could not be installed."""
 
     def __init__(self, found_of: FoundOf, *, seed: int, command: Sequence[str], say: Say, done: Callable[[Visit, RunOutcome], None]) -> None:
         self.absent: dict[Visit, str] = {}
@@ -58,9 +58,9 @@ class MuseumRun:
         self._done = done
 
     def go(self, visits: Mapping[Visit, Sequence[str]]) -> None:
-        """Block until all are run; an interruption ends it, and keeps what was reached.
+        """Block until all visits are run; an interruption ends the run and keeps the results so far.
 
-        All releases are installed before the first is run: an installation would be in the way of the others' time.
+        All releases are installed before the first run: an installation would slow the others down.
         """
         installed = {visit: found for visit in visits if (found := self._found_at(visit)) is not None}
         for visit, found in installed.items():
@@ -78,7 +78,7 @@ class MuseumRun:
     def _run(self, visit: Visit, found: Found, cases: Sequence[str]) -> None:
         try:
             outcome = self._certify(visit, found, cases).go()
-        except KeyboardInterrupt:  # before there was anything to report
+        except KeyboardInterrupt:  # before there is anything to report
             self.is_interrupted = True
             return
         except RunError as error:

@@ -1,1 +1,1 @@
-"""Client cases: runs a plan against a subject and a cluster of its own."""
+"""Runs client cases: a plan against a subject and a cluster of its own."""

@@ -1,4 +1,4 @@
-"""What a plan has impaired or broken and not mended yet, with the receipts that prove it: none of it outlives the plan."""
+"""The active impairments and broken brokers of a plan, with the receipts that prove them. All are mended when the plan ends."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ __all__ = ["Damage"]
 
 
 class Damage:
-    """Receipts are observations of kind `fault` by the kit: armed, or of a broker triggered; delivered once it bit a connection, or the broker is broken;
-    healed. A way on which nobody comes is armed and no more, like a fault on frames that never come.
+    """Injects and mends faults. Each stage is a receipt, an observation of kind `fault` by the kit: armed (of a broker: triggered), delivered when
+    it acted on a connection or the broker is broken, and healed. A fault on a link without connections stays armed, like one on frames that never
+    come.
 
-    `group` is the one whose coordinator is meant where a step names no node. `BrokenEnvironment` says what can't be done here, or undone.
+    A step without a node means the coordinator of `group`. Raise `BrokenEnvironment` where a fault cannot be injected or mended here.
     """
 
     def __init__(self, cluster: DrivenCluster, network: Network, recorder: Recorder, *, group: str, mend_s: float) -> None:
@@ -46,7 +47,7 @@ class Damage:
         receipt("delivered", how=step.how, node=node)
 
     async def mend(self, name: str) -> None:
-        """End what is called so; what has ended already is no error."""
+        """Mend the fault of this name. A fault that has already ended is no error."""
         if name not in self._done:
             return
         step, node = self._done[name]
@@ -59,7 +60,7 @@ class Damage:
         self._receipt(step)("healed", **body)
 
     async def mend_all(self) -> None:
-        """Mend whatever is left, the newest first; what can't be undone is raised when all else is."""
+        """Mend all faults, the newest first; raise the first failure after all have been tried."""
         failed: list[BrokenEnvironment] = []
         for name in reversed(list(self._done)):
             try:

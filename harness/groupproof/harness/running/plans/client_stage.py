@@ -1,4 +1,4 @@
-"""One run of one client case, with a cluster and a network of its own. It leaves the trace and the shims' stderr."""
+"""Runs one client case once, with a cluster and a network of its own. The result is the trace and the shims' stderr."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ from groupproof.protocol.trace import Recorder, Trace
 __all__ = ["COORDINATOR_DEFAULTS", "FLOOD", "Stage", "record_origin"]
 
 COORDINATOR_DEFAULTS: Mapping[str, Any] = {"group.initial.rebalance.delay.ms": 0, "group.min.session.timeout.ms": 100}
-"""What every case's coordinator has, unless its plan says otherwise: real time is dear."""
+"""The settings of every case's coordinator, unless its plan sets others. They save real time."""
 
 FLOOD = 2_000
-"""From this many observations on a run is slowed down: the longest case of a client that pauses between its requests has a quarter of it."""
+"""From this many observations on, a run is slowed down. The longest case of a client that pauses between requests has a quarter of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
-    """What all cases of a run share. `company` plays the members that are not under test; `rhythm` is the subject's, where it was measured.
+    """What all cases of a run share. `company` plays the reference peers; `rhythm` is the subject's measured rhythm, if any.
 
-    With `draws_names` no client can tell a case by its group, its topics or its unheard-of error code: they are drawn from the seed. `own_assignor`
-    is what the subject assigns by where it has none of the assignors that others have.
+    With `draws_names`, group, topics and unknown error code are drawn from the seed, so that no client can recognise a case by them. `own_assignor`
+    is the subject's own assignor, if it has none of the common ones.
     """
 
     subject: Subject
@@ -69,7 +69,7 @@ class Stage:
         return self.subject.is_virtual
 
     def judge(self, case: Case, trace: Trace) -> Judgement:
-        """Judge one run by the case's judges and those of every case."""
+        """Judge one run with the case's own judges and the universal ones."""
         return judge_run(case, trace, UNIVERSAL)
 
     def network(self, recorder: Recorder, case: Case) -> InProcessNetwork:
@@ -81,9 +81,9 @@ class Stage:
         return network
 
     async def play(self, case: Case, *, key: str, alone: bool = False) -> Play:
-        """Run `case` once; `key` is unique in the run and names its members to shims that host many.
+        """Run `case` once; `key` is unique in the run and identifies its members to shims that host many.
 
-        `BrokenEnvironment` and the kit's own errors come out, possibly in an exception group.
+        Raise `BrokenEnvironment` and the kit's own errors, possibly in an exception group.
         """
         began = trio.current_time()
         recorder = Recorder(clock_from_now(), **self._columns(case, key))
@@ -107,7 +107,7 @@ class Stage:
         return Play(trace=list(recorder.trace), stderr=driver.stderr, duration_s=trio.current_time() - began)
 
     async def in_rhythm(self) -> Stage:
-        """Return the stage that knows the subject's own rhythm, from runs of its own. In virtual time the reference's is known."""
+        """Return the stage with the subject's measured rhythm. In virtual time the reference's rhythm is fixed."""
         if self.is_virtual or CLASSIC_CAPABILITY not in self.subject.hello.capabilities:
             return self
         traces: list[Trace] = []
@@ -120,18 +120,18 @@ class Stage:
                 for number, case in enumerate(MEASURING, 1):
                     nursery.start_soon(measure, number, case)
         except ExceptionGroup:
-            return self  # whatever is wrong, the first case says it better
+            return self  # the first case reports the error better
         return replace(self, rhythm=rhythm_of(traces))
 
     async def _attributed(self, case: Case, key: str) -> Trace:
-        """Return the trace of one run; where its client takes no id, of one more in a process of its own, by which its requests are known."""
+        """Return the trace of one run. If the client sets no client id, run again in a process of its own, which identifies its requests."""
         play = await self.play(case, key=key)
         if unattributed(play.trace) is None:
             return play.trace
         return (await self.play(case, key=f"{key}.alone", alone=True)).trace
 
     def _named(self, case: Case, recorder: Recorder) -> Case:
-        """Return the case with drawn names in its plan, and record what they stand for; the case as it is where none are to be drawn."""
+        """Return the case with drawn names in its plan, and record their meaning. Without `draws_names`, return the case itself."""
         if not self.draws_names:
             return case
         names = drawn(plan_of(case), seed_of(self.seed, case.id))
@@ -139,7 +139,7 @@ class Stage:
         return replace(case, plan=names.plan(plan_of(case)))
 
     def _assigned(self, case: Case) -> Case:
-        """Return the case whose members all assign by the subject's own assignor, where it has one and the plan names none."""
+        """Return the case with the subject's own assignor for all members, if it has one and the plan names none."""
         return case if self.own_assignor is None else replace(case, plan=with_assignor(plan_of(case), self.own_assignor))
 
     def _columns(self, case: Case, key: str) -> dict[str, Any]:
@@ -180,6 +180,6 @@ class Stage:
 
 
 def record_origin(case: Case, recorder: Recorder) -> None:
-    """Record what the case is made of, where that is needed to judge the trace again."""
+    """Record the case's origin, where judging the trace again needs it."""
     if case.origin is not None:
         recorder.record("event", who="kit", body={"name": "origin", **case.origin})

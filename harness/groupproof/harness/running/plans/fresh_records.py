@@ -1,6 +1,6 @@
-"""Records for a member that has none left to read: a program of level 0 commits what it has read, and nobody can forbid it that.
+"""Appends records for members that have none left to read. A level 0 program commits all that it has read, and no plan can prevent it.
 
-Who takes partitions over from such a program begins behind the last record. A plan that waits until a member was given records would wait in vain.
+A member that takes partitions over from such a program starts after the last record, so a plan that waits for its records would wait in vain.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from groupproof.harness.running.plans.member_control import Actor
 __all__ = ["FRESH_MS", "FRESH_RECORDS", "leave_records", "waits_in_vain"]
 
 FRESH_MS: Final = 2_000
-"""How long records may take that are there already; confluent-kafka's program tells of a few once a poll of a second has brought nothing."""
+"""How long existing records may take to arrive. confluent-kafka's program reports a few only after a one-second poll returned nothing."""
 
 FRESH_RECORDS: Final = 5
 
@@ -24,12 +24,12 @@ Append = Callable[[str, int, int], Awaitable[None]]
 
 
 def waits_in_vain(condition: Condition, actors: Collection[Actor]) -> bool:
-    """Tell whether a plan waits for records in a group whose members may have committed all of them."""
+    """Return whether a plan waits for records in a group whose members may have committed all of them."""
     return isinstance(condition, Matches) and condition.event == "records_consumed" and any(actor.commits_unasked for actor in actors)
 
 
 async def leave_records(append: Append, topics: Mapping[str, int]) -> None:
-    """Append a few records to each partition, once what is there must have come."""
+    """Append a few records to each partition, after the existing ones have had time to arrive."""
     await trio.sleep(FRESH_MS / 1000)
     for topic, partitions in topics.items():
         await append(topic, partitions, FRESH_RECORDS)

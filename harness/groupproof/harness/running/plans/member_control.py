@@ -1,4 +1,4 @@
-"""A member of a running plan: what its shim says becomes observations, and what the plan asks of it becomes commands."""
+"""One member of a running plan: its shim's events become observations, and the plan's steps become commands."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ DEFAULTS: Mapping[str, Any] = {
     "auto_commit": False,
     "auto_offset_reset": "earliest",
 }
-"""What `subscribe` says where a member's settings don't."""
+"""The fields of `subscribe` that a member's settings do not set."""
 
 _FAREWELLS = frozenset({"close", "exit"})
 
 
 def subscription_of(member: Member, bootstrap: str, profile: str = "") -> dict[str, Any]:
-    """Return the fields of the member's `subscribe`; its name is its client id. Brokers that play no release of Kafka's have none to tell."""
+    """Return the fields of the member's `subscribe`; its name is its client id. Brokers that are no Kafka release get no `broker_release`."""
     release = {"broker_release": ".".join(map(str, RELEASES[profile]))} if profile in RELEASES else {}
     by_pattern: dict[str, Any] = {"topics": []} if "pattern" in member.settings else {}
     return {"bootstrap": bootstrap, "client_id": member.name, **release, **DEFAULTS, **member.settings, **by_pattern}
 
 
 class Actor:
-    """One member; a `Listener` of its shim's conversation. `ended` is set when its shim has ended, by whatever cause,
-    `farewell` when its `close` was answered or can't be any more, `gone` when it is hosted no longer, which cancelling `hosting` brings about."""
+    """One member; the `Listener` of its shim's conversation. `ended` is set when its shim has ended, for any reason. `farewell` is set when its
+    `close` was answered or can no longer be. `gone` is set when it is no longer hosted; cancel `hosting` to end that."""
 
     def __init__(self, member: Member, recorder: Recorder) -> None:
         self.member = member
@@ -57,7 +57,7 @@ class Actor:
 
     @property
     def is_alone(self) -> bool:
-        """Whether its end can't be laid at another member's door."""
+        """Whether another member cannot have caused its end."""
         return self.handle is not None and not self.handle.shared
 
     @property
@@ -65,7 +65,7 @@ class Actor:
         return self.ended.is_set() and not self.is_dismissed
 
     def greet(self, handle: Handle) -> None:
-        """Take the member's shim over, and record who it says it is."""
+        """Attach the member's shim, and record its hello."""
         self.handle = handle
         hello = handle.hello
         facts: dict[str, Any] = {
@@ -80,11 +80,11 @@ class Actor:
 
     @property
     def commits_unasked(self) -> bool:
-        """Whether it commits what it has read, also where nobody asked for that: a program of level 0 does."""
+        """Whether it commits what it has read without a command; a level 0 program does."""
         return self.handle is not None and self.handle.hello.level == 0
 
     def note(self, name: str, **body: Any) -> None:
-        """Record what the kit did to this member."""
+        """Record an action of the kit on this member."""
         self._recorder.record("event", who="kit", client=self.name, body={"name": name, **body})
 
     async def ask(self, command: str, fields: Mapping[str, Any]) -> Answer:
@@ -99,7 +99,7 @@ class Actor:
                 self.farewell.set()
 
     async def subscribe(self, fields: Mapping[str, Any], *, needed: frozenset[str]) -> bool:
-        """Tell whether the member is subscribed, with all that the case needs of its settings; a refusal is recorded."""
+        """Return whether the member is subscribed with all settings that the case needs; a refusal is recorded."""
         answer = await self.ask("subscribe", fields)
         if not answer.ok:
             reason = answer.unimplemented if answer.unimplemented is not None else f"{answer.error} {answer.body.get('message', '')}".strip()
@@ -124,7 +124,7 @@ class Actor:
         self.handle.thaw()
 
     def on_event(self, body: dict[str, Any]) -> None:
-        # What an event that the contract does not know calls its partitions nobody has looked at.
+        # An event outside the contract has no checked partitions.
         listed = body.get("partitions", ()) if body.get("name") in EVENTS else ()
         partitions = tuple((item["topic"], item["partition"]) for item in listed)
         self._recorder.record("event", who="shim", client=self.name, body=_plain(body), partitions=partitions)
@@ -133,7 +133,7 @@ class Actor:
         self._recorder.record("event", who="shim", client=self.name, body={"name": "answer", **_plain(answer.body)})
 
     def on_end(self, ending: Ending) -> None:
-        """Record how the shim ended: a broken contract, or an exit that was asked for or not."""
+        """Record how the shim ended: a broken contract, or an exit with or without a command."""
         if ending.broken is not None:
             self.note("broken", reason=ending.broken, stderr=list(ending.stderr))
         else:
@@ -144,5 +144,5 @@ class Actor:
 
 
 def _plain(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Leave out the key by which a shared shim tells its members apart: the trace has the member's own name."""
+    """Leave out the `member` key, which separates the members of a shared shim: the trace has the member's own name."""
     return {name: value for name, value in body.items() if name != "member"}

@@ -1,4 +1,4 @@
-"""A client that brings an assignor of its own: where a plan names none, all members of the group assign by it, the reference members too."""
+"""A client with its own assignor: where a plan names none, all members of the group use it, the reference members too."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ __all__ = ["own_assignor_of", "with_assignor"]
 
 
 def own_assignor_of(capabilities: Collection[str]) -> str | None:
-    """Return the assignor that a shim's capabilities name, which is called like it; None where its client has those that others have."""
+    """Return the assignor named by a shim's capabilities, which has the capability's name; None where its client has the common ones."""
     return ASSIGNOR if ASSIGNOR in capabilities else None
 
 
 def with_assignor(plan: Plan, assignor: str) -> Plan:
-    """Return the plan with this assignor for every member for which it names none."""
+    """Return the plan with this assignor for every member whose settings name none."""
     return replace(plan, members=tuple(_with_assignor(member, assignor) for member in plan.members))
 
 

@@ -1,7 +1,7 @@
-"""Carries one plan out against a subject and a fresh cluster; what happens goes into one trace, which the judges then read alone.
+"""Runs one plan against a subject and a fresh cluster. All observations go into one trace, the judges' only input.
 
-After the steps an `end` event is recorded, every fault is healed, and the members that are left are closed in order: what a member says
-between its `close` and its end is its goodbye.
+After the steps the runner records an `end` event, heals every fault and closes the remaining members in order. A member's events
+between its `close` and its end are its clean close.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ __all__ = ["Driver", "Limits"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How long the driver waits for what no plan names, in seconds; and how long a trace may become before the steps are ended.
+    """The driver's time limits for waits that no plan names, in seconds, and the length of the trace at which the steps end.
 
-    A client that asks again without a pause fills a trace with thousands of frames a second, which say nothing new.
+    A client that repeats requests without a pause fills a trace with thousands of frames a second, which add nothing new.
     """
 
     subscribe_s: float = 30.0
@@ -73,12 +73,12 @@ class Limits:
 
 
 class _Stop(Exception):
-    """The plan can't or need not go on: its end follows."""
+    """The plan cannot or need not continue: its end follows."""
 
 
 class Driver:
-    """One plan's run. `subject_of` says who plays a member of a kind; `key_of` names it to a shim that hosts many; `profile` is what the brokers play.
-    A member that cannot have one of its `settings_needed` ends the plan: nothing that it does says anything of the case."""
+    """One plan's run. `subject_of` returns who plays a kind of member; `key` identifies its members to shims that host many; `profile` is the
+    brokers' release. A member that cannot have one of its `settings_needed` ends the plan: its behaviour proves nothing about the case."""
 
     def __init__(
         self,
@@ -118,7 +118,7 @@ class Driver:
         self._is_flooded = False
 
     async def run(self) -> None:
-        """Carry the plan out; `BrokenEnvironment` and the kit's own errors come out, all else is in the trace."""
+        """Run the plan. Raise `BrokenEnvironment` and the kit's own errors; all else is in the trace."""
         try:
             async with trio.open_nursery() as self._members:
                 await self._go()
@@ -130,7 +130,7 @@ class Driver:
 
     @property
     def stderr(self) -> dict[str, list[str]]:
-        """Return what each member's shim has logged since it took the member on."""
+        """Return the log lines of each member's shim since it took the member on."""
         lines: dict[str, list[str]] = {}
         for actor in (*self._former, *self._actors.values()):
             if actor.handle is not None:
@@ -154,7 +154,7 @@ class Driver:
             if isinstance(step, Arm):
                 self._cluster.heal(step.fault.name)
         await self._damage.mend_all()
-        # Subjects first: once company has left, which of them leads, and whether it comes to lead at all, is a matter of the moment.
+        # Subjects first: after the reference peers have left, it depends on the moment which subject leads, or whether one leads at all.
         for actor in sorted(self._actors.values(), key=lambda actor: actor.member.kind != "subject"):
             await self._dismiss(actor)
         self._note("closed")
@@ -198,7 +198,7 @@ class Driver:
         raise _Stop
 
     async def _part_from(self, former: Actor | None) -> None:
-        """Let a member go whose name is to be used again: it was killed or closed, or has ended by itself."""
+        """Release a member whose name is used again: it was killed or closed, or has ended by itself."""
         if former is None:
             return
         if not (former.is_dismissed or former.ended.is_set()):
@@ -218,7 +218,7 @@ class Driver:
             raise _Stop from error
 
     async def _host(self, actor: Actor, task_status: trio.TaskStatus[None]) -> None:
-        """Keep a member for as long as the plan runs; a crash of its shim stops the plan, since nothing it waits for can come."""
+        """Host a member until the plan ends. A crash of its shim stops the plan, because its events can no longer come."""
         subject = self._subject_of(actor.member.kind)
         starts = len(self._actors) + len(self._former)
         again = sum(1 for former in self._former if former.name == actor.name)
@@ -251,7 +251,7 @@ class Driver:
         return holds
 
     async def _holds(self, condition: Condition, within_ms: int) -> bool:
-        """Wait for the condition; what the machine loses meanwhile is waited for beside, for judges of absence take it off the wait (`judging.lag`)."""
+        """Wait for the condition. Time that the host loses extends the wait, because judges of absence subtract it (`judging.lag`)."""
         watcher = watch(condition, frozenset(member.name for member in self._plan.members))
         reached = trio.Event()
         for obs in tuple(self._recorder.trace):
@@ -348,7 +348,7 @@ class Driver:
     # The clean close.
 
     async def _dismiss(self, actor: Actor) -> None:
-        """Close a member that is still there, and its process with it; who does not go in time is killed, which the trace tells."""
+        """Close a remaining member and its process; abandon it if it does not end in time, which the trace records."""
         handle = actor.handle
         if handle is None or actor.ended.is_set():
             return
@@ -359,7 +359,7 @@ class Driver:
             handle.abandon()
 
     async def _close(self, actor: Actor) -> bool:
-        """Tell whether the member closed in order and in time; one that the plan has closed already is only waited for."""
+        """Return whether the member closed in order and in time. A member that the plan has closed is only waited for."""
         with trio.move_on_after(self._limits.close_s):
             if actor.is_dismissed:
                 await actor.farewell.wait()
@@ -373,7 +373,7 @@ class Driver:
 
 
 def _group_of(plan: Plan) -> str:
-    """Return the plan's group: that of the first member which names one."""
+    """Return the plan's group: the group of the first member that names one."""
     return str(next((member.settings["group"] for member in plan.members if "group" in member.settings), DEFAULTS["group"]))
 
 

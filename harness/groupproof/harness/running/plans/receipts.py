@@ -1,6 +1,6 @@
-"""Answers of faults that the application tells of: whatever became of their connection, the client took them (contract, "Receipts").
+"""Receipts of injected errors that the application reports: the client read the answer, even if its connection ended (contract, "Receipts").
 
-A client may hang up so hard over an answer that nobody can see whether it read it. When its application then names the code, it did.
+A client may reset its connection so abruptly that nobody can see whether it read the answer. When its application then names the code, it did.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _REPORTS_MAX: Final = 1_000
 
 @dataclass(slots=True)
 class RefusalTracker:
-    """Follows a trace; pure. Remembers the refusals that faults have put in and that nobody is known to have taken."""
+    """Follows a trace; pure. Remembers the injected errors that the client is not yet known to have read."""
 
     _open: dict[str, Observation] = field(default_factory=dict)
 
     def feed(self, obs: Observation) -> list[tuple[str, Mapping[str, Any]]]:
-        """Return the faults whose answer this observation shows to be taken, with the columns of the answer."""
+        """Return the faults whose answer the client has read, by this observation, with the columns of the answer."""
         if obs.kind == "response" and obs.fault is not None and obs.error and obs.client is not None:
             self._open[obs.fault] = obs
         elif obs.kind == "fault" and obs.fault is not None and obs.detail in ("delivered", "healed"):
@@ -52,7 +52,7 @@ def _names(obs: Observation, answer: Observation) -> bool:
 
 
 def names_code(words: str, code: int) -> bool:
-    """Tell whether a client means error `code` by these words: by its name however it writes it, as CODE_n, or by its number."""
+    """Return whether a client's words mean error `code`: they contain its name in any spelling, CODE_n, or its number."""
     plain = re.sub(r"[^A-Z0-9]", "", words.upper())
     if code in set(ErrorCode) and error_named(code).replace("_", "") in plain:
         return True
@@ -60,7 +60,7 @@ def names_code(words: str, code: int) -> bool:
 
 
 async def watch_receipts(recorder: Recorder, tell: Tell, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-    """Have each receipt of this kind told, in a turn of its own: what tells it is then known to all who listen."""
+    """Pass each such receipt to `tell` in a turn of its own, so that all listeners have its observation before."""
     tale = RefusalTracker()
     send, receive = trio.open_memory_channel[tuple[str, Mapping[str, Any]]](_REPORTS_MAX)
 

@@ -1,7 +1,7 @@
-"""A client's own rhythm, measured before all cases: how long it takes from something that went wrong to its next try.
+"""Measures a client's own rhythm before all cases: how long it takes from an error to its next try.
 
-Backoffs and rejoin pauses are the client's choice (CLIENT-06, CLIENT-14, CLIENT-75). The slowest of four reactions says how much longer than others
-this client may take, in every plan's waits and in every judge's deadlines. No case can begin before that, so the plans go beside one another.
+Backoffs and rejoin pauses are the client's choice (CLIENT-06, CLIENT-14, CLIENT-75). The slowest of four reactions extends every plan's
+waits and every judge's deadlines for this client. No case can begin before that, so the plans run side by side.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from groupproof.protocol.vocabulary import Api, ErrorCode
 __all__ = ["MEASURING", "Rhythm", "rhythm_of"]
 
 _WAIT_MS: Final = 35_000
-"""How long the measuring waits for one reaction: the longest backoff of known clients is 30 s (kafkajs)."""
+"""The longest wait for one reaction in the measuring: the longest backoff of known clients is 30 s (kafkajs)."""
 
 _MARGIN: Final = 3.0
-"""How many times as long as the slowest reaction seen the next one may take: backoffs grow, and have jitter."""
+"""The factor from the slowest measured reaction to the longest allowed one: backoffs grow, and have jitter."""
 
 _BEATS = frozenset({Api.HEARTBEAT, Api.JOIN_GROUP})
 _AFTER: Final = {
@@ -35,12 +35,12 @@ _AFTER: Final = {
     "rebalance": frozenset({Api.JOIN_GROUP}),
     "connection": _BEATS | {Api.FIND_COORDINATOR},
 }
-"""What shows the reaction to each of the faults, by its name."""
+"""The requests that show the reaction to each fault, by the fault's name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rhythm:
-    """The slowest reaction (ms), and to what it was; `react_ms` is within which this client has reacted."""
+    """The slowest reaction (ms) and its fault; this client must react within `react_ms`."""
 
     slowest_ms: float
     after: str
@@ -98,7 +98,7 @@ MEASURING: Final = (
 
 
 def rhythm_of(traces: Sequence[Trace]) -> Rhythm:
-    """Return what the traces of `MEASURING` show; a reaction that never came shows nothing."""
+    """Return the rhythm from the traces of `MEASURING`; a missing reaction does not count."""
     reactions = {name: ms for name in _AFTER for trace in traces if (ms := _reaction_ms(trace, name)) is not None}
     slowest = max(reactions, key=reactions.__getitem__, default="")
     return Rhythm(slowest_ms=reactions.get(slowest, 0.0), after=slowest)
@@ -110,7 +110,7 @@ def _reaction_ms(trace: Trace, fault: str) -> float | None:
         return None
     titles = {api.title for api in _AFTER[fault]}
     reaction = next((obs for obs in trace[struck.seq + 1 :] if _shows(obs, titles)), None)
-    if reaction is None or reaction.at_ms - struck.at_ms > _WAIT_MS:  # what comes later was made by the next fault
+    if reaction is None or reaction.at_ms - struck.at_ms > _WAIT_MS:  # a later request is a reaction to the next fault
         return None
     return reaction.at_ms - struck.at_ms
 

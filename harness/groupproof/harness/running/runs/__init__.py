@@ -1,1 +1,1 @@
-"""One whole run: cases selected, run, ruled on and summed up, for either side."""
+"""One whole run, for either side: selects cases, runs them, rules on them and sums them up."""

@@ -1,4 +1,4 @@
-"""One whole run of a client: opened, and its selected cases run against the reference coordinator."""
+"""One whole run of a client: opens it, and runs its selected cases against the reference coordinator."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ OnHello = Callable[[Hello], None]
 
 
 class ClientRun(CertifyRun):
-    """One run; `say` gets each case; `on_hello` gets the subject before the first one."""
+    """One run; `say` gets each case, and `on_hello` the subject's hello before the first."""
 
     hint_where_broken = "; try the shim with: groupproof shim check"
 
@@ -53,24 +53,24 @@ class ClientRun(CertifyRun):
                 await self.rule(stage)
 
     def _keep_to_dialects(self, hello: Hello) -> None:
-        """Leave out the cases of a dialect that the client or its brokers do not speak, but for those that somebody asked for: they are UNIMPLEMENTED."""
+        """Leave out the cases of dialects that the client or its brokers do not speak. Cases that the user named stay and are UNIMPLEMENTED."""
         declared, order = hello.capabilities, self.order
         self._catalogue = as_declared(self._catalogue, declared, order.profile)
         cases = shown_only(order.cases, declared) if order.wanted.only else as_declared(order.cases, declared, order.profile)
         self.order = replace(order, cases=cases)
 
     async def measured(self, stage: Stage) -> Stage:
-        """Return the stage that knows the client's own rhythm; a person at a debugger has none."""
+        """Return the stage with the client's measured rhythm; with `--hold` nothing is measured."""
         is_consumer = CLASSIC_CAPABILITY in self._candidate.subject.hello.capabilities  # the measuring is a consumer's
         return await stage.in_rhythm() if is_consumer and self.order.hold is None else stage
 
     @asynccontextmanager
     async def staged(self) -> AsyncIterator[CaseStage]:
-        """Have what the cases are run on."""
+        """Yield the stage of the cases."""
         yield await self.measured(self._stage())
 
     def lack(self, case: Case) -> str:
-        """Return why the subject can't be put through the case; empty where it can."""
+        """Return why the subject cannot run the case; empty where it can."""
         return lack_of(case, self._candidate.subject.hello.capabilities, self.order.profile)
 
     def _stage(self) -> Stage:
@@ -90,7 +90,7 @@ class ClientRun(CertifyRun):
         )
 
     async def rule(self, stage: CaseStage) -> None:
-        """Run the cases that the subject can be put through."""
+        """Run the cases that the subject can run; the others are UNIMPLEMENTED."""
         runner = Runner(stage, jobs=self._jobs(), say=self.report, trial=self._trial(), failing=self.failing())
         self.results = runner.results
         for case in self.order.cases:
@@ -100,7 +100,7 @@ class ClientRun(CertifyRun):
         await runner.run([case for case in self.order.cases if not self.lack(case)])
 
     def _trial(self) -> WordTrial | None:
-        """Return how the shim's word is tried; None for a shim of ours, whose tests do that, and for a program of level 0, which takes no commands."""
+        """Return the trial of the shim; None for one of ours, whose tests do that, and for a level 0 program, which reads no commands."""
         config, subject = self.order, self._candidate.subject
         if self._candidate.is_shim_ours or not isinstance(subject, ProcessSubject | ReferenceSubject):
             return None
@@ -120,7 +120,7 @@ class ClientRun(CertifyRun):
         return {**super().environment(), **({"shim_warnings": warnings} if warnings else {})}
 
     def _jobs(self) -> int:
-        """Return how many cases run at once: as many as the user said, or as the machine bears."""
+        """Return the number of cases at once: the user's number, or what the host can bear."""
         return self.order.jobs if self._candidate.jobs_given else jobs_of(self._candidate.subject, self.order.jobs)
 
     @property
@@ -133,4 +133,4 @@ class ClientRun(CertifyRun):
 
 
 def _say_nothing(line: str) -> None:
-    """Show nothing: what a trial finds is told by the verdict."""
+    """Show nothing: the verdict reports a trial's findings."""

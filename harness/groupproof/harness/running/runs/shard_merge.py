@@ -1,6 +1,6 @@
-"""The reports of a run's shards joined to one report of the whole, whose grade and exit code are those that one run would have had.
+"""Joins the reports of a run's shards to one report, with the grade and exit code of a single run.
 
-Rulings are taken as they were given; what a report does not hold (findings, excerpts, pictures) is computed again from the traces beside it.
+Rulings stay as they are. What a report does not hold (findings, excerpts, pictures) is computed again from the traces beside it.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from groupproof.protocol.rules.requirements import catalogue_sha256
 __all__ = ["MergedRun", "NamedBroker", "is_shard", "join", "sets_of"]
 
 NamedBroker = tuple[Path, Mapping[str, Any]]
-"""A report, and how it was named."""
+"""A report's path and content."""
 
 _TROUBLES = {"environment": BrokenEnvironment, "kit": KitFailure}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergedRun:
-    """The whole run, and which shards of it were not among the reports."""
+    """The whole run, and the shards whose reports are missing."""
 
     run: RunSummary
     missing: tuple[Share, ...]
@@ -51,7 +51,7 @@ def is_shard(report: Mapping[str, Any]) -> bool:
 
 
 def sets_of(reports: Iterable[NamedBroker]) -> list[list[NamedBroker]]:
-    """Return the shards among the reports, those of one run together; raise `WrongUsage` where a shard is there twice."""
+    """Return the shards among the reports, grouped by run; raise `WrongUsage` for a duplicate shard."""
     sets: dict[tuple[Any, ...], dict[int, NamedBroker]] = {}
     for path, report in reports:
         if not is_shard(report):
@@ -65,7 +65,7 @@ def sets_of(reports: Iterable[NamedBroker]) -> list[list[NamedBroker]]:
 
 
 def _run_of(report: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return what the shards of one run have in common."""
+    """Return the identity that the shards of one run share."""
     suite, subject, run = report["suite"], report["subject"], report["run"]
     shard = run["shard"]
     identity = (suite["version"], suite["catalogue_sha256"], suite["profile"], subject["side"], subject["name"], subject["version"], run["seed"])
@@ -73,7 +73,7 @@ def _run_of(report: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def join(shards: Sequence[NamedBroker]) -> MergedRun:
-    """Return the run that these shards are of; raise `WrongUsage` where another release of the kit made them, for its cases are others."""
+    """Return the whole run of these shards; raise `WrongUsage` where another release of the kit made them, because its cases differ."""
     first = shards[0][1]
     suite, side = first["suite"], first["subject"]["side"]
     if (suite["version"], suite["catalogue_sha256"]) != (release(), catalogue_sha256()):
@@ -107,7 +107,7 @@ def _subject(report: Mapping[str, Any]) -> SubjectInfo:
 
 
 def _run_info(reports: Sequence[Mapping[str, Any]]) -> RunInfo:
-    """Return how the whole was judged: as long as its longest shard, for they run side by side."""
+    """Return the facts of the whole run. Its duration is that of the longest shard, because shards run side by side."""
     runs = [report["run"] for report in reports]
     times = {case["time"] for report in reports for case in report["cases"]}
     return RunInfo(
@@ -193,7 +193,7 @@ def _ruling(case: Mapping[str, Any], excuse: Mapping[str, str] | None) -> Ruling
 
 
 def _plays(folder: Path, id: str) -> Iterator[Play]:
-    """Yield the runs of a case whose traces lie beside the report; none where only the report was kept."""
+    """Yield the runs of a case whose traces are beside the report; none where only the report was kept."""
     place = folder / case_place(id)
     stderr = _stderr(place / STDERR)
     for number in count():
@@ -205,7 +205,7 @@ def _plays(folder: Path, id: str) -> Iterator[Play]:
 
 
 def _stderr(file: Path) -> dict[str, list[str]]:
-    """Return what the shims logged, by member."""
+    """Return the shims' log lines, by member."""
     logged: dict[str, list[str]] = {}
     if file.is_file():
         for line in file.read_text(encoding="utf-8").splitlines():

@@ -1,7 +1,7 @@
-"""One whole run, of whichever side: its selected cases run and ruled on, the known failures settled, and summed up for the report.
+"""One whole run, for either side: runs and rules on the selected cases, settles the known failures, and sums up for the report.
 
-An interruption ends it early and keeps what was reached. A subject of which none of the first cases can be had, or that is gone in the
-middle, is not asked for more: the rest would say the same.
+An interruption ends the run early and keeps the results so far. The run also ends when none of the first cases can be run,
+or when the subject fails in the middle: the remaining cases would end alike.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ from groupproof.protocol.kit_release import release
 __all__ = ["BROKEN_MAX", "GONE_MAX", "CertifyRun", "RunConfig", "RunOutcome", "Say", "info_of"]
 
 BROKEN_MAX = 8
-"""How many cases in a row, from the first on, may be BROKEN, or fail by the environment, before the run is given up."""
+"""How many cases from the first on may be BROKEN, or fail because of the environment, before the run is given up."""
 
 GONE_MAX = 16
-"""How many cases in a row may end by the environment, later on, before the run is given up with what was reached."""
+"""How many later cases in a row may fail because of the environment before the run is given up. The results so far stay."""
 
 Say = Callable[[Progress, Case, CaseReport | None], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunConfig:
-    """What is to be run, and how; of a shard `elsewhere` are the cases that the others run, and against a baseline `wanted` what was asked for."""
+    """What to run, and how. For a shard, `elsewhere` are the cases of the other shards; for a baseline, `wanted` is the user's selection."""
 
     cases: Sequence[Case]
     profile: str
@@ -73,8 +73,8 @@ class RunConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOutcome:
-    """What a run came to. `gave_up` says why it ended before its last case, when it was neither finished nor interrupted;
-    `left_out` how many cases the grade lacks because they were not selected; `notes` stand beside the verdicts."""
+    """The result of a run. `gave_up` says why it ended before its last case, unless it was interrupted; `left_out` is
+    the number of cases missing for the grade because they were not selected; `notes` are printed beside the verdicts."""
 
     summary: RunSummary
     exit_code: int
@@ -84,10 +84,10 @@ class RunOutcome:
 
 
 class CertifyRun(ABC):
-    """One run; `say` gets each case. A subclass for each side says how its cases run, and how its subject is called."""
+    """One run; `say` gets each case. A subclass for each side runs its cases and describes its subject."""
 
     hint_where_broken = ""
-    """What to try where every case is BROKEN."""
+    """The advice where every case is BROKEN."""
 
     def __init__(self, config: RunConfig, catalogue: Sequence[Case], *, say: Say, is_virtual: bool) -> None:
         self.order = config
@@ -102,11 +102,11 @@ class CertifyRun(ABC):
 
     @abstractmethod
     async def work(self) -> None:
-        """Run the cases; `results` is to hold what is reached."""
+        """Run the cases; fill `results` as they end."""
 
     @abstractmethod
     def subject_info(self) -> SubjectInfo | None:
-        """Return what the report says of the subject; None where nothing is known of it yet, and nothing can be reported."""
+        """Return the report's description of the subject; None while it is unknown, when nothing can be reported."""
 
     @property
     @abstractmethod
@@ -114,9 +114,9 @@ class CertifyRun(ABC):
         """The subject's release, for expectations."""
 
     def go(self) -> RunOutcome:
-        """Block until the run is over. Raise `RunError` when the subject can't be started at all; what goes wrong in a case is in its result.
+        """Block until the run is over. Raise `RunError` when the subject cannot be started at all; an error in a case is in its result.
 
-        `KeyboardInterrupt` comes out where there is nothing yet to report.
+        Raise `KeyboardInterrupt` where there is nothing yet to report.
         """
         started, began = datetime.now(UTC), time.monotonic()
         try:
@@ -151,7 +151,7 @@ class CertifyRun(ABC):
         self._scope.cancel()
 
     def report(self, progress: Progress, case: Case, result: CaseResult | None) -> None:
-        """Tell of a case, and give the run up where it is in vain; after that there is nothing to tell."""
+        """Report a case, and give the run up if it is in vain. After that, report nothing."""
         if self._gave_up is not None:
             return
         self._say(progress, case, None if result is None else CaseReport(result=result, excuse=self._excuse(result)))
@@ -170,15 +170,15 @@ class CertifyRun(ABC):
         return self.order.expectations.about(self.release, self.order.profile)
 
     def failing(self) -> frozenset[str]:
-        """Return the cases that are known to fail each time: a verdict on them needs more than one run. A person at a debugger has one at a time, and virtual
-        time needs no haste."""
+        """Return the cases that are known to fail each time: their verdicts need more than one run. None with `--hold`, which runs one at a time, or
+        in virtual time, where speed does not matter."""
         if self.order.hold is not None or self.is_virtual:
             return frozenset()
         entries = [entry for entry in self._known_failures() if not entry.by_chance]
         return frozenset(case.id for case in self.order.cases if any(entry.covers(case.id) for entry in entries))
 
     def _excuse(self, result: CaseResult) -> KnownFailure | None:
-        # Whether an entry over several cases stands is known at the end alone.
+        # Whether an entry over several cases holds is clear only at the end.
         failures = [entry for entry in self._known_failures() if entry.case == result.case.id or entry.is_race]
         return settle(failures, [_observed(result)], datetime.now(UTC).date()).excused.get(result.case.id)
 
@@ -222,7 +222,7 @@ class CertifyRun(ABC):
         )
 
     def environment(self) -> dict[str, Any]:
-        """Return what the report says of where it ran."""
+        """Return the report's description of the host."""
         return {
             "python": platform.python_version(),
             "platform": platform.platform(),
@@ -231,7 +231,7 @@ class CertifyRun(ABC):
         }
 
     def notes(self) -> tuple[str, ...]:
-        """Return what is worth a line at the end and is no verdict."""
+        """Return lines for the end of the run that are no verdicts."""
         return ()
 
     def _why_in_vain(self, ran: Sequence[CaseResult]) -> str:
@@ -242,7 +242,7 @@ class CertifyRun(ABC):
 
 
 def info_of(candidate: Candidate, hello: Hello) -> SubjectInfo:
-    """Return what reports say of a client: what it is registered as, else what its shim says of it."""
+    """Return the report's description of a client: its registered name and release, or else those of its shim."""
     return SubjectInfo(
         name=candidate.name if candidate.release else hello.client,
         version=candidate.release or hello.version,

@@ -1,1 +1,1 @@
-"""`groupproof shim check`: a shim is put through every command, and each problem is one line."""
+"""`groupproof shim check`: runs every command of a shim and prints each problem as one line."""

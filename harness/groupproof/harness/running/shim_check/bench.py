@@ -1,4 +1,4 @@
-"""What all paces of the check share: the coordinator before which a shim is put, what is expected of it, and how another member comes to its group."""
+"""The state that all exercises of the check share: the coordinator, the expectations of the shim, and how another member joins its group."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ TOPICS: Final = {"t": 4, "u": 1}
 
 @dataclass(slots=True)
 class Bench:
-    """What all paces share; `say` shows a line, `problem` a problem of the shim's, `theirs` what is the client's doing.
+    """What all exercises share. `say` prints a line, `problem` a problem of the shim, `theirs` a fault of the client.
 
-    `tried` are the events, commands and settings for which the shim's word was tried; `refuted` holds, by these, the problem that speaks against it.
+    `tried` are the events, commands and settings whose reports by the shim were tested; `refuted` has the problem that disproved each.
     """
 
     cluster: Cluster
@@ -45,14 +45,14 @@ class Bench:
     refuted: dict[str, str] = field(default_factory=dict)
 
     def expect(self, otherwise: str, *, holds: bool, word: str = "") -> None:
-        """Report a problem where something does not hold; `word` is for what the shim is then not believed."""
+        """Report a problem unless the condition holds. `word` is the event, command or setting that it tests."""
         if not holds:
             self.problem(otherwise)
         if word:
             self.believe(word, otherwise, holds=holds)
 
     def believe(self, word: str, otherwise: str, *, holds: bool) -> None:
-        """Take down that the shim's word was tried, and `otherwise` where it did not hold."""
+        """Record that the shim's report was tested, and `otherwise` if it was wrong."""
         self.tried.add(word)
         if not holds:
             self.refuted.setdefault(word, otherwise)
@@ -66,7 +66,7 @@ _HOW_TO_TELL: Final = "a client without such a callback says so otherwise, by an
 
 
 async def awaited_assignment(bench: Bench, dialogue: MemberDialogue, since: int, of: str) -> Observation:
-    """Wait for the callback; where it does not come, the wire tells whose doing that is."""
+    """Wait for the callback; if it does not come, the wire shows whether the shim or the client is at fault."""
     event = await dialogue.event("partitions_assigned", since=since)
     if event is not None:
         bench.believe("partitions_assigned", "", holds=True)
@@ -93,7 +93,7 @@ def callbacks(dialogue: MemberDialogue, since: int) -> list[Observation]:
 
 
 class Deaf:
-    """Listens to the reference member; what it says is not what is checked."""
+    """Listens to the reference member and ignores it: only the shim is checked."""
 
     def on_event(self, body: dict[str, Any]) -> None:
         """Do nothing."""

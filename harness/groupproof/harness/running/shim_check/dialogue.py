@@ -1,4 +1,4 @@
-"""The dialogue with one shim under check: it sends one command at a time, waits for events, and reports each breach of the contract as a problem."""
+"""The dialogue with the checked shim: sends one command at a time, waits for events, and reports each breach of the contract as a problem."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ Tell = Callable[[str], None]
 
 
 class Stop(Exception):
-    """The rest of this part can't be checked; why was told."""
+    """The rest of this part cannot be checked; the reason has been reported."""
 
 
 class CheckedShim(Protocol):
-    """A shim that is being checked: a program, or a member in this process."""
+    """A shim under check: a program, or a member in this process."""
 
     strict: StrictLines
     conversation: Conversation
@@ -50,16 +50,16 @@ class CheckedShim(Protocol):
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None: ...
 
     async def hang_up(self) -> None:
-        """Say nothing more: the end of its stdin."""
+        """Close its stdin."""
         ...
 
     def terminate(self) -> None:
-        """Tell it to end by a signal."""
+        """Send it a signal to end."""
         ...
 
 
 class WatchedShim(ShimProcess):
-    """A program whose every line is also read strictly."""
+    """A program whose lines are also checked strictly."""
 
     def __init__(self, program: Program, problem: Tell) -> None:
         super().__init__(program)
@@ -67,7 +67,7 @@ class WatchedShim(ShimProcess):
         self._problem = problem
 
     def take(self, line: str) -> None:
-        """Take one line of stdout, strictly; one that breaks the contract is told by the dialogue's end."""
+        """Check one line of stdout strictly. The conversation handles a line that breaks the contract."""
         for problem in self.strict.problems(line):
             self._problem(problem)
         super().take(line)
@@ -86,7 +86,7 @@ class WatchedShim(ShimProcess):
 
 
 class WatchedMember(InProcessShim):
-    """A shim in this process whose every line is also read strictly; a signal reaches it as the end of its lines."""
+    """A shim in this process whose lines are also checked strictly; a signal closes its stdin."""
 
     def __init__(self, run_shim: RunShim, connect: Connect, problem: Tell, *, seed: int) -> None:
         super().__init__(run_shim, connect, seed=seed)
@@ -99,19 +99,19 @@ class WatchedMember(InProcessShim):
         await super()._emit(line)
 
     async def hang_up(self) -> None:
-        """End its lines."""
+        """Close its stdin."""
         self.conversation.is_leaving = True
         self.close_stdin()
         await trio.lowlevel.checkpoint()
 
     def terminate(self) -> None:
-        """End its lines, as there is nobody to signal."""
+        """Close its stdin, because there is no process to signal."""
         self.conversation.is_leaving = True
         self.close_stdin()
 
 
 class MemberDialogue:
-    """One member on one process. What is said goes into `recorder` beside what the coordinator sees; `now` and `since` are its `seq`."""
+    """One member of one process. Its events go into `recorder`, beside the coordinator's observations; `now` and `since` are the recorder's `seq`."""
 
     def __init__(self, shim: CheckedShim, recorder: Recorder, problem: Tell, *, group: str, name: str = "m0") -> None:
         self.shim = shim
@@ -129,7 +129,7 @@ class MemberDialogue:
 
     @property
     def trace(self) -> Trace:
-        """Return what was seen since this dialogue began."""
+        """Return the observations since this dialogue began."""
         return self._recorder.trace[self.began + 1 :]
 
     @property
@@ -138,7 +138,7 @@ class MemberDialogue:
 
     @property
     def at_ms(self) -> float:
-        """Return when the newest observation was made."""
+        """Return the time of the newest observation."""
         return self._recorder.trace[-1].at_ms
 
     def can(self, capability: str) -> bool:
@@ -146,7 +146,7 @@ class MemberDialogue:
         return hello is not None and capability in hello.capabilities
 
     async def ask(self, command: str, *, within_s: float = ANSWER_S, **fields: Any) -> Answer:
-        """Ask and return the answer; no answer in time, or the shim's end, is a problem that ends this part."""
+        """Send a command and return its answer. A late answer, or the shim's end, is a problem that ends this part."""
         self._actor.note("command", command=command, fields=fields)
         answer = None
         try:
@@ -159,7 +159,7 @@ class MemberDialogue:
         return answer
 
     async def ask_well(self, command: str, *, within_s: float = ANSWER_S, **fields: Any) -> Answer:
-        """Ask for what this shim declares; a refusal is a problem."""
+        """Send a command that this shim declares; a refusal is a problem."""
         answer = await self.ask(command, within_s=within_s, **fields)
         if answer.unimplemented is not None:
             why = f"although hello declares {_NEEDS[command]}" if command in _NEEDS else "which every shim has" + _INSTEAD.get(command, "")
@@ -202,7 +202,7 @@ class MemberDialogue:
         return found
 
     def _stop_where_it_ended(self, when: str) -> None:
-        """Stop where there is nobody any more of whom something could come, though nobody told it to end."""
+        """Stop if the shim has ended without a command, because no event can come any more."""
         ending = self.shim.conversation.ending
         if ending is not None and (ending.broken is not None or not self.shim.conversation.is_leaving):
             self.stop(ending_text(ShimGone(ending), when))
@@ -212,14 +212,14 @@ class MemberDialogue:
         return [obs for obs in self._of_client(since) if obs.kind == "request" and obs.api == api.title]
 
     def responses(self, api: Api, since: int) -> list[Observation]:
-        """Return what the client was answered after `since`."""
+        """Return the responses to the client after `since`."""
         return [obs for obs in self._of_client(since) if obs.kind == "response" and obs.api == api.title]
 
     def _of_client(self, since: int) -> list[Observation]:
         return [obs for obs in self._recorder.trace[since + 1 :] if obs.client == self._member.name]
 
     async def settles(self, api: Api, *, since: int, within_s: float = EVENT_S) -> bool:
-        """Wait for a request of the client after `since`; tell whether it came."""
+        """Wait for a request of the client after `since`; return whether it came."""
         with trio.move_on_after(within_s):
             while True:
                 if self.requests(api, since):
@@ -233,7 +233,7 @@ class MemberDialogue:
         return [_frame(obs) for obs in frames[-EXCERPT_MAX:]]
 
     def answered(self, since: int) -> int:
-        """Return when the first answer after `since` came; the end where none did."""
+        """Return the `seq` of the first answer after `since`; the trace's length where there is none."""
         answers = (obs.seq for obs in self._recorder.trace[since + 1 :] if obs.who == "shim" and obs.body.get("name") == "answer")
         return next(answers, len(self._recorder.trace))
 

@@ -1,6 +1,7 @@
-"""The paces of a shim that is a worker of Kafka Connect or an application of Kafka Streams, and no consumer: few commands, and its reports against its frames.
+"""The exercises of a shim that is a Kafka Connect worker or a Kafka Streams application: few commands, and its reports against its frames.
 
-What a worker runs is in its frames alone, so that it has little to report; of an application callbacks and records are held against the wire.
+The work of a Connect worker is visible only in its frames, so it has little to report. A Streams application's callbacks and records are compared
+with the wire.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ __all__ = ["closed_stdin", "embedded_kind", "life", "terminated"]
 _MEMBERS: Final = {"connect": worker, "streams": application}
 _LOOK_S: Final = 0.05
 _BY_CHECK: Final = frozenset({"bootstrap", "group"})
-"""Fields that the check has of its own."""
+"""Fields that the check sets itself."""
 
 
 def embedded_kind(capabilities: Collection[str]) -> str:
-    """Return what a shim of these capabilities is if it is no consumer; empty where it is one."""
+    """Return which kind a shim of these capabilities is if it is no consumer; empty for a consumer."""
     return "" if set(DIALECT_CAPABILITIES) & set(capabilities) else next((kind for kind in _MEMBERS if kind in capabilities), "")
 
 
@@ -51,7 +52,7 @@ async def life(bench: Bench, dialogue: MemberDialogue) -> None:
 
 
 async def closed_stdin(bench: Bench, dialogue: MemberDialogue) -> None:
-    """Say nothing more to a member."""
+    """Close a member's stdin."""
     await _enters(bench, dialogue)
     await dialogue.shim.hang_up()
     await ends(bench, dialogue, "the end of stdin")
@@ -59,7 +60,7 @@ async def closed_stdin(bench: Bench, dialogue: MemberDialogue) -> None:
 
 
 async def terminated(bench: Bench, dialogue: MemberDialogue) -> None:
-    """End a member by the signal."""
+    """End a member by SIGTERM."""
     await _enters(bench, dialogue)
     dialogue.shim.terminate()
     await ends(bench, dialogue, "SIGTERM")
@@ -67,7 +68,7 @@ async def terminated(bench: Bench, dialogue: MemberDialogue) -> None:
 
 
 async def _enters(bench: Bench, dialogue: MemberDialogue, **more: Any) -> None:
-    """Have a member subscribe, and wait until it says that it runs and the group has given it its part."""
+    """Subscribe a member, and wait until it reports its start and the group has assigned its work."""
     await dialogue.subscribe(bench.bootstrap, **_fields(dialogue), **more)
     started = await dialogue.event("startup_complete", since=dialogue.began)
     bench.expect(f"no startup_complete within {EVENT_S:.0f} s of subscribe", holds=started is not None)
@@ -89,7 +90,7 @@ def _fields(dialogue: MemberDialogue) -> dict[str, Any]:
 
 
 async def _first_assignment(dialogue: MemberDialogue, since: int) -> Observation | None:
-    """Wait for a SyncGroup answer that gives the member its part."""
+    """Wait for a successful SyncGroup response."""
     with trio.move_on_after(EVENT_S):
         while True:
             if answers := [obs for obs in dialogue.responses(Api.SYNC_GROUP, since) if not obs.error]:
@@ -99,7 +100,7 @@ async def _first_assignment(dialogue: MemberDialogue, since: int) -> Observation
 
 
 async def _reports(bench: Bench, dialogue: MemberDialogue) -> None:
-    """Hold callbacks and records of an application against what it was given and what it fetched."""
+    """Compare an application's callbacks and records with its assignment and its fetches."""
     event = await awaited_assignment(bench, dialogue, dialogue.began, "subscribe")
     assigned = next(obs for obs in reversed(dialogue.responses(Api.SYNC_GROUP, dialogue.began)) if not obs.error)
     named = sorted((part["topic"], part["partition"]) for part in event.body["partitions"])
@@ -111,7 +112,7 @@ async def _reports(bench: Bench, dialogue: MemberDialogue) -> None:
 
 
 async def _reconfigures(bench: Bench, dialogue: MemberDialogue) -> None:
-    """Change the connectors: that adds one to the offset of the configuration, and the worker joins again with it."""
+    """Change the connectors: this increments the offset of the configuration, and the worker joins again with it."""
     since = dialogue.now
     await dialogue.ask_well("resubscribe", topics=["t", "u"])
     is_back = await dialogue.settles(Api.JOIN_GROUP, since=since)

@@ -1,6 +1,6 @@
-"""`groupproof shim check`: a shim is put through every command in front of the reference coordinator, and each problem is one line.
+"""`groupproof shim check`: runs every command of a shim against the reference coordinator and prints each problem as one line.
 
-It is strict where a run is lenient, and it checks the shim alone: what the client does right or wrong on the wire is for `certify`.
+It is strict where a run is lenient, and it checks only the shim. The client's behaviour on the wire is a matter for `certify`.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ Pace = Callable[[Bench, MemberDialogue], Awaitable[None]]
 
 _PACES: Final[tuple[Pace, ...]] = (commands, refusals, settings, cooperates, preferences, end_of_stdin, sigterm)
 _OF_EMBEDDED: Final[Mapping[Pace, Pace]] = {commands: life, end_of_stdin: closed_stdin, sigterm: terminated}
-"""What a worker of Kafka Connect or an application of Kafka Streams is put through instead; the other paces are a consumer's."""
+"""The exercises of a Kafka Connect worker or a Kafka Streams application; the others are for consumers."""
 
 _WORDS_MAX: Final = 5
 
 
 class ShimCheck:
-    """One check of one program; `say` gets a line for each part that was gone through, and for each problem.
+    """One check of one program; `say` gets a line for each completed part and for each problem.
 
-    A shim given as `run_shim` is checked in this process and in virtual time. `theirs` are things that are the client's doing. The coordinator
-    is of the release `profile`; `bind` and `advertise` are as in a run.
+    A `run_shim` function is checked in this process and in virtual time. `theirs` are faults of the client. The coordinator
+    plays the release `profile`; `bind` and `advertise` are as in a run.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class ShimCheck:
         self._is_embedded = False
 
     def run(self) -> list[str]:
-        """Return the problems; raise `BrokenEnvironment` when the program can't run here at all."""
+        """Return the problems; raise `BrokenEnvironment` when the program cannot run here at all."""
         try:
             if self._is_virtual:
                 run_virtually(self._main, seed=self._seed)
@@ -78,7 +78,7 @@ class ShimCheck:
         return self.problems
 
     def write_trace(self, folder: Path) -> Path:
-        """Write what was said and seen to `folder`, and return the file."""
+        """Write the trace of the dialogue to `folder`, and return the file."""
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / "trace.ndjson"
         observations = () if self._recorder is None else self._recorder.trace
@@ -89,7 +89,7 @@ class ShimCheck:
         await self.put_through(_PACES)
 
     async def put_through(self, paces: Iterable[Pace]) -> Bench:
-        """Go through the paces, for as long as the first one of the check comes to its end; return what the shim's word was worth there."""
+        """Run the exercises; stop if the `commands` exercise does not come to its end. Return the bench with the results."""
         recorder = self._recorder = Recorder(clock_from_now())
         async with trio.open_nursery() as nursery:
             cluster = Cluster(settings=COORDINATOR_DEFAULTS, topics=TOPICS, records=RECORDS, recorder=recorder, profile=self._profile)
@@ -105,7 +105,7 @@ class ShimCheck:
         return bench
 
     async def _went_through(self, pace: Pace, bench: Bench, recorder: Recorder) -> bool:
-        """Tell whether a part came to its end, with or without problems; what the program left in its group is gone afterwards."""
+        """Return whether a part came to its end, with or without problems. The program has ended afterwards."""
         shim, is_through, before = self._shim(), False, len(self.problems)
         since = len(recorder.trace) - 1
         async with trio.open_nursery() as nursery:
@@ -132,7 +132,7 @@ class ShimCheck:
         return WatchedMember(self._program, self._network.connect, self._problem, seed=self._seed)
 
     def _tell_more(self, shim: CheckedShim, frames: list[str]) -> None:
-        """Show what stood on stderr and on the wire where there were problems."""
+        """Print the frames and stderr around the problems."""
         for line in frames:
             self._say(f"  frame: {line}")
         for line in shim.stderr.last(_WORDS_MAX):

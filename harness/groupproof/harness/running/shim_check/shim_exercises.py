@@ -1,6 +1,6 @@
-"""The paces that `shim check` puts a shim through: each is a dialogue with one member, and holds what the shim says against the wire and the topic.
+"""The exercises of `shim check`: each is a dialogue with one member, and compares the shim's reports with the wire and the topic.
 
-What the client does right or wrong there is for `certify`: where the frames show that it is the client that did not come so far, the shim is not blamed.
+The client's behaviour is a matter for `certify`: where the frames show that the client did not get so far, the shim is not blamed.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ _UNREVOKED: Final = "no partitions_revoked came although another member was give
 _PREFERENCES: Final = ["roundrobin", "range"]
 
 
-# The first member goes through every command.
+# The first member runs every command.
 
 
 def _reference_peer(bench: Bench, *, seed: int) -> AbstractAsyncContextManager[Handle]:
-    from groupproof.harness.subjects.client_registry import company  # with every client that there is, of which a check needs this one
+    from groupproof.harness.subjects.client_registry import company  # imported here: it loads every client, and a check needs only this one
 
     return company(is_virtual=bench.is_virtual).member("a0", Deaf(), bench.network, alone=True, seed=seed)
 
 
 async def commands(bench: Bench, dialogue: MemberDialogue) -> None:
-    """Go through every command of one member, from `subscribe` to `close`."""
+    """Run every command of one member, from `subscribe` to `close`."""
     hello = dialogue.shim.conversation.hello
     assert hello is not None
     bench.say(f"tried: hello of {hello.client} {hello.version} ({hello.language}): {', '.join(sorted(hello.capabilities))}")
@@ -54,7 +54,7 @@ async def commands(bench: Bench, dialogue: MemberDialogue) -> None:
 
 
 async def _subscribes(bench: Bench, dialogue: MemberDialogue) -> None:
-    await dialogue.ask("assignment")  # of a member that is not there yet: any answer will do, but there must be one
+    await dialogue.ask("assignment")  # before subscribe any answer will do, but there must be one
     await dialogue.subscribe(bench.bootstrap, topics=["t"], made_up_field=1)
     bench.expect("the answer to subscribe does not list made_up_field, which nobody knows, among ignored", holds="made_up_field" in dialogue.ignored)
     await awaited_assignment(bench, dialogue, dialogue.began, "subscribe")
@@ -67,7 +67,7 @@ async def _subscribes(bench: Bench, dialogue: MemberDialogue) -> None:
 
 
 def _holds_records(bench: Bench, dialogue: MemberDialogue) -> None:
-    """Hold the offsets that were told against what the topic holds."""
+    """Compare the reported offsets with the topic's records."""
     offsets: dict[tuple[str, int], tuple[int, int]] = {}
     for obs in dialogue.trace:
         if obs.who == "shim" and obs.body.get("name") == "records_consumed":
@@ -122,7 +122,7 @@ async def _commits(bench: Bench, dialogue: MemberDialogue) -> None:
 
 
 async def _pauses(bench: Bench, dialogue: MemberDialogue) -> None:
-    """Append records to a member that is paused: they may not come before it goes on, and must then."""
+    """Append records while a member is paused: they must be reported after `resume`, and not before."""
     await dialogue.ask_well("pause")
     paused = dialogue.now
     bench.cluster.append("t", RECORDS)
@@ -137,7 +137,7 @@ async def _pauses(bench: Bench, dialogue: MemberDialogue) -> None:
 
 
 async def _rebalances(bench: Bench, dialogue: MemberDialogue) -> None:
-    """Let the reference join the group and leave it: the callbacks must be told."""
+    """Let the reference member join the group and leave it: the shim must report the callbacks."""
     since = dialogue.now
     async with _reference_peer(bench, seed=1) as other:
         await joins(bench, dialogue, other)
@@ -174,11 +174,11 @@ async def closes(bench: Bench, dialogue: MemberDialogue) -> None:
     bench.say(f"tried: close{' and exit' if conversation.multi else ''}")
 
 
-# Others are asked for less, under other circumstances.
+# The other members run fewer commands, under other conditions.
 
 
 async def refusals(bench: Bench, dialogue: MemberDialogue) -> None:
-    """Hold the join back, refuse a commit, and unsubscribe."""
+    """Hold the join response back, refuse a commit, and unsubscribe."""
     hold = Fault(
         name=f"slow-{dialogue.group}", selector=Selector(api=Api.JOIN_GROUP.title, direction="response", group=dialogue.group), action=Hold()
     )
@@ -208,7 +208,7 @@ async def _let_go(bench: Bench, name: str) -> None:
 
 
 async def _is_refused(bench: Bench, dialogue: MemberDialogue, mode: str) -> None:
-    """Refuse every OffsetCommit: a commit that is told as done then was none."""
+    """Refuse every OffsetCommit: a commit that the shim reports as done was none."""
     name, since = f"refusal-{mode}-{dialogue.group}", dialogue.now
     refusal = AnswerInstead(error_code=int(_REFUSAL))
     bench.cluster.arm(Fault(name=name, selector=Selector(api=Api.OFFSET_COMMIT.title, count=None, group=dialogue.group), action=refusal))
@@ -229,14 +229,14 @@ async def _unsubscribes(bench: Bench, dialogue: MemberDialogue) -> None:
         answered_ms = dialogue.at_ms
         left = await dialogue.settles(Api.LEAVE_GROUP, since=since, within_s=END_S)
         bench.expect(f"unsubscribe is answered ok, and no LeaveGroup came within {END_S:.0f} s", holds=left)
-        # A client that falls silent has heard of it; one that goes on as a member was perhaps never told.
+        # A client that stops its heartbeats got the unsubscribe; one that continues as a member perhaps never did.
         goes_on = not left and any(obs.at_ms - answered_ms > END_S * 500 for obs in dialogue.requests(Api.HEARTBEAT, since))
         bench.believe("unsubscribe", "unsubscribe is answered ok, and Heartbeats went on without a LeaveGroup", holds=not goes_on)
     bench.say(f"tried: unsubscribe{'' if answer.unimplemented is None else f' (unimplemented: {answer.unimplemented})'}")
 
 
 async def settings(bench: Bench, dialogue: MemberDialogue) -> None:
-    """Ask for what the capabilities `auto-commit` and `on-revoked` promise, and for a slow handler."""
+    """Test the capabilities `auto-commit` and `on-revoked`, with a slow handler."""
     asked: dict[str, Any] = {}
     if dialogue.can("auto-commit"):
         asked |= {"auto_commit": True, "auto_commit_interval_ms": 300}
@@ -247,7 +247,7 @@ async def settings(bench: Bench, dialogue: MemberDialogue) -> None:
     bench.claims(dialogue)
     if dialogue.can("auto-commit"):
         came = await dialogue.settles(Api.OFFSET_COMMIT, since=dialogue.began, within_s=END_S)
-        # The requests of a client that can't be told its id can't be laid at its door, nor can their absence.
+        # Without a client id, a client's requests, or their absence, cannot be attributed to it.
         word = "" if "client_id" in dialogue.ignored else "auto_commit"
         bench.expect(f"hello declares auto-commit, and no OffsetCommit came within {END_S:.0f} s", holds=came, word=word)
         bench.say("tried: auto-commit")
@@ -272,7 +272,7 @@ async def _revokes_slowly(bench: Bench, dialogue: MemberDialogue) -> None:
 
 
 async def cooperates(bench: Bench, dialogue: MemberDialogue) -> None:
-    """Rebalance by the cooperative assignor: the wire must name it, and callbacks tell what changes alone."""
+    """Rebalance with the cooperative assignor: the wire must name it, and callbacks must report only changes."""
     if not dialogue.can("cooperative"):
         return
     fields = {"assignors": [COOPERATIVE_STICKY]}
@@ -304,7 +304,7 @@ async def cooperates(bench: Bench, dialogue: MemberDialogue) -> None:
 
 
 async def preferences(bench: Bench, dialogue: MemberDialogue) -> None:
-    """Name two assignors: the wire must list both, in this order, where the shim does not say that it can't have them."""
+    """Set two assignors: the wire must list both, in this order, unless the shim reports that it cannot have them."""
     answer = await dialogue.ask("subscribe", within_s=SUBSCRIBE_S, **dialogue.subscription(bench.bootstrap, topics=["t"], assignors=_PREFERENCES))
     if not answer.ok or {"assignors", "client_id"} & set(answer.body.get("ignored") or ()):
         return
@@ -312,7 +312,7 @@ async def preferences(bench: Bench, dialogue: MemberDialogue) -> None:
     lists = [[protocol["name"] for protocol in join.body.get("protocols") or ()] for join in dialogue.requests(Api.JOIN_GROUP, dialogue.began)]
     if not lists:
         return
-    # Who lists all of them in a later JoinGroup was told: what it left out before is the client's doing (aiokafka).
+    # A client that lists all of them in a later JoinGroup got them: if it omits some before, that is the client's doing (aiokafka).
     bench.expect(f"assignors: m0 was told {_PREFERENCES}, its JoinGroup lists {lists[-1]}", holds=_PREFERENCES in lists, word="assignors")
     if _PREFERENCES in lists and lists[0] != _PREFERENCES:
         bench.theirs(f"its first JoinGroup lists {lists[0]}, it was told {_PREFERENCES}: certify it")
@@ -320,7 +320,7 @@ async def preferences(bench: Bench, dialogue: MemberDialogue) -> None:
 
 
 async def end_of_stdin(bench: Bench, dialogue: MemberDialogue) -> None:
-    """Say nothing more to a member, which is a static one where the shim declares that."""
+    """Close the stdin of a member, which is a static one where the shim declares that."""
     await dialogue.subscribe(bench.bootstrap, topics=["t"], **({"instance_id": "i0"} if dialogue.can("static") else {}))
     await awaited_assignment(bench, dialogue, dialogue.began, "subscribe")
     bench.claims(dialogue)
@@ -330,7 +330,7 @@ async def end_of_stdin(bench: Bench, dialogue: MemberDialogue) -> None:
 
 
 async def sigterm(bench: Bench, dialogue: MemberDialogue) -> None:
-    """End a member by the signal."""
+    """End a member by SIGTERM."""
     await dialogue.subscribe(bench.bootstrap, topics=["t"])
     await awaited_assignment(bench, dialogue, dialogue.began, "subscribe")
     dialogue.shim.terminate()
@@ -339,7 +339,7 @@ async def sigterm(bench: Bench, dialogue: MemberDialogue) -> None:
 
 
 async def ends(bench: Bench, dialogue: MemberDialogue, why: str) -> None:
-    """After `close` and `exit` a process ends well; stdin's end and SIGTERM mean close, whatever the status."""
+    """Check the end of the process: after `close` and `exit` the status is 0; the end of stdin and SIGTERM mean close, with any status."""
     with trio.move_on_after(END_S):
         await dialogue.shim.ended.wait()
     ending = dialogue.shim.conversation.ending

@@ -1,6 +1,6 @@
-"""The shim's word tried within a run: before a verdict rests on it, the shim goes through the part of `shim check` that puts just this to the test.
+"""Tests the shim's reports within a run: before a verdict rests on one, the shim runs the part of `shim check` that tests it.
 
-A part is gone through once for the whole run, and a second time where it fails: what fails twice is not the machine's doing.
+A part runs once for the whole run, and a second time where it fails: a failure that repeats is not caused by the host.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ PACE_OF: Final[Mapping[str, Pace]] = {
     "auto_commit": settings,
     "assignors": preferences,
 }
-"""The part of the check that tries the shim's word, by event, command or setting."""
+"""The part of the check that tests a report of the shim, by event, command or setting."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TriedWord:
-    """What came of it: the events, commands and settings that were `tried`, and by these the problems that refuted the shim's word."""
+    """The result: the events, commands and settings that were `tried`, and the problem that `refuted` each of them."""
 
     tried: frozenset[str] = frozenset()
     refuted: Mapping[str, str]
 
 
 class WordTrial:
-    """Tries the word of one shim; `check` makes a check of it."""
+    """Tests the reports of one shim; `check` makes the `ShimCheck`."""
 
     def __init__(self, check: Callable[[], ShimCheck]) -> None:
         self._check = check
@@ -48,7 +48,7 @@ class WordTrial:
         self._done: dict[Pace, TriedWord] = {}
 
     async def of(self, words: Collection[str]) -> TriedWord:
-        """Return what the shim's word for these is worth, as far as there is a part that tries it."""
+        """Return the results for these events, commands and settings, as far as a part tests them."""
         mine = sorted(word for word in words if word in PACE_OF)
         async with self._lock:
             for word in mine:

@@ -1,1 +1,1 @@
-"""Simulations by several processes, by the real pair, and out of files."""
+"""Runs simulations in several processes, with the real pair, and from files."""

@@ -1,4 +1,4 @@
-"""An application with a reference consumer, for the trio pair: it polls, works, and has happen to it what happens to programs (trio)."""
+"""An application with a reference consumer, for the trio pair: it polls, works, and has the faults of programs (trio)."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ __all__ = ["Application"]
 POLL_MS: Final = 1_000
 WORK_S: Final = 0.1
 GOODBYE_SLACK_S: Final = 1.0
-"""A goodbye ends by itself, at its timeout at the latest; a program that bounded it by just that would cut off its last callback."""
+"""Extra time for a clean close. It ends by itself, at its timeout at the latest; exactly that limit would cut off its last callback."""
 
 SUPERVISOR_S: Final = 1.0
-"""As in the simulator: after so long a program that failed for good is started again."""
+"""As in the simulator: a program that failed for good is started again after so long."""
 
 
 class Application:
-    """One program at a time; `connect` reaches brokers, the callbacks of the application go into `recorder` as a shim's events do."""
+    """One program at a time; `connect` reaches brokers, and the callbacks go into `recorder` like a shim's events."""
 
     def __init__(
         self, name: str, settings: MemberSettings, *, policy: Policy, seed: int, nursery: trio.Nursery, recorder: Recorder,
@@ -46,10 +46,10 @@ class Application:
         self._life = trio.CancelScope()
         self._lives = 0
 
-    # What happens to it
+    # Faults
 
     def start(self) -> None:
-        """Start the program, unless it runs."""
+        """Start the program, unless it is running."""
         self._is_wanted = True
         if self.consumer is None:
             self._nursery.start_soon(self._live)
@@ -60,7 +60,7 @@ class Application:
         self._life.cancel()
 
     def leave(self) -> None:
-        """Let the application close its consumer in order; the program ends when that is done."""
+        """Close the consumer in order; the program ends after that."""
         self._is_wanted = False
         if self.consumer is not None:
             self._nursery.start_soon(self._close, self.consumer, self._life)
@@ -71,12 +71,12 @@ class Application:
         life.cancel()
 
     def upgrade(self, assignors: tuple[str, ...]) -> None:
-        """Leave; the program that is started next has these assignors."""
+        """Leave; the next program has these assignors."""
         self._settings = replace(self._settings, assignors=assignors)
         self.leave()
 
     def stall(self) -> None:
-        """Keep the application from polling; its consumer's heartbeats go on."""
+        """Keep the application from polling; its consumer continues to send heartbeats."""
         self._stalls += 1
         if self.consumer is not None:
             self.consumer.interrupt()
@@ -91,10 +91,10 @@ class Application:
         if self.consumer is not None:
             self.consumer.resubscribe(topics)
 
-    # Its life
+    # The program
 
     async def _live(self) -> None:
-        """Run the program; one that fails for good is started again, as a supervisor does."""
+        """Run the program; start one that failed for good again, as a supervisor does."""
         self._life = trio.CancelScope()
         self._lives += 1
         self.consumer = consumer = Consumer(

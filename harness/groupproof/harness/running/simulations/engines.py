@@ -1,7 +1,7 @@
-"""Who can carry a simulation's schedule out: the simulator, and the real pair in virtual time or over sockets; and what is said of each trace.
+"""The engines that run a simulation's schedule, and the judgement of their traces: the simulator, and the real pair in virtual time or over sockets.
 
-Whichever engine a trace comes from, both sides are judged alike: the members by the judges of applications that the kit does not drive, the
-coordinator by the oracle, which steps the reference machine beside it.
+The judgement does not depend on the engine. The judges of applications that the kit does not drive judge the members; the oracle, which
+steps the reference machine in parallel, judges the coordinator.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from groupproof.protocol.trace import Recorder, Trace
 __all__ = ["ENGINES", "broken", "simulated"]
 
 _BEYOND_RULES: Final = frozenset({"append", "broker-crash", "broker-pause", "move", "reorder", "repeat"})
-"""Happenings that explain answers which the rules of a group do not: where there is one, the oracle is not asked."""
+"""Faults that explain answers which a group's rules do not explain: with one of them, the oracle is not used."""
 
 _EXACT: Final = Tolerance(early_ms=1, late_ms=1, late_share=0, prompt_ms=1, reorder_ms=1, late_timer_ms=1, uptake_ms=math.inf)
-"""In virtual time nothing is late: what the oracle finds it finds at once, without a search for orders that explain it."""
+"""In virtual time nothing is late: the oracle needs no search for orders of events."""
 
 
 def simulated(simulation: Simulation, plan: Schedule) -> Trace:
@@ -48,7 +48,7 @@ ENGINES: Final[Mapping[str, Callable[[Simulation, Schedule], Trace]]] = {
 
 
 def broken(simulation: Simulation, plan: Schedule, trace: Trace) -> dict[str, str]:
-    """Return the requirements that a member or the coordinator broke in a run, each with what was first observed."""
+    """Return the requirements that a member or the coordinator broke in a run, each with the first observation."""
     results = [*judge_live(trace), *_answers(simulation, plan, trace)]
     found: dict[str, str] = {}
     for finding in (finding for result in results for finding in result.ruling.findings if finding.verdict is Verdict.FAILED):
@@ -57,7 +57,7 @@ def broken(simulation: Simulation, plan: Schedule, trace: Trace) -> dict[str, st
 
 
 def _answers(simulation: Simulation, plan: Schedule, trace: Trace) -> Iterator[CaseResult]:
-    """Yield what the oracle says of the coordinator's answers."""
+    """Yield the oracle's results on the coordinator's answers."""
     if any(fault.kind in _BEYOND_RULES for fault in plan.happenings):
         return
     upstream: Mapping[str, Any] = {"profile": simulation.profile, "settings": simulation.coordinator_settings, "groups": ()}

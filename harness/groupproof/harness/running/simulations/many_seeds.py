@@ -1,4 +1,4 @@
-"""Many seeds, in several processes: each run is the same wherever it is done."""
+"""Simulates many seeds in several processes; a run does not depend on its process."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _THRESHOLD = 50_000
 
 
 def outcomes(simulation: Simulation, seeds: Iterable[int], *, jobs: int, folder: Path | None = None) -> Iterator[Outcome]:
-    """Yield the outcome of each seed, in their order; with one job in this process. The transitions are left out.
+    """Yield the outcome of each seed, in their order, without its transitions. One job runs in this process.
 
-    With `folder` each run's observations are kept there. Raises what `observed` does.
+    With `folder`, each run's observations are written there. Raise the errors of `observed`.
     """
     seeded, light = [replace(simulation, seed=seed) for seed in seeds], partial(_light, folder=folder)
     if jobs == 1:
@@ -43,6 +43,6 @@ def _light(simulation: Simulation, folder: Path | None) -> Outcome:
 
 
 def _begin() -> None:
-    """Spare the garbage collector what is there for good."""
+    """Exclude permanent objects from garbage collections."""
     gc.freeze()
     gc.set_threshold(_THRESHOLD)

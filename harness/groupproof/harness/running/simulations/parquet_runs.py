@@ -1,6 +1,6 @@
-"""Simulated runs as a trace of any length: each seed is a run of its own, and its observations are one file of Parquet, written while it is simulated.
+"""Writes simulated runs as a trace of any length: each seed is a run of its own, and a Parquet file that is written during the simulation.
 
-What one machine can't hold at once is made, and judged, piece by piece; a piece that is there is whole.
+A trace that does not fit in a host's memory is made and judged piece by piece. A piece in place is complete.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def piece_of(folder: Path, seed: int) -> Path:
 
 
 def observed(simulation: Simulation, folder: Path) -> Outcome:
-    """Run a simulation and write what is seen of it; memory holds one batch of rows. Raise `MissingArrow` and `OSError`."""
+    """Run a simulation and write its observations; memory holds one batch of rows. Raise `MissingArrow` and `OSError`."""
     piece = piece_of(folder, simulation.seed)
     piece.parent.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:

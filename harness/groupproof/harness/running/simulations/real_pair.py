@@ -1,7 +1,7 @@
 """Runs a simulation with the real pair: reference consumers and the reference cluster, with streams between them (trio).
 
-`in_virtual_time` joins them by streams in memory, so that a run goes the same way each time; `over_sockets` by loopback TCP with the tap
-between, in real time. Who starts when, what befalls whom and for how long is as in the simulator; the latencies of its network are not.
+`in_virtual_time` joins them by streams in memory, so that a run is deterministic; `over_sockets` by loopback TCP with the tap
+between, in real time. Starts and faults are those of the simulator, with their targets and durations; the network's latencies are not.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ METADATA_MS: Final = 60_000
 STEPS_MAX: Final = 20_000_000
 
 Way = tuple[list[Address], Callable[[str], Connect], Network | None]
-"""The brokers' addresses, how the member of a name reaches them, and what can impair the ways between, where anything can."""
+"""The brokers' addresses, a function that gives a member's way to them, and the network that can impair the links, if any."""
 
 Open = Callable[[Cluster, Recorder], AbstractAsyncContextManager[Way]]
 
 
 def in_virtual_time(simulation: Simulation, plan: Schedule) -> Trace:
-    """Return the trace of the run; the same arguments give the same one. Raise `ValueError` for what the pair cannot perform."""
+    """Return the trace of the run; it is deterministic. Raise `ValueError` for faults that the pair cannot perform."""
     _check(plan, KINDS.keys())
     is_impaired = any(fault.kind in NETWORK_KINDS for fault in plan.happenings)
     traces: list[Trace] = []
@@ -70,9 +70,9 @@ def in_virtual_time(simulation: Simulation, plan: Schedule) -> Trace:
 
 
 def over_sockets(simulation: Simulation, plan: Schedule) -> Trace:
-    """Return what a tap between the members and the cluster has seen; it takes as long as the simulation says.
+    """Return the trace of a tap between the members and the cluster; the run takes the simulation's duration in real time.
 
-    Raise `ValueError` as above, and for happenings of the network, which sockets have only with Toxiproxy between.
+    Raise `ValueError` as above, and for network faults, which need Toxiproxy with sockets.
     """
     _check(plan, KINDS.keys() - NETWORK_KINDS.keys())
 
@@ -115,7 +115,7 @@ async def _tapped(cluster: Cluster, recorder: Recorder) -> AsyncIterator[Way]:
 
 
 class _Pair:
-    """One run: the cluster, the applications by name, and what is still to be healed."""
+    """One run: the cluster, the network, and the applications by name."""
 
     def __init__(self, simulation: Simulation, plan: Schedule, recorder: Recorder) -> None:
         self._part = simulation_of(simulation.profile, simulation.dialect)
@@ -129,7 +129,7 @@ class _Pair:
         self.network: Network | None = None
 
     async def run(self, opened: Open, *, of_cluster: Recorder) -> None:
-        """Let everything happen, heal what is left, and wait until the group is whole, or for as long as that may take."""
+        """Run all faults, heal those that remain, and wait until the group is whole, up to a limit."""
         simulation = self.simulation
         variant = REFERENCE_COORDINATOR if simulation.coordinator_variant is None else variant_named(simulation.coordinator_variant)
         self.cluster = Cluster(
@@ -157,7 +157,7 @@ class _Pair:
             programs.start_soon(_start_after, starts.randint(0, simulation.starts_within_ms) / 1000, application)
 
     async def _happen(self) -> None:
-        """Inject and heal, each at its time; what is not healed by the end of the simulation is healed then."""
+        """Inject and heal each fault at its time; heal the remaining ones at the end of the simulation."""
         due = [(fault.at_ms, index, True) for index, fault in enumerate(self.plan.happenings)]
         due += [(fault.at_ms + fault.for_ms, index, False) for index, fault in enumerate(self.plan.happenings) if fault.for_ms]
         begun = trio.current_time()
@@ -172,7 +172,7 @@ class _Pair:
         await trio.sleep_until(begun + self.simulation.duration_ms / 1000)
 
     async def _settle(self) -> None:
-        """Wait until the group is whole, for as long as a ghost's session, a join phase and the next look at the topics may take; then see it stay so."""
+        """Wait until the group is whole, at most a dead member's session, a join phase and a metadata refresh; then record whether it stays so."""
         ends_s = (_number(self.simulation.session_timeout_ms) + 2 * _number(self.simulation.max_poll_interval_ms)) / 1000 + SLACK_S
         for _ in range(round((ends_s + self._until_topics_s()) / LOOK_S)):
             if self._is_whole():
@@ -211,7 +211,7 @@ def _number(value: int | None) -> int:
     return value
 
 
-# What happens ----------------------------------------------------------------------------------------------------------------------
+# Faults ----------------------------------------------------------------------------------------------------------------------------
 
 Act = Callable[[_Pair, ScheduledFault], Awaitable[None]]
 
@@ -253,14 +253,14 @@ async def _move(pair: _Pair, fault: ScheduledFault) -> None:
     await trio.lowlevel.checkpoint()
 
 
-# What befalls the network and the brokers
+# Faults of the network and the brokers
 
 _HELD: Final = 10**9
-"""What is sent into a silent path waits there, as in the simulator, until the fault is healed."""
+"""Frames that enter a silent path wait there until the fault is healed, as in the simulator."""
 
 
 def _unsaid(stage: str, **body: Any) -> None:
-    """Take no receipt: a schedule's happenings strike by themselves."""
+    """Ignore receipts: a schedule's faults act at fixed times."""
 
 
 def _impaired(toxics: Callable[[ScheduledFault], tuple[Toxic, ...]]) -> tuple[Act, Act]:
@@ -285,7 +285,7 @@ def _silent(*streams: Stream) -> tuple[Act, Act]:
 
 
 def _slow(fault: ScheduledFault) -> tuple[Toxic, ...]:
-    delay_ms = fault.how["delay_ms"] // 2  # in the simulator it is drawn for each frame, up to this
+    delay_ms = fault.how["delay_ms"] // 2  # the simulator draws it for each frame, up to this
     return tuple(latency(delay_ms, stream=stream) for stream in (UPSTREAM, DOWNSTREAM))
 
 
@@ -321,7 +321,7 @@ NETWORK_KINDS: Final[Mapping[str, tuple[Act, Act | None]]] = {
     "deaf": _silent(DOWNSTREAM),
     "reset": (_reset, None),
 }
-"""What befalls the ways between members and brokers: by impaired streams in memory."""
+"""The faults of the links between members and brokers, as impaired streams in memory."""
 
 KINDS: Final[Mapping[str, tuple[Act, Act | None]]] = {
     "crash": (_on_each(Application.crash), _on_each(Application.start)),
@@ -340,4 +340,4 @@ KINDS: Final[Mapping[str, tuple[Act, Act | None]]] = {
     "broker-crash": (_broker(Cluster.kill), _broker(Cluster.mend)),
     **NETWORK_KINDS,
 }
-"""How each kind is injected and healed. Not among them: `repeat` and `reorder`, which no stream does, and `pause`, as there is one process alone."""
+"""How each kind is injected and healed. Missing are `repeat` and `reorder`, which no stream does, and `pause`, because there is only one process."""

@@ -1,4 +1,4 @@
-"""A simulation as a file: what was asked for, what happened, and what was found; for `groupproof replay FILE`."""
+"""A simulation as a file: its configuration, its faults and its findings; for `groupproof replay FILE`."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ SCHEMA: Final = "groupproof.simulation/1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedSimulation:
-    """A simulation with its schedule; `requirement` is what was broken, None where nothing was.
+    """A simulation with its schedule; `requirement` is the broken one, None where none was.
 
-    That is what the judges found in the trace, whom every engine's trace is shown to; the invariant that only the simulator holds where they found nothing.
+    It comes from the judges, which read every engine's trace. Where they found nothing, it is the invariant that only the simulator checks.
     """
 
     simulation: Simulation
@@ -30,7 +30,7 @@ class RecordedSimulation:
 
 
 def to_json(outcome: Outcome, plan: Schedule, judged: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """Return the file's content; `judged` are the requirements that judges found broken in the trace, with what they observed."""
+    """Return the file's content; `judged` are the requirements that the judges found broken, with their observations."""
     violations = [{"requirement": violation.requirement, "at_ms": violation.at_ms, "what": violation.observed} for violation in outcome.violations]
     found = [{"requirement": requirement, "observed": observed} for requirement, observed in (judged or {}).items()]
     document = {"schema": SCHEMA, "simulation": outcome.simulation.to_json(), "violations": violations}
@@ -38,7 +38,7 @@ def to_json(outcome: Outcome, plan: Schedule, judged: Mapping[str, str] | None =
 
 
 def is_simulation(path: Path) -> bool:
-    """Tell whether the file says that it is a simulation's; one that cannot be read does not."""
+    """Return whether the file claims to be a simulation's; False for one that cannot be read."""
     try:
         value = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError):

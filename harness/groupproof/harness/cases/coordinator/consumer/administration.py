@@ -1,4 +1,4 @@
-"""Groups as administrators see them: described, listed and deleted (CGD-01 to CGD-28)."""
+"""The administrator's view of groups: describe, list and delete (CGD-01 to CGD-28)."""
 
 from __future__ import annotations
 

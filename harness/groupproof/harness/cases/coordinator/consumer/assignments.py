@@ -1,4 +1,4 @@
-"""What the server-side assignors share out (CGA-01 to CGA-25)."""
+"""The assignments of the server-side assignors (CGA-01 to CGA-25)."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ _TARGETS: Final[Mapping[str, tuple[str, Mapping[str, int], tuple[tuple[str, tupl
 }  # fmt: skip
 
 _AS_KAFKA_CHOOSES: Final = frozenset({"two-topics-two-members", "three-topics-two-members", "uneven-subscriptions", "topics-of-one-size"})
-"""Where `uniform` can be kept in several ways, all of them level: which one is taken depends on the order of topic ids in Kafka too."""
+"""Cases in which `uniform` has several balanced results. The choice depends on the order of topic ids, in Kafka too."""
 
 
 def _targets() -> Iterator[Case]:
-    """Yield how each assignor shares out, and that all comes to where the target has it."""
+    """Yield cases on each assignor's target, and on the group reaching it."""
     for assignor in ("uniform", "range"):
         for name, (words, topics, members, by_uniform, by_range) in _TARGETS.items():
             names = [member for member, _ in members]
@@ -124,9 +124,9 @@ _ASSIGNORS: Final = (
 
 
 def _newcomer_without_topics() -> Iterator[Case]:
-    """Yield what comes of a target that is due as somebody without a topic joins (docs/upstream/kafka-a-newcomer-without-topics-empties-a-group.md).
+    """Yield cases on a target that is due when a member without a topic joins (docs/upstream/kafka-a-newcomer-without-topics-empties-a-group.md).
 
-    CGA-04 and CGA-05 forbid what every release of Kafka does here: the cases only report. The ids decide who comes first in Java's HashMap.
+    CGA-04 and CGA-05 forbid what every release of Kafka does here, so the cases only report. The member ids decide the order in Java's HashMap.
     """
     for newcomer, name, words in (
         ("newcomer", "newcomer-without-topics-comes-first", "takes everything from everybody"),

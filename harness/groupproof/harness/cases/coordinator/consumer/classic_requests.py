@@ -1,4 +1,4 @@
-"""What the requests of the classic protocol meet in a group of consumers, and those of KIP-848 in a classic group (CGG-01 to CGG-48, CGH-47)."""
+"""Requests of the classic protocol to a group of consumers, and of KIP-848 to a classic group (CGG-01 to CGG-48, CGH-47)."""
 
 from __future__ import annotations
 

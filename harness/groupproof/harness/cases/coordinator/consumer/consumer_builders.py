@@ -1,7 +1,7 @@
-"""How the coordinator cases of KIP-848's protocol are made: their settings, and the states that many of them start from.
+"""Builds the coordinator cases of KIP-848's protocol: their settings, and the states in which many of them start.
 
-Each distinct set of settings is one more broker to start, so that there are few: `QUICK` computes targets at once, `SMALL` also has short sessions and
-groups of three at most, `PACED` has the pause between targets as it is shipped (KIP-1263).
+Each set of settings needs one more broker, so there are few: `QUICK` computes targets at once. `SMALL` also has short sessions and
+at most three members in a group. `PACED` has the default pause between targets (KIP-1263).
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ PACED: Final[Mapping[str, Any]] = PROMPT
 CLASSIC_ALONE: Final[Mapping[str, Any]] = {**PROMPT, PROTOCOLS: CLASSIC.name}
 
 ASSIGNMENT_PAUSE: Final = passing(1_000 + APART_MS)
-"""Longer than brokers wait from one target to the next, as they are shipped."""
+"""Longer than the brokers' default pause between two targets."""
 
 HALF: Final = passing(SESSION_MS * 6 // 10)
 """More than half a session: two of them are more than one, with time to spare on either side."""
 
 TOPICS_KNOWN: Final = passing(1_500)
-"""Time for a group's coordinator to hear of a topic, or to match a regular expression with the topics there are."""
+"""Time for a group's coordinator to get a new topic's metadata, or to match a regular expression with the topics."""
 
 GONE_BY: Final = passing(SESSION_MS + 2 * APART_MS)
 """Longer than a session."""
@@ -55,7 +55,7 @@ def after_half(step: ScriptStep) -> tuple[ScriptStep, ...]:
 
 
 def with_topics_known(step: ScriptStep) -> tuple[ScriptStep, ...]:
-    """Let the group's coordinator hear of the topic, or match the regular expression, that the step is about."""
+    """Give the group's coordinator time to get the step's topic, or to match its regular expression."""
     return (step, TOPICS_KNOWN)
 
 
@@ -72,7 +72,7 @@ def consumer_case(
     brokers: int = 1,
     level: Level | None = None,
 ) -> Case:
-    """Return a case of the dialect; unless `topics` are given, `t` has four partitions, and `u` three where a request names it."""
+    """Return a case of the dialect. Without `topics`, `t` has four partitions, and `u` three if a request names it."""
     made = case(id, title, requirements, *steps, settings=settings, brokers=brokers, topics=topics, dialect=CONSUMER, level=level)
     script = script_of(made)
     named = {"t", *(topic for step in script.steps if isinstance(step, Ask) for topic in topics_in(step.fields))}
@@ -83,12 +83,12 @@ def consumer_case(
 
 
 def pair(first: str = "a", second: str = "b", **overrides: Any) -> tuple[ScriptStep, ...]:
-    """Bring a new group to Reconciling: the first member has all of t, the second has joined, and the first has heard nothing of it."""
+    """Bring a new group to Reconciling: the first member has all of t, the second has joined, and the first has not been informed."""
     return (join(first, **overrides), join(second, **overrides))
 
 
 def ordered(first: str = "a", second: str = "b", **overrides: Any) -> tuple[ScriptStep, ...]:
-    """Bring a new group to where the first member is told to revoke what the second is to have."""
+    """Bring a new group to where the first member has to revoke the second's partitions."""
     return (*pair(first, second, **overrides), beat(first, **_versions_of(overrides)))
 
 
@@ -97,12 +97,12 @@ def _versions_of(overrides: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def hand_over(first: str = "a", second: str = "b", **overrides: Any) -> tuple[ScriptStep, ...]:
-    """Bring a new group to where the first member has given up what the second is to have, and the second does not know yet."""
+    """Bring a new group to where the first member has revoked the second's partitions, and the second does not know yet."""
     return (*ordered(first, second, **overrides), acknowledge(first))
 
 
 def shared(first: str = "a", second: str = "b", **overrides: Any) -> tuple[ScriptStep, ...]:
-    """Bring a new group to Stable with two members, who share t."""
+    """Bring a new group to Stable with two members that share t."""
     return (*hand_over(first, second, **overrides), beat(second))
 
 
@@ -112,14 +112,14 @@ def mixed(consumer: str = "a", classic_member: str = "k", **overrides: Any) -> t
 
 
 def shared_with_classic(consumer: str = "a", classic_member: str = "k", **overrides: Any) -> tuple[ScriptStep, ...]:
-    """Bring a new group to Stable with a consumer and a member of the classic protocol: the consumer has partitions 0 and 1 of t, the other 2 and 3."""
+    """Bring a new group to Stable with a consumer and a member of the classic protocol, which have partitions 0 and 1, and 2 and 3, of t."""
     back = (classic.join(classic_member, wait=True, **overrides), classic.sync(classic_member, code=0))
     return (*mixed(consumer, classic_member, **overrides), beat(consumer), acknowledge(consumer), *back)
 
 
 @dataclass(frozen=True, slots=True)
 class GroupInState:
-    """A group to put a request to: in words, how it comes about, and which of its members is `a`."""
+    """A group for a request: its description, the steps that make it, with `a` as one of its members."""
 
     words: str
     steps: tuple[ScriptStep, ...]
@@ -131,4 +131,4 @@ STATES: Final[Mapping[str, GroupInState]] = {
     "reconciling": GroupInState("is Reconciling", ordered()),
     "stable": GroupInState("is Stable", shared()),
 }
-"""One group in each state; `a` is a member of all but the Empty one."""
+"""One group in each state; all but the Empty one have the member `a`."""

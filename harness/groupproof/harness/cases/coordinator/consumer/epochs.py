@@ -1,4 +1,4 @@
-"""Joining and epochs: who is a member, at which epoch, and what lost answers and returns lead to (CGM-01 to CGM-28, CGI-01 to CGI-16)."""
+"""Joining and epochs: members, their epochs, and the results of lost answers and returns (CGM-01 to CGM-28, CGI-01 to CGI-16)."""
 
 from __future__ import annotations
 
@@ -307,7 +307,7 @@ _RETURNS: Final = (
 
 
 def _returns_to_states() -> Iterator[Case]:
-    """Yield a member's join again, in each state of its group."""
+    """Yield a member's second join, in each state of its group."""
     for state in ("assigning", "reconciling"):
         yield consumer_case(
             f"epoch/returns-while-{state}",

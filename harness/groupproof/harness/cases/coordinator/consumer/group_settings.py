@@ -1,4 +1,4 @@
-"""The settings that a group has for itself: bounds, refusals, and when they count (CGD-29 to CGD-34, CGD-38, CGD-40)."""
+"""A group's own settings: bounds, refusals, and when they apply (CGD-29 to CGD-34, CGD-38, CGD-40)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ _SESSION: Final = "consumer.session.timeout.ms"
 _INTERVAL: Final = "consumer.heartbeat.interval.ms"
 _INVALID_CONFIG: Final = 40
 _INVALID_REQUEST: Final = 42
-"""Settings reach a group's coordinator as topics do: by the cluster's metadata."""
 
 _REFUSED: Final = (
     ("session-below-the-least", "a session timeout below the least that the broker allows", "CGD-30", {_SESSION: "44999"}),
@@ -27,6 +26,7 @@ _REFUSED: Final = (
     ("no-number", "a session timeout that is no number", "CGD-30", {_SESSION: "soon"}),
 )
 
+# Settings reach a group's coordinator through the cluster's metadata, as topics do.
 CASES: Final[tuple[Case, ...]] = (
     *(
         consumer_case(

@@ -1,4 +1,4 @@
-"""Leaving, and the size of a group (CGM-29 to CGM-39)."""
+"""Leaving, and the maximum size of a group (CGM-29 to CGM-39)."""
 
 from __future__ import annotations
 

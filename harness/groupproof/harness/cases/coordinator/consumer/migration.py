@@ -1,4 +1,4 @@
-"""Groups that turn from one protocol to the other while members are in them, by every policy (CGG-01 to CGG-15, CGG-49 to CGG-76)."""
+"""Groups that change their protocol while they have members, under every policy (CGG-01 to CGG-15, CGG-49 to CGG-76)."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _UPGRADES: Final = (
     consumer_case(
         "upgrade/several-members",
         "tells every classic member whose share changes by an upgrade to join again",
-        # Nothing is described: which of the two gets the partition that nobody had depends on the hashes of their ids.
+        # The case describes no group: the owner of the free partition depends on the hashes of the member ids.
         ("CGG-74", "CGG-14"),
         classic.stable("k", "l"),
         join("a", code=0),
@@ -172,7 +172,7 @@ _SWITCHES: Final = (
         classic.sync("k", **_AS_I1, code=0),
         classic.beat("k", **_AS_I1, code=0),
     ),
-    # KAFKA-19546: before 4.0.2 and 4.1.1 the group is Stable here, and the member keeps partitions of a topic that it no longer subscribes to.
+    # KAFKA-19546: before 4.0.2 and 4.1.1 the group is Stable here, and the member keeps partitions of a topic that it no longer subscribes.
     consumer_case(
         "switch/only-static-consumer-with-other-topics",
         "has the group join again where the JoinGroup that replaces the only consumer subscribes to other topics",
@@ -284,7 +284,7 @@ _DOWNGRADES: Final = (
 
 
 def _by_policy() -> Iterator[Case]:
-    """Yield what each policy lets a group do; the default one is that of all other cases."""
+    """Yield cases on each policy's permissions; all other cases use the default policy."""
     for policy in ("upgrade", "downgrade", "disabled"):
         settings = {**QUICK, MIGRATION_POLICY: policy}
         yield consumer_case(
@@ -343,7 +343,7 @@ def _by_policy() -> Iterator[Case]:
         )
 
 
-# KAFKA-17317: brokers before 4.0 keep the group one of consumers, which it has none of. They know version 0 of the heartbeat alone.
+# KAFKA-17317: brokers before 4.0 keep it a consumer group without members. They know only version 0 of the heartbeat.
 _BEFORE_4_0: Final = (
     consumer_case(
         "switch/only-static-consumer-by-version-0",

@@ -1,7 +1,7 @@
-"""What refuses an upgrade while the classic group rebalances, and what it answers those who wait (CGG-02, CGG-05 to CGG-10, CGG-15, CGG-51, CGH-22, CGH-47).
+"""Refused upgrades of a rebalancing classic group, and the answers to its waiting members (CGG-02, CGG-05 to CGG-10, CGG-15, CGG-51, CGH-22, CGH-47).
 
-And what a downgrade breaks off at until 4.2: a member that is in no target yet (CGG-52, CGG-54, CGG-64). `a` is the only consumer, or `k` is, which was a classic
-member before; `l` is a classic member without a topic, for which no target is computed.
+Also failed downgrades, until 4.2: a member has no target yet (CGG-52, CGG-54, CGG-64). The only consumer is `a`, or it is `k`, which was a classic
+member before. The classic member `l` has no topic, so no target is computed for it.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ __all__ = ["CASES"]
 _NO_UPGRADES: Final = {**QUICK, MIGRATION_POLICY: "downgrade"}
 _WAITING: Final = "waits"
 _SURE: Final = passing(APART_MS)
-"""So long after it was sent a request waits for sure, and is not taken up behind the next."""
+"""After this time a sent request is surely parked, and is not processed after the next one."""
 
 
 def _joining(*members: str, **overrides: Any) -> tuple[Steps, ...]:
-    """Bring a new classic group to where its leader has joined again, and waits for the others."""
+    """Bring a new classic group to where its leader has joined again and waits for the others."""
     leader, *_ = members
     return (*preparing(*members, **overrides)[:-1], classic.join(leader, is_parked=True, label=_WAITING, **overrides), _SURE)
 
@@ -128,15 +128,15 @@ _REBALANCE_MS: Final = 1_500
 _LATE: Final[dict[str, Any]] = {"rebalance_timeout_ms": _REBALANCE_MS}
 _OVER: Final = passing(_REBALANCE_MS + 2 * APART_MS)
 _RETRY: Final = passing(500 + 2 * APART_MS)
-"""Longer than a timer waits that is tried again."""
+"""Longer than the time until a timer is retried."""
 
 _AS_I1: Final[dict[str, Any]] = {"instance": "i1"}
 _WITHOUT_TOPICS: Final = (classic.joined("l", wait=True, metadata=SubscriptionBytes(topics=())), classic.sync("l", code=0))
 _PASSES_BY: Final = (join("c", names=()), leave("c"))
-"""One without topics has come and gone: the group is Assigning, and its target that of before."""
+"""A consumer without topics has joined and left: the group is Assigning, with its previous target."""
 
 _COMES_AND_GOES: Final = (join("c"), leave("c"))
-"""The target is computed anew, with everybody."""
+"""A new target is computed, with all members."""
 
 _ID: Final = Ref("k", "member_id")
 _TIMES: Final[Mapping[str, tuple[str, str, Steps]]] = {
@@ -146,7 +146,7 @@ _TIMES: Final[Mapping[str, tuple[str, str, Steps]]] = {
 
 
 def _in_states(*settled: Steps, waiting: Steps | None = None) -> Iterator[tuple[str, tuple[Steps, ...]]]:
-    """Yield each state of a group with a member without topics, and how it comes to it: `settled` is Stable, `waiting` Reconciling."""
+    """Yield each state of a group with a member without topics, and the steps that lead there: `settled` is Stable, `waiting` Reconciling."""
     behind = (*settled, classic.joined("m", wait=True), classic.sync("m", code=0)) if waiting is None else (waiting,)
     yield "assigning", (*settled, *_WITHOUT_TOPICS, _PASSES_BY)
     yield "reconciling", (*behind, *_WITHOUT_TOPICS)
@@ -170,7 +170,7 @@ def _ends() -> Iterator[Case]:
 
 
 def _falls_silent() -> Iterator[Case]:
-    """Of three members at most."""
+    """Yield cases whose groups have at most three members."""
     for state, before in _in_states(join("a"), waiting=mixed()):
         yield _stays(
             state, "last-consumer-falls-silent", "the last consumer falls silent, until there is a target with everybody", ("CGG-54", "CGM-40"),

@@ -1,4 +1,4 @@
-"""Members of the classic protocol in a group of consumers: what JoinGroup, SyncGroup, Heartbeat and commits are answered (CGG-16 to CGG-48, CGG-71, CGG-72)."""
+"""Members of the classic protocol in a consumer group: answers to JoinGroup, SyncGroup, Heartbeat and commits (CGG-16 to CGG-48, CGG-71, CGG-72)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _REBALANCE_MS: Final = 1_500
 _SHORT: Final[dict[str, Any]] = {"rebalance_timeout_ms": _REBALANCE_MS}
 _SESSION_MS: Final = 2_000
 _TWO_MORE: Final = (join("b", code=0), join("c", code=0))
-"""With these there is one partition for every member, so that each of the first two is to give one up."""
+"""With these there is one partition for every member, so each of the first two has to give one up."""
 _OVER: Final = passing(_REBALANCE_MS + 2 * APART_MS)
 
 

@@ -1,6 +1,6 @@
-"""What members of both protocols do, and what ends them, in each state of their group (CGG-25, CGG-30 to CGG-42, CGG-52 to CGG-56, CGG-64).
+"""The actions of members of both protocols, and their ends, in each state of their group (CGG-25, CGG-30 to CGG-42, CGG-52 to CGG-56, CGG-64).
 
-`mixed_groups.py` asks most of this of a group that is Reconciling. `a` is a consumer, `k` a classic member; they begin with half of t each.
+`mixed_groups.py` tests most of this in a Reconciling group. `a` is a consumer, `k` a classic member; each begins with half of t.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _AS_I1: Final[dict[str, Any]] = {"instance": "i1"}
 _ID: Final = Ref("k", "member_id")
 _OWNS: Final = SubscriptionBytes(owned=(("t", 2), ("t", 3)))
 _SEEN: Final = passing(700)
-"""A group that has only just been made may be unseen for half a second."""
+"""A new group may be invisible for half a second."""
 _GOES: Final = (join("b"), leave("b"))
-"""Another consumer has come and gone: the group is Assigning until somebody of the new protocol asks."""
+"""Another consumer has joined and left: the group is Assigning until a consumer sends a request."""
 
 _PASSES_BY: Final = (join("c", names=()), leave("c"))
-"""One without topics has come and gone: the group is Assigning, and its target that of before."""
+"""A consumer without topics has joined and left: the group is Assigning, with its previous target."""
 
 _LEAVE_OF_A: Final = classic.leave("z", members=({"member_id": "a", "group_instance_id": None},))
 
@@ -189,7 +189,7 @@ _DEADLINES: Final = (
 
 
 def _turned_consumer(*before: Steps) -> tuple[Steps, ...]:
-    """Let k become a consumer by a heartbeat, with what still runs of its time as a classic member, beside l, which stays one."""
+    """Make k a consumer by a heartbeat, while a timer of its classic membership still runs, beside l, which stays classic."""
     return (
         shared_with_classic(**_LATE),
         classic.joined("l", wait=True),

@@ -1,4 +1,4 @@
-"""The coordinator of a consumer group moves to another broker, or another broker is asked (CGL-01 to CGL-12, CGH-41)."""
+"""The coordinator of a consumer group moves to another broker, or a request goes to another broker (CGL-01 to CGL-12, CGH-41)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from groupproof.harness.model.script import MoveGroup
 __all__ = ["CASES"]
 
 _MOVE: Final = (passing(700), MoveGroup())
-"""A follower hears with its next fetch how far the log is committed, within replica.fetch.wait.max.ms (500 ms): a coordinator that moved there sooner shows an older group."""
+"""A follower fetches the high watermark within replica.fetch.wait.max.ms (500 ms). A coordinator that moves earlier has an older group."""
 _ALL: Final = [("t", index) for index in range(4)]
 
 
@@ -49,7 +49,7 @@ def _moved(name: str, title: str, requirements: tuple[str, ...], *steps: Steps, 
     return consumer_case(f"move/{name}", title, requirements, *steps, settings=settings, brokers=2)
 
 
-# Each stops a broker, and so needs two of its own: few cases with much in them.
+# Each stops a broker, and so needs two brokers of its own: there are few cases with many steps.
 _MOVES: Final = (
     _moved(
         "stable-group",

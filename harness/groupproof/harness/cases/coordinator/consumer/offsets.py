@@ -329,7 +329,7 @@ _DELETIONS: Final = (
 
 
 def _in_states() -> Iterator[Case]:
-    """Yield commits and fetches of members and strangers in each state of a group."""
+    """Yield commits and fetches of members and of unknown members in each state of a group."""
     asked: tuple[tuple[str, str, str, Any, int], ...] = (
         ("commit", "current-epoch-while", "CGO-01", lambda: commit("a", code=0), 0),
         ("commit", "epoch-above-while", "CGO-02", lambda: commit("a", epoch=_ABOVE, code=113), 113),

@@ -1,4 +1,4 @@
-"""Reconciliation: revoke, acknowledge, assign; a partition goes to its new owner only after the old one gave it up (CGR-01 to CGR-38)."""
+"""Reconciliation: revoke, acknowledge, assign. A partition goes to its new owner only after the old one released it (CGR-01 to CGR-38)."""
 
 from __future__ import annotations
 
@@ -60,7 +60,8 @@ _ORDERS: Final = (
         )
         for name, words, owned, meanwhile in (
             ("still-owns-all", "of all that the member had", _ALL, beat("b", code=0)),
-            # In between b asks for nothing: Kafka keeps both partitions back until neither is reported, but one that its owner reports no longer is free to give.
+            # In between b sends no request: Kafka keeps both partitions back until neither is reported, but one that its owner no longer reports is
+            # free to assign.
             ("still-owns-one", "of one partition that is to be revoked", _ALL[:3], beat("a", code=0)),
             ("owns-revoked-alone", "of a partition to be revoked alone", _ALL[3:], beat("a", code=0)),
         )
@@ -152,7 +153,7 @@ _HAND_OVER: Final = (
         beat("a", code=0),
         describe("z", code=0),
     ),
-    # KAFKA-16147: 3.7 forgets whose the partitions are, and gives them to c while a has them. Its brokers know version 0 alone.
+    # KAFKA-16147: 3.7 forgets the partitions' owner, and assigns them to c while a has them. Its brokers know only version 0.
     consumer_case(
         "reconcile/given-back-by-version-0",
         "keeps from others what a member was given back before it had released it, by version 0",

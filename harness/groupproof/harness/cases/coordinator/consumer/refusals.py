@@ -1,6 +1,6 @@
-"""What a group of both protocols refuses, in each state that it can be in: the checks come before anything that depends on the state.
+"""Refusals of a group of both protocols, in each of its states: these checks come before all that depends on the state.
 
-A refused request leaves the group as it is, so that one case puts many of them to it. `a` is a consumer and static, `k` a classic member that has something to join again for.
+A refused request changes no group, so one case sends many of them. `a` is a static consumer, `k` a classic member that has to join again.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _BESIDE: Final[Sequence[Steps]] = (
     join("a", instance=_OWN), classic.joined("k", wait=True), classic.sync("k", code=0), beat("a"), acknowledge("a"), classic.join("k", wait=True),
     classic.sync("k", code=0),
 )  # fmt: skip
-"""A consumer and a classic member, with half of t each."""
+"""A consumer and a classic member; each has half of t."""
 
 _STATES: Final[Mapping[str, tuple[str, Sequence[Steps]]]] = {
     "assigning": ("Assigning", (*_BESIDE, join("b"), leave("b"))),

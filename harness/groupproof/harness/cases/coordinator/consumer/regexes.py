@@ -14,7 +14,7 @@ from groupproof.harness.model.script import GrowTopic
 __all__ = ["CASES"]
 
 _LONG_AFTER: Final = passing(10_500)
-"""The coordinator looks for topics no sooner than ten seconds after the last time."""
+"""The coordinator refreshes its topics at most every ten seconds."""
 
 CASES: Final[tuple[Case, ...]] = (
     consumer_case(

@@ -1,7 +1,7 @@
-"""What becomes of offsets that nobody needs, and of groups that have nothing left (CGM-34, CGO-50, CGO-51, CGD-28; `OffsetExpirationConditionImpl`).
+"""The expiry of unneeded offsets and of groups without content (CGM-34, CGO-50, CGO-51, CGD-28; `OffsetExpirationConditionImpl`).
 
-Offsets are kept for a minute, and the broker looks every ten seconds, as in the classic cases, with whom these share a cluster. What is asked comes
-well before a minute is over, or well after the next look.
+Offsets are kept for a minute, and the broker checks every ten seconds, as in the classic cases, which use the same cluster. Requests
+come well before a minute is over, or well after the next check.
 """
 
 from __future__ import annotations

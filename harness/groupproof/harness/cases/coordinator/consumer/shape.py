@@ -1,4 +1,4 @@
-"""ConsumerGroupHeartbeat, its shape: what is refused before any group is looked at, in Kafka's order (CGH-01 to CGH-35)."""
+"""The shape of ConsumerGroupHeartbeat: refusals before any group is read, in Kafka's order (CGH-01 to CGH-35)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LEAST: Final = -(2**31)
 
 @dataclass(frozen=True, slots=True)
 class _Fault:
-    """A malformed request: `title` in words, the fields of it, and the error by which it is refused."""
+    """A malformed request: its `title` in words, its fields, and the error that refuses it."""
 
     title: str
     requirements: tuple[str, ...]
@@ -75,7 +75,7 @@ _TWO_AT_ONCE: Final[Mapping[str, _Fault]] = {
 
 
 def _refused_newcomers() -> Iterator[Case]:
-    """Yield a case for each malformed join: nothing is made by it."""
+    """Yield a case for each malformed join: it makes no group and no member."""
     for name, fault in {**_OF_JOINS, **_TWO_AT_ONCE}.items():
         yield consumer_case(
             f"heartbeat/join-{name}",
@@ -112,7 +112,7 @@ _MALFORMED: Final[Mapping[str, Mapping[str, Any]]] = {
 
 
 def _refused_members() -> Iterator[Case]:
-    """Yield a case for each malformed request of a member: it stays the member that it was."""
+    """Yield a case for each malformed request of a member: the member does not change."""
     for name, fields in _MALFORMED.items():
         yield consumer_case(
             f"heartbeat/member-sends-{name}",
@@ -257,7 +257,7 @@ _VERSION_0: Final = (
 
 
 def _strangers() -> Iterator[Case]:
-    """Yield what a member that there is not is answered, in each state of a group."""
+    """Yield cases on the answers to an unknown member, in each state of a group."""
     for name, epoch, requirement in (("beats", 3, "CGH-45"), ("leaves", LEFT, "CGH-46")):
         for state, group in STATES.items():
             yield consumer_case(

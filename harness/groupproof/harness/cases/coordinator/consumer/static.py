@@ -1,4 +1,4 @@
-"""Static members: who holds an instance id, and the place that waits while it is away (CGS-01 to CGS-29)."""
+"""Static members: the holder of an instance id, and the place that is kept while it is away (CGS-01 to CGS-29)."""
 
 from __future__ import annotations
 

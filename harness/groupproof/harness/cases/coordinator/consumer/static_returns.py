@@ -1,4 +1,4 @@
-"""Static members that come back, or are replaced: who may take the place of an instance, and until when (CGS-18 to CGS-32)."""
+"""Static members that return or are replaced: who may take an instance's place, and until when (CGS-18 to CGS-32)."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ _TIMES: Final = (
 
 
 def _fenced_while() -> Iterator[Case]:
-    """Yield what an impostor is answered while the instance's place is held, waits, or has a new holder."""
+    """Yield cases on the answers to an impostor while the instance's place is held, kept, or taken over."""
     states: dict[str, tuple[str, tuple[ScriptStep, ...], int]] = {
         "held": ("is held", _ONE, 111), "waiting": ("waits", _KEPT, 0), "taken": ("has been taken", _REPLACED, 111),
     }  # fmt: skip

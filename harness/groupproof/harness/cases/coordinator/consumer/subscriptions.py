@@ -1,4 +1,4 @@
-"""Subscriptions by names, and topics that come and grow (CGX-01 to CGX-17, CGX-27)."""
+"""Subscriptions by names, and topics that are created and grow (CGX-01 to CGX-17, CGX-27)."""
 
 from __future__ import annotations
 

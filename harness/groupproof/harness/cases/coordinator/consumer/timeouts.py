@@ -27,7 +27,7 @@ _REVOKES_MS: Final = 1_500
 _TOO_LATE: Final = passing(_REVOKES_MS + 600)
 
 _LATER: Final = passing(SESSION_MS * 85 // 100)
-"""Short of a session after what was no sign of life, and well past the session that the join began."""
+"""Less than a session after a request that does not renew it, and well beyond the session that began with the join."""
 
 _SESSIONS: Final = (
     consumer_case(

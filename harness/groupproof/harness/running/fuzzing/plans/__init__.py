@@ -1,1 +1,1 @@
-"""Random plans for a client, judged by checkers that hold for any plan, and shrunk."""
+"""Random plans for a client, judged by universal checkers, and shrunk."""

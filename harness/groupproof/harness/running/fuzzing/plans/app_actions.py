@@ -1,4 +1,4 @@
-"""What an application or its operator does in a drawn plan, what its shim must be able to do for it, and how often it comes. Pure."""
+"""The actions of an application or its operator in a drawn plan, the shim capabilities that they need, and their weights. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["ALONE", "MEANWHILE", "NEEDS", "STIRS", "AppAction"]
 
 
 class AppAction(Enum):
-    """What an application, or its operator, does."""
+    """An action of an application or its operator."""
 
     COMMIT = "commit"
     COMMIT_ASYNC = "commit-async"
@@ -29,7 +29,7 @@ class AppAction(Enum):
 
 NEEDS: Final = {AppAction.COMMIT: "commit", AppAction.COMMIT_ASYNC: "commit-async", AppAction.PAUSE: "pause", AppAction.RESUBSCRIBE: "resubscribe"}
 ALONE: Final = frozenset({AppAction.KILL, AppAction.FREEZE})
-"""What is done to a whole process: its members need one each, which is dear, so that few plans have it."""
+"""Actions on a whole process: its members need one each, which is expensive, so few plans have them."""
 
 STIRS: Final = {
     AppAction.TOLD: 4,

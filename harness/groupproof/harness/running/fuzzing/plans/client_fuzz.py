@@ -1,4 +1,4 @@
-"""One fuzzing run of a client: drawn plans side by side until the time is over or a new kind of failure is met; then each find is shrunk and tried again."""
+"""One fuzzing run of a client: runs drawn plans side by side until a time limit or a new kind of failure, then shrinks and confirms each find."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ PROGRESS_S: Final = 15.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effort:
-    """How much is to be done: plans for so long (s of the wall clock) or so many of them, each of at most `members` members; `goes_on` beyond the first
-    find; `shrink_s` for making the finds small. `dialect` is the protocol that the members speak."""
+    """The limits of a run: the time (s of the wall clock) or number of plans, and at most `members` members in each. With `goes_on` the run
+    continues after the first find; `shrink_s` is the time for shrinking the finds. `dialect` is the members' protocol."""
 
     max_time_s: float
     plans: int | None = None
@@ -59,8 +59,8 @@ class Effort:
 
 @dataclass(slots=True, kw_only=True)
 class _Stage:
-    """The stage of a run: plays as certify does, and looks twice only at what is new. `seen` has what the runs of a case showed, each kind with the first
-    trace that shows it, and `last` the trace of its last run."""
+    """The stage of a run: plays as certify does, and repeats only new failures. `failures` has the kinds of failure in the runs of a case, each with
+    the first trace that shows it; `last` has the trace of its last run."""
 
     inner: Stage
     finds: Finds
@@ -89,8 +89,8 @@ class _Stage:
 
 
 class ClientFuzzing(CertifyRun):
-    """One run; `found` gets each find when it is shrunk. `finds` hold what was met, `plans` and `requests` count; `undecided` are the plans
-    that came to no verdict, by why."""
+    """One run; `found` gets each find after it is shrunk. `finds` are all finds, `plans` and `requests` are counts; `undecided` are the plans
+    without a verdict."""
 
     def __init__(self, candidate: Candidate, config: RunConfig, effort: Effort, *, say: Callable[[str], None], found: Callable[[Find], None]) -> None:
         super().__init__(config, (), say=lambda *_: None, is_virtual=candidate.subject.is_virtual)
@@ -200,7 +200,7 @@ class ClientFuzzing(CertifyRun):
         return case
 
     def _settle(self, result: CaseResult, stage: _Stage) -> None:
-        """Count what a plan came to, and take down what is new in it."""
+        """Count a plan's result, and record its new finds."""
         case, ruling = result.case, result.ruling
         failures, trace = stage.failures.pop(case.id, {}), stage.last.pop(case.id, [])
         result.plays.clear()
@@ -220,7 +220,7 @@ class ClientFuzzing(CertifyRun):
             self._hunt.cancel()
 
     def state(self) -> str:
-        """Return how far the run is, in a line."""
+        """Return the run's progress, in a line."""
         seconds = time.monotonic() - self._began if self.took_s == 0 else self.took_s
         kinds = f"{len(self.finds.found)} kinds of failure found, {len(self.finds.excused)} known ones met"
         is_classic = self._effort.dialect == CLASSIC_CAPABILITY
@@ -231,7 +231,7 @@ class ClientFuzzing(CertifyRun):
     # The proof.
 
     async def _prove(self, runner: Runner, stage: Stage, others: Subject) -> None:
-        """Shrink all finds at once, each in its share of the same machine."""
+        """Shrink all finds at once; they share the host."""
         keys = itertools.count(1)
 
         async def play(stage: Stage, case: Case) -> PlanRun:
@@ -253,16 +253,16 @@ class ClientFuzzing(CertifyRun):
 
 
 def plan_numbered(number: int, traits: Traits, *, seed: int, dialect: str = CLASSIC_CAPABILITY) -> tuple[Theme | None, Plan]:
-    """Return what the plan of that number (from 1) in a run is about, and the plan: each has a seed of its own."""
+    """Return the theme and the plan of a number (from 1) in a run; each plan has a seed of its own."""
     if dialect != CLASSIC_CAPABILITY:
         return None, drawn(lambda drawer: epoch_plan_drawn(drawer, traits), seed=seed_of(seed, f"plan/{dialect}/{number}"), count=2)[-1]
     theme = theme_of(number - 1, profile_name=traits.profile, seed=seed)
-    # Hypothesis' first is its simplest one, and the same for all seeds.
+    # Hypothesis' first result is its simplest, and the same for all seeds.
     return theme, drawn(lambda drawer: plan_drawn(drawer, traits, theme), seed=seed_of(seed, f"plan/{number}"), count=2)[-1]
 
 
 def kinds_in_ruling(result: CaseResult) -> dict[str, Finding]:
-    """Return what the runs of a plan prove against its subject: what is on the wire, and what was absent each time."""
+    """Return the kinds of failure that a plan's runs prove: violations on the wire, and absences in every run."""
     if result.ruling.verdict not in (Verdict.FAILED, Verdict.NON_STRICT):
         return {}
     return kinds_in(Judgement(verdict=result.ruling.verdict, findings=result.ruling.findings))

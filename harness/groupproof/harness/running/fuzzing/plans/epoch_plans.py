@@ -1,7 +1,8 @@
-"""Random plans for a client that speaks KIP-848's protocol: its heartbeats are struck while partitions are handed over, and its application goes on. Pure.
+"""Random plans for a client of KIP-848's protocol: faults act on its heartbeats while partitions change owners, and its application continues. Pure.
 
-What a plan answers is what a member goes on after (`protocol/groupproof/protocol/rules/consumer/consumer_reactions.py`): a plan at whose end everything is healed must end with a group that has settled.
-Its members are dynamic: a static one that was told it is none any more is refused by its own instance id when it joins again, and ends rightly (CGS-06).
+A plan injects only answers after which a member goes on (`protocol/groupproof/protocol/rules/consumer/consumer_reactions.py`): at its end all is
+healed, and the group must settle. Its members are dynamic. A static member that a fault made believe that it is fenced joins again, is refused
+because of its own instance id, and rightly ends (CGS-06).
 """
 
 from __future__ import annotations
@@ -39,19 +40,19 @@ _ENDS: Final = frozenset({Effect.RAISE, Effect.FAIL})
 
 @cache
 def codes_to_go_on_after(api: Api) -> tuple[int, ...]:
-    """Return the errors of a request after which the reference member goes on by itself, in order."""
+    """Return the error codes of a request after which the reference member goes on by itself, in order."""
     rows = CONSUMER_REACTIONS[api].rows
     return tuple(sorted(code for code, row in rows.items() if isinstance(code, int) and code and not _ENDS & set(row.effects)))
 
 
 def epoch_plan_drawn(drawer: Drawer, traits: Traits) -> Plan:
-    """Return a plan, healed at its end."""
+    """Return a plan that is healed at its end."""
     return _Author(drawer, traits).plan()
 
 
 @dataclass(slots=True)
 class _Author:
-    """Writes one plan, turn by turn; who is killed is started again at once, as a supervisor does."""
+    """Writes one plan, turn by turn; a killed member is started again at once, as by a supervisor."""
 
     drawer: Drawer
     traits: Traits
@@ -85,10 +86,10 @@ class _Author:
             settings["on_revoked"] = {"sleep_ms": drawer.one_of((0, 500, 1_500)), "commit": self._can("commit") and drawer.chance(2)}
         return settings
 
-    # The course.
+    # The turns.
 
     def _begin(self) -> None:
-        """Start the members, at once or one by one; the last of several may stay away until later."""
+        """Start the members, at once or one by one; the last of several may start later."""
         names = [member.name for member in self.members]
         if len(names) > 1 and self.drawer.chance(2):
             names.pop()
@@ -101,7 +102,7 @@ class _Author:
                 self._settle()
 
     def _turn(self) -> None:
-        """Strike a request of a member, or let something be done, or both: what goes wrong in clients goes wrong when two things meet."""
+        """Arm a fault on a member's request, or run an action, or both: clients fail when two things coincide."""
         who = self.drawer.one_of(self.up)
         fault = self._strike(who, weighed(self.drawer, _STRUCK)) if self.drawer.chance(3) or self.drawer.chance(2) else None
         if fault is None or self.drawer.chance(2):
@@ -129,7 +130,7 @@ class _Author:
         settled = GroupSettled(members=tuple(self.up), topics={_TOPIC: self.partitions})
         self.steps.append(Await(until=settled, within_ms=_SETTLED_MS, go_on=True))
 
-    # What can be done.
+    # The actions.
 
     def _start(self, name: str) -> None:
         self.up.append(name)
@@ -153,7 +154,7 @@ class _Author:
         self.steps += start(name)
 
     def _close(self, name: str) -> None:
-        """Close a member; one stays."""
+        """Close a member; keep at least one."""
         if len(self.up) > 1:
             self.up.remove(name)
             self.paused.discard(name)
@@ -163,14 +164,14 @@ class _Author:
         self.steps.append(commit(name, wait=False))
 
     def _pause(self, name: str) -> None:
-        """Let the application stop polling, or poll again."""
+        """Stop the application's polls, or resume them."""
         self.steps.append(command(name, "resume" if name in self.paused else "pause", wait=False))
         self.paused ^= {name}
 
     # Faults.
 
     def _strike(self, client: str, api: Api) -> str:
-        """Arm a fault on a request of a member, and return its name."""
+        """Arm a fault on a member's request, and return its name."""
         self.faults += 1
         action, direction = self._action(api)
         count = 1 if isinstance(action, Silence) else weighed(self.drawer, {1: 5, 2: 2, 3: 1})

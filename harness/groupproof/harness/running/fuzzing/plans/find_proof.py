@@ -1,4 +1,4 @@
-"""A find shrunk and tried again: the same failure in a smaller plan, how often of five times, and whether the kit's own member shows it too."""
+"""Shrinks a find and runs it again: finds a smaller plan, how often it fails in five runs, and whether the reference member fails too."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ __all__ = ["CONFIRMATIONS", "SHRINKING", "PlanRun", "Prover"]
 CONFIRMATIONS: Final = 5
 
 SHRINKING: Final = 0.75
-"""The share of its time in which a find is made small; the rest is for trying what is left again."""
+"""The share of a find's time for shrinking; the rest is for confirming the result."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanRun:
-    """One run of a plan: what it shows, and its trace; `judgement` None where something came between."""
+    """One run of a plan with its trace; `judgement` is None where an error prevented it."""
 
     judgement: Judgement | None
     trace: Trace
@@ -43,8 +43,8 @@ Play = Callable[[Case], Awaitable[PlanRun]]
 
 
 class Prover:
-    """Shrinks and confirms the finds of one run, several plans at once: `play` runs them with the subject, `reference` with the kit's own member in its
-    place; `say` gets the progress."""
+    """Shrinks and confirms the finds of one run, several plans at once. `play` runs them with the subject, `reference` with the reference member
+    instead; `say` gets the progress."""
 
     def __init__(self, play: Play, reference: Play, *, say: Callable[[str], None]) -> None:
         self._play = play
@@ -52,7 +52,7 @@ class Prover:
         self._say = say
 
     async def prove(self, find: Find, within_s: float) -> None:
-        """Make the find's plan as small as can be in most of that time (s), and find out how surely it shows; the smallest is tried again in any case."""
+        """Shrink the find's plan for most of `within_s` seconds, then confirm how often it fails. The smallest plan is confirmed in any case."""
         began, failing = trio.current_time(), {repr(find.case): (find.case, find.trace)}
         with trio.move_on_after(within_s * SHRINKING):
             await self._attempt(find, [relevant(plan_of(find.case), find.trace, find.finding)] * 2, failing)
@@ -71,7 +71,7 @@ class Prover:
         return [item.found(find.kind) is not None for item in played]
 
     async def _confirm(self, find: Find, smallest: Sequence[tuple[Case, Trace]], *, until: float) -> None:
-        """Try the smallest plan again, and ever larger ones until one shows the failure most of the time, or time is up; else keep the best."""
+        """Confirm the smallest plan, then larger ones, until one fails most of the time or time is up; otherwise keep the best."""
         best = -1
         for case, trace in (smallest[index] for index in _ever_further(len(smallest))):
             played = await _all(self._play, [case] * CONFIRMATIONS)
@@ -88,7 +88,7 @@ class Prover:
 
 
 def _ever_further(count: int) -> list[int]:
-    """Return 0, 1, 3, 7 and so on as far as there are so many, and the last."""
+    """Return 0, 1, 3, 7 and so on below `count`, and the last index."""
     return sorted({min(2**step - 1, count - 1) for step in range(count.bit_length() + 1)})
 
 
@@ -106,7 +106,7 @@ async def _all(play: Play, cases: Sequence[Case]) -> list[PlanRun]:
 
 
 def _ruling(case: Case, played: Sequence[PlanRun]) -> Ruling | None:
-    """Return the verdict that the runs have most in common, as a replay is to have it again."""
+    """Return the most common verdict of the runs, which a replay has to reproduce."""
     rulings = [rule_on(case, [run.judgement]) for run in played if run.judgement is not None]
     common = Counter((ruling.verdict, ruling.fingerprint) for ruling in rulings).most_common(1)
     return next(

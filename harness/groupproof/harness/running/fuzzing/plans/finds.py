@@ -1,4 +1,4 @@
-"""What fuzzing a client found: each kind of failure once, by what was broken and how, with the smallest plan that showed it. Pure."""
+"""The finds of fuzzing a client: each kind of failure once, by requirement and observation, with the smallest plan that showed it. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ADVERSE = (Verdict.FAILED, Verdict.NON_STRICT)
 
 
 class Steadiness(Enum):
-    """How surely a failure shows again; `OURS`: the kit's own member shows it too, so that it says nothing of the subject."""
+    """How surely a failure repeats. `OURS`: the reference member fails too, so that it proves nothing about the subject."""
 
     UNPROVEN = "not tried again"
     STABLE = "stable"
@@ -31,7 +31,7 @@ class Steadiness(Enum):
 
 @dataclass(slots=True, kw_only=True)
 class Find:
-    """One kind of failure: the finding, the plan and the trace that show it, when it was met first (s), and in how many plans so far."""
+    """One kind of failure: the finding, the plan and the trace that show it, when it was first found (s), and its number of plans so far."""
 
     kind: str
     finding: Finding
@@ -46,37 +46,37 @@ class Find:
 
     @property
     def label(self) -> str:
-        """Return how it showed again, with the counts where it was tried."""
+        """Return the steadiness, with the counts of the confirmation."""
         failed, of = self.repeats
         return self.steadiness.value if self.steadiness is Steadiness.UNPROVEN else f"{self.steadiness.value} {failed}/{of}"
 
     @property
     def counts(self) -> bool:
-        """Whether the subject is to blame: it showed again, or it was proven on the wire while the kit was in time."""
+        """Whether the subject is to blame: the failure repeated, or the wire proved it while the kit was in time."""
         if self.steadiness is Steadiness.FLEETING:
             was_late = any(obs.who == "kit" and obs.body.get("name") == "lag" for obs in self.trace)
             return self.finding.proof is Proof.SAFETY and not was_late
         return self.steadiness is not Steadiness.OURS
 
     def show(self, finding: Finding, case: Case, trace: Trace) -> None:
-        """Keep the plan where it is smaller than the one that was kept."""
+        """Keep the plan if it is smaller than the kept one."""
         if size_of(plan_of(case)) < size_of(plan_of(self.case)):
             self.finding, self.case, self.trace = finding, case, trace
 
 
 def kind_of(finding: Finding) -> str:
-    """Return what makes two failures the same: the requirement and what was observed, as an expectation recognises them."""
+    """Return the identity of a failure: the requirement and the observation, as expectations match them."""
     return fingerprint([Finding(verdict=Verdict.FAILED, requirement=finding.requirement, expected="", observed=finding.observed)])
 
 
 def kinds_in(judgement: Judgement) -> dict[str, Finding]:
-    """Return what a run shows against its subject, by kind."""
+    """Return a run's failures of its subject, by kind."""
     return {kind_of(finding): finding for finding in judgement.findings if finding.verdict in ADVERSE}
 
 
 @dataclass(slots=True)
 class Finds:
-    """All that is found in a run; `known` are the failures that the subject's expectations excuse, in whatever case they expect them."""
+    """All failures of a run; `known_failures` are excused by the subject's expectations, in any case."""
 
     known_failures: Iterable[KnownFailure]
     found: dict[str, Find] = field(default_factory=dict)
@@ -84,11 +84,11 @@ class Finds:
     excused: Counter[str] = field(default_factory=Counter)
 
     def reason(self, kind: str) -> str | None:
-        """Return why a kind is known, with where to read of it; None where it is not."""
+        """Return the reason and source of a known failure; None for another kind."""
         return next((f"{entry.reason} ({entry.source})" for entry in self.known_failures if entry.fails_as(kind)), None)
 
     def unmet(self, judgement: Judgement) -> Judgement:
-        """Return the judgement with what it shows anew alone: the rest needs no second look."""
+        """Return the judgement with only its new failures: the others need no repetition."""
         fresh = {kind for kind in kinds_in(judgement) if kind not in self.found and self.reason(kind) is None}
         left = tuple(finding for finding in judgement.findings if finding.verdict not in ADVERSE or kind_of(finding) in fresh)
         if len(left) == len(judgement.findings) or judgement.verdict not in ADVERSE:
@@ -96,7 +96,7 @@ class Finds:
         return Judgement(verdict=worst([Verdict.OK, *(finding.verdict for finding in left)]), findings=left, receipts=judgement.receipts)
 
     def count(self, failures: Mapping[str, tuple[Finding, Trace]], case: Case) -> None:
-        """Count what a plan shows of what is known or found, by kind, with the trace that shows it."""
+        """Count a plan's known and already found failures, by kind, and keep smaller plans."""
         for kind, (finding, trace) in failures.items():
             if kind in self.found:
                 self.found[kind].plans += 1

@@ -1,8 +1,8 @@
-"""Random plans for a client: members with random settings, faults on the frames of each phase, and actions of the application meanwhile. Pure.
+"""Random plans for a client: members with random settings, faults on the frames of each phase, and actions of the application. Pure.
 
-A plan is a course of turns. Most arm a fault, bring about the request that it waits for (a rebalance, a commit, a goodbye), and half of the time do
-something while it lasts: what goes wrong in clients goes wrong when two things meet. A plan with a theme begins with that. Kinds of faults and of actions
-are left out of each plan at random (swarm testing: Groce et al., ISSTA 2012), so that each is also met alone and in quantity.
+A plan is a series of turns. Most turns arm a fault and bring about the request that it waits for (a rebalance, a commit, a clean close). Half of them
+add an action in between: clients fail when two things coincide. A plan with a theme begins with the theme. Kinds of faults and of actions
+are left out of each plan at random (swarm testing: Groce et al., ISSTA 2012), so that each also occurs alone and in quantity.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from groupproof.protocol.vocabulary import COOPERATIVE_STICKY, Api, ErrorCode
 __all__ = ["Traits", "plan_drawn"]
 
 TIME_MS_MAX: Final = 12_000
-"""How long the holds and pauses of a plan may be together, in milliseconds."""
+"""The maximum total of a plan's holds and pauses, in milliseconds."""
 
 _SETTLED_MS: Final = 12_000
 _TAKEN_UP_MS: Final = 200
@@ -67,7 +67,7 @@ _COMING: Final = {Api.FIND_COORDINATOR: 1, Api.JOIN_GROUP: 2, Api.SYNC_GROUP: 2,
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traits:
-    """Whom plans are drawn for: what its shim can do, the release that its coordinators play, and how many members a plan has at most."""
+    """The inputs of a drawn plan: the shim's capabilities, the coordinators' release, and the maximum number of members."""
 
     capabilities: Collection[str]
     profile: str
@@ -75,7 +75,7 @@ class Traits:
 
 
 def plan_drawn(drawer: Drawer, traits: Traits, theme: Theme | None = None) -> Plan:
-    """Return a plan, about the theme if there is one, healed at its end."""
+    """Return a plan that is healed at its end, on the theme if there is one."""
     return _Author(drawer, traits, theme).plan()
 
 
@@ -104,14 +104,14 @@ class _Author:
         topics = {_TOPIC: self.partitions, "u": 2}
         coordinator = {"group.initial.rebalance.delay.ms": weighed(self.drawer, {300: 3, 0: 1, 1_000: 1})}
         self._begin()
-        if self.theme is not None and self.theme.api is not Api.OFFSET_FETCH:  # which is met at the beginning
+        if self.theme is not None and self.theme.api is not Api.OFFSET_FETCH:  # `_begin` arms that one
             self._about(self.theme.api, self.theme.phase)
         for _ in range(self.drawer.number(1, 4) if self.theme is None else self.drawer.number(0, 2)):
             if self.time_ms < TIME_MS_MAX:
                 self._turn()
         return with_healing(Plan(members=tuple(self.members), steps=tuple(self.steps), topics=topics, coordinator=coordinator))
 
-    # What the plan is like.
+    # The plan's settings.
 
     def _choose(self) -> None:
         drawer = self.drawer
@@ -141,7 +141,7 @@ class _Author:
         return capability is None or capability in self.traits.capabilities
 
     def _settings(self, *, is_short: bool) -> dict[str, Any]:
-        """Return what all members are told; a short session goes with a deadline for polls that an application can miss."""
+        """Return the settings of all members; a short session may come with a poll deadline that an application can miss."""
         drawer = self.drawer
         own = own_assignor_of(self.traits.capabilities)
         assignors = ("range" if own is None else own, "roundrobin", *((COOPERATIVE_STICKY,) * 2 if self._can("cooperative") else ()))
@@ -161,10 +161,10 @@ class _Author:
             settings["request_timeout_ms"] = 2_500
         return settings
 
-    # The course.
+    # The turns.
 
     def _begin(self) -> None:
-        """Start the members, at once or one by one; the last of several may stay away until later."""
+        """Start the members, at once or one by one; the last of several may start later."""
         names = [member.name for member in self.members]
         if len(names) > 1 and self.drawer.chance(2) and not self._is_about(Api.LEAVE_GROUP):
             names.pop()
@@ -190,7 +190,7 @@ class _Author:
             self._pass()
 
     def _mishap(self) -> None:
-        """Arm a fault, bring its request about, and half of the time do something while it lasts."""
+        """Arm a fault, bring its request about, and half of the time run an action in between."""
         victim, api = self.drawer.one_of(self._active()), weighed(self.drawer, _STRUCK)
         fault = self._fault(api, victim)
         self._arm(fault)
@@ -210,7 +210,7 @@ class _Author:
             self._close(victim)
 
     def _do(self, weights: dict[AppAction, int], who: str | None = None) -> None:
-        """Do one of the things that the weights name and this plan has; being told of a rebalance is always among what stirs."""
+        """Run one of the weighted actions that this plan has. An injected REBALANCE_IN_PROGRESS is always among `STIRS`."""
         possible = {action: weight for action, weight in weights.items() if action in self.doings or (action is AppAction.TOLD and weights is STIRS)}
         if not possible:
             return
@@ -218,7 +218,7 @@ class _Author:
         _DO[weighed(self.drawer, possible)](self, name)
 
     def _about(self, api: Api, phase: Phase) -> None:
-        """Strike what the plan is about, in its phase; often do something while it lasts, and let it show before anything else is on."""
+        """Arm the theme's fault in its phase and bring its request about. Often add an action or a pause, so that its effect shows alone."""
         victim = self.drawer.one_of([name for name in self._active() if name in self._subjects()])
         if phase is not Phase.SETTLED:
             hold = holds(self._fault_name(), _KEPT_BACK[phase], ms=self.drawer.one_of(_KEPT_MS), client=victim)
@@ -237,7 +237,7 @@ class _Author:
             self._pass()
 
     def _arm_theme(self, client: str) -> str:
-        """Arm what the plan is about, and return the fault's name."""
+        """Arm the theme's fault, and return its name."""
         assert self.theme is not None
         fault = mishap(self.drawer, self._fault_name(), self.theme.api, client, self.setting, kind=self.theme.kind, code=self.theme.code)
         self._arm(fault)
@@ -247,13 +247,13 @@ class _Author:
         return self.theme is not None and self.theme.api is api
 
     def _stir(self, victim: str) -> None:
-        """Bring about that a member joins again: it is told to, or somebody new comes."""
+        """Make a member join again: by an injected answer, or by a new member."""
         if len(self.started) < len(self.members) and self.drawer.chance(2):
             self._newcomer(victim)
         else:
             self._answer_members(victim)
 
-    # What can be done.
+    # The actions.
 
     def _subjects(self) -> set[str]:
         return {member.name for member in self.members if member.kind == "subject"}
@@ -271,7 +271,7 @@ class _Author:
             self._start(away[0])
 
     def _commit(self, name: str, mode: str | None = None) -> None:
-        """Commit the positions, or offsets of the application's own."""
+        """Commit the positions, or offsets that the application chooses."""
         if mode is None:
             mode = "async" if self._can("commit-async") and self.drawer.chance(2) else "sync"
         offsets = ((_TOPIC, 0, self.drawer.number(1, 9)),) if self.drawer.chance(2) else ()
@@ -279,7 +279,7 @@ class _Author:
         self.steps.append(commit(name, *offsets, mode=mode, wait=False))
 
     def _pause(self, name: str) -> None:
-        """Stop polling; only of a member with nothing else to answer, which shows in its silence."""
+        """Stop the polls of a member without other pending work, which would show as its silence."""
         if name not in self.busy | self.paused:
             self.paused.add(name)
             self.steps.append(command(name, "pause", wait=False))
@@ -295,14 +295,14 @@ class _Author:
         self.steps.append(command(name, "resubscribe", topics=[_TOPIC, "u"] if self.is_resubscribed else [_TOPIC], wait=False))
 
     def _close(self, name: str) -> None:
-        """Close a member; one of those under test stays."""
+        """Close a member; keep at least one subject."""
         if self._subjects() & set(self._active()) - {name}:
             self.closed.add(name)
             self.paused.discard(name)
             self.steps.append(close(name, wait=False))
 
     def _answer_members(self, name: str) -> None:
-        """Tell a member of a rebalance by each Heartbeat until it joins again: the next could take a single one back."""
+        """Answer a member's Heartbeats with REBALANCE_IN_PROGRESS until it joins again: after a single one, the next answer could revoke it."""
         fault = self._fault_name()
         self.steps += [
             answers(fault, Api.HEARTBEAT, ErrorCode.REBALANCE_IN_PROGRESS, client=name, count=None, direction="response"),
@@ -318,7 +318,7 @@ class _Author:
         self.steps.append(move(state="lost" if self.drawer.chance(3) else "kept", parked="drop" if self.drawer.chance(2) else "answer"))
 
     def _kill(self, name: str) -> None:
-        """Kill a member, and start it again before long: as a supervisor does."""
+        """Kill a member, and start it again soon, as a supervisor does."""
         self.steps.append(kill(name))
         self.paused.discard(name)
         self.busy.discard(name)
@@ -326,7 +326,7 @@ class _Author:
         self.steps += start(name)
 
     def _freeze(self, name: str) -> None:
-        """Stop a member's process for a while, now and then for longer than its session."""
+        """Freeze a member's process for a while, sometimes for longer than its session."""
         if name in self.paused:
             return
         session_ms = self.setting.session_ms
@@ -335,7 +335,7 @@ class _Author:
         self.steps += [freeze(name), passing(ms), thaw(name)]
 
     def _break(self, name: str) -> None:
-        """Break the coordinator's broker, let time pass or a member commit meanwhile, and mend it."""
+        """Break the coordinator's broker, wait or commit meanwhile, and mend it."""
         self.steps.append(breaks(_BROKEN, self.drawer.one_of(("pause", "kill", "slow-disk"))))
         if self._can("commit") and self.drawer.chance(2):
             self._commit(name)

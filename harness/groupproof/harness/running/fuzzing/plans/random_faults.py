@@ -1,7 +1,7 @@
-"""Random faults on a frame between a client and its coordinator, as brokers and networks really cause them. Pure.
+"""Random faults on frames between a client and its coordinator, of the kinds that brokers and networks really cause. Pure.
 
-The errors of each request are those of the profile's own table, what its log may refuse included, and the one that comes of access control. Delays lie
-around the times at which clients act: the heartbeat interval, half the session, the session's end.
+The errors of each request come from the profile's table, refusals of its log included, plus the error of access control. Delays are
+near the times at which clients act: the heartbeat interval, half the session, the session's end.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["Kind", "Setting", "codes_of", "ends", "mishap"]
 
 
 class Kind(Enum):
-    """The kinds of faults; a plan has some of them, and does without the others."""
+    """The kinds of faults; a plan has some of them."""
 
     ANSWER = "answer"
     HOLD = "hold"
@@ -41,18 +41,18 @@ _EVENT_KINDS: Final = {
     Api.OFFSET_COMMIT: (ClassicEvent.OFFSET_COMMIT,),
     Api.OFFSET_FETCH: (ClassicEvent.OFFSET_FETCH,),
 }
-# What the requests of these plans cannot bring about: their group id and their session are in order; ids are handed out by the coordinator alone.
+# Errors that the requests of these plans cannot cause: their group id and session are valid, and only the coordinator hands out ids.
 _UNFOUNDED: Final = {0, ErrorCode.INVALID_GROUP_ID, ErrorCode.INVALID_SESSION_TIMEOUT, ErrorCode.MEMBER_ID_REQUIRED, ErrorCode.GROUP_ID_NOT_FOUND}
-# A coordinator that acted and says one of these has lost its place, or the log that it wrote to, meanwhile.
+# Errors after the coordinator acted: it lost its role, or the log that it wrote to, meanwhile.
 _AFTERWARDS: Final = {ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR}
 _STATES: Final = (GroupState.STABLE.value, GroupState.PREPARING_REBALANCE.value, GroupState.COMPLETING_REBALANCE.value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """What the random faults of one plan depend on: its profile, the kinds of faults, and the members' session timeouts.
+    """The parameters of one plan's random faults: its profile, the kinds of faults, and the members' timeouts.
 
-    `is_static`: the members have instance ids and can be fenced. `is_final`: some errors end a client."""
+    `is_static`: the members have instance ids and can be fenced. `is_final`: errors that end a client are allowed."""
 
     profile: str
     kinds: Collection[Kind]
@@ -63,7 +63,7 @@ class Setting:
 
 
 def codes_of(api: Api, release: Profile) -> list[int]:
-    """Return the errors that a broker of the release may answer `api` with, whatever the group's state; each once, in order."""
+    """Return the errors that a broker of the release may answer `api` with, in any state of the group; each once, in order."""
     codes: set[int] = {ErrorCode.COORDINATOR_NOT_AVAILABLE} if api is Api.FIND_COORDINATOR else set()
     table = release.table
     for kind in _EVENT_KINDS.get(api, ()):
@@ -73,7 +73,7 @@ def codes_of(api: Api, release: Profile) -> list[int]:
 
 
 def mishap(drawer: Drawer, name: str, api: Api, client: str, setting: Setting, *, kind: Kind | None = None, code: int | None = None) -> Fault:
-    """Return a fault that strikes `api` of one client: of a kind of the plan's, or the next such request by `kind`, which answers `code` where it answers."""
+    """Return a fault on `api` of one client, of one of the plan's kinds. With `kind` it acts on the next such request, with `code` as its error."""
     kinds = {kind: weight for kind, weight in _KINDS.items() if kind in setting.kinds}
     action, direction = _action(drawer, kind or weighed(drawer, kinds), api, setting, code)
     selector = Selector(
@@ -88,14 +88,14 @@ def mishap(drawer: Drawer, name: str, api: Api, client: str, setting: Setting, *
 
 
 def _count(drawer: Drawer, action: Action) -> int | None:
-    """Return how many frames are struck; None: an answer that is given until all is healed."""
+    """Return the number of frames that the fault acts on; None: an answer that repeats until all is healed."""
     if isinstance(action, Answer):
         return weighed(drawer, {1: 5, 2: 1, 3: 1, None: 1})
     return weighed(drawer, {1: 5, 2: 1, 3: 1}) if isinstance(action, Hold | Cut) else 1
 
 
 def _action(drawer: Drawer, kind: Kind, api: Api, setting: Setting, code: int | None) -> tuple[Action, str]:
-    """Return what is done, and to the request or to the answer."""
+    """Return the action, and whether it acts on the request or the response."""
     if kind is Kind.ANSWER:
         code = drawer.one_of(_codes(api, setting)) if code is None else code
         return Answer(error_code=code), "response" if code in _AFTERWARDS and drawer.chance(3) else "request"
@@ -117,13 +117,13 @@ def _codes(api: Api, setting: Setting) -> list[int]:
 
 
 def ends(api: Api, code: int) -> bool:
-    """Tell whether a client may end at such an answer."""
+    """Return whether a client may end after such an answer."""
     row = reaction(api, code, Phase.CURRENT) if api in MEMBER_APIS else ()
     return Effect.RAISE in row or code == ErrorCode.GROUP_AUTHORIZATION_FAILED
 
 
 def _delays_ms(setting: Setting) -> tuple[int, ...]:
-    """Return delays around what clients wait for; the short ones twice, for most of what goes wrong needs no longer ones."""
+    """Return delays near the times at which clients act; the short ones twice, because most failures need no longer ones."""
     beat, session = setting.heartbeat_ms, setting.session_ms
     short = (beat // 2, beat + 100, 3 * beat, session // 2)
     return (*short, *short, session - 300, session + 400)

@@ -1,7 +1,8 @@
-"""A failing plan made small: faults, members, steps and settings are left out and times shortened, many attempts side by side, for as long as the same
-failure shows. Pure but for `attempt`.
+"""Shrinks a failing plan while the same failure shows. Pure but for `attempt`.
 
-Plans run in real time and take seconds each, so that a round tries all that can be left out at once, and then what of it can be left out together.
+It leaves out faults, members, steps and settings, and shortens times, many attempts side by side.
+
+Plans run in real time and take seconds each, so a round first tries each omission alone, side by side, and then the successful ones together.
 """
 
 from __future__ import annotations
@@ -43,13 +44,13 @@ _SHORTEST_MS: Final = 200
 
 
 async def lessened(plan: Plan, attempt: Attempt[Plan]) -> Plan:
-    """Return the smallest plan that was found to show the failure still: first whole parts are left out, then single steps, then the rest is made plainer."""
+    """Return the smallest plan found that still shows the failure: whole parts are left out first, then single steps; then the rest is simplified."""
     tiers = [partial(lesser, tier=tier) for tier in range(len(_TIERS))]
     return await shrink(plan, tiers, attempt, size_of, together=_together)
 
 
 def relevant(plan: Plan, trace: Trace, finding: Finding) -> Plan:
-    """Return the plan without what cannot have led to a finding: faults that struck nothing before it, and steps that came after what proves it."""
+    """Return the plan without parts that cannot have caused a finding: faults that acted on nothing before it, and steps after its proof."""
     until = len(trace) if finding.seq is None or finding.proof is not Proof.SAFETY else finding.seq
     begun = [obs.body["index"] for obs in trace[:until] if obs.who == "kit" and obs.body.get("name") == "step"]
     struck = {obs.fault for obs in trace[:until] if obs.kind == "fault" and obs.detail == "triggered"}
@@ -59,7 +60,7 @@ def relevant(plan: Plan, trace: Trace, finding: Finding) -> Plan:
 
 
 def size_of(plan: Plan) -> tuple[int, ...]:
-    """Return what makes one plan smaller than another: fewer faults, fewer members, fewer steps, less time, fewer settings."""
+    """Return the size of a plan: faults, members, steps, time, settings, in this order of importance."""
     head = head_of(plan)
     times = [step.ms for step in head.steps if isinstance(step, Pass)] + [
         fault.action.ms or 0 for fault in faults_of(plan) if isinstance(fault.action, Hold)
@@ -74,12 +75,12 @@ def faults_of(plan: Plan) -> list[Fault]:
 
 
 def count_of_faults(plan: Plan) -> int:
-    """Return how much goes wrong in a plan: faults on frames, and members, brokers and coordinators that are killed, frozen, broken and moved."""
+    """Return the number of faults in a plan: on frames, and kills, freezes, broken brokers and moved coordinators."""
     return sum(isinstance(step, Arm | Kill | Freeze | BreakBroker | MoveCoordinator) for step in plan.steps)
 
 
 def lesser(plan: Plan, tier: int) -> Iterator[Plan]:
-    """Yield plans that are smaller in the way of a tier; each once, each with somebody under test who stays."""
+    """Yield the smaller plans of a tier; each once, each with at least one subject that stays."""
     head = head_of(plan)
     lines = {repr(head)}
     for made in _TIERS[tier](head):
@@ -93,7 +94,7 @@ def _is_whole(head: Plan) -> bool:
     return bool(subjects & set(staying(head.steps)))
 
 
-# What is left out.
+# Omissions.
 
 
 def _without_parts(head: Plan) -> Iterator[Plan]:
@@ -114,7 +115,7 @@ def _without_steps(head: Plan) -> Iterator[Plan]:
 
 
 def _together(plan: Plan, found: Sequence[Plan]) -> Iterator[Plan]:
-    """Yield the plan with all that could be left out by itself left out at once, and with half of it."""
+    """Yield the plan without all parts that could be left out alone, and without half of them."""
     head = head_of(plan)
     for few in (found, found[: (len(found) + 1) // 2], found[:2]):
         common = [step for step in head.steps if all(step in head_of(plan).steps for plan in few)]
@@ -124,7 +125,7 @@ def _together(plan: Plan, found: Sequence[Plan]) -> Iterator[Plan]:
 
 
 def _kept(head: Plan, steps: Iterable[Step]) -> Plan:
-    """Return the plan with these steps, without those that refer to what is gone, and without members who never start."""
+    """Return the plan with these steps, without steps that refer to missing parts and without members that never start."""
     left = list(_tidied(list(steps)))
     started = {step.member for step in left if isinstance(step, Start)}
     return replace(head, members=tuple(member for member in head.members if member.name in started), steps=tuple(left))
@@ -149,7 +150,7 @@ def _tidied(steps: Sequence[Step]) -> Iterator[Step]:
 
 
 def _is_idle(step: Step, armed: set[str], broken: set[str]) -> bool:
-    """Tell whether a step is about a fault that is gone."""
+    """Return whether a step refers to a missing fault."""
     if isinstance(step, Arm):
         return step.fault.name not in armed
     return (isinstance(step, Heal | Release) and step.fault not in armed) or (isinstance(step, Mend) and step.name not in broken)
@@ -173,7 +174,7 @@ def _is_fit(step: Step, who: str, up: set[str], frozen: set[str]) -> bool:
 
 
 def _who(step: Step) -> str | None:
-    """Return the member that a step is about; None where it is about no single one."""
+    """Return the member of a step; None if the step has no single member."""
     if isinstance(step, Await) and isinstance(step.until, Matches):
         return step.until.client
     if isinstance(step, Arm):
@@ -182,7 +183,7 @@ def _who(step: Step) -> str | None:
 
 
 def _waiting(step: Await, armed: set[str], started: Sequence[str]) -> Await | None:
-    """Return the wait as far as what it waits for is still there."""
+    """Return the wait without missing faults and members; None if nothing remains."""
     until = step.until
     if isinstance(until, Matches):
         return None if {until.fault, until.after} - {None, *armed} else step  # a drawn plan waits for nothing after a mark
@@ -190,11 +191,11 @@ def _waiting(step: Await, armed: set[str], started: Sequence[str]) -> Await | No
     return replace(step, until=replace(until, members=members)) if members else None
 
 
-# What is made plainer.
+# Simplifications.
 
 
 def _plainer(head: Plan) -> Iterator[Plan]:
-    """Yield the plan with one thing put plainer, and with all settings but the assignors as they usually are."""
+    """Yield the plan with one thing simplified, and with default settings except for the assignors."""
     plain = tuple(
         replace(member, settings={name: value for name, value in member.settings.items() if name == "assignors"}) for member in head.members
     )

@@ -1,5 +1,7 @@
-"""What drawn plans are about: a fault that strikes one request in one phase of a membership. A run goes through all of them before any comes again, so
-that none is left to luck: errors first, what hinders the frames later, each in an order that the seed shuffles. Pure.
+"""The themes of drawn plans: a fault on one request in one phase of a membership. Pure.
+
+A run uses all themes before any repeats, so that none is left to chance: errors first, faults on frames later, each in an order shuffled by the
+seed.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ __all__ = ["Phase", "Theme", "theme_of", "themes_of"]
 
 
 class Phase(Enum):
-    """Where in a membership a request is struck: nothing else on, or while the answer to the member's JoinGroup or SyncGroup is kept back."""
+    """The phase of a membership: settled, or while the answer to the member's JoinGroup or SyncGroup is held."""
 
     SETTLED = "settled"
     JOINING = "joining"
@@ -64,7 +66,7 @@ _FREE: Final = 3
 
 
 def theme_of(number: int, *, profile_name: str, seed: int) -> Theme | None:
-    """Return what the plan of that number (from 0) is about; None for one of three, which are about nothing and drawn freely."""
+    """Return the theme of a plan's number (from 0); None for every third plan, which is drawn without one."""
     if number % _FREE == _FREE - 1:
         return None
     at = number - number // _FREE
@@ -74,7 +76,7 @@ def theme_of(number: int, *, profile_name: str, seed: int) -> Theme | None:
 
 @cache
 def themes_of(profile_name: str) -> tuple[Theme, ...]:
-    """Return all themes under a release's rules; what may end a client is struck in settled members alone."""
+    """Return all themes under a release's rules; errors that may end a client occur only in settled members."""
     return tuple(_themes(profile_name))
 
 
@@ -93,7 +95,7 @@ def _shuffled(profile_name: str, key: str) -> tuple[Theme, ...]:
 
 
 def _rank(theme: Theme) -> int:
-    """Return how early a theme comes: clients differ most in what they make of errors, above all those that they are to go on after."""
+    """Return the order of a theme: clients differ most in their reactions to errors, above all to those that they have to survive."""
     if theme.code is None or ends(theme.api, theme.code):
         return 2
     return 0 if theme.phase is Phase.SETTLED else 1
