@@ -52,7 +52,7 @@ class ConnectionVariant:
 
     `says` may change the body of an answer, or withhold it (None), `sends` its bytes; `delay_s` is what an answer waits. With `in_order` False a
     request is taken up while an older one of its connection waits. `locks` serves all connections of a broker one answer at a time. After a
-    frame that cannot be read the connection ends, or `stays` silent, or the whole broker `dies`.
+    frame that cannot be read the connection ends, or `stays` silent, or the whole broker `dies`. With `mutes` nothing more is taken up for as long as an answer throttles its client.
     """
 
     says: Callable[[IncomingRequest, Body], Body | None] = _as_it_is
@@ -62,6 +62,7 @@ class ConnectionVariant:
     locks: bool = False
     bad_frame: Literal["ends", "stays", "dies"] = "ends"
     leaves_when_closed: bool = False
+    mutes: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
