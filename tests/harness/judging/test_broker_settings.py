@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from groupproof.harness.judging.broker_settings import another_course, differs_for
+from groupproof.harness.judging.broker_settings import another_course, differs_for, throttled_course
 from groupproof.harness.model import consumer_script_builders as consumer
 from groupproof.harness.model.script import Script
 from groupproof.harness.model.script_builders import commit, joined, stable
@@ -47,6 +47,16 @@ def test_a_refusal_that_nothing_but_a_setting_makes_is_told_where_the_script_nam
     )
     assert another_course(pair, {"group.consumer.max.size": 2}, [("join b", None, 81)]) == ""
     assert another_course(pair, {"group.consumer.session.timeout.ms": 10_000}, [("join b", None, 25)]) == ""
+
+
+def test_a_throttle_may_have_the_case_take_another_course() -> None:
+    codes = [("join b", None, 81), ("beat a", 0, 25)]
+
+    assert throttled_course(2_500, codes) == (
+        "The broker throttled its clients for up to 2500 ms, by which the case may have taken another course: "
+        "beat a was answered 25 UNKNOWN_MEMBER_ID where it reckons with 0 NONE."
+    )
+    assert throttled_course(99, codes) == throttled_course(2_500, codes[:1]) == throttled_course(2_500, [("beat a", 0, 0)]) == ""
 
 
 def test_a_setting_of_consumer_groups_differs_from_what_the_script_asks_for_or_the_default() -> None:

@@ -5,11 +5,13 @@ from dataclasses import replace
 import pytest
 from tests.harness.running.scripts.test_coordinator_stage import case, played
 
+from groupproof.coordinator.planted.variants import variant_named
 from groupproof.harness.judging.script_judgement import DRAWN_MAX, has_failed, judge_script_run, with_transitions
 from groupproof.harness.model import consumer_script_builders as consumer
-from groupproof.harness.model.script import AwaitClose, Raw
+from groupproof.harness.model.script import AwaitClose, Pass, Raw
 from groupproof.harness.model.script_builders import beat, stable
 from groupproof.harness.model.verdicts import Level, Verdict
+from groupproof.harness.subjects.brokers.reference_brokers import ReferenceBrokers
 from groupproof.protocol.trace import Observation, Trace, read_trace, write_trace
 
 RIGHT = case(*stable("a"), beat("a"))
@@ -64,6 +66,19 @@ def test_only_cases_about_member_ids_tell_of_their_form() -> None:
 
     assert judge_script_run(RIGHT, trace).verdict is Verdict.OK
     assert judge_script_run(replace(RIGHT, requirements=("JOIN-03",)), trace).verdict is Verdict.INFORMATIONAL
+
+
+def test_a_broker_that_mutes_whom_it_throttles_is_not_late() -> None:
+    """KIP-219: the answer comes at once, and the next request of its connection is read only when the time is over."""
+    beats = case(*stable("a", "b"), beat("a", wait=False, settles=False), beat("a"), beat("b"), Pass(ms=6_500), beat("a", code=0))
+    (play,) = played(beats, subject=ReferenceBrokers(profile="kafka-4.1", variant=variant_named("quota")))
+    beat_times = [obs.at_ms for obs in play.trace if obs.kind == "request" and obs.api == "Heartbeat" and obs.client == "a"]
+
+    judgement = judge_script_run(beats, play.trace)
+
+    assert [finding.observed for finding in judgement.findings if finding.verdict is not Verdict.OK] == []
+    assert (judgement.verdict, judgement.reason[:54]) == (Verdict.INCONCLUSIVE, "The broker throttled its clients for up to 2500 ms, by")
+    assert beat_times[1] == beat_times[0]
 
 
 def test_an_assignor_of_the_users_own_has_targets_that_no_rule_tells() -> None:

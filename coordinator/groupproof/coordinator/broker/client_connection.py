@@ -26,7 +26,7 @@ from groupproof.coordinator.broker.kept_frames import KEPT, KIND, KeptFrames
 from groupproof.coordinator.broker.repeated_frames import HEARTBEATS, RepeatedFrame
 from groupproof.coordinator.broker.request_queue import ConnectionEnd, Inbox, OpenRequest, Unread
 from groupproof.coordinator.broker.sockets import Socket, close_stream, has_all
-from groupproof.coordinator.broker.varied_connection import altered_answer, bear
+from groupproof.coordinator.broker.varied_connection import altered_answer, bear, stay_muted
 from groupproof.coordinator.machine.incoming_request import IncomingRequest
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.message_codec import (
@@ -337,15 +337,13 @@ class Connection:
             await self.broker.machine.ready(arrived.wire.api, arrived.wire.body)
         fault = self._strikes.on_request(arrived)
         body: Body | None = None
-        taken_up = None
+        taken_up = partial(self._strikes.taken_up_twice, fault) if fault is not None and fault.repeats else None
         if fault is not None:
             arrived = arrived._replace(columns={**arrived.columns, "fault": fault.fault.name})
             body = await self._strikes.before_processing(fault, arrived)
             if fault.drops:
                 return
             arrived = self._strikes.altered(fault, arrived)
-            if fault.repeats:
-                taken_up = partial(self._strikes.taken_up_twice, fault)
         self._strikes.passed(arrived, "request")
         if body is None:
             body = await self.broker.process(arrived, self, taken_up_twice=taken_up)
@@ -357,6 +355,7 @@ class Connection:
             await self.broker.machine.awake()
         if body is not None and self._is_open:
             await self._answer(arrived, body, fault)
+            await stay_muted(self.broker.line, body)
 
     async def _answer(self, arrived: IncomingRequest, body: Body, fault: AppliedFault | None) -> None:
         """Send an answer, unless a fault changes or withholds it. `fault` is the fault that acted on the request."""

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from groupproof.coordinator.machine.incoming_request import IncomingRequest
     from groupproof.coordinator.machine.variant import ConnectionVariant
 
-__all__ = ["altered_answer", "bear"]
+__all__ = ["altered_answer", "bear", "stay_muted"]
 
 _READ_BYTES: Final = 65536
 
@@ -24,6 +24,12 @@ async def bear(broker: Broker, stream: trio.abc.Stream, error: Exception) -> Non
             peer.end(f"the broker died of it: {error}")
     while await stream.receive_some(_READ_BYTES):
         pass
+
+
+async def stay_muted(line: ConnectionVariant, body: Mapping[str, Any]) -> None:
+    """Take up nothing more of the connection for as long as its client was told to send nothing (KIP-219; `ThrottledChannel`)."""
+    if line.mutes:
+        await trio.sleep(max(0, body.get("throttle_time_ms") or 0) / 1000)
 
 
 async def altered_answer(line: ConnectionVariant, arrived: IncomingRequest, body: dict[str, Any]) -> Mapping[str, Any] | None:

@@ -52,7 +52,8 @@ class ConnectionVariant:
 
     `says` may change the body of an answer, or withhold it (None). `sends` may change its bytes. `delay_s` is the delay of an answer. With `in_order`
     False a request is processed while an older one of its connection waits. `locks` serves all connections of a broker one answer at a time. After an
-    unreadable frame the connection `ends`, or `stays` silent, or the whole broker `dies`.
+    unreadable frame the connection `ends`, or `stays` silent, or the whole broker `dies`. With `mutes` the broker processes no request of a client while an
+    answer throttles it.
     """
 
     says: Callable[[IncomingRequest, Body], Body | None] = _as_it_is
@@ -62,6 +63,7 @@ class ConnectionVariant:
     locks: bool = False
     bad_frame: Literal["ends", "stays", "dies"] = "ends"
     leaves_when_closed: bool = False
+    mutes: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -65,6 +65,12 @@ class _LongIds(RandomChoices):
 _LATE_MS_MAX: Final = 240
 """A timer that is so late, and then its answer too, are within the 500 ms of the contract."""
 
+_MUTED_MS: Final = 2_500
+"""Longer than an answer that waits for nothing may take."""
+
+_METERED: Final[Mapping[Api, int]] = {Api.HEARTBEAT: 1, Api.CONSUMER_GROUP_HEARTBEAT: 0, Api.OFFSET_COMMIT: 3, Api.DESCRIBE_GROUPS: 1}
+"""What is throttled, since the version whose answer can say so."""
+
 _LISTS: Final = ("members", "topics", "partitions", "groups", "results", "coordinators", "api_keys", "brokers")
 
 
@@ -83,6 +89,12 @@ def _every(change: Callable[[Body], Body]) -> ConnectionVariant:
 
 def _throttled(answer: Body) -> Body:
     return {**answer, "throttle_time_ms": 7}
+
+
+def _under_quota(arrived: IncomingRequest, answer: Body) -> Body:
+    """Throttle the client after its heartbeats and commits, as a quota on requests or bytes does (KIP-124, KIP-219)."""
+    since = _METERED.get(arrived.wire.api)
+    return answer if since is None or arrived.wire.version < since else {**answer, "throttle_time_ms": _MUTED_MS}
 
 
 def _worded(answer: Body) -> Body:
@@ -138,6 +150,8 @@ LEGAL: Final[tuple[Variant, ...]] = (
     Variant(name="long-member-ids", says="Member ids are long, and not of ASCII alone.", choices=_LongIds),
     Variant(name="lists-reversed", says="Lists of members, topics, partitions, groups and versions come in another order.", line=_every(_reversed)),
     Variant(name="throttles", says="Every answer tells a throttle time.", line=_every(_throttled)),
+    Variant(name="quota", says="Heartbeats, commits and descriptions throttle their connection, which is muted for 2.5 s.",
+            line=ConnectionVariant(says=_under_quota, mutes=True)),
     Variant(name="talks", says="Refusals say something.", line=_every(_worded)),
     Variant(name="slower", says="Every answer takes 50 ms.", line=ConnectionVariant(delay_s=lambda _: 0.05)),
     Variant(name="slower-on-some", says="Heartbeats, commits and descriptions take 200 ms.", line=ConnectionVariant(delay_s=_slow_on_some)),

@@ -10,7 +10,7 @@ from groupproof.protocol.rules.consumer.group_configs import ASSIGNORS, BROKER_S
 from groupproof.protocol.rules.consumer.group_configs import MAX_SIZE as CONSUMER_MAX_SIZE
 from groupproof.protocol.vocabulary import Api, ErrorCode, error_named
 
-__all__ = ["another_course", "differs_for"]
+__all__ = ["another_course", "differs_for", "throttled_course"]
 
 DELAY: Final = "group.initial.rebalance.delay.ms"
 MAX_SIZE: Final = "group.max.size"
@@ -18,6 +18,9 @@ METADATA_BYTES: Final = "offset.metadata.max.bytes"
 SESSIONS: Final = ("group.min.session.timeout.ms", "group.max.session.timeout.ms")
 
 _METADATA_DEFAULT: Final = 4_096
+_THROTTLE_MS_MIN: Final = 100.0
+"""What a throttle below this changes, a busy machine changes too."""
+
 _NO_ANSWER: Final = None
 _JOINS: Final = {MAX_SIZE: (Api.JOIN_GROUP,), CONSUMER_MAX_SIZE: (Api.JOIN_GROUP, Api.CONSUMER_GROUP_HEARTBEAT)}
 _OF_GROUPS: Final = frozenset(name for config in GROUP_CONFIGS.values() for name in (config.broker, config.low, config.high))
@@ -58,6 +61,16 @@ def another_course(script: Script, settings: Mapping[str, Any], codes: Iterable[
             if difference is not None:
                 return f"The broker has {name}={value}, by which the case took another course: {_describe(*difference)}."
     return ""
+
+
+def throttled_course(throttle_ms: float, codes: Iterable[Codes]) -> str:
+    """Return why the script did not take its course, "" where it did, on a broker that throttled its connections for up to so long (KIP-124, KIP-219)."""
+    difference = next(((label, named, came) for label, named, came in codes if named is not None and named != came), None)
+    if throttle_ms < _THROTTLE_MS_MIN or difference is None:
+        return ""
+    return (
+        f"The broker throttled its clients for up to {throttle_ms:.0f} ms, by which the case may have taken another course: {_describe(*difference)}."
+    )
 
 
 def _is_shown(codes: frozenset[int | None], named: int | None, came: int | None) -> bool:

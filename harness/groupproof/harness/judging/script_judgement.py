@@ -11,9 +11,10 @@ from dataclasses import replace
 from typing import Any
 
 from groupproof.harness.judging.away_coordinators import as_passing
-from groupproof.harness.judging.broker_settings import another_course
+from groupproof.harness.judging.broker_settings import another_course, throttled_course
 from groupproof.harness.judging.case_checkers import UNIVERSAL
 from groupproof.harness.judging.case_judgement import judge_run
+from groupproof.harness.judging.oracle.exchanges import throttle_ms
 from groupproof.harness.judging.oracle.predictions import judge_of, transitions
 from groupproof.harness.judging.ruling import Judgement
 from groupproof.harness.judging.script_checkers.config_codes import due_config_code
@@ -104,11 +105,13 @@ def _if_ended(judgement: Judgement, trace: Trace) -> Judgement:
 
 
 def _if_elsewhere(judgement: Judgement, script: Script, evidence: Evidence, ground: Mapping[str, Any]) -> Judgement:
-    """Return the judgement, INCONCLUSIVE where all is as the rules say, but a setting that the case does not reckon with had it take another course."""
+    """Return the judgement, INCONCLUSIVE where all is as the rules say, but a setting or a quota that the case does not reckon with had it take another course."""
     if judgement.verdict not in (Verdict.OK, Verdict.INFORMATIONAL):
         return judgement
     settings = {name: ground["settings"][name] for name in ground.get("sources", {})}
-    why = another_course(script, settings, codes_as_written(script, evidence))
+    codes = list(codes_as_written(script, evidence))
+    longest_ms = max((throttle_ms(obs) for obs in evidence.select("response") if obs.who == "member"), default=0.0)
+    why = another_course(script, settings, codes) or throttled_course(longest_ms, codes)
     return replace(judgement, verdict=Verdict.INCONCLUSIVE, reason=why) if why else judgement
 
 

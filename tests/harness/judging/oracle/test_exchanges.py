@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tests.harness.judging.oracle.recording import Recording, in_order
 
 from groupproof.harness.judging.oracle.exchanges import histories
@@ -23,6 +25,27 @@ def test_a_request_behind_another_of_its_connection_is_taken_up_after_that_ones_
         ("b", 2, False),
         ("a", 7, False),
     ]
+
+
+def test_a_connection_may_be_muted_for_as_long_as_answers_throttle() -> None:
+    recording = Recording(latency_ms=7.0)
+    recording.ask("a", BEAT)
+    recording.wait(2)
+    recording.ask("a", BEAT)
+    recording.ask("b", BEAT)
+    trace = recording.end()
+    throttled = [replace(obs, body={**obs.body, "throttle_time_ms": 900}) if obs.kind == "response" and obs.client == "b" else obs for obs in trace]
+
+    (plain,), (history,) = histories(trace), histories(throttled)
+
+    assert {(exchange.excused_ms, *exchange.uptakes_ms(early_ms=30, uptake_ms=150)) for exchange in plain.exchanges} == {(0, 0), (0, 2), (0, 7)}
+    # The first request of a connection is throttled by no answer before it; brokers before 2.0 held its own back.
+    assert [(exchange.client, exchange.muted_ms, exchange.throttle_ms) for exchange in history.exchanges] == [
+        ("a", 0, 0),
+        ("b", 0, 900),
+        ("a", 900, 0),
+    ]
+    assert [exchange.uptakes_ms(early_ms=30, uptake_ms=150) for exchange in history.exchanges] == [[0], [2], [7, 907]]
 
 
 def test_a_request_behind_one_that_is_never_answered_is_told_from_the_others() -> None:

@@ -43,8 +43,8 @@ async def beat(link: ScriptLink) -> Exchange:
     return await link.ask(member="a", label="beat a", api=Api.HEARTBEAT, version=4, body=BEAT)
 
 
-def answer(correlation: int, code: int = 0) -> bytes:
-    return frame(write_response(Api.HEARTBEAT, 4, correlation, {"error_code": code}))
+def answer(correlation: int, code: int = 0, *, throttle_ms: int = 0) -> bytes:
+    return frame(write_response(Api.HEARTBEAT, 4, correlation, {"error_code": code, "throttle_time_ms": throttle_ms}))
 
 
 def events_of(recorder: Recorder) -> list[tuple[str, str]]:
@@ -135,6 +135,20 @@ def test_while_it_is_told_not_to_read_nothing_is_taken_in() -> None:
         link.read_again()
         await exchange.done.wait()
         assert exchange.answer is not None
+
+    run(body)
+
+
+@pytest.mark.parametrize(("throttle_ms", "waits_s"), [(0, 0), (-1, 0), (700, 0.7), (11_000, 11), (11_001, 0)])
+def test_who_is_throttled_sends_nothing_for_so_long_as_a_quota_can_ask(throttle_ms: int, waits_s: float) -> None:
+    async def body(link: ScriptLink, theirs: trio.abc.Stream, recorder: Recorder) -> None:
+        exchange = await beat(link)
+        await theirs.send_all(answer(1, throttle_ms=throttle_ms))
+        await exchange.done.wait()
+        began = trio.current_time()
+        await link.until_free()
+        assert trio.current_time() - began == pytest.approx(waits_s)
+        assert link.throttle_ms == waits_s * 1_000
 
     run(body)
 

@@ -56,6 +56,19 @@ def test_a_broker_that_closes_instead_of_answering_is_told() -> None:
     assert caught.group_contains(EOFError, match="closed the connection")
 
 
+@pytest.mark.parametrize(("throttle_ms", "waits_s"), [(0, 0), (-1, 0), (900, 0.9), (2**31 - 1, 30)])
+def test_who_takes_times_waits_first_until_it_is_throttled_no_more(throttle_ms: int, waits_s: float) -> None:
+    async def main() -> None:
+        answer = {"error_code": 0, "throttle_time_ms": throttle_ms}
+        async with ScriptedBroker.up(lambda _: answer) as broker, asking(await broker.connect("h", 1)) as asker:
+            await asker.ask(Api.HEARTBEAT, HEARTBEAT)
+            began = trio.current_time()
+            await asker.until_free()
+            assert trio.current_time() - began == pytest.approx(waits_s)
+
+    trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0))
+
+
 def test_an_answer_to_another_request_is_no_answer() -> None:
     with pytest.raises(ExceptionGroup) as caught:
         _ask(lambda _: b"\0\0\0\x0c\0\0\0\x63\0\0\0\0\0\0\0\0", {Api.HEARTBEAT: (0, 1)})

@@ -22,7 +22,7 @@ from groupproof.protocol.wire.message_codec import WireError, read_request, writ
 from groupproof.protocol.wire.message_conversion import GROUP_APIS
 from groupproof.protocol.wire.messages import GroupRequest
 
-__all__ = ["CoordinatorMove", "Exchange", "History", "TopicChange", "histories"]
+__all__ = ["CoordinatorMove", "Exchange", "History", "TopicChange", "histories", "throttle_ms"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +31,8 @@ class Exchange:
 
     `ready_ms` is when the broker can first have taken it up, `gone_ms` until when an answer would have been seen. `is_behind`: an earlier
     request of the connection was never answered. `is_stray`: it went to a broker that does not coordinate the group. `settled_ms` is when it
-    was known to be taken up, None where nobody made sure of that.
+    was known to be taken up, None where nobody made sure of that. For `muted_ms` after `ready_ms` its connection may have been throttled by an
+    answer before; its own throttles by `throttle_ms`.
     """
 
     number: int
@@ -49,6 +50,24 @@ class Exchange:
     is_stray: bool = False
     is_unread: bool = False
     settled_ms: float | None = None
+    muted_ms: float = 0.0
+    throttle_ms: float = 0.0
+
+    @property
+    def excused_ms(self) -> float:
+        """Return how late the answer may be by quotas: the connection is muted after an answer that throttles it, and brokers before 2.0 hold that answer back (KIP-219)."""
+        return self.muted_ms + self.throttle_ms
+
+    def uptakes_ms(self, *, early_ms: float, uptake_ms: float) -> list[int]:
+        """Return when the broker can have come to it: either end of the time where that was long, and earlier where an answer was long on its way."""
+        ways = [self.ready_ms]
+        if self.settled_ms is not None and self.settled_ms - self.ready_ms >= uptake_ms:
+            ways.append(self.settled_ms)
+        if self.ready_ms - self.request.at_ms >= early_ms:
+            ways.append(self.request.at_ms)
+        if self.muted_ms >= early_ms:
+            ways.append(self.ready_ms + self.muted_ms)
+        return list(map(int, ways))
 
     @property
     def client(self) -> str:
@@ -155,6 +174,7 @@ def _history(
             answered_ms=None if answer is None else answer.at_ms, seq=request.seq if answer is None else answer.seq,
             gone_ms=ends.gone_ms(request.connection), closed_by=ends.closed_by(request.connection),
             is_stray=ends.is_stray(group, request), is_unread=ends.is_unread(request, answer), settled_ms=ends.settled_ms(request),
+            muted_ms=waits.muted_ms(request), throttle_ms=0.0 if answer is None else throttle_ms(answer),
         ))  # fmt: skip
     made.sort(key=lambda exchange: (exchange.ready_ms, turns[exchange.number]))
     return History(
@@ -168,6 +188,10 @@ class _Waits:
 
     def __init__(self, asked: Iterable[Observation], answers: Mapping[ExchangeId, Observation], ends: _Ends) -> None:
         self._turns: dict[int, tuple[float, int, bool]] = {}
+        self._muted_until: dict[int, float] = {}
+        # Who throttles some answers throttles those too whose version has no room to say so: for how long, the others tell.
+        longest_ms = max(map(throttle_ms, answers.values()), default=0.0)
+        muted: dict[int | None, float] = {}
         before: dict[int | None, Observation] = {}
         behind: set[int | None] = set()
         for request in asked:
@@ -178,11 +202,18 @@ class _Waits:
             is_late = answer is not None and earlier is not None and not ends.is_unread(earlier, answer)
             begin = request if answer is None or not is_late else max(request, answer, key=lambda obs: obs.seq)
             self._turns[request.seq] = (begin.at_ms, begin.seq, request.connection in behind)
+            if answer is not None:
+                muted[request.connection] = answer.at_ms + longest_ms
+            self._muted_until[request.seq] = muted.get(request.connection, 0.0)
             before[request.connection] = request
 
     def of(self, request: Observation) -> tuple[float, int, bool]:
         """Return since when the broker can have taken the request up, the `seq` of what happened then, and whether an earlier one was never answered."""
         return self._turns[request.seq]
+
+    def muted_ms(self, request: Observation) -> float:
+        """Return how long after that an answer before may have kept the broker from reading it."""
+        return max(0.0, self._muted_until[request.seq] - self._turns[request.seq][0])
 
 
 class _Ends:
@@ -249,6 +280,11 @@ class _Ends:
         """Tell whether the script had stopped reading somewhere while the answer was due: when it came is not known then."""
         until = sys.maxsize if answer is None else answer.seq
         return any(stopped < until and request.seq < again for stopped, again in self._unread)
+
+
+def throttle_ms(answer: Observation) -> float:
+    """Return for how long an answer throttles its client; some brokers say less than 0, which is nothing."""
+    return max(0.0, float(answer.body.get("throttle_time_ms") or 0))
 
 
 def _images(topics: Mapping[str, Any]) -> dict[str, TopicImage]:

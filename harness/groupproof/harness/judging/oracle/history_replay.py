@@ -111,7 +111,7 @@ class HistoryReplay:
     def _next(self) -> Exchange:
         """Return the request that is taken up next: the first, or one that came while the first was under way, not long after it."""
         first = self._queue[0]
-        until = first.taken_up_ms if first.is_unread else min(first.ready_ms + self._tolerance.reorder_ms, first.taken_up_ms)
+        until = first.taken_up_ms if first.is_unread else min(first.ready_ms + self._tolerance.reorder_ms + first.muted_ms, first.taken_up_ms)
         candidates = [first]
         for other in self._queue[1:]:
             is_at_once = other.ready_ms == until and other.request.seq < first.seq
@@ -181,14 +181,9 @@ class HistoryReplay:
         return max(self._now_ms, ready_ms)
 
     def _ready_ms(self, exchange: Exchange) -> int:
-        """Return when the broker comes to the request: either end of the time where that was long, and earlier where an answer was long on its way."""
-        ready_ms, sent_ms, settled_ms = exchange.ready_ms, exchange.request.at_ms, exchange.settled_ms
-        ways = [ready_ms]
-        if settled_ms is not None and settled_ms - ready_ms >= self._tolerance.uptake_ms:
-            ways.append(settled_ms)
-        if ready_ms - sent_ms >= self._tolerance.early_ms:
-            ways.append(sent_ms)
-        return int(ways[self._way("uptake", exchange.number, len(ways)) if len(ways) > 1 else 0])
+        """Return when the broker comes to the request."""
+        ways = exchange.uptakes_ms(early_ms=self._tolerance.early_ms, uptake_ms=self._tolerance.uptake_ms)
+        return ways[self._way("uptake", exchange.number, len(ways)) if len(ways) > 1 else 0]
 
     def _latest(self, exchange: Exchange, ready_ms: int) -> float:
         answered_ms = float("inf") if exchange.answered_ms is None else exchange.answered_ms
@@ -329,7 +324,7 @@ class HistoryReplay:
     def _check_missing(self, step: Step) -> None:
         exchange = step.exchange
         assert step.due_ms is not None
-        latest_ms = step.due_ms + self._tolerance.allowance_ms(step.due_ms - exchange.ready_ms) + self._moving_ms
+        latest_ms = step.due_ms + self._tolerance.allowance_ms(step.due_ms - exchange.ready_ms) + self._moving_ms + exchange.excused_ms
         if exchange.closed_by == "broker" and not self._history.moves and step.due_ms <= exchange.gone_ms:
             raise _Divergence("closed", step)
         if latest_ms < exchange.gone_ms and not exchange.is_unread:

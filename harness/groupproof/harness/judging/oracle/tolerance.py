@@ -71,5 +71,5 @@ def untimely(asked: Exchange, *, due_ms: int, cause: Exchange | None, tolerance:
     if asked.answered_ms < (due_ms if is_exact else due_ms - tolerance.early_ms):
         return "unparked" if is_caused and cause is not asked else "early"
     allowance_ms = tolerance.prompt_ms if is_caused else tolerance.allowance_ms(due_ms - asked.ready_ms)
-    is_late = asked.answered_ms > due_ms + allowance_ms + moving_ms and not asked.is_unread
+    is_late = asked.answered_ms > due_ms + allowance_ms + moving_ms + asked.excused_ms and not asked.is_unread
     return "late" if is_late else None

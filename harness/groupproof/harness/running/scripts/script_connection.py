@@ -14,6 +14,7 @@ from typing import Any
 
 import trio
 
+from groupproof.harness.judging.script_checkers.throttle import QUOTA_MS
 from groupproof.protocol.trace import Recorder
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.message_codec import Framer, WireError, frame, read_response, write_request
@@ -47,7 +48,10 @@ class Exchange:
 
 
 class ScriptLink:
-    """A connection called `name` to broker `node_id`; `on_answer` is called with each exchange before anyone who waits for it goes on."""
+    """A connection called `name` to broker `node_id`; `on_answer` is called with each exchange before anyone who waits for it goes on.
+
+    `throttle_ms` is the longest that an answer throttled it for.
+    """
 
     def __init__(
         self, name: str, number: int, node_id: int | None, stream: trio.abc.Stream, recorder: Recorder, *, on_answer: Callable[[Exchange], None]
@@ -66,11 +70,18 @@ class ScriptLink:
         self._may_read = trio.Event()
         self._may_read.set()
         self._reading = trio.CancelScope()
+        self.throttle_ms = 0.0
+        self._free_at = trio.current_time()
         self._tell("connected")
 
     @property
     def is_open(self) -> bool:
         return not self.closed.is_set()
+
+    async def until_free(self) -> None:
+        """Return when the client may send again that an answer throttled (KIP-219). What no quota asks for is not kept to: the answer is judged."""
+        if self._free_at > trio.current_time():
+            await trio.sleep_until(self._free_at)
 
     async def ask(self, *, member: str, label: str, api: Api, version: int, body: Mapping[str, Any]) -> Exchange:
         """Send a request; raise `ValueError` for a body that the version cannot say. A connection that breaks under it is recorded as closed."""
@@ -133,8 +144,14 @@ class ScriptLink:
         columns = response_columns(exchange.api, exchange.asked, body)
         self._recorder.record("response", **{**exchange.columns, **_whole(exchange.api, columns, body)}, raw=_kept(payload))
         exchange.answer = body
+        self._heed(float(body.get("throttle_time_ms") or 0))
         self._on_answer(exchange)
         exchange.done.set()
+
+    def _heed(self, throttle_ms: float) -> None:
+        if 0 < throttle_ms <= QUOTA_MS:
+            self.throttle_ms = max(self.throttle_ms, throttle_ms)
+            self._free_at = max(self._free_at, trio.current_time() + throttle_ms / 1000)
 
     def stop_reading(self) -> None:
         """Leave what comes in the kernel's buffers; what these do not hold piles up with the broker. They stay as they are: TCP never forgets a small one."""

@@ -219,6 +219,7 @@ class _Performance:
         group = self._group_of(step.fields)
         await self._know_others(step.fields, group)
         link = await self._link(step.over or step.member, step.to, group)
+        await link.until_free()
         exchange = await link.ask(
             member=step.member,
             label=step.label,
@@ -254,7 +255,7 @@ class _Performance:
     async def _await(self, exchange: Exchange, link: ScriptLink, within_ms: int) -> None:
         """Wait for an answer; its absence is recorded, and counts against the broker only if that is still there."""
         title = exchange.label or exchange.api.title
-        await self._until(exchange.done, within_ms)
+        await self._until(exchange.done, within_ms + link.throttle_ms)
         if not exchange.done.is_set():
             self._note("timeout", waiting=f"the answer to {title}", label=exchange.label, within_ms=within_ms)
         elif exchange.answer is None:
@@ -263,7 +264,7 @@ class _Performance:
             return
         await self._where.check_alive(link.node_id)
 
-    async def _until(self, done: trio.Event, within_ms: int) -> None:
+    async def _until(self, done: trio.Event, within_ms: float) -> None:
         """Wait for `done`, at most so long; where that takes a while, go on waiting only if there is still something to learn."""
         end = trio.current_time() + within_ms / 1000
         with trio.move_on_at(min(end, trio.current_time() + LONG_S)):

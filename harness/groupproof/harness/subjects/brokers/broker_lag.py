@@ -67,6 +67,7 @@ class Pulse:
             asker = self._where.asker(stream)
             while True:
                 await trio.sleep(PERIOD_S)
+                await asker.until_free()
                 began = self._asked_at[node.node_id] = trio.current_time()
                 await beat_of_nobody(asker, self._group)
                 self._asked_at.pop(node.node_id, None)

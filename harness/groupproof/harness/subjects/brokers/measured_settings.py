@@ -62,6 +62,7 @@ async def _join(asker: Asker, group: str, session_ms: int, member_id: str) -> Ma
         "protocol_type": "consumer",
         "protocols": ({"name": "range", "metadata": b""},),
     }
+    await asker.until_free()
     began = trio.current_time()
     answer = await asker.ask(Api.JOIN_GROUP, body)
     return {**answer, "waited_ms": round((trio.current_time() - began) * 1000)}

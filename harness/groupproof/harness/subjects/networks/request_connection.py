@@ -39,6 +39,7 @@ class Asker:
         self._client_id = client_id
         self._framer = Framer()
         self._correlation = 0
+        self._free_at = 0.0
         self.ranges: Ranges = {}
 
     async def greet(self) -> Ranges:
@@ -72,7 +73,13 @@ class Asker:
             raise trio.TooSlowError(f"no answer to {api.title} within {ANSWER_S:g} s") from slow
         if correlation != self._correlation:
             raise WireError(f"the answer to request {correlation} came where {self._correlation} was due")
+        self._free_at = trio.current_time() + max(0, answer.get("throttle_time_ms") or 0) / 1000
         return answer
+
+    async def until_free(self) -> None:
+        """Return when the broker reads again what it was last throttled for (KIP-219): whoever takes times waits before; at most as long as for an answer."""
+        if (left_s := self._free_at - trio.current_time()) > 0:
+            await trio.sleep(min(left_s, ANSWER_S))
 
     async def next_frame(self) -> bytes:
         """Return the next frame. Raise `EOFError` when the broker closes the connection instead."""
