@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from groupproof.coordinator.machine.choices import RandomChoices
 from groupproof.coordinator.machine.machine_outputs import Arrival
 from groupproof.coordinator.machine.variant import ConnectionVariant, Variant
+from groupproof.coordinator.planted.strict_checks import STRICT_GUARDS
 from groupproof.protocol.rules.cells import Row
 from groupproof.protocol.rules.classic.classic_states import LIVE as CLASSIC_LIVE
 from groupproof.protocol.rules.classic.classic_terms import ClassicEvent
@@ -146,6 +147,7 @@ LEGAL: Final[tuple[Variant, ...]] = (
             rows=(Change(kind=ConsumerEvent.HEARTBEAT, states=LIVE, name="group-full", rows=(_STRANGER_FIRST,), keeps=True),)),
     Variant(name="breaks-off-nowhere", says="What Kafka has no answer for is refused in order: a fetch that names an epoch and no member (CGO-34), an upgrade of a group that is not readable.",
             guards={ConsumerGuard.FETCHES_WITHOUT_NAME: lambda _: False, ConsumerGuard.PROTOCOL_MISSING: lambda _: False}),
+    Variant(name="stricter", says="What Kafka takes though no KIP asks for it is refused: instance ids that change or do not fit, a switch of the protocol without a join.", guards=STRICT_GUARDS),
     Variant(name="bare-member-ids", says="Member ids do not begin with the client id.", choices=_BareIds),
     Variant(name="long-member-ids", says="Member ids are long, and not of ASCII alone.", choices=_LongIds),
     Variant(name="lists-reversed", says="Lists of members, topics, partitions, groups and versions come in another order.", line=_every(_reversed)),

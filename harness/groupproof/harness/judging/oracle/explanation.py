@@ -166,16 +166,18 @@ def idle_findings(replay: ReplayResult) -> Iterator[Finding]:
 
 def open_findings(replay: ReplayResult) -> Iterator[Finding]:
     """Yield what was answered otherwise than the release does, and as rightly: each kind of answer once."""
-    kinds: set[tuple[Api, int, int]] = set()
+    kinds: set[tuple[Api, int, int, str]] = set()
     for step in replay.steps:
         exchange = step.exchange
-        kind = exchange.api, error_of(exchange.api, step.expected or {}), error_of(exchange.api, exchange.answer or {})
-        if step.instead is None or kind in kinds:
+        if step.instead is None:
+            continue
+        kind = exchange.api, error_of(exchange.api, step.expected or {}), error_of(exchange.api, exchange.answer or {}), step.instead.words
+        if kind in kinds:
             continue
         kinds.add(kind)
         yield Finding(
             verdict=_VERDICTS[step.instead.level], requirement=step.instead.requirement, seq=exchange.seq,
-            expected=f"{_asked(step)}: {_expected(step, replay.names)}.",
+            expected=f"{_asked(step)}: {step.instead.expected or _expected(step, replay.names)}.",
             observed=f"{_asked(step)}: {_answer(exchange.answer or {}, exchange.api, replay.names)}, {step.instead.words}.",
             detail=f"{exchange.label}: rule {step.rule}",
         )  # fmt: skip

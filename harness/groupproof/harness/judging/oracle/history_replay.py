@@ -20,6 +20,8 @@ from groupproof.harness.judging.oracle.answer_diff import Difference, as_answere
 from groupproof.harness.judging.oracle.exchanges import CoordinatorMove, Exchange, History
 from groupproof.harness.judging.oracle.machine_step import ImpossibleChoice, answers_by_rule, breaks_off, followed
 from groupproof.harness.judging.oracle.open_answers import UNKNOWN_PARTITIONS, another_answer
+from groupproof.harness.judging.oracle.open_fields import open_fields
+from groupproof.harness.judging.oracle.open_refusals import open_refusal
 from groupproof.harness.judging.oracle.recorded_choices import RecordedChoices
 from groupproof.harness.judging.oracle.replay_result import Branch, Divergence, ReplayResult, Step, Turns
 from groupproof.harness.judging.oracle.tolerance import Tolerance, untimely
@@ -208,6 +210,10 @@ class HistoryReplay:
         if refused is not None:
             self._note_beside(step, UNKNOWN_PARTITIONS, "ERR-02", as_answered(exchange.api, exchange.version, body_of(refused)))
             return
+        if (instead := open_refusal(exchange, _arrival(exchange), machine, self._history, at_ms)) is not None:
+            step.instead = instead
+            self._note_beside(step, "open", instead.requirement, exchange.answer or {})
+            return
         self._perform(followed(machine.handle, message, _arrival(exchange), at_ms, fires=False), at_ms, exchange)
         if step.due_ms is None:
             step.after = machine.standing(self._history.group)
@@ -314,7 +320,7 @@ class HistoryReplay:
             return
         found = tuple(differences(step.expected, exchange.answer))
         serious = tuple(difference for difference in found if not difference.is_idle)
-        if serious and not self._is_passing(step, serious) and not self._is_as_right(step):
+        if serious and not self._is_passing(step, serious) and not self._is_as_right(step, serious):
             raise _Divergence("other", step, serious)
         if kind := untimely(exchange, due_ms=at_ms, cause=cause, tolerance=self._tolerance, moving_ms=self._moving_ms):
             raise _Divergence(kind, step)
@@ -330,9 +336,12 @@ class HistoryReplay:
         if latest_ms < exchange.gone_ms and not exchange.is_unread:
             raise _Divergence("missing", step)
 
-    def _is_as_right(self, step: Step) -> bool:
+    def _is_as_right(self, step: Step, found: tuple[Difference, ...]) -> bool:
         """Tell whether the protocol leaves the answer open, and note which other one came: what it refuses changes nothing either way."""
         asked = step.exchange
+        step.instead = open_fields(step, found, self._asked.group(self._history.group))
+        if step.instead is not None:
+            return True
         due = due_refusals(self._asked.engine, asked.message, _arrival(asked), self._now_ms)
         step.instead = another_answer(step, due, self._answers.get(step.rule), partial(self._topics.completed, asked.message))
         return step.instead is not None

@@ -35,11 +35,15 @@ _LATER: Final = "due as well, and to come later"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenAnswer:
-    """Why an answer is no breach of a MUST: as grave as the `level` of the `requirement` that speaks of it, in `words` that follow the answer's code."""
+    """Why an answer is no breach of a MUST: as grave as the `level` of the `requirement` that speaks of it, in `words` that follow the answer's code.
+
+    `expected` says what Kafka does, where that is no answer that was worked out.
+    """
 
     requirement: str
     level: Level
     words: str
+    expected: str = ""
 
 
 def another_answer(step: Step, due: Sequence[DueRefusal], answer: object, complete: Callable[[GroupResponse], GroupResponse]) -> OpenAnswer | None:

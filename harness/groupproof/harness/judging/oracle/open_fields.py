@@ -1,0 +1,103 @@
+"""Fields of answers that belong to a milder requirement than the row that gives them: what differs there is as grave as that. Pure.
+
+None of these fields changes what the group does next, so that the walk goes on behind them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
+from groupproof.harness.judging.oracle.open_answers import OpenAnswer
+from groupproof.protocol.rules.requirements import by_id
+from groupproof.protocol.vocabulary import Api, Level
+
+if TYPE_CHECKING:
+    from groupproof.coordinator.machine.any_group import AnyGroup
+    from groupproof.harness.judging.oracle.answer_diff import Difference
+    from groupproof.harness.judging.oracle.replay_result import Step
+
+__all__ = ["OPEN_FIELDS", "OpenField", "open_fields"]
+
+_STATE_OF_AWAY: Final = ("Reconciling", "Stable")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenField:
+    """A field of an API's answer, the requirement that speaks of it, and where it is open, as the step, the group and the difference tell. `words` say what is told of it."""
+
+    requirement: str
+    api: Api
+    field: str
+    words: str
+    is_for: Callable[[Step, AnyGroup | None, Difference], bool] = lambda step, group, difference: True
+    level: Level | None = None
+
+
+def _is_told_again(step: Step, group: AnyGroup | None, difference: Difference) -> bool:
+    """Tell whether a heartbeat that says more than its epoch is answered with the member's whole assignment, which has not changed (CGM-13, CGR-08)."""
+    asked: Any = step.exchange.message
+    says_nothing = asked.rebalance_timeout_ms == -1 and {asked.topic_partitions, asked.subscribed_topic_names, asked.subscribed_topic_regex} == {None}
+    member = group.members.get(asked.member_id) if isinstance(group, ConsumerGroup) else None
+    if difference.expected is not None or not isinstance(difference.observed, dict) or says_nothing or member is None:
+        return False
+    answered = {topic["topic_id"]: set(topic["partitions"]) for topic in difference.observed["topic_partitions"]}
+    return answered == {topic_id: set(partitions) for topic_id, partitions in member.assigned.items() if partitions}
+
+
+def _names_another(step: Step, group: AnyGroup | None, difference: Difference) -> bool:
+    """Tell whether an answer of a group of consumers names a leader, and not the member itself: that one would compute an assignment (CGG-70)."""
+    own = (step.exchange.answer or {}).get("member_id")
+    return isinstance(group, ConsumerGroup) and difference.expected == "" and difference.observed != own
+
+
+def _is_settled_but_for_the_away(step: Step, group: AnyGroup | None, difference: Difference) -> bool:
+    """Tell whether only members at epoch -2 keep the group from being Stable."""
+    if not isinstance(group, ConsumerGroup) or (difference.expected, difference.observed) != _STATE_OF_AWAY:
+        return False
+    return all(member.is_away for member_id, member in group.members.items() if member_id not in group.settled)
+
+
+def _is_unknown_epoch(step: Step, group: AnyGroup | None, difference: Difference) -> bool:
+    return bool(difference.observed == -1)
+
+
+_DESCRIBED: Final = (Api.DESCRIBE_GROUPS, Api.CONSUMER_GROUP_DESCRIBE)
+
+OPEN_FIELDS: Final = (
+    OpenField(requirement="CGM-27", api=Api.CONSUMER_GROUP_HEARTBEAT, field="assignment", is_for=_is_told_again, words="with the assignment that the member has"),
+    OpenField(requirement="CGG-27", api=Api.JOIN_GROUP, field="leader", is_for=_names_another, words="with a leader, who has nothing to compute"),
+    OpenField(requirement="CGS-14", api=Api.CONSUMER_GROUP_DESCRIBE, field="group_state", is_for=_is_settled_but_for_the_away, words="with a state that leaves members out that are away"),
+    *(OpenField(requirement="JOIN-37", api=api, field="client_id", words="with another client id, which only who describes the group sees") for api in _DESCRIBED),
+    OpenField(requirement="TR-125", api=Api.OFFSET_FETCH, field="committed_leader_epoch", is_for=_is_unknown_epoch, level=Level.SHOULD,
+              words="with no leader epoch of the record, by which a consumer would notice a log that was cut (KIP-320)"),
+)  # fmt: skip
+
+_GRAVITY: Final = (Level.MUST, Level.SHOULD, Level.INFO)
+
+
+def open_fields(step: Step, found: Sequence[Difference], group: AnyGroup | None) -> OpenAnswer | None:
+    """Return what all the differences come to where each is in a field that is open; None where one is not."""
+    fields = [_open_field(step, group, difference) for difference in found]
+    listed = [field for field in fields if field is not None]
+    if not listed or len(listed) < len(fields):
+        return None
+    gravest = min(listed, key=lambda field: _GRAVITY.index(_level(field)))
+    return OpenAnswer(requirement=gravest.requirement, level=_level(gravest), words=" and ".join(dict.fromkeys(field.words for field in listed)))
+
+
+def _open_field(step: Step, group: AnyGroup | None, difference: Difference) -> OpenField | None:
+    return next(
+        (
+            field
+            for field in OPEN_FIELDS
+            if field.api is step.exchange.api and field.field == difference.field and field.is_for(step, group, difference)
+        ),
+        None,
+    )
+
+
+def _level(field: OpenField) -> Level:
+    return field.level or by_id(field.requirement).level

@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.harness.judging.oracle.recording import SETTINGS, Recording, bodied, changed
+
+from groupproof.harness.judging.oracle import findings_of
+from groupproof.harness.judging.oracle.open_fields import OPEN_FIELDS
+from groupproof.harness.model.verdicts import Finding, Verdict
+from groupproof.protocol.rules.requirements import by_id
+from groupproof.protocol.trace import Trace
+from groupproof.protocol.wire.consumer_messages import ConsumerGroupHeartbeatRequest
+from groupproof.protocol.wire.messages import DescribeGroupsRequest
+
+PROFILE = "kafka-4.4"
+NOTHING: dict[str, Any] = {"topic_partitions": []}
+
+
+def heartbeats(**second: Any) -> Trace:
+    """A member joins without a topic, beats with `second`, and beats on."""
+    recording = Recording(PROFILE)
+    joins: dict[str, Any] = {"member_epoch": 0, "rebalance_timeout_ms": 10_000, "subscribed_topic_names": (), "topic_partitions": ()}
+    for label, fields in (("join", joins), ("second", {"member_epoch": 1, **second}), ("third", {"member_epoch": 1})):
+        recording.ask("a", ConsumerGroupHeartbeatRequest(group_id="g", member_id="a", **fields), version=1, label=label)
+        recording.wait(10)
+    return recording.end()
+
+
+def findings(trace: Trace, profile: str = PROFILE) -> list[Finding]:
+    return findings_of(trace, profile=profile, settings=SETTINGS)
+
+
+@pytest.mark.parametrize("says", [{"topic_partitions": ()}, {"rebalance_timeout_ms": 9_000}, {"subscribed_topic_names": ()}])
+def test_a_heartbeat_that_says_more_than_its_epoch_may_be_answered_with_what_the_member_has(says: dict[str, Any]) -> None:
+    trace = heartbeats(**says)
+    assert findings(trace) == []
+
+    (finding,) = findings(changed(trace, "second", bodied(assignment=NOTHING)))
+
+    assert (finding.requirement, finding.verdict) == ("CGM-27", Verdict.INFORMATIONAL)
+    assert finding.observed == "ConsumerGroupHeartbeat of a (generation 1, Stable): 0, with the assignment that the member has."
+
+
+def test_a_bare_heartbeat_is_answered_with_no_assignment_and_none_tells_of_what_the_member_has_not() -> None:
+    other = {"topic_partitions": [{"topic_id": "00000000-0000-0000-0000-000000000001", "partitions": [0]}]}
+
+    assert [finding.verdict for finding in findings(changed(heartbeats(), "second", bodied(assignment=NOTHING)))] == [Verdict.FAILED]
+    assert [finding.verdict for finding in findings(changed(heartbeats(topic_partitions=()), "second", bodied(assignment=other)))] == [Verdict.FAILED]
+
+
+def test_what_is_wrong_behind_an_open_field_is_found() -> None:
+    trace = changed(heartbeats(topic_partitions=()), "second", bodied(assignment=NOTHING))
+
+    assert [finding.verdict for finding in findings(changed(trace, "third", bodied(member_epoch=7)))] == [Verdict.INFORMATIONAL, Verdict.FAILED]
+
+
+@pytest.mark.parametrize(("field", "verdict"), [("client_id", Verdict.INFORMATIONAL), ("member_id", Verdict.FAILED)])
+def test_a_client_id_is_seen_by_administrators_alone(field: str, verdict: Verdict) -> None:
+    recording = Recording()
+    recording.stable("a")
+    recording.ask("z", DescribeGroupsRequest(groups=("g",)), version=5, label="described")
+    recording.wait(10)
+    trace = recording.end()
+    (answer,) = [obs.body for obs in trace if obs.kind == "response" and obs.detail == "described"]
+    (group,) = answer["groups"]
+    (member,) = group["members"]
+    change = bodied(groups=[{**group, "members": [{**member, field: "another"}]}])
+
+    assert {finding.verdict for finding in findings(changed(trace, "described", change), "kafka-4.1")} == {verdict}
+
+
+def test_an_offset_may_come_without_the_epoch_of_its_leader() -> None:
+    recording = Recording()
+    recording.stable("a")
+    recording.commit("a")
+    recording.wait(10)
+    recording.fetch("a", version=5, label="fetched")
+    recording.wait(10)
+
+    assert findings(recording.end(), "kafka-4.1") == []
+
+
+def test_each_open_field_is_of_a_requirement_and_is_told_in_words_that_follow_a_comma() -> None:
+    assert [field.words for field in OPEN_FIELDS if not field.words.startswith("with ")] == []
+    assert {by_id(field.requirement).id for field in OPEN_FIELDS} >= {"CGM-27", "CGG-27", "CGS-14"}

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.harness.judging.oracle.recording import SETTINGS, Recording, bodied, changed
+
+from groupproof.harness.judging.oracle import findings_of
+from groupproof.harness.judging.oracle.open_refusals import OPEN_REFUSALS
+from groupproof.harness.model.verdicts import Finding, Verdict
+from groupproof.protocol.rules.requirements import by_id
+from groupproof.protocol.trace import Trace
+from groupproof.protocol.vocabulary import Level
+from groupproof.protocol.wire.consumer_messages import ConsumerGroupHeartbeatRequest
+
+PROFILE = "kafka-4.4"
+JOINS: dict[str, Any] = {"member_epoch": 0, "rebalance_timeout_ms": 10_000, "subscribed_topic_names": (), "topic_partitions": ()}
+
+
+def beat(recording: Recording, client: str, label: str, **fields: Any) -> None:
+    recording.ask(client, ConsumerGroupHeartbeatRequest(**{"group_id": "g", "member_id": client, **fields}), version=1, label=label)
+    recording.wait(10)
+
+
+def findings(trace: Trace) -> list[Finding]:
+    return findings_of(trace, profile=PROFILE, settings=SETTINGS)
+
+
+@pytest.mark.parametrize(
+    ("fields", "code", "requirement"),
+    [
+        ({"instance_id": "i"}, 42, "CGM-24"),
+        ({"rebalance_timeout_ms": 0}, 42, "CGH-29"),
+        ({"subscribed_topic_names": ("no topic!",)}, 17, "CGH-32"),
+    ],
+)
+def test_a_join_that_kafka_takes_and_nobody_has_to_may_be_refused(fields: dict[str, Any], code: int, requirement: str) -> None:
+    recording = Recording(PROFILE)
+    beat(recording, "a", "join", **JOINS)
+    beat(recording, "a", "again", **{**JOINS, **fields})
+    trace = changed(recording.end(), "again", bodied(error_code=code, member_id=None, member_epoch=0, heartbeat_interval_ms=0, assignment=None))
+
+    (finding,) = findings(trace)
+
+    assert (finding.requirement, finding.verdict) == (requirement, Verdict.INFORMATIONAL)
+    assert finding.expected == "ConsumerGroupHeartbeat of a (generation 1, Stable): Apache Kafka takes the request."
+
+
+def test_nothing_of_a_refused_request_is_done() -> None:
+    recording = Recording(PROFILE)
+    beat(recording, "a", "join", **JOINS)
+    beat(recording, "a", "static", **JOINS, instance_id="i")
+    beat(recording, "b", "another", **JOINS, instance_id="i")
+    trace = changed(recording.end(), "static", bodied(error_code=42, member_id=None, member_epoch=0, heartbeat_interval_ms=0, assignment=None))
+
+    # The second member of the instance is refused, as if the first had become static.
+    assert [finding.verdict for finding in findings(trace)] == [Verdict.INFORMATIONAL, Verdict.FAILED]
+
+
+def joins_a_group_of_consumers(member_id: str | None) -> Trace:
+    recording = Recording(PROFILE)
+    beat(recording, "a", "join", **JOINS)
+    if member_id is None:
+        recording.join("k", label="asks for an id", version=9)
+        recording.wait(10)
+    else:
+        recording.ids["k"] = member_id
+    recording.join("k", label="joins", version=9)
+    recording.wait(10)
+    return changed(recording.end(), "joins", bodied(error_code=25, generation_id=-1, protocol_type=None, protocol_name=None))
+
+
+def test_an_id_of_a_clients_own_making_may_be_refused_and_one_that_was_handed_out_may_not() -> None:
+    assert [(finding.requirement, finding.verdict) for finding in findings(joins_a_group_of_consumers("k"))] == [("CGG-24", Verdict.INFORMATIONAL)]
+    assert findings(joins_a_group_of_consumers(None))[-1].verdict is Verdict.FAILED
+
+
+def test_no_open_refusal_is_of_a_must() -> None:
+    assert {by_id(item.requirement).level for item in OPEN_REFUSALS} == {Level.INFO, Level.SHOULD}  # CGH-29 binds the client
