@@ -66,6 +66,9 @@ class _LongIds(RandomChoices):
 _LATE_MS_MAX: Final = 240
 """A timer that is so late, and then its answer too, are within the 500 ms of the contract."""
 
+_PERIOD_MS: Final = 10_000
+_PHASE_MS: Final = 4_000
+
 _MUTED_MS: Final = 2_500
 """Longer than an answer that waits for nothing may take."""
 
@@ -122,6 +125,11 @@ def _late_timer(key: TimerKey, due_ms: int) -> int:
     return due_ms + _late_by(f"{key.kind}/{key.member_id}/{due_ms}")
 
 
+def _out_of_step(key: TimerKey, due_ms: int) -> int:
+    """Let the cleanup come by a clock of its own, whenever groups were made: `GroupMetadataManager` schedules it as its broker starts."""
+    return due_ms - (due_ms - _PHASE_MS) % _PERIOD_MS if key.kind is ClassicEvent.CLEANUP else due_ms
+
+
 def _idle_fields(arrived: IncomingRequest, answer: Body) -> Body:
     """Give refusals of JoinGroup what no client reads there."""
     if arrived.wire.api is not Api.JOIN_GROUP:
@@ -160,6 +168,7 @@ LEGAL: Final[tuple[Variant, ...]] = (
     Variant(name="timers-tick", says="Timers go off up to 20 ms late, at the next tick.", due_ms=lambda _, due_ms: -(-due_ms // 20) * 20),
     Variant(name="timers-late", says="Timers go off 150 ms late.", due_ms=lambda _, due_ms: due_ms + 150),
     Variant(name="slow-to-answer", says="Each answer and each timer is up to 240 ms late.", line=ConnectionVariant(delay_s=_late_answer), due_ms=_late_timer),
+    Variant(name="cleanup-out-of-step", says="The periodic cleanup comes every 10 s by the broker's own clock.", due_ms=_out_of_step),
     Variant(name="more-partitions", says="There are 200 partitions of offsets.", settings={"offsets.topic.num.partitions": 200}),
     Variant(name="one-partition", says="There is one partition of offsets.", settings={"offsets.topic.num.partitions": 1}),
     Variant(name="larger-frames", says="Frames may be of 1 GiB.", settings={"socket.request.max.bytes": 1024**3}),

@@ -17,6 +17,7 @@ from groupproof.coordinator.machine.due_refusals import due_refusals
 from groupproof.harness.judging.away_coordinators import AWAY
 from groupproof.harness.judging.oracle.altered_configs import heard_by
 from groupproof.harness.judging.oracle.answer_diff import Difference, as_answered, differences
+from groupproof.harness.judging.oracle.cleanup_times import last_sure_ms, leaves_a_mark, without_cleanup
 from groupproof.harness.judging.oracle.exchanges import CoordinatorMove, Exchange, History
 from groupproof.harness.judging.oracle.machine_step import ImpossibleChoice, answers_by_rule, breaks_off, followed
 from groupproof.harness.judging.oracle.open_answers import UNKNOWN_PARTITIONS, another_answer
@@ -28,7 +29,7 @@ from groupproof.harness.judging.oracle.tolerance import Tolerance, untimely
 from groupproof.harness.judging.oracle.topics_seen import TopicsSeen
 from groupproof.harness.judging.oracle.transient_answers import Moment, is_passing
 from groupproof.protocol.rules import profile as profile_named
-from groupproof.protocol.vocabulary import Api, GroupState
+from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.error_responses import error_of
 from groupproof.protocol.wire.message_conversion import body_of
 from groupproof.protocol.wire.messages import GroupResponse
@@ -69,7 +70,7 @@ class HistoryReplay:
         self._turns = turns
         self._settings = settings
         self._foresight = RecordedChoices(history.exchanges, self._way)
-        self._machine = Coordinator(profile=profile, settings=settings, choices=self._foresight)
+        self._machine = Coordinator(profile=profile, settings=without_cleanup(settings), choices=self._foresight)
         self._answers = answers_by_rule(profile)
         self._profile = profile_named(profile)
         self._topics = TopicsSeen(history, self._profile)
@@ -153,6 +154,7 @@ class HistoryReplay:
         self._hear_of_metadata(exchange)
         if not self._is_taken_up(exchange):
             return
+        self._clean_up_until(last_sure_ms(exchange.ready_ms, self._settings, self._tolerance))
         at_ms = self._come_to(exchange)
         self._check_parked(exchange.ready_ms, exchange.request.seq)
         if exchange.is_unread and exchange.api in _READS:
@@ -168,7 +170,8 @@ class HistoryReplay:
 
     def _come_to(self, exchange: Exchange) -> int:
         """Let the timers go off that do so before the request is taken up, and return when that is."""
-        ready_ms, count = self._ready_ms(exchange), 0
+        ways = exchange.uptakes_ms(early_ms=self._tolerance.early_ms, uptake_ms=self._tolerance.uptake_ms)
+        ready_ms, count = ways[self._way("uptake", exchange.number, len(ways)) if len(ways) > 1 else 0], 0
         while (due_ms := self._machine.next_deadline_ms()) is not None:
             if due_ms < ready_ms:
                 is_near = ready_ms - due_ms <= self._tolerance.late_timer_ms and not self._is_over(exchange)
@@ -182,21 +185,22 @@ class HistoryReplay:
             self._pass_timers(due_ms)
         return max(self._now_ms, ready_ms)
 
-    def _ready_ms(self, exchange: Exchange) -> int:
-        """Return when the broker comes to the request."""
-        ways = exchange.uptakes_ms(early_ms=self._tolerance.early_ms, uptake_ms=self._tolerance.uptake_ms)
-        return ways[self._way("uptake", exchange.number, len(ways)) if len(ways) > 1 else 0]
-
     def _latest(self, exchange: Exchange, ready_ms: int) -> float:
         answered_ms = float("inf") if exchange.answered_ms is None else exchange.answered_ms
         return min(answered_ms + self._tolerance.early_ms, ready_ms + self._tolerance.late_uptake_ms)
 
     def _clean_up(self, exchange: Exchange) -> None:
         """Do the periodic cleanup first, where that would leave a mark: its phase is the broker's own."""
-        interval_ms = self._settings.offsets_retention_check_interval_ms
-        progress = self._machine.standing(self._history.group) if interval_ms <= self._tolerance.cleanup_ms else None
-        if progress is not None and progress.state is GroupState.EMPTY and self._way("cleanup", exchange.number, 2) == 1:
+        group, lasted_ms = self._machine.standing(self._history.group), exchange.ready_ms - self._history.exchanges[0].ready_ms
+        if leaves_a_mark(group, lasted_ms, self._settings, self._tolerance) and self._way("cleanup", exchange.number, 2) == 1:
             self._perform(followed(self._machine.clean_up, self._now_ms), self._now_ms, None)
+
+    def _clean_up_until(self, sure_ms: int) -> None:
+        """Do the periodic cleanup that must have come since."""
+        if sure_ms > self._now_ms:
+            self._pass_timers(sure_ms)
+            self._now_ms = sure_ms
+            self._perform(followed(self._machine.clean_up, sure_ms), sure_ms, None)
 
     def _ask(self, exchange: Exchange, at_ms: int, machine: Coordinator) -> None:
         self._now_ms, self._asked = at_ms, machine

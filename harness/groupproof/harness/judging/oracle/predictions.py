@@ -76,7 +76,7 @@ def read(
             continue
         replay, used = _walked(history, profile, settings_of(settings, profile), exact, slowness)
         found = list(_findings(history, replay, profile, settings, used, names_release=names_release))
-        findings += _as_late(found, history, profile, settings, used, replay)
+        findings += _by_chance(found, history, profile, settings, used, replay)
         upheld.update({finding.requirement: finding for finding in _upheld(replay)})
         entries += predictions_of(history.group, replay)
         moves += _observed(history.group, replay)
@@ -134,20 +134,26 @@ def _allowed_ms(divergence: Divergence, slowness: Slowness) -> float:
     return slowness.allowed_ms(divergence.kind, divergence.step.exchange.api)
 
 
-def _as_late(
+def _by_chance(
     findings: list[Finding], history: History, profile: str, settings: Mapping[str, Any], used: Tolerance, replay: ReplayResult
 ) -> list[Finding]:
-    """Return the findings, TIMING where a timer or an answer that was seconds late explains the history: one sighting of that proves nothing (contract, "Time")."""
+    """Return the findings as what one sighting proves: TIMING where a timer or an answer that was seconds late explains the history (contract, "Time"), LIVENESS where the cleanup does that seldom comes."""
     adverse = [finding for finding in findings if finding.verdict in _ADVERSE and finding.proof is Proof.SAFETY]
     if replay.divergence is None or not adverse:
         return findings
     held = settings_of(settings, profile)
     readings = (
-        explained(item, profile=profile, settings=held, tolerance=used.later(_LATE_MS), walks_max=_OTHER_WALKS_MAX)
-        for item in (history, unsettled(history))
+        (Proof.TIMING, history, used.later(_LATE_MS)),
+        (Proof.TIMING, unsettled(history), used.later(_LATE_MS)),
+        (Proof.LIVENESS, history, used.with_any_cleanup()),
     )
-    is_late = any(reading.divergence is None for reading in readings)
-    return [replace(finding, proof=Proof.TIMING) if is_late and finding in adverse else finding for finding in findings]
+    explains = (
+        proof
+        for proof, item, tolerance in readings
+        if explained(item, profile=profile, settings=held, tolerance=tolerance, walks_max=_OTHER_WALKS_MAX).divergence is None
+    )
+    proof = next(explains, Proof.SAFETY)
+    return [replace(finding, proof=proof) if finding in adverse else finding for finding in findings]
 
 
 def _findings(

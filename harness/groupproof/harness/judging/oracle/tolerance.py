@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 from groupproof.harness.judging.oracle.exchanges import Exchange
@@ -57,6 +58,10 @@ class Tolerance:
     def later(self, ms: float) -> Tolerance:
         """Return the tolerance towards answers and timers that may be so much later, and no earlier."""
         return replace(self, late_ms=self.late_ms + ms, prompt_ms=self.prompt_ms + ms, late_timer_ms=self.late_timer_ms + ms)
+
+    def with_any_cleanup(self) -> Tolerance:
+        """Return the tolerance that reckons with the periodic cleanup however seldom it comes."""
+        return replace(self, cleanup_ms=math.inf)
 
 
 def untimely(asked: Exchange, *, due_ms: int, cause: Exchange | None, tolerance: Tolerance, moving_ms: float = 0.0) -> str | None:
