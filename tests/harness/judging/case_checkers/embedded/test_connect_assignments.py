@@ -96,6 +96,19 @@ def test_a_job_of_two_workers_is_failed_and_one_that_moves_is_not() -> None:
     assert verdict(assigns_once("m0"), once) is Verdict.OK
 
 
+def test_a_job_that_two_workers_report_is_failed_only_once_the_leader_gives_it_again() -> None:
+    left, revoked, third, eager = Story(), Story(), Story(), Story()
+    leads(left, {ID: (ONE,), OTHER: (ONE,)}, {ID: gives(), OTHER: gives()})
+    leads(revoked, {ID: (ONE,), OTHER: (ONE,)}, {ID: gives(revoked=(ONE,)), OTHER: gives(revoked=(ONE,))})
+    leads(third, {ID: (ONE,), OTHER: (ONE,), "third": ()}, {ID: gives(), OTHER: gives(), "third": gives(ONE)})
+    leads(eager, {ID: (), OTHER: ()}, {ID: gives(ONE, version=0), OTHER: gives(ONE, version=0)}, version=0)
+
+    assert findings(assigns_once("m0"), left)[0].verdict is Verdict.INFORMATIONAL
+    assert verdict(assigns_once("m0"), revoked) is Verdict.OK
+    assert verdict(assigns_once("m0"), third) is Verdict.FAILED
+    assert verdict(assigns_once("m0"), eager) is Verdict.FAILED
+
+
 def test_everything_is_to_be_given_out_in_time_and_nothing_else() -> None:
     whole, part, more = Story().mark("start"), Story().mark("start"), Story().mark("start")
     leads(whole, {ID: ()}, {ID: gives(ONE, TWO)})

@@ -14,7 +14,7 @@ from groupproof.harness.judging.checkers.frame_facts import SLACK_MS
 from groupproof.harness.model.case import checker
 from groupproof.harness.model.client_timeouts import REACT_MS
 from groupproof.harness.model.evidence import Evidence, NotReached
-from groupproof.harness.model.verdicts import Finding, Proof
+from groupproof.harness.model.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.vocabulary import TopicPartition
 from groupproof.protocol.wire.embedded.connect_protocol import CONFIG_MISMATCH, CONNECT_PROTOCOLS
 
@@ -61,13 +61,21 @@ def _well_formed(claim: Claim, deal: Dealt) -> Finding:
 
 @checker
 def assigns_once(ev: Evidence, client: str, *, requirement: str = "CONNECT-05") -> Iterator[Finding]:
-    """Judge that no generation leaves a connector or task with two workers."""
+    """Judge that no generation gives a connector or task to a worker while another keeps it.
+
+    Two workers may both report that they run a job, such as a zombie that returns and its successor (KAFKA-9184). Kafka's leader revokes it from both
+    (IncrementalCooperativeAssignor.duplicatedAssignments). A leader that leaves it for now has assigned nothing: it is informational.
+    """
     claim = Claim(requirement=requirement, expected="No connector and no task is given to two workers.")
     for deal in rounds_of(dealt, ev, client, None):
         counts = Counter(job for member in deal.states for job in deal.result(member))
         twice = frozenset(job for job, count in counts.items() if count > 1)
-        if twice:
-            yield claim.failed("It gave connectors or tasks to two workers.", deal.sync, detail=jobs_in_words(twice))
+        newly_given: Jobs = frozenset[TopicPartition]().union(*(deal.result(member) - deal.running(member) for member in deal.states))
+        if twice & newly_given:
+            yield claim.failed("It gave connectors or tasks to two workers.", deal.sync, detail=jobs_in_words(twice & newly_given))
+        elif twice:
+            observed = "It left connectors or tasks to two workers that both run them."
+            yield claim.found(Verdict.INFORMATIONAL, observed, deal.sync, detail=jobs_in_words(twice))
         else:
             yield claim.ok("It did not.", deal.sync)
 
