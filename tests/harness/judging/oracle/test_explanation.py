@@ -161,6 +161,15 @@ def test_a_finding_is_as_grave_as_its_requirement(requirement: str, verdict: Ver
 
 
 @pytest.mark.parametrize(
+    ("requirement", "verdict"), [("TR-118", Verdict.NON_STRICT), ("IDJ-02", Verdict.NON_STRICT), ("TIMER-01", Verdict.INFORMATIONAL)]
+)
+def test_an_answer_without_a_deadline_that_is_slow_breaks_no_rule(requirement: str, verdict: Verdict) -> None:
+    finding = finding_of(*diverged(requirement, "slow"))
+
+    assert (finding.verdict, finding.proof, finding.observed) == (verdict, Proof.TIMING, "Heartbeat of a (no group): 0, too late.")
+
+
+@pytest.mark.parametrize(
     ("kind", "proof", "words"),
     [
         ("other", Proof.SAFETY, "0"),

@@ -51,7 +51,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Divergence:
-    """The first answer that is not the machine's: `kind` is other, unparked, early, late, missing or closed; or lost, after which the machine
+    """The first answer that is not the machine's: `kind` is other, unparked, early, late, slow, missing or closed; or lost, after which the machine
     cannot follow the broker any more, for the reason `why`."""
 
     kind: str
