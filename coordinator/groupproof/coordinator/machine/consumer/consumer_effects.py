@@ -114,7 +114,7 @@ def _assign(engine: EffectContext, event: ConsumerGroupEvent) -> None:
     group.assignor = computed_assignor(group, _default_assignor(engine), engine.choices, updated=event.member_id)
     group.target = target_of(
         group, group.assignor, updated=event.member_id, newcomer=event.is_new, replaced=event.replaced, is_view=not engine.fields["old_instance_leads"],
-        subscriptions=event.subscriptions,
+        subscriptions=None if engine.fields.get("target_by_own_subscriptions") else event.subscriptions,
     )  # fmt: skip
     group.assignment_epoch, group.assigned_ms = group.generation, event.now_ms
     group.note_all_progress()

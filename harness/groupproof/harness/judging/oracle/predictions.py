@@ -16,6 +16,7 @@ from groupproof.coordinator.machine.coordinator_settings import setting_names
 from groupproof.harness.judging.oracle.answer_diff import Difference
 from groupproof.harness.judging.oracle.exchanges import History, histories
 from groupproof.harness.judging.oracle.explanation import Prediction, finding_of, idle_findings, open_findings, predictions_of, unusual_ids
+from groupproof.harness.judging.oracle.mixed_releases import mixed_releases
 from groupproof.harness.judging.oracle.replay_result import Divergence, ReplayResult
 from groupproof.harness.judging.oracle.search import WALKS_MAX, explained, unsettled
 from groupproof.harness.judging.oracle.slowness import Slowness, slowness_of
@@ -166,10 +167,35 @@ def _findings(
         return
     finding = finding_of(replay.divergence, replay)
     is_of_rules = finding.verdict in _ADVERSE and finding.proof is not Proof.TIMING  # no release is slower by its rules
-    release = _other_release(history, profile, settings, tolerance) if names_release and is_of_rules else None
-    if release is not None:
-        finding = replace(finding, verdict=Verdict.NON_STRICT, observed=f"{finding.observed} As {release} does.")
+    yield from _by_releases(history, replay, profile, settings, tolerance) if names_release and is_of_rules else (finding,)
+
+
+def _by_releases(history: History, replay: ReplayResult, profile: str, settings: Mapping[str, Any], tolerance: Tolerance) -> Iterator[Finding]:
+    """Yield what differs as the releases tell it: first what every release leaves open, then another release that explains all, or single parts of others."""
+
+    def explain(name: str) -> ReplayResult:
+        return explained(history, profile=name, settings=settings_of(settings, name), tolerance=tolerance, walks_max=_OTHER_WALKS_MAX)
+
+    for are_open in (True, False):
+        for part in mixed_releases(profile, replay, explain, are_open=are_open):
+            yield _of_release(part.ended, part.release, part.requirement)
+            profile, replay = part.profile, part.replay
+        if replay.divergence is None:
+            return
+        finding = finding_of(replay.divergence, replay)
+        release = _other_release(history, profile, settings, tolerance) if are_open and finding.verdict in _ADVERSE else None
+        if release is not None or finding.verdict not in _ADVERSE:
+            yield finding if release is None else _of_release(replay, release)
+            return
     yield finding
+
+
+def _of_release(replay: ReplayResult, release: str, requirement: str = "") -> Finding:
+    """Return the finding of a divergence that is another release's answer: of the requirement by which it is open, or at worst NON_STRICT."""
+    assert replay.divergence is not None, "there is something that differs"
+    finding = finding_of(replay.divergence, replay)
+    verdict = Verdict.INFORMATIONAL if requirement or finding.verdict is Verdict.INFORMATIONAL else Verdict.NON_STRICT
+    return replace(finding, verdict=verdict, requirement=requirement or finding.requirement, observed=f"{finding.observed} As {release} does.")
 
 
 def _other_release(history: History, profile: str, settings: Mapping[str, Any], tolerance: Tolerance) -> str | None:
