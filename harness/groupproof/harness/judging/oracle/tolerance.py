@@ -77,5 +77,5 @@ def untimely(asked: Exchange, *, due_ms: int, cause: Exchange | None, tolerance:
         return "unparked" if is_caused and cause is not asked else "early"
     allowance_ms = tolerance.prompt_ms if is_caused else tolerance.allowance_ms(due_ms - asked.ready_ms)
     is_late = asked.answered_ms > due_ms + allowance_ms + moving_ms + asked.excused_ms and not asked.is_unread
-    # No requirement says how soon an answer must come that a request lets go: clients wait for it as they like (request.timeout.ms).
-    return None if not is_late else "slow" if is_caused else "late"
+    # No requirement says how soon an answer must come that waits for nothing: clients wait for it as they like (request.timeout.ms).
+    return None if not is_late else "slow" if is_caused and cause is asked else "late"
