@@ -23,6 +23,7 @@ from groupproof.harness.judging.oracle.machine_step import ImpossibleChoice, ans
 from groupproof.harness.judging.oracle.open_answers import UNKNOWN_PARTITIONS, another_answer
 from groupproof.harness.judging.oracle.open_fields import open_fields
 from groupproof.harness.judging.oracle.open_refusals import open_refusal
+from groupproof.harness.judging.oracle.own_choices import OwnChoices
 from groupproof.harness.judging.oracle.recorded_choices import RecordedChoices
 from groupproof.harness.judging.oracle.replay_result import Branch, Divergence, ReplayResult, Step, Turns
 from groupproof.harness.judging.oracle.tolerance import Tolerance, untimely
@@ -62,14 +63,16 @@ class _Journal:
 
 
 class HistoryReplay:
-    """Goes through `history` once."""
+    """Goes through `history` once; with `follows_choices` a consumer group may be dealt and counted otherwise than Kafka's, within the protocol."""
 
-    def __init__(self, history: History, *, profile: str, settings: Settings, tolerance: Tolerance, turns: Turns) -> None:
+    def __init__(
+        self, history: History, *, profile: str, settings: Settings, tolerance: Tolerance, turns: Turns, follows_choices: bool = False
+    ) -> None:
         self._history = history
         self._tolerance = tolerance
         self._turns = turns
         self._settings = settings
-        self._foresight = RecordedChoices(history.exchanges, self._way)
+        self._foresight = (OwnChoices if follows_choices else RecordedChoices)(history.exchanges, self._way)
         self._machine = Coordinator(profile=profile, settings=without_cleanup(settings), choices=self._foresight)
         self._answers = answers_by_rule(profile)
         self._profile = profile_named(profile)
@@ -102,7 +105,10 @@ class HistoryReplay:
             divergence = Divergence(kind="lost", step=last, matched=self._journal.matched, why=str(why))
         journal, names = self._journal, {**self._history.topic_titles, **self._foresight.owners}
         steps, forks = tuple(journal.steps.values()), tuple(journal.forks)
-        return ReplayResult(steps=steps, forks=forks, transitions=tuple(journal.transitions), names=names, divergence=divergence)
+        return ReplayResult(
+            steps=steps, forks=forks, transitions=tuple(journal.transitions), names=names, divergence=divergence,
+            deviations=tuple(self._foresight.deviations),
+        )  # fmt: skip
 
     def _way(self, choice: str, number: int, ways: int, count: int = 0) -> int:
         key = (choice, number, count)
