@@ -66,8 +66,8 @@ def test_open_fields_are_fields_of_the_newest_release_and_open_by_their_requirem
     ("case", "release", "requirement"),
     [
         ("classic-group/consumer/no-generation-and-no-topic", "kafka-4.4", "CGG-11"),
-        ("assign/consumer/newcomer-without-topics-comes-first", "kafka-4.4", "CGA-05"),
-        ("assign/consumer/newcomer-without-topics-comes-later", "kafka-4.1", "CGA-05"),
+        ("assign/consumer/newcomer-without-topics-comes-first", "kafka-4.4", "CGA-12"),
+        ("assign/consumer/newcomer-without-topics-comes-later", "kafka-4.1", "CGA-12"),
     ],
 )
 def test_a_coordinator_without_a_bug_that_every_release_has_is_right(case: str, release: str, requirement: str) -> None:
