@@ -14,7 +14,7 @@ MENDED: Final = "a release without the bug"
 """Whose the part of a mixed profile is that no release has."""
 
 MENDS: Final[Mapping[str, str]] = {
-    "upgrade_begins_at_1": "CGG-11",  # docs/findings/kafka-group-at-epoch-0.md: a group that is upgraded at generation 0 begins at 1, as a new one does
-    "target_by_own_subscriptions": "CGA-05",  # docs/findings/kafka-target-of-a-join-without-topics.md: a target is computed by what each member subscribes to
+    "upgrade_begins_at_1": "CGG-11",  # finding "kafka-group-at-epoch-0": a group that is upgraded at generation 0 begins at 1, as a new one does
+    "target_by_own_subscriptions": "CGA-05",  # finding "kafka-target-of-a-join-without-topics": a target is computed by what each member subscribes to
 }
 """The requirement that the mended coordinator keeps, by the field."""
