@@ -76,6 +76,8 @@ def test_a_phase_that_does_not_wait_for_the_owner_of_an_id_costs_a_rebalance_mor
     [
         (Api.DESCRIBE_GROUPS, "member_assignment", Verdict.NON_STRICT),
         (Api.DESCRIBE_GROUPS, "group_state", Verdict.FAILED),
+        (Api.LIST_GROUPS, "protocol_type", Verdict.NON_STRICT),
+        (Api.LIST_GROUPS, "group_state", Verdict.FAILED),
         (Api.CONSUMER_GROUP_DESCRIBE, "topic_name", Verdict.NON_STRICT),
         (Api.CONSUMER_GROUP_DESCRIBE, "partitions", Verdict.FAILED),
         (Api.CONSUMER_GROUP_HEARTBEAT, "topic_name", Verdict.FAILED),

@@ -75,3 +75,7 @@ def test_a_coordinator_without_a_bug_that_every_release_has_is_right(case: str, 
 
     assert beside_ok(judgement) == [(requirement, Verdict.INFORMATIONAL)]
     assert any(finding.observed.endswith("As a release without the bug does.") for finding in judgement.findings)
+
+
+def test_what_came_with_2_4_or_before_is_no_option_of_a_later_coordinator() -> None:
+    assert judgements("one-more-than-max-size", [BY_ID["size/classic/full-direct"]])["size/classic/full-direct"].verdict is Verdict.FAILED

@@ -33,6 +33,7 @@ _PENDING: Final = "PEND-05"
 """What ends the join phase too soon where only owners of ids handed out are still to come."""
 _SAME_ELSEWHERE: Final = {
     Api.DESCRIBE_GROUPS: frozenset({"protocol_type", "protocol_data", "member_metadata", "member_assignment"}),
+    Api.LIST_GROUPS: frozenset({"protocol_type"}),
     Api.CONSUMER_GROUP_DESCRIBE: frozenset({"assignor_name", "topic_name", "subscribed_topic_regex"}),
 }
 _TARGET: Final = ".target_assignment"

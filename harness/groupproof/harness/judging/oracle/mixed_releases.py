@@ -26,6 +26,7 @@ __all__ = ["MixedRelease", "mixed_releases"]
 
 PARTS_MAX: Final = 4
 _BEFORE: Final = "before"
+_SINCE_2_4: Final = (2, 4)
 
 Explain = Callable[[str], "ReplayResult"]
 
@@ -71,7 +72,7 @@ def _profiles(profile: str, replay: ReplayResult, *, are_open: bool) -> Iterator
         yield from _mended(profile, replay)
     contents: list[object] = []
     parts = list(_open_parts(profile_named(profile), replay) if are_open else _parts(profile_named(profile), replay))
-    for other, part in product(_others(replay), parts):
+    for other, part in product(_others(profile_named(profile), replay), parts):
         name = mixed(profile, part, other)
         try:
             content = _content(profile_named(name), part)
@@ -89,11 +90,13 @@ def _mended(profile: str, replay: ReplayResult) -> Iterator[tuple[str, str, str]
     yield from ((mend, MENDED, mixed(profile, mend, MENDED)) for mend in MENDS if is_asked and mend not in fields)
 
 
-def _others(replay: ReplayResult) -> list[str]:
-    """Return the releases that could be asked what was answered otherwise, the newest first."""
+def _others(own: Profile, replay: ReplayResult) -> list[str]:
+    """Return the releases that could be asked what was answered otherwise, the newest first; none that lacks what KIP-345, KIP-389 and KIP-394 brought and the own one has."""
     assert replay.divergence is not None, "a part is for a divergence"
-    asked = replay.divergence.step.exchange
-    ranges = ((other, api_versions(other).get(asked.api, (0, -1))) for other in reversed(profiles()))
+    asked, oldest_release = replay.divergence.step.exchange, min(own.release, _SINCE_2_4)
+    ranges = (
+        (other, api_versions(other).get(asked.api, (0, -1))) for other in reversed(profiles()) if profile_named(other).release >= oldest_release
+    )
     return [other for other, (oldest, newest) in ranges if oldest <= asked.version <= newest]
 
 
