@@ -197,7 +197,7 @@ class HistoryReplay:
 
     def _clean_up(self, exchange: Exchange) -> None:
         """Do the periodic cleanup first, where that would leave a mark: its phase is the broker's own."""
-        group, lasted_ms = self._machine.standing(self._history.group), exchange.ready_ms - self._history.exchanges[0].ready_ms
+        group, lasted_ms = self._machine.progress(self._history.group), exchange.ready_ms - self._history.exchanges[0].ready_ms
         if leaves_a_mark(group, lasted_ms, self._settings, self._tolerance) and self._way("cleanup", exchange.number, 2) == 1:
             self._perform(followed(self._machine.clean_up, self._now_ms), self._now_ms, None)
 
@@ -210,7 +210,7 @@ class HistoryReplay:
 
     def _ask(self, exchange: Exchange, at_ms: int, machine: Coordinator) -> None:
         self._now_ms, self._asked = at_ms, machine
-        step = Step(exchange=exchange, at_ms=at_ms, before=machine.standing(self._history.group))
+        step = Step(exchange=exchange, at_ms=at_ms, before=machine.progress(self._history.group))
         self._journal.steps[exchange.number] = self._parked[exchange.number] = step
         if self._is_loading(exchange):
             self._note_beside(step, "loading", "FIND-10", exchange.answer or {})
@@ -226,7 +226,7 @@ class HistoryReplay:
             return
         self._perform(followed(machine.handle, message, _arrival(exchange), at_ms, fires=False), at_ms, exchange)
         if step.due_ms is None:
-            step.after = machine.standing(self._history.group)
+            step.after = machine.progress(self._history.group)
         if exchange.api not in _READS:
             self._look(at_ms)
 
