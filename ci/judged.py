@@ -63,7 +63,7 @@ def _played(case: Case) -> Trace:
     async def main() -> None:
         subject = ReferenceSubject(run_shim)
         async with subject.opened():
-            stage = Stage(subject=subject, company=subject, profile=PROFILE, seed=1, limits=LIMITS)
+            stage = Stage(subject=subject, reference_peers=subject, profile=PROFILE, seed=1, limits=LIMITS)
             traces.append((await stage.play(case, key="judged")).trace)
 
     run_virtually(main, seed=1, steps_max=TASK_STEPS_MAX)

@@ -44,7 +44,7 @@ def carried_out(case: Case, seed: int = 1, *, variant: str | None = None) -> tup
         subject = ReferenceSubject(run_shim, variant=variant)
         async with subject.opened():
             limits = Limits(steps_s=7_200, observations_max=100_000)
-            stage = Stage(subject=subject, company=subject, profile="kafka-4.1", seed=seed, limits=limits)
+            stage = Stage(subject=subject, reference_peers=subject, profile="kafka-4.1", seed=seed, limits=limits)
             play = await stage.play(case, key="c1")
             found.append((play, stage.judge(case, play.trace)))
 

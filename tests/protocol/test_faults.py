@@ -55,7 +55,7 @@ faults = st.builds(Fault, name=st.text(min_size=1, max_size=5), selector=selecto
 
 
 def strikes(frame_filter: FrameFilter, frames: list[Frame]) -> list[str | None]:
-    struck = [frame_filter.strike(frame) for frame in frames]
+    struck = [frame_filter.match(frame) for frame in frames]
     return [None if fault is None else fault.name for fault in struck]
 
 
@@ -142,7 +142,7 @@ def test_a_frame_that_two_would_take_is_not_kept_for_the_second() -> None:
 
 def test_counting_starts_when_a_fault_is_armed() -> None:
     frame_filter = FrameFilter()
-    assert frame_filter.strike(HEARTBEAT) is None
+    assert frame_filter.match(HEARTBEAT) is None
     frame_filter.arm(Fault(name="f", selector=Selector(api="Heartbeat"), action=Silence()))
 
     assert strikes(frame_filter, [HEARTBEAT]) == ["f"]
@@ -161,7 +161,7 @@ def test_a_disarmed_fault_strikes_no_more_and_can_be_armed_afresh() -> None:
     frame_filter = armed(f=Selector(api="Heartbeat", count=None))
     frame_filter.disarm("f")
     frame_filter.disarm("f")
-    assert frame_filter.strike(HEARTBEAT) is None
+    assert frame_filter.match(HEARTBEAT) is None
 
     frame_filter.arm(Fault(name="f", selector=Selector(api="Heartbeat"), action=Silence()))
     assert strikes(frame_filter, [HEARTBEAT]) == ["f"]

@@ -15,6 +15,9 @@ from tests.stateful.naive_coordinator import NaiveCoordinator
 from tests.stateful.naive_group import elect
 from tests.stateful.naive_phases import Release
 
+from groupproof.coordinator.assignors.group_spec import TargetAssignment
+from groupproof.coordinator.machine.choices import TargetQuestion
+from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
 from groupproof.coordinator.machine.coordinator import Arrival, Coordinator, GroupView, Output, Reply, Settings, Transition
 from groupproof.coordinator.machine.storage import partition_of
 from groupproof.coordinator.machine.variant import REFERENCE, Variant
@@ -58,6 +61,15 @@ class _Agreed:
 
     def resolves_at_once(self, arrival: object) -> bool:
         return False
+
+    def target(self, question: TargetQuestion) -> TargetAssignment:
+        return question.kafkas
+
+    def group_epoch(self, group: ConsumerGroup, arrival: object) -> int:
+        return group.generation + 1
+
+    def computes_target(self, group: object, arrival: object, *, is_usual: bool) -> bool:
+        return is_usual
 
 
 class Duel:

@@ -14,6 +14,9 @@ from typing import Any, Final
 
 from tests.stateful.forking import forked
 
+from groupproof.coordinator.assignors.group_spec import TargetAssignment
+from groupproof.coordinator.machine.choices import TargetQuestion
+from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
 from groupproof.coordinator.machine.coordinator import AppliedRow, Arrival, Coordinator, GroupView, Output, Reply, Settings
 from groupproof.coordinator.machine.group import Group
 from groupproof.coordinator.machine.variant import REFERENCE, Variant
@@ -159,6 +162,15 @@ class _FirstOfAll:
 
     def resolves_at_once(self, arrival: object) -> bool:
         return False
+
+    def target(self, question: TargetQuestion) -> TargetAssignment:
+        return question.kafkas
+
+    def group_epoch(self, group: ConsumerGroup, arrival: object) -> int:
+        return group.generation + 1
+
+    def computes_target(self, group: object, arrival: object, *, is_usual: bool) -> bool:
+        return is_usual
 
 
 def explored(bounds: Bounds, *, profile: str = "kafka-4.1", variant: Variant = REFERENCE, states_max: int = 10_000_000) -> Explored:

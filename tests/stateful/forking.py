@@ -13,7 +13,7 @@ from groupproof.coordinator.machine.members import Member, Members
 from groupproof.coordinator.machine.offsets import Offsets
 from groupproof.coordinator.machine.storage import PartitionState
 from groupproof.coordinator.machine.timers import Timers
-from groupproof.coordinator.machine.variant import BentTimers
+from groupproof.coordinator.machine.variant import AlteredTimers
 
 __all__ = ["forked"]
 
@@ -61,7 +61,7 @@ def _mapping(value: dict[Any, Any]) -> dict[Any, Any]:
 
 
 _COPIES: Final[dict[type, Callable[[Any], Any]]] = {
-    **{kind: _slotted(kind) for kind in (Group, Members, Member, Timers, BentTimers, Offsets, PartitionState)},
+    **{kind: _slotted(kind) for kind in (Group, Members, Member, Timers, AlteredTimers, Offsets, PartitionState)},
     Coordinator: _machine,
     Engine: _plain,
     dict: _mapping,

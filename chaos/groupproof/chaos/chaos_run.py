@@ -23,7 +23,7 @@ from groupproof.harness.running.plans.plan_runner import Limits
 from groupproof.harness.running.runs.client_run import ClientRun, OnHello
 from groupproof.harness.running.runs.whole_run import RunConfig, Say
 from groupproof.harness.subjects.brokers.cluster import BrokerSubject
-from groupproof.harness.subjects.client_registry import Candidate, company
+from groupproof.harness.subjects.client_registry import Candidate, reference_subject
 
 __all__ = ["WIRE_STEPS_S", "ChaosRun"]
 
@@ -36,7 +36,7 @@ _VIRTUAL: Final = Limits(steps_s=7_200, observations_max=100_000)
 
 
 class ChaosRun(ClientRun):
-    """One run of `order.cases`. With `brokers` None it uses the reference coordinator, in virtual time. `untried` has the reason why a case cannot
+    """One run of `config.cases`. With `brokers` None it uses the reference coordinator, in virtual time. `untried` has the reason why a case cannot
     run here; `drawn` is the random scenario of its case, which is shrunk if it fails."""
 
     def __init__(
@@ -66,7 +66,7 @@ class ChaosRun(ClientRun):
             play = await stage.play(case, key=f"s{next(numbers)}")
             return bool(_kinds(stage.judge(case, play.trace).findings) & kinds)
 
-        found = await shrunk(self._drawn, shows, at_once=self.order.jobs, within_s=inf if self._brokers is None else _SHRINK_S)
+        found = await shrunk(self._drawn, shows, at_once=self.config.jobs, within_s=inf if self._brokers is None else _SHRINK_S)
         self.shrunk = self._compiled(found)
 
     def _compiled(self, less: SmallerScenario) -> Case:
@@ -86,18 +86,18 @@ class ChaosRun(ClientRun):
         logging.getLogger("groupproof").setLevel(logging.ERROR)
         async with stage.opened():
             yield stage
-            self._provided_by, self._logs = stage.grounds.provided_by, tuple(stage.grounds.logs)
+            self._provided_by, self._logs = stage.clusters.provided_by, tuple(stage.clusters.logs)
 
     def _in_memory(self) -> Stage:
-        config, subject = self.order, self._candidate.subject
+        config, subject = self.config, self._candidate.subject
         limits = _VIRTUAL if config.timeout_s is None else replace(_VIRTUAL, steps_s=config.timeout_s)
-        return Stage(subject=subject, company=company(is_virtual=True), profile=config.profile, seed=config.seed, limits=limits)
+        return Stage(subject=subject, reference_peers=reference_subject(is_virtual=True), profile=config.profile, seed=config.seed, limits=limits)
 
     def _on_the_wire(self, brokers: BrokerSubject) -> ChaosStage:
-        config = self.order
+        config = self.config
         return ChaosStage(
             subject=self._candidate.subject,
-            company=company(is_virtual=False),
+            reference_peers=reference_subject(is_virtual=False),
             brokers=brokers,
             seed=config.seed,
             limits=Limits(steps_s=config.timeout_s or WIRE_STEPS_S),

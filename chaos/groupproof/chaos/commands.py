@@ -140,7 +140,7 @@ class _Chaos:
         certification.known_from(found.expectations)
         if found.release is not None:
             certification.settle_output(f"chaos-{found.name}-{found.release}")
-        config = certification.order(profile=self._profile(brokers), jobs=self._jobs(found))
+        config = certification.run_config(profile=self._profile(brokers), jobs=self._jobs(found))
         untried = {} if brokers is None else {scenario.case_id: why for scenario in scenarios if (why := _untried(scenario, brokers))}
         for case, why in untried.items():
             certification.say(f"{case} is left out: {why}")
@@ -151,12 +151,12 @@ class _Chaos:
             if found.release is None:
                 certification.settle_output(f"chaos-{hello.client}-{hello.version}")
 
-        def campaign(display: ProgressDisplay) -> CertifyRun:
+        def start_run(display: ProgressDisplay) -> CertifyRun:
             note = certification.say
             runs.append(ChaosRun(found, brokers, config, say=display.report, on_hello=greeted, note=note, untried=untried, drawn=drawn))
             return runs[0]
 
-        code = certification.run(campaign)
+        code = certification.run(start_run)
         if runs[0].shrunk is not None:
             _keep(runs[0].shrunk, config, found, brokers, certification.output / "shrunk.json")
         return code
@@ -177,7 +177,7 @@ class _Chaos:
         return found
 
     def _candidate(self, say: Callable[[str], None], brokers: BrokerSubject | None) -> Candidate:
-        from groupproof.harness.subjects.client_registry import candidate, company
+        from groupproof.harness.subjects.client_registry import candidate, reference_subject
 
         options, level = self._options, self._options.shim_level
         found = candidate(
@@ -190,7 +190,7 @@ class _Chaos:
             say=say,
         )
         if found.subject.is_virtual and not self._is_virtual:
-            return replace(found, subject=company(is_virtual=False))
+            return replace(found, subject=reference_subject(is_virtual=False))
         return found
 
     def _profile(self, brokers: BrokerSubject | None) -> str:

@@ -17,7 +17,7 @@ from groupproof.harness.model.plan import Plan
 from groupproof.harness.running.runs.whole_run import RunConfig, RunOutcome
 from groupproof.harness.running.schedule_file import Schedule
 from groupproof.harness.subjects.brokers.broker_providers import meet, subject_named
-from groupproof.harness.subjects.client_registry import candidate, company
+from groupproof.harness.subjects.client_registry import candidate, reference_subject
 
 __all__ = ["case_of", "outcome_of"]
 
@@ -53,7 +53,7 @@ def outcome_of(schedule: Schedule, subject: str | None, program: tuple[str, ...]
         meet(brokers, say)
     found = candidate(named, words, profile=schedule.profile, seed=schedule.seed, shim_level=shim_level, say=say)
     if found.subject.is_virtual and not is_virtual:
-        found = replace(found, subject=company(is_virtual=False))
+        found = replace(found, subject=reference_subject(is_virtual=False))
     case = case_of(schedule, RunMode.VIRTUAL if is_virtual else RunMode.WIRE)
     command = ["groupproof", *sys.argv[1:]]
     config = RunConfig(cases=[case], profile=schedule.profile, level="info", seed=schedule.seed, jobs=1, command=command)

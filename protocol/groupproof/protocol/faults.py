@@ -1,6 +1,6 @@
 """The frame filter: which frame a fault acts on, the action, and the receipt as proof.
 
-Pure: the code that forwards frames (the reference coordinator's server, the tap) asks `FrameFilter.strike` for each frame, performs the action, and
+Pure: the code that forwards frames (the reference coordinator's server, the tap) asks `FrameFilter.match` for each frame, performs the action, and
 records the receipt. Faults are data, so that a plan, a schedule file and a scenario express them in the same JSON.
 """
 
@@ -219,7 +219,7 @@ class FrameFilter:
         if name in self._armed:
             self._armed[name].matches += 1
 
-    def strike(self, frame: Frame) -> Fault | None:
+    def match(self, frame: Frame) -> Fault | None:
         """Return the fault that acts on `frame`, and count the frame for every fault that it matches."""
         fault: Fault | None = None
         for armed in self._armed.values():

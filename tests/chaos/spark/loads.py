@@ -86,11 +86,11 @@ class Until(Lines):
 
 def loaded(folder: Path, wanted: LoadOrder, churn: str = START, job: Job | None = None, lines: Lines | None = None, **options: Any) -> LoadResult:
     """Carry a load out before the reference coordinator, and return how it ended."""
-    sitting = LoadSession.open(folder, wanted)
+    session = LoadSession.open(folder, wanted)
     load = Load(
-        order=wanted, churn=read_churn("own", churn), sitting=sitting, profile="kafka-4.1", job=job or ThreadJob(), display=lines or Lines(),
+        order=wanted, churn=read_churn("own", churn), session=session, profile="kafka-4.1", job=job or ThreadJob(), display=lines or Lines(),
         **{"client": ClientChoice(kind="reference"), "brokers": None, **options},
     )  # fmt: skip
     ended = load.run()
-    sitting.ended(ended.end)
+    session.ended(ended.end)
     return ended

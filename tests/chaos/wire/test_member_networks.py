@@ -133,7 +133,7 @@ def test_a_frame_is_held_while_bytes_are_late_and_both_are_proven_and_counted(on
         await world.impair(latency(400), members=("m0",))
         assert await world.took("m0") > 0.7
         await world.network.mend("i")
-        await world.network.tell_traffic()
+        await world.network.record_traffic()
 
         stages = [obs.detail for obs in world.recorder.trace if obs.kind == "fault"]
         assert stages == ["armed", "triggered", "delivered", "released"]
@@ -153,7 +153,7 @@ def test_bytes_that_vanish_are_missing_in_the_counters(on_the_wire: Callable[...
         with pytest.raises((trio.BrokenResourceError, EOFError)):
             await world.took("m0")
         await world.network.mend("i")
-        await world.network.tell_traffic()
+        await world.network.record_traffic()
 
         (counted,) = (obs.body for obs in world.recorder.trace if obs.body.get("name") == "traffic" and obs.node == 0)
         assert counted["received"]["downstream"] > 0
@@ -196,7 +196,7 @@ def test_without_a_toxiproxy_members_come_in_by_the_tap_alone(on_the_wire: Calla
     async def story(world: World) -> None:
         assert not await world.is_cut("m0")
         assert await world.network.mend("i") == {}
-        await world.network.tell_traffic()
+        await world.network.record_traffic()
         assert [obs for obs in world.recorder.trace if obs.body.get("name") == "traffic"] == []
         with pytest.raises(BrokenEnvironment, match="i: no Toxiproxy was started for this plan"):
             await world.impair(latency(5))

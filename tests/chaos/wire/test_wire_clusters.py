@@ -63,7 +63,7 @@ def kept(story: Callable[[ClusterPool], Awaitable[None]], *, fails: int = 0, at_
 
 
 async def use(pool: ClusterPool, spec: ClusterSpec, seconds: float = 1) -> WireCluster:
-    async with pool.ground(spec) as cluster:
+    async with pool.cluster(spec) as cluster:
         with trio.move_on_after(seconds):
             await trio.sleep_forever()
         return cluster

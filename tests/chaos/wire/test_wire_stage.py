@@ -19,7 +19,7 @@ from groupproof.harness.model.plan import Await, GroupSettled, Plan, Step
 from groupproof.harness.model.plan_builders import delivered, grow, holds, impairs, kill, mark, mend, move, passing, plan, start, subject
 from groupproof.harness.model.verdicts import Level, Verdict
 from groupproof.harness.subjects.brokers.reference_brokers import ReferenceBrokers
-from groupproof.harness.subjects.client_registry import company
+from groupproof.harness.subjects.client_registry import reference_subject
 from groupproof.harness.subjects.networks.request_connection import asking
 from groupproof.protocol.toxics import latency
 from groupproof.protocol.vocabulary import Api
@@ -40,9 +40,9 @@ def planned(*steps: Step, records: int = 5) -> Plan:
 
 def played(story: Callable[[ChaosStage], Awaitable[None]], tmp_path: Path) -> None:
     async def main() -> None:
-        members = company(is_virtual=False)
+        members = reference_subject(is_virtual=False)
         brokers = ReferenceBrokers(profile="kafka-4.1", seed=1)
-        stage = ChaosStage(subject=members, company=members, brokers=brokers, seed=1, cache=tmp_path)
+        stage = ChaosStage(subject=members, reference_peers=members, brokers=brokers, seed=1, cache=tmp_path)
         async with members.opened(), stage.opened():
             with trio.fail_after(300):
                 await story(stage)
@@ -113,7 +113,7 @@ def test_bytes_and_frames_are_struck_in_one_run_and_topics_are_gone_after_it(
     async def nothing_left(stage: ChaosStage) -> Any:
         yield
         async with (
-            stage.grounds.ground(next(iter(stage.grounds._kept))) as cluster,
+            stage.clusters.cluster(next(iter(stage.clusters._kept))) as cluster,
             asking(await cluster.running.connect(*cluster.running.addresses[0])) as asker,
         ):
             topics.extend(topic["name"] for topic in (await asker.ask(Api.METADATA, {"topics": None}, newest=8))["topics"])

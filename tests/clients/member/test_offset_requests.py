@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from groupproof.clients.member.offset_requests import ERRANDS_MAX
+from groupproof.clients.member.offset_requests import OFFSET_REQUESTS_MAX
 from groupproof.clients.member.policy import Override, Policy
 from groupproof.clients.outputs import CallbackKind, CommitResult, OffsetFetchResult
 from groupproof.protocol.rules.classic.member_reactions import Effect
@@ -214,11 +214,11 @@ def test_a_fenced_commit_fails_and_ends_the_member(bench: type[Bench]) -> None:
 def test_too_many_commits_are_refused(bench: type[Bench]) -> None:
     b = bench()
     b.stable(0)
-    for token in range(ERRANDS_MAX + 1):
+    for token in range(OFFSET_REQUESTS_MAX + 1):
         commit(b, token, is_sync=False)
 
     assert len(ends(b)) == 1
-    assert ends(b)[0][0] == ERRANDS_MAX
+    assert ends(b)[0][0] == OFFSET_REQUESTS_MAX
 
 
 @pytest.mark.parametrize("is_sync", [True, False])
@@ -261,14 +261,14 @@ def test_positions_are_committed_every_interval_from_polls(bench: type[Bench]) -
 
 
 def test_only_a_member_that_is_told_to_commits_by_itself_and_only_while_it_is_stable(bench: type[Bench]) -> None:
-    unstable, untold = bench(auto_commit=True, auto_commit_interval_ms=500), bench(auto_commit_interval_ms=500)
+    unstable, unmanaged = bench(auto_commit=True, auto_commit_interval_ms=500), bench(auto_commit_interval_ms=500)
     unstable.syncing()
-    untold.stable(0)
-    for b in (unstable, untold):
+    unmanaged.stable(0)
+    for b in (unstable, unmanaged):
         b.positions = {("t", 0): 5}
         b.advance(2000, polling=True)
 
-    assert (unstable.count(COMMIT), ends(unstable)) == (untold.count(COMMIT), ends(untold)) == (0, [])
+    assert (unstable.count(COMMIT), ends(unstable)) == (unmanaged.count(COMMIT), ends(unmanaged)) == (0, [])
 
 
 def test_a_failed_auto_commit_is_tried_again_after_the_backoff(bench: type[Bench]) -> None:

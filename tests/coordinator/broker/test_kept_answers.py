@@ -33,7 +33,7 @@ STEPS = 200
 
 
 @pytest.fixture
-def world() -> ClusterMetadata:
+def cluster() -> ClusterMetadata:
     topics = Topics(records=0)
     topics.grow("t", 3)
     nodes = [BrokerNode(0, "a", 1), BrokerNode(1, "b", 2)]
@@ -50,33 +50,33 @@ def named(*topics: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_an_answer_is_the_one_that_would_be_made_now(world: ClusterMetadata, seed: int) -> None:
-    draw, kept = random.Random(seed), KeptAnswers(world)
+def test_an_answer_is_the_one_that_would_be_made_now(cluster: ClusterMetadata, seed: int) -> None:
+    draw, kept = random.Random(seed), KeptAnswers(cluster)
     for _ in range(STEPS):
         change = draw.random()
         if change < 0.1:
-            world.nodes[draw.randrange(2)].is_up = draw.random() < 0.5
+            cluster.nodes[draw.randrange(2)].is_up = draw.random() < 0.5
         elif change < 0.15:
-            world.nodes[draw.randrange(2)].port = draw.randrange(1, 9)
+            cluster.nodes[draw.randrange(2)].port = draw.randrange(1, 9)
         elif change < 0.25:
             name = draw.choice("tuv")
-            world.topics.grow(name, draw.randrange(1, 9) if (topic := world.topics.named(name)) is None else len(topic.partitions) + 1)
-        elif change < 0.3 and (topics := world.topics.all()):
-            world.topics.delete(draw.choice(topics).name)
+            cluster.topics.grow(name, draw.randrange(1, 9) if (topic := cluster.topics.named(name)) is None else len(topic.partitions) + 1)
+        elif change < 0.3 and (topics := cluster.topics.all()):
+            cluster.topics.delete(draw.choice(topics).name)
         api = draw.choice((Api.API_VERSIONS, Api.METADATA, Api.METADATA))
         body = {**NAMED, **named(*draw.choices("tuvw", k=draw.randrange(1, 3)))}
         version, correlation = draw.choice((0, 3, 4)) if api is Api.API_VERSIONS else draw.choice((4, 9, 12, 13)), draw.randrange(1 << 31)
 
         answer = kept.answer(asks(api, body, version, correlation))
 
-        made = (api_versions if api is Api.API_VERSIONS else metadata)(world, body, version)
+        made = (api_versions if api is Api.API_VERSIONS else metadata)(cluster, body, version)
         assert answer is not None
         assert answer.frame(correlation) == frame(write_response(api, version, correlation, made))
-        assert answer.columns == response_columns(api, body, made, world.topics.name_of)
+        assert answer.columns == response_columns(api, body, made, cluster.topics.name_of)
 
 
-def test_what_is_asked_again_is_written_once(world: ClusterMetadata, monkeypatch: pytest.MonkeyPatch) -> None:
-    kept = KeptAnswers(world)
+def test_what_is_asked_again_is_written_once(cluster: ClusterMetadata, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = KeptAnswers(cluster)
     first = kept.answer(asks(Api.METADATA, named("t")))
     monkeypatch.setattr(kept_answers, "write_response", lambda *_: pytest.fail("it was written already"))
 
@@ -94,16 +94,16 @@ def test_what_is_asked_again_is_written_once(world: ClusterMetadata, monkeypatch
         (Api.FIND_COORDINATOR, {"coordinator_keys": ("g",)}),
     ],
 )
-def test_an_answer_that_depends_on_more_is_not_kept(world: ClusterMetadata, api: Api, body: dict[str, Any]) -> None:
-    assert KeptAnswers(world).answer(asks(api, body)) is None
+def test_an_answer_that_depends_on_more_is_not_kept(cluster: ClusterMetadata, api: Api, body: dict[str, Any]) -> None:
+    assert KeptAnswers(cluster).answer(asks(api, body)) is None
 
 
-def test_the_answer_to_a_version_that_is_refused_is_not_kept(world: ClusterMetadata) -> None:
-    assert KeptAnswers(world).answer(asks(Api.API_VERSIONS, NAMED)._replace(is_refused=True)) is None
+def test_the_answer_to_a_version_that_is_refused_is_not_kept(cluster: ClusterMetadata) -> None:
+    assert KeptAnswers(cluster).answer(asks(Api.API_VERSIONS, NAMED)._replace(is_refused=True)) is None
 
 
-def test_what_is_kept_is_bounded(world: ClusterMetadata) -> None:
-    kept = KeptAnswers(world)
+def test_what_is_kept_is_bounded(cluster: ClusterMetadata) -> None:
+    kept = KeptAnswers(cluster)
     for number in range(2 * ANSWERS_MAX + 1):
         kept.answer(asks(Api.METADATA, named(f"t{number}")))
         assert len(kept._kept) <= ANSWERS_MAX
@@ -163,9 +163,9 @@ async def test_what_is_looked_up_is_answered_at_once_unless_a_fault_looks_at_it(
     peer: Any = None  # nobody is asked who sent it
     found = asks(Api.FIND_COORDINATOR, GROUPS, 4)
     cluster.arm(ON_OTHERS)
-    answer = cluster._brokers[0].take_up(found, peer)
+    answer = cluster._brokers[0].process_at_once(found, peer)
     assert isinstance(answer, KeptAnswer)
     assert read_response(Api.FIND_COORDINATOR, 4, answer.frame(7)[4:])[1]["coordinators"][0]["node_id"] == 0
 
     cluster.arm(Fault(name="own", selector=Selector(api=Api.FIND_COORDINATOR.title), action=Silence()))
-    assert cluster._brokers[0].take_up(found, peer) is None
+    assert cluster._brokers[0].process_at_once(found, peer) is None

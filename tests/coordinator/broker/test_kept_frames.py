@@ -135,15 +135,15 @@ class Rebalances:
 @virtually
 async def test_what_is_kept_of_a_rebalance_changes_no_byte_of_any_answer(seed: int, versions: dict[Api, int]) -> None:
     again: list[bool] = []
-    taken_up = KeptFrames.taken_up
+    process_again = KeptFrames.process_again
 
     def counted(frames: KeptFrames, data: bytes) -> Any:
-        found = taken_up(frames, data)
+        found = process_again(frames, data)
         again.append(found is not None)
         return found
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(KeptFrames, "taken_up", counted)
+        patch.setattr(KeptFrames, "process_again", counted)
         async with trio.open_nursery() as nursery:
             await Rebalances(Pair(nursery, names=NAMES, versions=versions), seed).run()
             nursery.cancel_scope.cancel()

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from groupproof.coordinator.machine.choices import RandomChoices
+from groupproof.coordinator.assignors.group_spec import TargetAssignment
+from groupproof.coordinator.machine.choices import RandomChoices, TargetQuestion
+from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
 from groupproof.coordinator.machine.coordinator import Arrival, Coordinator, Reply, Settings
 from groupproof.protocol.wire.messages import JoinGroupRequest, JoinGroupResponse, JoinProtocol, LeaveGroupRequest, LeaveMember
 
@@ -66,6 +68,15 @@ class _Last:
 
     def resolves_at_once(self, arrival: object) -> bool:
         return False
+
+    def target(self, question: TargetQuestion) -> TargetAssignment:
+        return question.kafkas
+
+    def group_epoch(self, group: ConsumerGroup, arrival: object) -> int:
+        return group.generation + 1
+
+    def computes_target(self, group: object, arrival: object, *, is_usual: bool) -> bool:
+        return is_usual
 
 
 def _join(coordinator: Coordinator, token: str, at_ms: int, *protocols: str, member_id: str = "") -> list[JoinGroupResponse]:

@@ -27,5 +27,5 @@ def test_a_new_group_is_of_its_dialect_in_one_of_its_states(dialect: Dialect) ->
     assert (group.group_id, group.generation, group.member_ids(), group.parked()) == ("g", 0, (), [])
     assert group.dialect is dialect
     assert isinstance(group.state, dialect.states)
-    assert group.view().state is group.standing().state is group.state
+    assert group.view().state is group.progress().state is group.state
     group.check()

@@ -112,10 +112,10 @@ def test_how_far_a_group_has_come_names_who_has_nothing_parked() -> None:
     member = _with_member(group)
     group.members.pending["p"] = None
 
-    assert (group.standing().state, group.standing().generation, group.standing().leader) == (PREPARING, 3, "m")
-    assert (group.standing().absent, group.standing().pending) == (("c",), ("p",))
+    assert (group.progress().state, group.progress().generation, group.progress().leader) == (PREPARING, 3, "m")
+    assert (group.progress().absent, group.progress().pending) == (("c",), ("p",))
     group.members.park_join(member, ParkedRequest("token", 5))
-    assert group.standing().absent == ()
+    assert group.progress().absent == ()
 
 
 @pytest.mark.requirement("DJOIN-09")

@@ -7,7 +7,7 @@ from tests.project import ROOT
 
 from groupproof.harness.cases.drawn_case import AREA, drawn_case, head_of, staying, with_healing
 from groupproof.harness.model.plan import Heal, Mark, Mend, Plan, Thaw
-from groupproof.harness.model.plan_builders import answers, breaks, close, command, company, freeze, heal, kill, mend, start, subject, thaw
+from groupproof.harness.model.plan_builders import answers, breaks, close, command, freeze, heal, kill, mend, reference_peer, start, subject, thaw
 from groupproof.harness.running.schedule_file import load_schedule
 from groupproof.protocol.vocabulary import Api
 
@@ -23,7 +23,7 @@ STEPS = (
     command("m1", "resume", wait=False),
     close("m1", wait=False),
 )
-HEAD = Plan(members=(subject("m0"), subject("m1"), company("z0")), steps=STEPS)
+HEAD = Plan(members=(subject("m0"), subject("m1"), reference_peer("z0")), steps=STEPS)
 
 
 def test_every_fault_is_healed_once_and_every_application_polls_again() -> None:

@@ -70,9 +70,9 @@ def test_a_find_is_told_step_by_step_and_kept_as_a_schedule_that_can_be_replayed
     def without(run: Any, *, is_virtual: bool) -> ReferenceSubject:
         return ReferenceSubject(run, is_virtual=is_virtual)
 
-    monkeypatch.setattr(client_registry, "company", with_a_bug)
+    monkeypatch.setattr(client_registry, "reference_subject", with_a_bug)
     monkeypatch.setattr(
-        "groupproof.harness.running.fuzzing.plans.client_fuzz.company", lambda *, is_virtual: without(run_shim, is_virtual=is_virtual)
+        "groupproof.harness.running.fuzzing.plans.client_fuzz.reference_subject", lambda *, is_virtual: without(run_shim, is_virtual=is_virtual)
     )
     options = ("--plans", "1", "--members", "1", "--seed", "2", "--shrink-time", "1s", "--output", tmp_path)
     called = groupproof("fuzz", "client", "groupproof", *options)

@@ -6,7 +6,7 @@ import pytest
 from tests.epoch_traces import EpochStory
 from tests.traces import ID, Story
 
-from groupproof.harness.judging.clean_close import goodbye_of
+from groupproof.harness.judging.clean_close import clean_close_of
 from groupproof.harness.model.verdicts import Goodbye
 from groupproof.harness.subjects.shims.conversation import Ending
 from groupproof.protocol.vocabulary import Api
@@ -29,19 +29,19 @@ def close(story: Story, command: str = "close", **fields: Any) -> Story:
 
 
 def verdict(story: Story) -> Goodbye:
-    return goodbye_of(story.trace)[0]
+    return clean_close_of(story.trace)[0]
 
 
 def test_a_member_that_leaves_is_clean() -> None:
     story = close(a_member())
     story.leave()
 
-    assert goodbye_of(story.trace) == (Goodbye.CLEAN, "")
+    assert clean_close_of(story.trace) == (Goodbye.CLEAN, "")
 
 
 @pytest.mark.parametrize("command", ["close", "unsubscribe"])
 def test_a_dynamic_member_that_goes_without_a_leave_is_unclean(command: str) -> None:
-    assert goodbye_of(close(a_member(), command).trace) == (Goodbye.UNCLEAN, "m0 closed without a LeaveGroup")
+    assert clean_close_of(close(a_member(), command).trace) == (Goodbye.UNCLEAN, "m0 closed without a LeaveGroup")
 
 
 def test_a_static_member_owes_no_leave_unless_it_was_told_to() -> None:
@@ -165,7 +165,7 @@ def test_one_that_had_to_be_killed_is_unclean_and_one_that_the_plan_kills_says_n
     story = close(a_member())
     story.leave()
     story.kit("overdue", "m0")
-    assert goodbye_of(story.trace) == (Goodbye.UNCLEAN, "m0 had to be killed after the deadline")
+    assert clean_close_of(story.trace) == (Goodbye.UNCLEAN, "m0 had to be killed after the deadline")
 
     killed = a_member()
     killed.kit("kill", "m0")
@@ -176,14 +176,14 @@ def test_one_that_ends_without_being_asked_is_unclean() -> None:
     story = a_member()
     story.kit("exit", "m0", commanded=False)
 
-    assert "ended without being asked" in goodbye_of(story.trace)[1]
+    assert "ended without being asked" in clean_close_of(story.trace)[1]
 
 
 def test_one_that_gives_up_in_order_closes_as_any_other() -> None:
     story = a_member()
     story.kit("exit", "m0", commanded=False, gave_up=True)
 
-    assert goodbye_of(story.trace) == (Goodbye.UNCLEAN, "m0 closed without a LeaveGroup")
+    assert clean_close_of(story.trace) == (Goodbye.UNCLEAN, "m0 closed without a LeaveGroup")
 
 
 def consumed(story: Story, last: int) -> None:
@@ -195,7 +195,7 @@ def test_an_auto_committing_member_commits_what_it_consumed_before_it_goes() -> 
     consumed(lost, 9)
     close(lost)
     lost.leave()
-    assert goodbye_of(lost.trace) == (Goodbye.UNCLEAN, "m0 closed without committing what it had consumed of t-0")
+    assert clean_close_of(lost.trace) == (Goodbye.UNCLEAN, "m0 closed without committing what it had consumed of t-0")
 
     kept = a_member(auto_commit=True)
     consumed(kept, 9)
@@ -232,11 +232,11 @@ def test_one_unclean_goodbye_outweighs_the_clean_ones() -> None:
     story.leave()
     story.kit("command", "m1", command="close", fields={})
 
-    assert goodbye_of(story.trace) == (Goodbye.UNCLEAN, "m1 closed without a LeaveGroup")
+    assert clean_close_of(story.trace) == (Goodbye.UNCLEAN, "m1 closed without a LeaveGroup")
 
 
 def test_a_trace_without_members_has_no_goodbye() -> None:
-    assert goodbye_of([]) == (Goodbye.NONE, "")
+    assert clean_close_of([]) == (Goodbye.NONE, "")
 
 
 def test_how_a_member_went_before_it_was_started_again_counts_too() -> None:
@@ -247,7 +247,7 @@ def test_how_a_member_went_before_it_was_started_again_counts_too() -> None:
     story.kit("command", "m0", command="close", fields={})
     story.leave()
 
-    assert goodbye_of(story.trace) == (Goodbye.UNCLEAN, "m0 closed without a LeaveGroup")
+    assert clean_close_of(story.trace) == (Goodbye.UNCLEAN, "m0 closed without a LeaveGroup")
 
 
 def auto_committing() -> Story:
@@ -266,7 +266,7 @@ def test_what_is_handed_over_while_closing_is_still_to_be_committed() -> None:
     hand_over(story)
     story.leave()
 
-    assert goodbye_of(story.trace) == (Goodbye.UNCLEAN, "m0 closed without committing what it had consumed of t-0")
+    assert clean_close_of(story.trace) == (Goodbye.UNCLEAN, "m0 closed without committing what it had consumed of t-0")
 
 
 def test_what_was_handed_over_in_a_rebalance_is_not_the_goodbyes() -> None:
@@ -300,7 +300,7 @@ def test_a_crash_while_closing_is_no_clean_goodbye(status: int, reason: str) -> 
     story.leave()
     story.kit("exit", "m0", commanded=True, shared=False, status=status, how=str(Ending(status=status)), stderr=[])
 
-    assert goodbye_of(story.trace) == (Goodbye.UNCLEAN if reason else Goodbye.CLEAN, reason)
+    assert clean_close_of(story.trace) == (Goodbye.UNCLEAN if reason else Goodbye.CLEAN, reason)
 
 
 def consumed_and(*, error: int | None) -> Story:
@@ -317,7 +317,7 @@ def consumed_and(*, error: int | None) -> Story:
 
 
 def test_a_commit_that_was_refused_saves_no_progress_and_one_that_may_have_been_stored_does() -> None:
-    assert goodbye_of(consumed_and(error=14).trace) == (Goodbye.UNCLEAN, "m0 closed without committing what it had consumed of t-0")
+    assert clean_close_of(consumed_and(error=14).trace) == (Goodbye.UNCLEAN, "m0 closed without committing what it had consumed of t-0")
     assert [verdict(consumed_and(error=error)) for error in (0, None)] == [Goodbye.CLEAN] * 2
 
 
@@ -327,7 +327,7 @@ def test_a_member_whose_subscribe_was_refused_has_nothing_to_close() -> None:
     close(story)
     story.kit("overdue", "m0")
 
-    assert goodbye_of(story.trace) == (Goodbye.NONE, "")
+    assert clean_close_of(story.trace) == (Goodbye.NONE, "")
 
 
 @pytest.mark.requirement("CLIENT-64")

@@ -6,6 +6,7 @@ import pytest
 from tests.harness.running.scripts.test_coordinator_stage import case, played
 
 from groupproof.coordinator.planted.variants import variant_named
+from groupproof.harness.cases.coordinator.coordinator_case_builders import find
 from groupproof.harness.judging.script_judgement import DRAWN_MAX, has_failed, judge_script_run, with_transitions
 from groupproof.harness.model import consumer_script_builders as consumer
 from groupproof.harness.model.script import AwaitClose, Pass, Raw
@@ -54,6 +55,17 @@ def test_no_verdict_is_graver_than_the_case(level: Level, verdict: Verdict) -> N
     (play,) = played(RIGHT)
 
     assert judge_script_run(replace(RIGHT, level=level), forged(play.trace, 82)).verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("requirement", "verdict"),
+    [("FIND-07", Verdict.FAILED), ("FIND-06", Verdict.NON_STRICT), ("JOIN-05", Verdict.INFORMATIONAL), ("", Verdict.FAILED)],
+)
+def test_no_verdict_is_graver_than_the_requirement_that_it_names(requirement: str, verdict: Verdict) -> None:
+    asks = replace(case(find("x", code=15)), requirements=(requirement,))
+    (play,) = played(asks)
+
+    assert judge_script_run(asks, play.trace).verdict is verdict
 
 
 def test_only_cases_about_member_ids_tell_of_their_form() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from groupproof.harness.judging.untold_commits import untold
+from groupproof.harness.judging.untold_commits import unreported
 from groupproof.protocol.trace import Observation
 
 
@@ -28,23 +28,23 @@ UNKNOWN = _event(3, outcome="unknown")
 
 
 def test_a_refused_commit_of_unknown_outcome_is_waited_for() -> None:
-    assert untold([_request(1), _response(2, 25), UNKNOWN]) == ["m0"]
-    assert untold([UNKNOWN, _request(4), _response(5, 25)]) == ["m0"]
+    assert unreported([_request(1), _response(2, 25), UNKNOWN]) == ["m0"]
+    assert unreported([UNKNOWN, _request(4), _response(5, 25)]) == ["m0"]
 
 
 def test_one_that_is_under_way_is_waited_for_whatever_became_of_the_one_before() -> None:
-    assert untold([_request(1), _response(2, 0), UNKNOWN, _request(4)]) == ["m0"]
-    assert untold([UNKNOWN]) == ["m0"]
+    assert unreported([_request(1), _response(2, 0), UNKNOWN, _request(4)]) == ["m0"]
+    assert unreported([UNKNOWN]) == ["m0"]
 
 
 def test_one_that_was_accepted_is_not() -> None:
-    assert untold([UNKNOWN, _request(4), _response(5, 16), _request(6), _response(7, 0)]) == []
+    assert unreported([UNKNOWN, _request(4), _response(5, 16), _request(6), _response(7, 0)]) == []
 
 
 def test_one_whose_application_heard_of_an_error_is_not() -> None:
-    assert untold([UNKNOWN, _request(4), _response(5, 25), _event(6, "error", error="UNKNOWN_MEMBER_ID")]) == []
+    assert unreported([UNKNOWN, _request(4), _response(5, 25), _event(6, "error", error="UNKNOWN_MEMBER_ID")]) == []
 
 
 def test_a_client_that_tells_how_its_commits_went_is_never_waited_for() -> None:
-    assert untold([_request(1), _response(2, 25), _event(3, success=False)]) == []
-    assert untold([UNKNOWN, _request(4), _response(5, 25), _event(6, success=True)]) == []
+    assert unreported([_request(1), _response(2, 25), _event(3, success=False)]) == []
+    assert unreported([UNKNOWN, _request(4), _response(5, 25), _event(6, success=True)]) == []

@@ -13,11 +13,11 @@ def armed(step: Arm) -> tuple[object, str, str]:
 
 
 def test_groups_of_steps_are_flattened_and_the_defaults_filled_in() -> None:
-    company = plan_builders.company()
+    reference_peer = plan_builders.reference_peer()
     marks = [plan_builders.mark("a"), plan_builders.mark("b")]
-    made = plan_builders.plan(plan_builders.subject(), company, plan_builders.start("m0"), plan_builders.passing(5), marks)
+    made = plan_builders.plan(plan_builders.subject(), reference_peer, plan_builders.start("m0"), plan_builders.passing(5), marks)
 
-    assert made.members == (plan_builders.subject(), company)
+    assert made.members == (plan_builders.subject(), reference_peer)
     assert [type(step) for step in made.steps] == [Start, Pass, Mark, Mark]
     assert made.topics == {"t": 2}
     assert made.coordinator == {"group.initial.rebalance.delay.ms": plan_builders.INITIAL_DELAY_MS}
@@ -31,7 +31,7 @@ def test_a_plan_may_say_otherwise_of_the_coordinator() -> None:
 
 def test_a_subject_and_its_company_differ_in_kind_and_take_settings() -> None:
     assert plan_builders.subject("m1", instance_id="i0").settings == {"instance_id": "i0"}
-    assert (plan_builders.subject().kind, plan_builders.company().kind) == ("subject", "reference")
+    assert (plan_builders.subject().kind, plan_builders.reference_peer().kind) == ("subject", "reference")
 
 
 def test_members_are_started_one_after_the_other_until_each_works() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.plan import Step
-from groupproof.harness.model.plan_builders import close, command, commit, company, pause, plan, resume, subject
+from groupproof.harness.model.plan_builders import close, command, commit, pause, plan, reference_peer, resume, subject
 from groupproof.harness.model.prerequisites import is_core, needs_of, needs_of_plan
 from groupproof.harness.model.script import Ask, Script
 from groupproof.harness.model.script_builders import beat, describe, stable
@@ -57,7 +57,7 @@ def test_what_every_coordinator_can_take_is_core() -> None:
 def test_what_a_shim_must_declare_is_read_from_what_a_plan_asks_of_its_subjects(
     settings: dict[str, Any], steps: tuple[Step, ...], needs: set[str]
 ) -> None:
-    asked = plan(subject(**settings), company(pattern="t.*", instance_id="i", auto_commit=True), *steps)
+    asked = plan(subject(**settings), reference_peer(pattern="t.*", instance_id="i", auto_commit=True), *steps)
 
     assert set(needs_of_plan(asked)) == {"classic", *needs}
 

@@ -40,9 +40,9 @@ def played(*ids: str, variant: str | None = None) -> tuple[CaseResult, ...]:
 
     async def main() -> None:
         subject = ReferenceSubject(run_shim, variant=variant)
-        company = ReferenceSubject(run_shim)
-        async with subject.opened(), company.opened():
-            stage = Stage(subject=subject, company=company, profile="kafka-4.1", seed=1)
+        reference_peers = ReferenceSubject(run_shim)
+        async with subject.opened(), reference_peers.opened():
+            stage = Stage(subject=subject, reference_peers=reference_peers, profile="kafka-4.1", seed=1)
             runner = Runner(stage, jobs=4, say=lambda progress, case, result: None)
             await runner.run([BY_ID[id] for id in ids])
             results.extend(runner.results)

@@ -8,7 +8,7 @@ from groupproof.harness.judging.summary.baseline import Change, Delta
 from groupproof.harness.judging.summary.shards import Share
 from groupproof.harness.model.verdicts import Goodbye, Verdict
 from groupproof.harness.reports.markdown_summary import CHARS_MAX, plain, summary
-from groupproof.protocol.rules.verification import standing
+from groupproof.protocol.rules.verification import evidence_text
 
 FAILED = a_case("join/classic/failed")
 
@@ -38,7 +38,7 @@ def test_a_summary_tells_grade_totals_failures_and_how_to_replay_them() -> None:
         "```\n"
         "</details>\n"
         "\n"
-        f"<sub>kafka-4.1: {standing('kafka-4.1')}</sub><br>\n"
+        f"<sub>kafka-4.1: {evidence_text('kafka-4.1')}</sub><br>\n"
         "<sub>groupproof 0.1.0 · catalogue `abababababab` · every verdict can be computed again from its trace</sub>\n"
     )
 

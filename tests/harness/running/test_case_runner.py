@@ -53,14 +53,14 @@ def silent(evidence: Evidence) -> Iterator[Finding]:
 def run(*cases: Case, jobs: int = 8, notices: list[tuple[Progress, str]] | None = None, shim: RunShim = run_shim) -> list[CaseResult]:
     """Run cases with the reference member, in virtual time."""
     reference = ReferenceSubject(shim)
-    stage = Stage(subject=reference, company=reference, profile="kafka-4.1", seed=7)
+    stage = Stage(subject=reference, reference_peers=reference, profile="kafka-4.1", seed=7)
     return _run(stage, reference, cases, jobs, notices, clock=trio.testing.MockClock(autojump_threshold=0))
 
 
 def run_fake(how: str, *cases: Case, capabilities: tuple[str, ...] = ("multi",)) -> list[CaseResult]:
     """Run cases with the fake shim, whose client never speaks."""
     subject = ProcessSubject("fake", fake(how, *capabilities), seed=1, processes=1)
-    stage = Stage(subject=subject, company=ReferenceSubject(run_shim, is_virtual=False), profile="kafka-4.1", seed=7)
+    stage = Stage(subject=subject, reference_peers=ReferenceSubject(run_shim, is_virtual=False), profile="kafka-4.1", seed=7)
     return _run(stage, subject, cases, 8, None)
 
 
@@ -252,7 +252,7 @@ def test_the_end_of_a_shared_process_is_laid_at_the_door_of_who_ends_it_alone() 
 @pytest.mark.parametrize("name", ["sync/classic/illegal-generation", "join/classic/unknown-member-id", "heartbeat/classic/unknown-member-id"])
 def test_a_client_that_hangs_up_over_errors_is_struck_once_and_judged_as_others_are(name: str) -> None:
     subject = ReferenceSubject(run_shim, variant="hangs-up-after-errors", is_virtual=False)
-    stage = Stage(subject=subject, company=ReferenceSubject(run_shim, is_virtual=False), profile="kafka-4.1", seed=7)
+    stage = Stage(subject=subject, reference_peers=ReferenceSubject(run_shim, is_virtual=False), profile="kafka-4.1", seed=7)
     (chosen,) = [item for item in CASES if item.id == name]
 
     (result,) = _run(stage, subject, (chosen,), 1, None)

@@ -43,11 +43,11 @@ def played(
     plays: list[Play] = []
 
     async def main() -> None:
-        subject, company = ReferenceSubject(run_shim, variant=variant), ReferenceSubject(run_shim)
-        async with subject.opened(), company.opened():
+        subject, reference_peers = ReferenceSubject(run_shim, variant=variant), ReferenceSubject(run_shim)
+        async with subject.opened(), reference_peers.opened():
             stage = Stage(
                 subject=subject,
-                company=company,
+                reference_peers=reference_peers,
                 profile="kafka-4.1",
                 seed=seed,
                 limits=limits,

@@ -81,7 +81,7 @@ class LeaseGroup:
     def parked(self) -> list[Hashable]:
         return []
 
-    def standing(self) -> GroupProgress:
+    def progress(self) -> GroupProgress:
         return GroupProgress(state=self.state, generation=self.generation, leader=self.holder, absent=(), pending=())
 
     def view(self) -> GroupView:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from tests.harness.toy_dialect.lease_dialect import LEASE
 
 from groupproof.harness.model.script import Ask, Group, Ref
-from groupproof.harness.running.fuzzing.choice_source import Drawer
+from groupproof.harness.running.fuzzing.choice_source import ChoiceSource
 from groupproof.harness.running.fuzzing.histories.dialect_histories import DialectHistories
 from groupproof.harness.running.fuzzing.histories.model_state import ModelState
 from groupproof.harness.running.fuzzing.histories.moves import NOBODY, Actor, Move
@@ -31,14 +31,16 @@ def _move(weight: int, epoch: Any, *, stray: int) -> Move:
     return Move(
         api=Api.SHARE_GROUP_HEARTBEAT,
         weigh=lambda model, actor: weight if _holds(model, actor) else stray,
-        make=lambda drawer, model, actor: _ask(actor, Ref(actor.name, "member_epoch") if epoch is None else epoch),
+        make=lambda choices, model, actor: _ask(actor, Ref(actor.name, "member_epoch") if epoch is None else epoch),
     )
 
 
-def _wild(drawer: Drawer, ask: Ask, actor: Actor) -> Ask:
+def _wild(choices: ChoiceSource, ask: Ask, actor: Actor) -> Ask:
     wrong = {"member_id": ("", NOBODY), "member_epoch": (-7, 2_147_483_647, Ref(actor.name, "member_epoch", 1))}
-    name = drawer.one_of(sorted(wrong))
-    return replace(ask, fields={**ask.fields, name: drawer.one_of(wrong[name])})
+    name = choices.one_of(sorted(wrong))
+    return replace(ask, fields={**ask.fields, name: choices.one_of(wrong[name])})
 
 
-LEASE_HISTORIES: Final = DialectHistories(dialect=LEASE, moves=(_move(1, 0, stray=6), _move(6, None, stray=1), _move(2, -1, stray=1)), wild=_wild)
+LEASE_HISTORIES: Final = DialectHistories(
+    dialect=LEASE, moves=(_move(1, 0, stray=6), _move(6, None, stray=1), _move(2, -1, stray=1)), malformed=_wild
+)

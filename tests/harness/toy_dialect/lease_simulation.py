@@ -35,7 +35,7 @@ class OneHolder(SimulatedInvariants):
         self.state: State = None
 
     def led_by(self, machine: Coordinator) -> None:
-        progress = machine.standing(GROUP)
+        progress = machine.progress(GROUP)
         self.state = None if progress is None else progress.state
 
     def moved(self, move: Transition) -> None:

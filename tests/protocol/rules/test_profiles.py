@@ -6,7 +6,7 @@ import pytest
 
 from groupproof.protocol.rules import ClassicEvent, UnknownProfile, api_versions, profile, profiles, rows
 from groupproof.protocol.rules import profiles as names
-from groupproof.protocol.rules.profiles import spoken_in
+from groupproof.protocol.rules.profiles import mixed, spoken_in
 from groupproof.protocol.vocabulary import Api
 
 
@@ -54,3 +54,25 @@ def test_the_dialects_of_a_release_are_told_without_its_tables() -> None:
     assert len({len(spoken_in(name)) for name in profiles()}) > 1
     with pytest.raises(KeyError):
         spoken_in("datalink")
+
+
+def test_a_profile_may_have_a_part_of_another_and_is_its_own_for_the_rest() -> None:
+    newest, older = profile("kafka-4.4"), profile("kafka-4.2")
+    name = mixed(mixed("kafka-4.4", "first_group_epoch", "kafka-4.2"), "OffsetCommit/consumer.Stable", "kafka-4.2")
+    found = profile(name)
+
+    assert (found.name, found.release, found.fields["first_group_epoch"]) == (name, newest.release, 0)
+    assert {**found.fields, "first_group_epoch": 1} == newest.fields
+    differing = {rule for rule, row in found.named_rules() if row not in [other for place, other in newest.named_rules() if place == rule]}
+    assert {rule.rpartition("/")[0] for rule in differing} == {"OffsetCommit/consumer.Stable"}
+    assert differing <= {rule for rule, _ in older.named_rules()}
+    assert (
+        profile(mixed("kafka-4.1", "ConsumerGroupHeartbeat/before", "kafka-4.0")).tables["consumer"].before_group
+        != newest.tables["consumer"].before_group
+    )
+
+
+@pytest.mark.parametrize("part", ["OffsetFetch/consumer.Stable", "Heartbeat/Nowhere", "no_field", "Heartbeat"])
+def test_a_part_in_which_releases_do_not_differ_makes_no_profile(part: str) -> None:
+    with pytest.raises(UnknownProfile, match="that it could have"):
+        profile(mixed("kafka-4.4", part, "kafka-4.2"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from groupproof.protocol.rules.classic.releases import RELEASES
-from groupproof.protocol.rules.verification import Verification, standing, verification, verifications
+from groupproof.protocol.rules.verification import Verification, evidence_text, verification, verifications
 
 ENTRY = '["kafka-4.1"]\nrelease = "4.1.0"\ndate = 2026-11-21\nsteps = 5000\ndivergences = 0\n'
 
@@ -32,7 +32,7 @@ def test_an_entry_without_sense_is_refused(was: str, becomes: str, complaint: st
 
 
 def test_a_profile_says_what_it_rests_on() -> None:
-    by_name = {name: (verification(name), standing(name)) for name in RELEASES}
+    by_name = {name: (verification(name), evidence_text(name)) for name in RELEASES}
 
     for found, text in by_name.values():
         assert text.startswith(

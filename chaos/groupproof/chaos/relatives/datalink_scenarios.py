@@ -30,7 +30,7 @@ class Verdict:
     longest_overlap_ms: int
 
 
-StreamingResult = Callable[[str, int, str, HandOver], Verdict]
+PlayScenario = Callable[[str, int, str, HandOver], Verdict]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +41,7 @@ class Scenario:
     title: str
     story: str
     requirements: tuple[str, ...]
-    play: StreamingResult
+    play: PlayScenario
 
     def run(self, seed: int, assignor: str, hand_over: HandOver) -> Verdict:
         return self.play(self.name, seed, assignor, hand_over)
@@ -61,7 +61,7 @@ def _over_the_wire(name: str, seed: int, assignor: str, hand_over: HandOver) -> 
     )
 
 
-def _simulated(*events: Event, fences: bool = False, without_manager_ms: int = 1_000) -> StreamingResult:
+def _simulated(*events: Event, fences: bool = False, without_manager_ms: int = 1_000) -> PlayScenario:
     def played(name: str, seed: int, assignor: str, hand_over: HandOver) -> Verdict:
         course = WorkerRun(
             seed=seed,

@@ -49,7 +49,7 @@ class Terms:
 
     def __init__(self, scenario: Scenario, members: int, mode: RunMode) -> None:
         self.scenario = scenario
-        self.ground = mode
+        self.mode = mode
         self.cast = Cast.of(members, joiners=scenario.joiners, twin=scenario.twin)
         self.topics = {TOPIC: max(scenario.partitions, members)}
         for action in (action for phase in scenario.phases for action in phase.actions if action.do == "grow"):
@@ -57,7 +57,7 @@ class Terms:
             self.topics[topic] = max(self.topics.get(topic, 0), action.how["partitions"])
 
     def ms(self, value: int | str) -> int:
-        return value if isinstance(value, int) else self.scenario.durations[value].in_mode(self.ground)
+        return value if isinstance(value, int) else self.scenario.durations[value].in_mode(self.mode)
 
     @property
     def settled(self) -> tuple[str, ...]:
@@ -70,7 +70,7 @@ class Terms:
     def member(self, name: str) -> Member:
         """Return the member of this name with its settings; a twin has those of `one`, with the same instance id."""
         like = self.cast.named("one")[0] if name == self.cast.twin else name
-        settings = {"poll_timeout_ms": _POLL.in_mode(self.ground), **_UNHURRIED.get(self.ground, {}), **self.scenario.settings}
+        settings = {"poll_timeout_ms": _POLL.in_mode(self.mode), **_UNHURRIED.get(self.mode, {}), **self.scenario.settings}
         for words, own in self.scenario.settings_of.items():
             if {name, like} & set(self.cast.named(words)):
                 settings |= own
@@ -186,7 +186,7 @@ class _Course:
         """Wait until the running members share the partitions."""
         if self.up:
             settled = GroupSettled(members=tuple(self.up), topics=dict(self._topics), after=self._instant())
-            self._await([settled], _PATIENCE.in_mode(self.terms.ground))
+            self._await([settled], _PATIENCE.in_mode(self.terms.mode))
 
     def mend(self, faults: Iterable[Fault]) -> None:
         for fault in faults:
@@ -225,7 +225,7 @@ class _Course:
 
     def wait(self, until: Mapping[str, Any]) -> None:
         """Wait for a condition since the phase began, and continue without it at the timeout."""
-        within = self.terms.ms(until["within"]) if "within" in until else _PATIENCE.in_mode(self.terms.ground)
+        within = self.terms.ms(until["within"]) if "within" in until else _PATIENCE.in_mode(self.terms.mode)
         after = self._instant() if "settled" in until else self._since
         self._await(conditions_of(until, self.terms.cast, after=after, faults=self._faults, topics=dict(self._topics)), within)
 

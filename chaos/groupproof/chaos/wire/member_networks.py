@@ -44,25 +44,25 @@ _LOSSY: Final = frozenset({"down", "limit_data", "reset_peer", "timeout"})
 
 
 @dataclass(slots=True, eq=False)
-class _Way:
-    """One member's link to one broker; `links` counts its open connections, `proxy` is None without impairments.
+class _MemberLink:
+    """One member's link to one broker; `connections` counts its open connections, `proxy` is None without impairments.
 
-    `suffered` are the kinds of toxics that acted on it, `bytes_in` and `bytes_out` the bytes that its tap read and wrote.
+    `toxic_kinds` are the kinds of toxics that acted on it, `bytes_in` and `bytes_out` the bytes that its tap read and wrote.
     """
 
     member: str
     route: Route
     proxy: Proxy | None = None
-    links: int = 0
+    connections: int = 0
     downs: int = 0
     bytes_in: int = 0
     bytes_out: int = 0
-    suffered: set[str] = field(default_factory=set)
+    toxic_kinds: set[str] = field(default_factory=set)
 
     def is_counted(self, traffic: Traffic) -> bool:
         """Return whether Toxiproxy has counted all bytes: it counts a connection's bytes just after closing it."""
         is_through = traffic.sent[UPSTREAM] >= self.bytes_in and traffic.received[DOWNSTREAM] >= self.bytes_out
-        return is_through and (bool(self.suffered & _LOSSY) or traffic.sent[DOWNSTREAM] >= traffic.received[DOWNSTREAM])
+        return is_through and (bool(self.toxic_kinds & _LOSSY) or traffic.sent[DOWNSTREAM] >= traffic.received[DOWNSTREAM])
 
     @property
     def node(self) -> int | None:
@@ -75,15 +75,15 @@ class _Impairment:
 
     step: Impair
     receipt: Receipt
-    ways: list[_Way] = field(default_factory=list)
+    links: list[_MemberLink] = field(default_factory=list)
     connections: int = 0
 
-    def covers(self, way: _Way) -> bool:
-        return (not self.step.members or way.member in self.step.members) and (not self.step.nodes or way.node in self.step.nodes)
+    def covers(self, link: _MemberLink) -> bool:
+        return (not self.step.members or link.member in self.step.members) and (not self.step.nodes or link.node in self.step.nodes)
 
-    def bit(self, way: _Way, connections: int) -> None:
+    def record_effect(self, link: _MemberLink, connections: int) -> None:
         if connections and not self.connections:
-            self.receipt("delivered", kind=self.step.toxics[0].kind, member=way.member, node=way.node)
+            self.receipt("delivered", kind=self.step.toxics[0].kind, member=link.member, node=link.node)
         self.connections += connections
 
 
@@ -107,10 +107,10 @@ class ToxicNetwork:
         self._key = key
         self._stack = AsyncExitStack()
         self._entrances: dict[str, MemberEntrance] = {}
-        self._ways: list[_Way] = []
+        self._links: list[_MemberLink] = []
         self._active: dict[str, _Impairment] = {}
-        self._turn = trio.Lock()
-        self._unlinked = trio.Event()
+        self._lock = trio.Lock()
+        self._connection_ended = trio.Event()
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[None]:
@@ -119,7 +119,7 @@ class ToxicNetwork:
             yield
 
     async def entrance(self, member: str) -> MemberEntrance:
-        async with self._turn:
+        async with self._lock:
             if member not in self._entrances:
                 entrance = self._entrances[member] = MemberEntrance()
                 hub = self._make_hub(_ToxicDoors(self, member, entrance, TcpDoors(nursery=self._nursery)))
@@ -131,89 +131,89 @@ class ToxicNetwork:
         if self._server is None:
             raise BrokenEnvironment(f"{step.name}: no Toxiproxy was started for this plan")
         impairment = self._active[step.name] = _Impairment(step, receipt)
-        for way in self._ways:
-            if impairment.covers(way):
-                await self._suffer(way, impairment)
+        for link in self._links:
+            if impairment.covers(link):
+                await self._apply(link, impairment)
 
     async def mend(self, name: str) -> Mapping[str, Any]:
         impairment = self._active.pop(name, None)
         if impairment is None:
             return {}
-        for way in impairment.ways:
-            await self._recover(way, impairment)
+        for link in impairment.links:
+            await self._remove(link, impairment)
         return {"connections": impairment.connections}
 
-    async def tell_traffic(self) -> None:
+    async def record_traffic(self) -> None:
         """Record Toxiproxy's counts of each used link; open connections are not in them."""
-        await self._end_of_links(*self._ways)
+        await self._connections_ended(*self._links)
         deadline = trio.current_time() + _COUNTED_S
-        for way in self._ways:
-            if way.proxy is not None:
-                traffic = await way.proxy.traffic()
-                while not way.is_counted(traffic) and trio.current_time() < deadline:
+        for link in self._links:
+            if link.proxy is not None:
+                traffic = await link.proxy.traffic()
+                while not link.is_counted(traffic) and trio.current_time() < deadline:
                     await trio.sleep(_LOOK_S)
-                    traffic = await way.proxy.traffic()
+                    traffic = await link.proxy.traffic()
                 body = {"name": "traffic", "received": dict(traffic.received), "sent": dict(traffic.sent)}
-                self._recorder.record("event", who="kit", client=way.member, node=way.node, body=body)
+                self._recorder.record("event", who="kit", client=link.member, node=link.node, body=body)
 
-    async def open_way(self, member: str, route: Route, serve: Callable[[_Way], Serve], doors: TcpDoors) -> Address:
+    async def open_link(self, member: str, route: Route, serve: Callable[[_MemberLink], Serve], doors: TcpDoors) -> Address:
         """Open a link to a broker: a tap's port, with a proxy before it if there is a server; active impairments act on it."""
-        way = _Way(member, route)
-        host, port = await doors.open(serve(way), route)
-        self._ways.append(way)
+        link = _MemberLink(member, route)
+        host, port = await doors.open(serve(link), route)
+        self._links.append(link)
         if self._server is None:
             return host, port
-        way.proxy = await self._stack.enter_async_context(self._server.proxy(f"{self._key}-{member}-{port}", f"{host}:{port}"))
+        link.proxy = await self._stack.enter_async_context(self._server.proxy(f"{self._key}-{member}-{port}", f"{host}:{port}"))
         for impairment in list(self._active.values()):
-            if impairment.covers(way):
-                await self._suffer(way, impairment)
-        return way.proxy.address
+            if impairment.covers(link):
+                await self._apply(link, impairment)
+        return link.proxy.address
 
     @asynccontextmanager
-    async def linked(self, way: _Way) -> AsyncIterator[None]:
+    async def counted_connection(self, link: _MemberLink) -> AsyncIterator[None]:
         """Count a connection while it lasts."""
-        way.links += 1
+        link.connections += 1
         for impairment in self._active.values():
-            if way in impairment.ways:
-                impairment.bit(way, 1)
+            if link in impairment.links:
+                impairment.record_effect(link, 1)
         try:
             yield
         finally:
-            way.links -= 1
-            self._unlinked.set()
-            self._unlinked = trio.Event()
+            link.connections -= 1
+            self._connection_ended.set()
+            self._connection_ended = trio.Event()
 
-    async def _end_of_links(self, *ways: _Way) -> None:
+    async def _connections_ended(self, *links: _MemberLink) -> None:
         """Wait until the taps notice the end of these links' connections, which Toxiproxy cut before."""
         with trio.move_on_after(_ENDING_S):
-            while any(way.links for way in ways):
-                await self._unlinked.wait()
+            while any(link.connections for link in links):
+                await self._connection_ended.wait()
 
-    async def _suffer(self, way: _Way, impairment: _Impairment) -> None:
-        if way.proxy is None or way in impairment.ways:
+    async def _apply(self, link: _MemberLink, impairment: _Impairment) -> None:
+        if link.proxy is None or link in impairment.links:
             return
-        impairment.ways.append(way)
-        way.suffered.update(item.kind for item in impairment.step.toxics)
+        impairment.links.append(link)
+        link.toxic_kinds.update(item.kind for item in impairment.step.toxics)
         for number, item in enumerate(impairment.step.toxics):
             if item.kind == "down":
-                impairment.bit(way, way.links)
-                way.downs += 1
-                if way.downs == 1:
-                    await way.proxy.disable()
-                    await self._end_of_links(way)
+                impairment.record_effect(link, link.connections)
+                link.downs += 1
+                if link.downs == 1:
+                    await link.proxy.disable()
+                    await self._connections_ended(link)
             else:
-                await way.proxy.add(item, f"{impairment.step.name}-{number}")
-        impairment.bit(way, 0 if any(entry.kind == "down" for entry in impairment.step.toxics) else way.links)
+                await link.proxy.add(item, f"{impairment.step.name}-{number}")
+        impairment.record_effect(link, 0 if any(entry.kind == "down" for entry in impairment.step.toxics) else link.connections)
 
-    async def _recover(self, way: _Way, impairment: _Impairment) -> None:
-        assert way.proxy is not None
+    async def _remove(self, link: _MemberLink, impairment: _Impairment) -> None:
+        assert link.proxy is not None
         for number, item in enumerate(impairment.step.toxics):
             if item.kind == "down":
-                way.downs -= 1
-                if way.downs == 0:
-                    await way.proxy.enable()
+                link.downs -= 1
+                if link.downs == 0:
+                    await link.proxy.enable()
             else:
-                await way.proxy.remove(item, f"{impairment.step.name}-{number}")
+                await link.proxy.remove(item, f"{impairment.step.name}-{number}")
 
 
 class MemberEntrance:
@@ -238,28 +238,28 @@ class _ToxicDoors:
     doors: TcpDoors
 
     async def open(self, serve: Serve, route: Route) -> Address:
-        return await self.network.open_way(self.member, route, lambda way: partial(self._serve, way, serve), self.doors)
+        return await self.network.open_link(self.member, route, lambda link: partial(self._serve, link, serve), self.doors)
 
-    async def _serve(self, way: _Way, serve: Serve, stream: trio.abc.Stream, peer: str) -> None:
+    async def _serve(self, link: _MemberLink, serve: Serve, stream: trio.abc.Stream, peer: str) -> None:
         named = RelabelledStream(stream, self.member) if self.entrance.names else stream
         if self.member in self.entrance.arrivals:
             self.entrance.arrivals.pop(self.member).set()
-        async with self.network.linked(way):
-            await serve(ThrottledStream(_CountedStream(named, way), self.network.is_flooded), peer)
+        async with self.network.counted_connection(link):
+            await serve(ThrottledStream(_CountedStream(named, link), self.network.is_flooded), peer)
 
 
 class _CountedStream(StreamWrapper):
     """A connection that counts its bytes for its link."""
 
-    def __init__(self, inner: trio.abc.Stream, way: _Way) -> None:
+    def __init__(self, inner: trio.abc.Stream, link: _MemberLink) -> None:
         super().__init__(inner)
-        self._way = way
+        self._link = link
 
     async def send_all(self, data: bytes | bytearray | memoryview) -> None:
         await super().send_all(data)
-        self._way.bytes_out += len(data)
+        self._link.bytes_out += len(data)
 
     async def receive_some(self, max_bytes: int | None = None) -> bytes:
         received = await super().receive_some(max_bytes)
-        self._way.bytes_in += len(received)
+        self._link.bytes_in += len(received)
         return received

@@ -28,7 +28,7 @@ class GroupproofToxiproxy:
 
     def __init__(self, coordinator: GroupproofCoordinator, program: Program) -> None:
         self._coordinator, self._program = coordinator, program
-        self._stand = coordinator.stand
+        self._server = coordinator.server
         self._proxies: list[Proxy] = []
         self._direct = coordinator.bootstrap
         self._over = trio.Event()
@@ -47,27 +47,27 @@ class GroupproofToxiproxy:
         return ",".join(f"{host}:{port}" for host, port in (proxy.address for proxy in self._proxies))
 
     def __enter__(self) -> GroupproofToxiproxy:
-        self._stand.submit(lambda: self._stand.nursery.start(self._run)).result(START_S)
+        self._server.submit(lambda: self._server.nursery.start(self._run)).result(START_S)
         self._coordinator.bootstrap = self.bootstrap
         return self
 
     def __exit__(self, *_: object) -> None:
         self._coordinator.bootstrap = self._direct
-        self._stand.call(self._over.set)
-        self._stand.submit(self._gone.wait).result(START_S)
+        self._server.call(self._over.set)
+        self._server.submit(self._gone.wait).result(START_S)
 
     async def _run(self, task_status: trio.TaskStatus[None]) -> None:
         self._gone = trio.Event()
         try:
             async with AsyncExitStack() as opened:
                 server = await opened.enter_async_context(running_toxiproxy(self._program, cache=default_cache()))
-                for node, (host, port) in enumerate(self._stand.serving.addresses):
+                for node, (host, port) in enumerate(self._server.serving.addresses):
                     proxy = await opened.enter_async_context(server.proxy(f"broker-{node}", f"{host}:{port}"))
                     self._proxies.append(proxy)
                     self._coordinator.cluster.advertise(node, *proxy.address)
                 task_status.started()
                 await self._over.wait()
-                for node, (host, port) in enumerate(self._stand.serving.addresses):
+                for node, (host, port) in enumerate(self._server.serving.addresses):
                     self._coordinator.cluster.advertise(node, host, port)
         finally:
             self._gone.set()
@@ -102,19 +102,19 @@ class GroupproofToxiproxy:
     def down(self) -> Iterator[None]:
         """Cut every connection, and accept none."""
         for proxy in self._proxies:
-            self._stand.submit(proxy.disable).result(START_S)
+            self._server.submit(proxy.disable).result(START_S)
         try:
             yield
         finally:
             for proxy in self._proxies:
-                self._stand.submit(proxy.enable).result(START_S)
+                self._server.submit(proxy.enable).result(START_S)
 
     @contextmanager
     def _under(self, fault: Toxic) -> Iterator[None]:
         for proxy in self._proxies:
-            self._stand.submit(partial(proxy.add, fault)).result(START_S)
+            self._server.submit(partial(proxy.add, fault)).result(START_S)
         try:
             yield
         finally:
             for proxy in self._proxies:
-                self._stand.submit(partial(proxy.remove, fault)).result(START_S)
+                self._server.submit(partial(proxy.remove, fault)).result(START_S)

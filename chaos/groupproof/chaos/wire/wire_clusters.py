@@ -64,7 +64,7 @@ class WireCluster:
 class _PoolEntry:
     ready: trio.Event = field(default_factory=trio.Event)
     leave: trio.Event = field(default_factory=trio.Event)
-    ground: WireCluster | None = None
+    cluster: WireCluster | None = None
     failure: Exception | None = None
     users: int = 0
 
@@ -90,18 +90,18 @@ class ClusterPool:
             self._nursery.cancel_scope.cancel()
 
     @asynccontextmanager
-    async def ground(self, spec: ClusterSpec) -> AsyncIterator[WireCluster]:
+    async def cluster(self, spec: ClusterSpec) -> AsyncIterator[WireCluster]:
         """Yield a cluster while the context lasts; raise `BrokenEnvironment` where it does not come up."""
         entry = await self._entry_for(spec)
         try:
             await entry.ready.wait()
-            if entry.ground is None:
+            if entry.cluster is None:
                 assert entry.failure is not None
                 raise entry.failure
-            yield entry.ground
+            yield entry.cluster
         finally:
             entry.users -= 1
-            is_spoilt = spec.only is not None or (entry.ground is not None and bool(entry.ground.running.deaths()))
+            is_spoilt = spec.only is not None or (entry.cluster is not None and bool(entry.cluster.running.deaths()))
             if is_spoilt and not entry.users:
                 entry.leave.set()
             self._tell()
@@ -132,8 +132,8 @@ class ClusterPool:
         try:
             cluster = self._subject_of(spec).cluster(settings=dict(spec.settings), brokers=spec.brokers, topics={})
             async with cluster as running, mapped(running) as where:
-                entry.ground = WireCluster(running, where, await _partitions(running))
-                self._note(entry.ground)
+                entry.cluster = WireCluster(running, where, await _partitions(running))
+                self._note(entry.cluster)
                 entry.ready.set()
                 await entry.leave.wait()
         except Exception as error:

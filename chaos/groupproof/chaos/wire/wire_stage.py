@@ -78,7 +78,7 @@ class ChaosStage:
     """
 
     subject: Subject
-    company: Subject
+    reference_peers: Subject
     brokers: BrokerSubject
     seed: int
     limits: Limits = field(default_factory=Limits)
@@ -88,20 +88,20 @@ class ChaosStage:
     say: Callable[[str], None] = lambda _: None
     clusters_max: int = CLUSTERS_MAX
     is_virtual: bool = False
-    grounds: ClusterPool = field(init=False)
+    clusters: ClusterPool = field(init=False)
     _toxiproxy: Toxiproxy | None = None
     _starting: trio.Lock = field(default_factory=trio.Lock)
     _nursery: trio.Nursery | None = None
     _token: str = field(default_factory=lambda: f"{random.SystemRandom().getrandbits(24):06x}")
 
     def __post_init__(self) -> None:
-        self.grounds = ClusterPool(self.brokers, at_most=self.clusters_max)
+        self.clusters = ClusterPool(self.brokers, at_most=self.clusters_max)
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[None]:
         """Remove every broker, proxy and topic at the end."""
         await trio.to_thread.run_sync(warm)
-        async with trio.open_nursery() as self._nursery, self.grounds.opened():
+        async with trio.open_nursery() as self._nursery, self.clusters.opened():
             yield
             self._nursery.cancel_scope.cancel()
 
@@ -114,7 +114,7 @@ class ChaosStage:
         plan, began = plan_of(case), trio.current_time()
         server = await self._server() if any(isinstance(step, Impair) for step in plan.steps) else None
         by_killing = Version(self.brokers.profile.split("-")[1]) < _ELECTING
-        async with self.grounds.ground(cluster_spec_of(plan, key, moves_by_killing=by_killing)) as cluster:
+        async with self.clusters.cluster(cluster_spec_of(plan, key, moves_by_killing=by_killing)) as cluster:
             names = Renaming.of(plan, f"{self._token}-{key}", is_free=cluster.is_free)
             recorder = Recorder(clock_from_now(), run=f"{self.seed:x}.{key}", case=case.id, seed=self.seed, clock="wall")
             record_origin(case, recorder)
@@ -196,7 +196,7 @@ class _Run:
                 async with network.opened():
                     driver = self._driver(network)
                     await driver.run()
-                    await network.tell_traffic()
+                    await network.record_traffic()
                 nursery.cancel_scope.cancel()
         finally:
             stop()
@@ -218,7 +218,7 @@ class _Run:
             self._cluster,
             network,
             self._recorder,
-            subject_of=lambda kind: stage.subject if kind == "subject" else stage.company,
+            subject_of=lambda kind: stage.subject if kind == "subject" else stage.reference_peers,
             key=self._key,
             seed=seed_of(stage.seed, case.id),
             is_isolated=case.isolated or self._alone,

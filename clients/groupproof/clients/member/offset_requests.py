@@ -26,13 +26,13 @@ from groupproof.protocol.wire.messages import (
     OffsetFetchResponse,
 )
 
-__all__ = ["ERRANDS_MAX", "OffsetRequest", "OffsetRequests"]
+__all__ = ["OFFSET_REQUESTS_MAX", "OffsetRequest", "OffsetRequests"]
 
-ERRANDS_MAX: Final = 2_000
+OFFSET_REQUESTS_MAX: Final = 2_000
 """The maximum of commits and fetches under way. One more ends with an error."""
 
 _MANAGED: Final = ("sync", "async", "auto", "rebalance", "close")
-_UNTOLD: Final = ("rebalance", "close")
+_INTERNAL_MODES: Final = ("rebalance", "close")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -103,8 +103,8 @@ class OffsetRequests:
     def _add(self, token: Hashable, offsets: Mapping[TopicPartition, int], now_ms: int, mode: str, timeout_ms: int | None) -> None:
         timeout_ms = self._core.settings.default_api_timeout_ms if timeout_ms is None else timeout_ms
         request = OffsetRequest(token=token, mode=mode, offsets=dict(offsets), deadline_ms=now_ms + timeout_ms)
-        if len(self.under_way) >= ERRANDS_MAX:
-            self._tell(request, f"TOO_MANY_REQUESTS ({ERRANDS_MAX} are under way)")
+        if len(self.under_way) >= OFFSET_REQUESTS_MAX:
+            self._tell(request, f"TOO_MANY_REQUESTS ({OFFSET_REQUESTS_MAX} are under way)")
             return
         self.under_way.append(request)
 
@@ -164,25 +164,25 @@ class OffsetRequests:
         """Return the commit or fetch that this request in flight belongs to."""
         return next((request for request in self.under_way if request.request_id == request_id), None)
 
-    def _try(self, errand: OffsetRequest, now_ms: int) -> None:
+    def _try(self, request: OffsetRequest, now_ms: int) -> None:
         core = self._core
         if core.failure is not None:
-            self._end(errand, core.failure.error)
-        elif now_ms >= errand.deadline_ms:
-            self._end(errand, "REQUEST_TIMED_OUT")
-        elif self._is_held(errand):
+            self._end(request, core.failure.error)
+        elif now_ms >= request.deadline_ms:
+            self._end(request, "REQUEST_TIMED_OUT")
+        elif self._is_held(request):
             return
-        elif errand.mode in _MANAGED and (refusal := self._refusal()) is not None:
+        elif request.mode in _MANAGED and (refusal := self._refusal()) is not None:
             if core.policy.commits_outlive_membership:
-                errand.not_before_ms = now_ms + core.backoff_ms()
+                request.not_before_ms = now_ms + core.backoff_ms()
             else:
-                self._end(errand, refusal)
-        elif core.has_coordinator and now_ms >= errand.not_before_ms:
-            request = self._commit_request(errand) if errand.api is Api.OFFSET_COMMIT else self._fetch_request(errand)
-            timeout_ms = min(core.settings.request_timeout_ms, errand.deadline_ms - now_ms)
-            errand.request_id = core.send(request, now_ms, timeout_ms=timeout_ms)
-            if core.policy.commit_reported == "sent" and errand.api is Api.OFFSET_COMMIT:
-                self._end(errand, None)
+                self._end(request, refusal)
+        elif core.has_coordinator and now_ms >= request.not_before_ms:
+            message = self._commit_request(request) if request.api is Api.OFFSET_COMMIT else self._fetch_request(request)
+            timeout_ms = min(core.settings.request_timeout_ms, request.deadline_ms - now_ms)
+            request.request_id = core.send(message, now_ms, timeout_ms=timeout_ms)
+            if core.policy.commit_reported == "sent" and request.api is Api.OFFSET_COMMIT:
+                self._end(request, None)
 
     def _is_held(self, request: OffsetRequest) -> bool:
         core = self._core
@@ -245,7 +245,7 @@ class OffsetRequests:
         core = self._core
         if request.mode == "fetch":
             core.out.append(OffsetFetchResult(token=request.token, offsets=_fetched(response), error=error))
-        elif request.mode not in _UNTOLD:
+        elif request.mode not in _INTERNAL_MODES:
             error_name = None if core.policy.swallows_commit_errors == request.mode else error
             core.out.append(CommitResult(token=request.token, mode=request.mode, offsets=request.offsets, error=error_name))
         if request.mode != "fetch" and error is None and core.policy.rejoins_after_commit:

@@ -48,7 +48,7 @@ class ShimMember:
             seed=seed,
         )
         self._commands, self._to_run = trio.open_memory_channel[Body](COMMANDS_MAX)
-        self._untold: list[Callback] = []
+        self._postponed: list[Callback] = []
         self._is_paused = False
         self._is_subscribed = True
         self._is_failed = False
@@ -221,11 +221,11 @@ class ShimMember:
         """Run the application's listener: report the callback, perform `on_revoked`, report its end."""
         if self._policy.epochs.tells_revoked == "before-assigned":
             if callback.kind is not CallbackKind.ASSIGNED:
-                self._untold.append(callback)
+                self._postponed.append(callback)
                 return
-            untold, self._untold = self._untold, []
-            for one in untold:
-                await self._call(one)
+            postponed, self._postponed = self._postponed, []
+            for earlier in postponed:
+                await self._call(earlier)
         await self._call(callback)
 
     async def _call(self, callback: Callback) -> None:

@@ -19,14 +19,14 @@ import trio
 
 from groupproof.coordinator.broker.advertised_versions import refused_version
 from groupproof.coordinator.broker.described_requests import columns_of, described
-from groupproof.coordinator.broker.frame_faults import ConnectionSevered, Strikes
+from groupproof.coordinator.broker.frame_faults import ConnectionFaults, ConnectionSevered
 from groupproof.coordinator.broker.group_coordinators import Ticket
 from groupproof.coordinator.broker.kept_answers import KeptAnswer, answer_columns
 from groupproof.coordinator.broker.kept_frames import KEPT, KIND, KeptFrames
 from groupproof.coordinator.broker.repeated_frames import HEARTBEATS, RepeatedFrame
 from groupproof.coordinator.broker.request_queue import ConnectionEnd, Inbox, OpenRequest, Unread
 from groupproof.coordinator.broker.sockets import Socket, close_stream, has_all
-from groupproof.coordinator.broker.varied_connection import altered_answer, bear, stay_muted
+from groupproof.coordinator.broker.varied_connection import altered_answer, handle_unreadable_frame, stay_muted
 from groupproof.coordinator.machine.incoming_request import IncomingRequest
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.message_codec import (
@@ -70,7 +70,7 @@ class Connection:
         self._peer = peer
         self._inbox: Inbox[IncomingRequest | ConnectionEnd | OpenRequest] = Inbox()
         self._scope = trio.CancelScope()
-        self._strikes = Strikes(broker, self)
+        self._faults = ConnectionFaults(broker, self)
         self._waiting_for: str | None = None
         self._is_open = True
         self._socket = stream if isinstance(stream, Socket) else None
@@ -157,7 +157,7 @@ class Connection:
                 await self._inbox.put(described(self.broker, self.number, request), size)
             if left.broken is not None:
                 if self.broker.line.bad_frame != "ends":
-                    await bear(self.broker, self._stream, left.broken)
+                    await handle_unreadable_frame(self.broker, self._stream, left.broken)
                 # The connection ends when this frame's turn comes: earlier requests are still answered.
                 await self._inbox.put(ConnectionEnd(str(left.broken), is_fault=True), 0)
                 return
@@ -234,7 +234,7 @@ class Connection:
 
     def _at_once(self, arrived: IncomingRequest) -> bool:
         """Answer the request here if no other request waits before it. If the answer has to wait, the other task continues with it."""
-        if self._socket is None or not self._inbox.is_awaited or (answer := self.broker.take_up(arrived, self)) is None:
+        if self._socket is None or not self._inbox.is_awaited or (answer := self.broker.process_at_once(arrived, self)) is None:
             return False
         self._go_on_at_once(self._socket, arrived, answer)
         return True
@@ -281,7 +281,7 @@ class Connection:
 
     def _goes_again(self, data: bytes) -> bool:
         """Process a repeated JoinGroup or SyncGroup that only waits or gets its assignment again; return whether it is processed."""
-        if self._socket is None or not self._inbox.is_awaited or (again := self._kept.taken_up(data)) is None:
+        if self._socket is None or not self._inbox.is_awaited or (again := self._kept.process_again(data)) is None:
             return False
         self._go_on_at_once(self._socket, *again)
         return True
@@ -290,7 +290,7 @@ class Connection:
         """Record the answer, then send as much of it as possible; return the rest. The client's next step thus follows in the trace."""
         wire, recorder = arrived.wire, self.broker.recorder
         if recorder.is_heard:
-            recorder.record("response", **{**arrived.columns, **answer_columns(answer, wire, self.broker.world.topics.name_of)})
+            recorder.record("response", **{**arrived.columns, **answer_columns(answer, wire, self.broker.cluster.topics.name_of)})
         try:
             data = answer.frame(wire.correlation) if isinstance(answer, KeptAnswer) else write_answer(answer, wire.version, wire.correlation)
             return to.send_now(data)
@@ -333,26 +333,26 @@ class Connection:
         self.end(self._farewell, by="client")
 
     async def _turn(self, arrived: IncomingRequest) -> None:
-        if not self.broker.machine.is_whole:
-            await self.broker.machine.ready(arrived.wire.api, arrived.wire.body)
-        fault = self._strikes.on_request(arrived)
+        if not self.broker.host.is_whole:
+            await self.broker.host.ready(arrived.wire.api, arrived.wire.body)
+        fault = self._faults.on_request(arrived)
         body: Body | None = None
-        taken_up = partial(self._strikes.taken_up_twice, fault) if fault is not None and fault.repeats else None
+        processed_twice = partial(self._faults.processed_twice, fault) if fault is not None and fault.repeats else None
         if fault is not None:
             arrived = arrived._replace(columns={**arrived.columns, "fault": fault.fault.name})
-            body = await self._strikes.before_processing(fault, arrived)
+            body = await self._faults.before_processing(fault, arrived)
             if fault.drops:
                 return
-            arrived = self._strikes.altered(fault, arrived)
-        self._strikes.passed(arrived, "request")
+            arrived = self._faults.altered(fault, arrived)
+        self._faults.passed(arrived, "request")
         if body is None:
-            body = await self.broker.process(arrived, self, taken_up_twice=taken_up)
+            body = await self.broker.process(arrived, self, processed_twice=processed_twice)
         if body is not None:
             if self.broker.line.leaves_when_closed and arrived.wire.api is Api.JOIN_GROUP:
                 self._members[arrived.wire.body["group_id"], body["member_id"]] = None
             body = await altered_answer(self.broker.line, arrived, dict(body))
-        if not self.broker.machine.runs:
-            await self.broker.machine.awake()
+        if not self.broker.host.runs:
+            await self.broker.host.awake()
         if body is not None and self._is_open:
             await self._answer(arrived, body, fault)
             await stay_muted(self.broker.line, body)
@@ -360,28 +360,28 @@ class Connection:
     async def _answer(self, arrived: IncomingRequest, body: Body, fault: AppliedFault | None) -> None:
         """Send an answer, unless a fault changes or withholds it. `fault` is the fault that acted on the request."""
         api, asked = arrived.wire.api, arrived.wire.body
-        columns = response_columns(api, asked, body, self.broker.world.topics.name_of)
-        struck_now = self._strikes.on_response(arrived, columns)
-        if struck_now is not None:
-            correct, body = body, await self._strikes.before_sending(struck_now, arrived, body)
-            if struck_now.drops:
+        columns = response_columns(api, asked, body, self.broker.cluster.topics.name_of)
+        answer_fault = self._faults.on_response(arrived, columns)
+        if answer_fault is not None:
+            correct, body = body, await self._faults.before_sending(answer_fault, arrived, body)
+            if answer_fault.drops:
                 return
-            columns = columns if body is correct else response_columns(api, asked, body, self.broker.world.topics.name_of)
-            columns["fault"] = struck_now.fault.name
-        strikes = [fault for fault in (fault, struck_now) if fault is not None]
+            columns = columns if body is correct else response_columns(api, asked, body, self.broker.cluster.topics.name_of)
+            columns["fault"] = answer_fault.fault.name
+        applied_faults = [fault for fault in (fault, answer_fault) if fault is not None]
         # Recorded before its bytes leave: the client's reaction follows it in the trace, no matter how late this loop is.
         self.broker.recorder.record("response", **{**arrived.columns, **columns})
         try:
-            data = frame(self._strikes.spoilt(struck_now, write_response(api, arrived.answer_version, arrived.wire.correlation, body)))
+            data = frame(self._faults.corrupted_answer(answer_fault, write_response(api, arrived.answer_version, arrived.wire.correlation, body)))
             async with self.broker.turn or contextlib.nullcontext():
                 await self._send(self.broker.line.sends(arrived, data), api)
         except (ConnectionEnd, trio.BrokenResourceError, trio.ClosedResourceError) as error:
             self._tell_unsent(arrived)
-            self._strikes.sent(strikes, failure=str(error) or "the connection broke")
+            self._faults.sent(applied_faults, failure=str(error) or "the connection broke")
             raise
-        if strikes:
-            self._strikes.sent(strikes, failure="" if await self._is_taken() else "the client had closed the connection")
-        self._strikes.passed(arrived, "response")
+        if applied_faults:
+            self._faults.sent(applied_faults, failure="" if await self._is_taken() else "the client had closed the connection")
+        self._faults.passed(arrived, "response")
 
     def _tell_unsent(self, arrived: IncomingRequest) -> None:
         self.broker.recorder.record("event", **{**arrived.columns, "who": "link", "body": {"name": "unsent"}})

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from groupproof.protocol.faults import Fault
     from groupproof.protocol.wire.message_codec import WireRequest
 
-__all__ = ["AppliedFault", "ConnectionSevered", "FrameFaults", "KnownGroup", "Strikes"]
+__all__ = ["AppliedFault", "ConnectionFaults", "ConnectionSevered", "FrameFaults", "KnownGroup"]
 
 Body = Mapping[str, Any]
 
@@ -70,7 +70,7 @@ class FrameFaults:
     def __init__(self, interception: Interception) -> None:
         self.interception = interception
 
-    def struck(self, wire: WireRequest, direction: str, columns: Body, group: KnownGroup) -> Fault | None:
+    def fault_on(self, wire: WireRequest, direction: str, columns: Body, group: KnownGroup) -> Fault | None:
         """Return the fault that acts on a frame with these columns."""
         generation = columns.get("generation")
         frame = Frame(
@@ -78,7 +78,7 @@ class FrameFaults:
             instance=columns.get("instance"), generation=group.generation if generation is None else generation, member_epoch=columns.get("member_epoch"),
             role=group.role, state=group.state, node=columns.get("node"), connection=columns.get("connection"), error=columns.get("error"),
         )  # fmt: skip
-        return self.interception.strike(frame, columns)
+        return self.interception.match(frame, columns)
 
     def own_answer(self, fault: Fault, wire: WireRequest, version: int, columns: Body, answer: Body | None) -> dict[str, Any] | None:
         """Return the fault's answer. Where the API's version cannot express it, record a `failed` receipt and return None.
@@ -111,7 +111,7 @@ class FrameFaults:
         self.interception.receipt(fault, "delivered", columns)
 
 
-class Strikes(FrameFaults):
+class ConnectionFaults(FrameFaults):
     """The faults on one connection's frames."""
 
     def __init__(self, broker: Broker, line: FaultedConnection) -> None:
@@ -123,14 +123,14 @@ class Strikes(FrameFaults):
         """Return the fault that acts on a request that is about to be processed."""
         if not self.interception.wants(arrived.wire.api.title, "request"):
             return None
-        return self._strike(arrived, "request", arrived.columns)
+        return self._applied_fault(arrived, "request", arrived.columns)
 
     def on_response(self, arrived: IncomingRequest, answer: Mapping[str, Any]) -> AppliedFault | None:
         """Return the fault that acts on an answer that is about to be sent. `answer` are the columns of its observation."""
         if not self.interception.wants(arrived.wire.api.title, "response"):
             return None
         columns = {**arrived.columns, **{name: answer[name] for name in ("member", "generation", "error") if name in answer}}
-        return self._strike(arrived, "response", columns)
+        return self._applied_fault(arrived, "response", columns)
 
     async def before_processing(self, fault: AppliedFault, arrived: IncomingRequest) -> Body | None:
         """Perform a fault on a request; return the answer that replaces the broker's, None where the request continues."""
@@ -167,7 +167,7 @@ class Strikes(FrameFaults):
         except WireError as error:
             raise ConnectionSevered(str(error)) from error
 
-    def spoilt(self, fault: AppliedFault | None, payload: bytes) -> bytes:
+    def corrupted_answer(self, fault: AppliedFault | None, payload: bytes) -> bytes:
         """Return an answer's bytes, corrupted where the fault does so."""
         if fault is None or not isinstance(fault.fault.action, Corrupt):
             return payload
@@ -179,21 +179,21 @@ class Strikes(FrameFaults):
         """Record that a frame passes, for reordered frames on other connections."""
         self.interception.passed(arrived.wire.api.title, direction)
 
-    def taken_up_twice(self, fault: AppliedFault) -> None:
+    def processed_twice(self, fault: AppliedFault) -> None:
         """Record the receipt that the broker processed the request twice."""
         self.delivered(fault.fault, fault.columns)
 
-    def sent(self, strikes: Iterable[AppliedFault], failure: str = "") -> None:
+    def sent(self, applied_faults: Iterable[AppliedFault], failure: str = "") -> None:
         """Record whether the peer received the answers of faults. `failure` is the reason where it did not."""
-        for fault in strikes:
+        for fault in applied_faults:
             if fault.answers and failure:
                 self.interception.unreceived(fault.fault, fault.columns, failure)
             elif fault.answers:
                 self.delivered(fault.fault, fault.columns)
 
-    def _strike(self, arrived: IncomingRequest, direction: str, columns: Body) -> AppliedFault | None:
+    def _applied_fault(self, arrived: IncomingRequest, direction: str, columns: Body) -> AppliedFault | None:
         facts = self._group_facts(columns.get("group"), columns.get("member"))
-        fault = self.struck(arrived.wire, direction, columns, facts)
+        fault = self.fault_on(arrived.wire, direction, columns, facts)
         return None if fault is None else AppliedFault(fault, columns)
 
     def _group_facts(self, group: str | None, member: str | None) -> KnownGroup:
@@ -204,27 +204,27 @@ class Strikes(FrameFaults):
         role = ("leader" if member == view.leader else "follower") if is_member else None
         return KnownGroup(view.generation, role, view.state.value)
 
-    async def _perform(self, struck: AppliedFault, arrived: IncomingRequest) -> None:
+    async def _perform(self, applied: AppliedFault, arrived: IncomingRequest) -> None:
         """Perform the actions that are the same in both directions."""
-        fault, action = struck.fault, struck.fault.action
+        fault, action = applied.fault, applied.fault.action
         if isinstance(action, Hold):
             with self._line.waits("fault"):
-                await self.interception.hold(fault, action.ms, struck.columns)
+                await self.interception.hold(fault, action.ms, applied.columns)
         elif isinstance(action, Silence):
             with self._line.waits("fault"):
-                await self.interception.silence(fault, struck.columns)
+                await self.interception.silence(fault, applied.columns)
         elif isinstance(action, Reorder):
             with self._line.waits("fault"):
-                await self.interception.reorder(fault, action.ms, struck.columns)
+                await self.interception.reorder(fault, action.ms, applied.columns)
         elif isinstance(action, Drop):
-            self.delivered(fault, struck.columns)
+            self.delivered(fault, applied.columns)
         elif isinstance(action, Cut):
             reason = f"fault {fault.name} cut it"
             await self._line.close(reason, "fault", reset=action.reset)
-            self.delivered(fault, struck.columns)
+            self.delivered(fault, applied.columns)
             raise ConnectionSevered(reason)
         elif isinstance(action, Move):
-            self._move(struck, action, arrived)
+            self._move(applied, action, arrived)
 
     def _move(self, fault: AppliedFault, action: Move, arrived: IncomingRequest) -> None:
         group = arrived.columns.get("group")

@@ -157,7 +157,7 @@ class Coordinators:
                 raise
             return ()  # a variant that breaks the invariants of its own table continues, like a broker whose timer thread logs an error
 
-    def _look_at_timers(self, node: int) -> None:
+    def _wake_for_next_timer(self, node: int) -> None:
         """Wake the timers' task when a timer is due before its next wake-up."""
         deadline = self._machines[node].next_deadline_ms(before_ms=self._sleeping_until)
         if deadline is not None:
@@ -195,7 +195,7 @@ class Coordinators:
             self.owners[partition] = node
             self.epochs[partition] += 1
             self._perform(node, self._machines[node].load(partition, stored, self.now_ms()))
-        self._look_at_timers(node)
+        self._wake_for_next_timer(node)
 
     def load_records(self, records: TopicRecords, topics: Mapping[str, TopicImage]) -> None:
         """Load the groups from the records of an offsets topic at their nodes. `topics` are the existing topics."""
@@ -203,7 +203,7 @@ class Coordinators:
         for partition, stored in records.stored(TopicsImage(topics), self.partitions, now_ms).items():
             node = self.owners[partition]
             self._perform(node, self._machines[node].load(partition, stored, now_ms))
-            self._look_at_timers(node)
+            self._wake_for_next_timer(node)
 
     # Requests
 
@@ -227,8 +227,8 @@ class Coordinators:
     ) -> GroupResponse | Ticket:
         """Let the node's machine process `message`; return the answer if it is available, otherwise the ticket."""
         machine, now_ms = self._machines[node], self.now_ms()
-        if not self._recorder.is_heard and (taken_up := self._asked_briefly(machine, message, arrival, now_ms, on_dropped)) is not None:
-            return taken_up
+        if not self._recorder.is_heard and (answer := self._asked_briefly(machine, message, arrival, now_ms, on_dropped)) is not None:
+            return answer
         outputs = machine.handle(message, arrival, now_ms)
         is_due_sooner = machine.next_deadline_ms(before_ms=self._sleeping_until) is not None
         if not is_due_sooner and not self._recorder.is_heard and len(outputs) == 2:  # one row and its answer, as for nearly every heartbeat
@@ -264,7 +264,7 @@ class Coordinators:
         self._awaited(ticket, token)
         self._perform(node, outputs, token, columns)
         if is_due_sooner:
-            self._look_at_timers(node)
+            self._wake_for_next_timer(node)
 
     def _awaited(self, ticket: Ticket, token: Hashable) -> Ticket:
         """Route the answer to `token` to the ticket, and return the ticket."""
@@ -341,5 +341,5 @@ class Coordinators:
             ticket = self._tickets.pop(token, None)
             if ticket is not None:
                 ticket.on_dropped()
-        self._look_at_timers(after)
+        self._wake_for_next_timer(after)
         return None

@@ -79,9 +79,9 @@ class Interception:
         if fault is not None:
             self.receipt(fault, "healed", body={"held": held})
 
-    def strike(self, frame: Frame, columns: Mapping[str, Any]) -> Fault | None:
+    def match(self, frame: Frame, columns: Mapping[str, Any]) -> Fault | None:
         """Return the fault that acts on `frame` and record its `triggered` receipt."""
-        fault = self._filter.strike(frame)
+        fault = self._filter.match(frame)
         if fault is not None:
             self.receipt(fault, "triggered", columns)
         return fault

@@ -44,8 +44,8 @@ class KeptAnswer:
 class KeptAnswers:
     """The newest answers of one broker to ApiVersions, and to Metadata that names its topics."""
 
-    def __init__(self, world: ClusterMetadata) -> None:
-        self._world = world
+    def __init__(self, cluster: ClusterMetadata) -> None:
+        self._cluster = cluster
         self._kept: dict[Hashable, KeptAnswer] = {}
         self._state: Hashable = None
 
@@ -54,7 +54,7 @@ class KeptAnswers:
         key = None if arrived.is_refused else _key(arrived)
         if key is None:
             return None
-        state = self._world.state
+        state = self._cluster.state
         if state != self._state or len(self._kept) >= ANSWERS_MAX:
             self._state, self._kept = state, {}
         kept = self._kept.get(key)
@@ -65,7 +65,7 @@ class KeptAnswers:
     def _made(self, arrived: IncomingRequest) -> KeptAnswer:
         wire = arrived.wire
         return written_answer(
-            self._world, arrived, (api_versions if wire.api is Api.API_VERSIONS else metadata)(self._world, wire.body, wire.version)
+            self._cluster, arrived, (api_versions if wire.api is Api.API_VERSIONS else metadata)(self._cluster, wire.body, wire.version)
         )
 
 
@@ -73,10 +73,10 @@ _OF_VERSIONS: Final[dict[Hashable, KeptAnswer]] = {}
 """The answers to ApiVersions of all clusters in this process. Each case of a run has its own cluster, and they list the same sixty APIs."""
 
 
-def written_answer(world: ClusterMetadata, arrived: IncomingRequest, body: Mapping[str, Any]) -> KeptAnswer:
+def written_answer(cluster: ClusterMetadata, arrived: IncomingRequest, body: Mapping[str, Any]) -> KeptAnswer:
     """Return the answer with this body, for a request that was not refused."""
     wire = arrived.wire
-    columns = response_columns(wire.api, wire.body, body, world.topics.name_of)
+    columns = response_columns(wire.api, wire.body, body, cluster.topics.name_of)
     return KeptAnswer(write_response(wire.api, wire.version, 0, body)[_CORRELATION_END:], columns)
 
 

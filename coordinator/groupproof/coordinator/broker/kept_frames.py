@@ -46,14 +46,14 @@ class KeptFrames:
         self.last: dict[bytes, LastFrame] = {}
         self._frames: dict[bytes, tuple[LastFrame, KeptFrame | None]] = {}
 
-    def taken_up(self, data: bytes) -> tuple[IncomingRequest, GroupResponse | Ticket] | None:
+    def process_again(self, data: bytes) -> tuple[IncomingRequest, GroupResponse | Ticket] | None:
         """Process a repeated frame. Return None, without a change, for another frame, or where it may do more than wait or get the same answer."""
         kept = self._kept(data[KIND])
         if kept is None or (arrived := kept.again(data)) is None:
             return None
         if kept.arrival is None:
             kept.arrival, kept.on_dropped = self._broker.arrival(arrived, self._peer), self._broker.when_dropped(arrived, self._peer)
-        answer = self._broker.take_up_again(arrived, kept.arrival, kept.on_dropped)
+        answer = self._broker.process_again(arrived, kept.arrival, kept.on_dropped)
         return None if answer is None else (arrived, answer)
 
     def _kept(self, kind: bytes) -> KeptFrame | None:

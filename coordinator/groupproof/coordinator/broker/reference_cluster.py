@@ -69,7 +69,7 @@ class Cluster:
             self._topics.grow(name, max(partitions, 0 if there is None else len(there.partitions)))
         if stored is not None:
             self._coordinators.load_records(stored, self._topics.image())
-        self._world = ClusterMetadata(
+        self._metadata = ClusterMetadata(
             nodes=[BrokerNode(node_id) for node_id in range(brokers)], topics=self._topics, owners=self._coordinators.owners,
             epochs=self._coordinators.epochs, owner_of=self._owner_of(variant, brokers), versions=advertised(profile) | dict(variant.versions),
             fields={**profile_named(profile).fields, **variant.fields},
@@ -77,7 +77,7 @@ class Cluster:
         appended, answered = Signal(), accepted(profile) | dict(variant.answered)
         self._brokers = [
             Broker(
-                node_id, world=self._world, coordinators=self._coordinators, interception=self.interception, recorder=recorder,
+                node_id, cluster=self._metadata, coordinators=self._coordinators, interception=self.interception, recorder=recorder,
                 appended=appended, accepted=answered, frame_bytes_max=frame_bytes_max, line=variant.line,
             )
             for node_id in range(brokers)
@@ -89,17 +89,17 @@ class Cluster:
 
     def _owner_of(self, variant: Variant, nodes: int) -> Callable[[str], int]:
         """Return the function that returns a group's coordinator as clients learn it."""
-        owner_of, bent = self._coordinators.owner_of, variant.owner
-        return owner_of if bent is None else lambda group: bent(group, owner_of(group), nodes)
+        owner_of, altered_owner = self._coordinators.owner_of, variant.owner
+        return owner_of if altered_owner is None else lambda group: altered_owner(group, owner_of(group), nodes)
 
     @property
     def nodes(self) -> tuple[int, ...]:
         """Return the node ids."""
-        return tuple(node.node_id for node in self._world.nodes)
+        return tuple(node.node_id for node in self._metadata.nodes)
 
     def advertise(self, node_id: int, host: str, port: int) -> None:
         """Set the address that clients get for `node_id`."""
-        node = self._world.nodes[node_id]
+        node = self._metadata.nodes[node_id]
         node.host, node.port = host, port
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
@@ -174,29 +174,29 @@ class Cluster:
 
     def is_up(self, node_id: int) -> bool:
         """Return whether the broker is live: it was not killed."""
-        return self._world.nodes[node_id].is_up
+        return self._metadata.nodes[node_id].is_up
 
     async def turned(self, node_id: int) -> None:
         """Return at the next failure or repair of the broker."""
-        await self._brokers[node_id].machine.changed()
+        await self._brokers[node_id].host.changed()
 
     def pause(self, node_id: int) -> None:
         """Freeze the broker until it is mended: it processes nothing, sends nothing and fires no timer. Its connections stay open."""
-        self._brokers[node_id].machine.pause()
+        self._brokers[node_id].host.pause()
         self._coordinators.pause(node_id)
 
     def kill(self, node_id: int) -> None:
         """Kill the broker: its connections break. Its groups move to the next live broker, or wait for its return where there is none."""
-        self._world.nodes[node_id].is_up = False
+        self._metadata.nodes[node_id].is_up = False
         broker = self._brokers[node_id]
-        broker.machine.kill()
+        broker.host.kill()
         for peer in tuple(broker.peers):
             peer.end("the broker was killed", by="fault")
         self._coordinators.lose(node_id)
 
     def slow_disk(self, node_id: int) -> None:
         """Delay each append to the broker's log by `WRITE_S` until it is mended."""
-        self._brokers[node_id].machine.slow_down()
+        self._brokers[node_id].host.slow_down()
 
     def refuse_appends(self, error: ErrorCode) -> None:
         """Make the log of every broker refuse the coordinators' records with `error`, or accept them again (NONE) (SYNC-11)."""
@@ -204,10 +204,10 @@ class Cluster:
 
     def mend(self, node_id: int) -> None:
         """Repair the broker. Groups that no other broker took over come back from the log; the others stay where they moved."""
-        self._world.nodes[node_id].is_up = True
+        self._metadata.nodes[node_id].is_up = True
         self._coordinators.load(node_id)
         self._coordinators.resume(node_id)
-        self._brokers[node_id].machine.mend()
+        self._brokers[node_id].host.mend()
 
     def coordinator_node(self, group: str) -> int:
         """Return the node that coordinates `group`."""

@@ -66,7 +66,7 @@ def with_unknown(
     """
     assert isinstance(answer, OffsetCommitResponse | TxnOffsetCommitResponse | OffsetDeleteResponse)
     codes = {(topic.name, partition.partition_index): partition.error_code for topic in answer.topics for partition in topic.partitions}
-    untold = {
+    unanswered = {
         (topic.name, partition.partition_index) for topic in (existing.topics if existing else ()) for partition in topic.partitions
     } - codes.keys()
 
@@ -74,7 +74,7 @@ def with_unknown(
         return codes.get((topic, index), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION.value)
 
     asked = [
-        (topic.name, [at for partition in topic.partitions if (topic.name, at := partition.partition_index) not in untold])
+        (topic.name, [at for partition in topic.partitions if (topic.name, at := partition.partition_index) not in unanswered])
         for topic in message.topics
     ]
     if isinstance(answer, OffsetDeleteResponse):

@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from groupproof.coordinator.machine.incoming_request import IncomingRequest
     from groupproof.coordinator.machine.variant import ConnectionVariant
 
-__all__ = ["altered_answer", "bear", "stay_muted"]
+__all__ = ["altered_answer", "handle_unreadable_frame", "stay_muted"]
 
 _READ_BYTES: Final = 65536
 
 
-async def bear(broker: Broker, stream: trio.abc.Stream, error: Exception) -> None:
+async def handle_unreadable_frame(broker: Broker, stream: trio.abc.Stream, error: Exception) -> None:
     """React to an unreadable frame without ending the connection: kill the broker, or stay silent."""
     if broker.line.bad_frame == "dies":
         for peer in tuple(broker.peers):
@@ -27,7 +27,7 @@ async def bear(broker: Broker, stream: trio.abc.Stream, error: Exception) -> Non
 
 
 async def stay_muted(line: ConnectionVariant, body: Mapping[str, Any]) -> None:
-    """Take up nothing more of the connection for as long as its client was told to send nothing (KIP-219; `ThrottledChannel`)."""
+    """Process no request of the connection while its client is throttled (KIP-219; `ThrottledChannel`)."""
     if line.mutes:
         await trio.sleep(max(0, body.get("throttle_time_ms") or 0) / 1000)
 

@@ -146,13 +146,15 @@ def _stored_offsets_deleted(event: Event) -> OffsetDeleteResponse:
     return _deletion_answer(event, lambda key: key in stored)
 
 
-def _deletion_answer(event: Event, is_told: Callable[[TopicPartition], bool]) -> OffsetDeleteResponse:
+def _deletion_answer(event: Event, is_answered: Callable[[TopicPartition], bool]) -> OffsetDeleteResponse:
     assert isinstance(event.request, OffsetDeleteRequest)
     topics = []
     for topic in event.request.topics:
         is_subscribed = event.subscribed_group.is_subscribed_to(topic.name)
         code = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if is_subscribed else ErrorCode.NONE
-        indexes = [partition.partition_index for partition in topic.partitions if is_subscribed or is_told((topic.name, partition.partition_index))]
+        indexes = [
+            partition.partition_index for partition in topic.partitions if is_subscribed or is_answered((topic.name, partition.partition_index))
+        ]
         topics.append(
             DeletedOffsetTopic(name=topic.name, partitions=tuple(DeletedOffset(partition_index=partition, error_code=code) for partition in indexes))
         )

@@ -46,7 +46,7 @@ class Rule:
     effects: tuple[Callable[[EffectContext, Event], None], ...]
     after: tuple[Callable[[EffectContext, Event], None], ...]
     says: Callable[[Event], GroupResponse] | None  # the function that answers a request at once
-    is_told: bool  # a check that changes nothing is not worth an `AppliedRow`
+    is_recorded: bool  # a check that changes nothing is not worth an `AppliedRow`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,8 +218,8 @@ class _Binder:
         does, after = tuple(words.effects[effect] for effect in row.effects), tuple(words.effects[effect] for effect in row.after)
         home = self.home.get(kind, words.own)
         says = self._answer(row, words.answers, home) if kind in home.dialect.requests else None
-        is_told = kind not in words.own.quiet or bool(does or after or row.then)
-        return Rule(row, f"{kind.value}/{where}/{row.name}", words.guards[row.guard], does, after, says, is_told)
+        is_recorded = kind not in words.own.quiet or bool(does or after or row.then)
+        return Rule(row, f"{kind.value}/{where}/{row.name}", words.guards[row.guard], does, after, says, is_recorded)
 
     def _answer(self, row: Row, answers: Mapping[Any, Any], home: DialectFunctions) -> Callable[[Event], GroupResponse] | None:
         answer, fields, error_answer = row.answer, self.fields, home.error_answer

@@ -1,5 +1,5 @@
 """What the protocol leaves to a coordinator: the ids it gives, who follows a leader, which of two protocols with equal votes is chosen, when exactly a pause ends,
-whether an answer waits for the topics of a regular expression.
+whether an answer waits for the topics of a regular expression, and of a consumer group who is to have what, how its epochs are counted, and when a target is computed.
 
 The machine asks for each of them; `RandomChoices` decides as this reference does. The harness decides as a recorded broker did, so that the
 machine can be stepped beside it.
@@ -8,18 +8,35 @@ machine can be stepped beside it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from groupproof.coordinator.assignors.group_spec import GroupSpec, TargetAssignment, TopicSpec
+    from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
     from groupproof.coordinator.machine.machine_outputs import Arrival
 
-__all__ = ["Choices", "RandomBits", "RandomChoices"]
+__all__ = ["Choices", "RandomBits", "RandomChoices", "TargetQuestion"]
 
 
 class RandomBits(Protocol):
     """The one thing the machine asks of a `random.Random`."""
 
     def getrandbits(self, k: int, /) -> int: ...
+
+
+class TargetQuestion(NamedTuple):
+    """Who is to have what in a consumer group, whose epoch is that of the target: `assignor` is asked for its members as `spec` has them, and their `topics`.
+
+    `kafkas` is what Kafka's assignor of that name says.
+    """
+
+    group: ConsumerGroup
+    assignor: str
+    spec: GroupSpec
+    topics: Mapping[str, TopicSpec]
+    kafkas: TargetAssignment
 
 
 class Choices(Protocol):
@@ -49,9 +66,21 @@ class Choices(Protocol):
         """Tell whether a heartbeat with a new regular expression is answered with the topics that it matches already (CGX-19)."""
         ...
 
+    def target(self, question: TargetQuestion) -> TargetAssignment:
+        """Return the target of every member: KIP-848 leaves it to the broker's own assignors, within CGA-04 and CGA-05."""
+        ...
+
+    def group_epoch(self, group: ConsumerGroup, arrival: Arrival | None) -> int:
+        """Return the group epoch after a change, for a request or, without one, for a timer: it grows (CGI-04), or stays where its target is still to be computed, so that two changes share one."""
+        ...
+
+    def computes_target(self, group: ConsumerGroup, arrival: Arrival | None, *, is_usual: bool) -> bool:
+        """Tell whether the target is computed with the change that asks for it, or with the next heartbeat of any member (CGR-26); `is_usual` is what the release does."""
+        ...
+
 
 class RandomChoices:
-    """The reference's own choices: ids of random bits, the longest-standing member (JOIN-07), the protocol first voted for (JOIN-32), topics after the answer."""
+    """The reference's own choices: ids of random bits, the longest-standing member (JOIN-07), the protocol first voted for (JOIN-32), topics after the answer, targets and epochs of Kafka."""
 
     def __init__(self, random: RandomBits) -> None:
         self._random = random
@@ -76,3 +105,12 @@ class RandomChoices:
 
     def resolves_at_once(self, arrival: Arrival) -> bool:
         return False
+
+    def target(self, question: TargetQuestion) -> TargetAssignment:
+        return question.kafkas
+
+    def group_epoch(self, group: ConsumerGroup, arrival: Arrival | None) -> int:
+        return group.generation + 1
+
+    def computes_target(self, group: ConsumerGroup, arrival: Arrival | None, *, is_usual: bool) -> bool:
+        return is_usual

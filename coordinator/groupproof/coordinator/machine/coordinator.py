@@ -15,7 +15,7 @@ from groupproof.coordinator.machine.coordinator_settings import Settings
 from groupproof.coordinator.machine.engine import Engine
 from groupproof.coordinator.machine.event import OPEN, CoordinatorStatus, Event
 from groupproof.coordinator.machine.machine_outputs import AppliedRow, Arrival, GroupView, MemberView, Output, Reply, Transition
-from groupproof.coordinator.machine.offset_effects import hear_of_transaction
+from groupproof.coordinator.machine.offset_effects import record_transaction_error
 from groupproof.coordinator.machine.repeated_heartbeats import RepeatedHeartbeats
 from groupproof.coordinator.machine.short_ways import short_ways
 from groupproof.coordinator.machine.storage import PartitionState, StoredGroups, partition_of
@@ -63,7 +63,7 @@ class Coordinator:
         variant: Variant = REFERENCE,
     ) -> None:
         self.node_id, self._variant = node_id, variant
-        self._keeps_laws = variant is REFERENCE  # a variant may break those of its groups
+        self._checks_invariants = variant is REFERENCE  # a variant may break those of its groups, at any heartbeat
         self.active = True
         self.settings = Settings.of({}, profile) if settings is None else settings
         self.transaction_error = ErrorCode.COORDINATOR_NOT_AVAILABLE
@@ -73,7 +73,7 @@ class Coordinator:
             choices = variant.choices(random)
         self._engine = Engine(bound_tables(profile_named(profile), variant), self.settings, choices, variant)
         self._requests, self._timers = self._engine.tables.requests, self._engine.timers
-        self._repeats = RepeatedHeartbeats(self._engine, self._gate) if self._keeps_laws else None  # a variant may change its groups at any heartbeat
+        self._repeats = RepeatedHeartbeats(self._engine, self._gate) if self._checks_invariants else None
         self._repeating, self._parking = ({}, {}) if self._repeats is None else short_ways(self._engine, self._gate, self._repeats)
         self._loading, self._now_ms = set[int](), 0
         self._engine.partitions.update(dict.fromkeys(range(self.settings.offsets_topic_num_partitions) if partitions is None else partitions))
@@ -101,9 +101,9 @@ class Coordinator:
         self._come_to(now_ms)
         request = self._requests.get(type(message))
         if request is None:
-            self._take_up_other(message, arrival)
-        elif self._repeats is None or request.at_rest is None or not self._repeats.answer(request, message, arrival, now_ms, self._take_up):
-            self._take_up(request, message, arrival)
+            self._process_other(message, arrival)
+        elif self._repeats is None or request.at_rest is None or not self._repeats.answer(request, message, arrival, now_ms, self._process):
+            self._process(request, message, arrival)
         if fires and self._timers.quiet_until_ms <= now_ms:
             self._fire(now_ms)
         return self._collected(arrival.token)
@@ -173,7 +173,7 @@ class Coordinator:
         before, self._engine.topics = self._engine.topics, self._engine.topics.changed_to(topics)
         changed = self._engine.topics.changed_names(before)
         for group in self._engine.groups.values():
-            self._engine.tables.functions[group.dialect].hear_of_topics(group, changed)
+            self._engine.tables.functions[group.dialect].notify_topics_changed(group, changed)
 
     def let_describe(self, may_describe: MayDescribe | None) -> None:
         """Let a regular expression match what the client may see who has it resolved, from its next resolution on (CGX-30); None: all topics."""
@@ -256,9 +256,9 @@ class Coordinator:
         """Return a group, to be looked at and never changed."""
         return self._engine.groups.get(group_id)
 
-    def standing(self, group_id: str) -> GroupProgress | None:
+    def progress(self, group_id: str) -> GroupProgress | None:
         group = self._engine.groups.get(group_id)
-        return None if group is None else group.standing()
+        return None if group is None else group.progress()
 
     def member_ids(self, group_id: str) -> tuple[str, ...]:
         """Return the ids of the group's members in the order of their joining; of a group that is not there, none."""
@@ -277,20 +277,20 @@ class Coordinator:
         self._engine.groups[group_id] = group
         return self._collected()
 
-    def _take_up(self, request: RequestFunctions, message: Any, arrival: Arrival) -> None:
+    def _process(self, request: RequestFunctions, message: Any, arrival: Arrival) -> None:
         kind = request.kind
         event = self._asked(kind, request.event, message.group_id, message, arrival)
         request.fill(event, message)
         if request.asks_offsets:
             self._tell_offsets(event, message)
         if kind is ClassicEvent.TXN_OFFSET_COMMIT:
-            hear_of_transaction(self._engine, event, self.transaction_error)
+            record_transaction_error(self._engine, event, self.transaction_error)
         self._decide(event, request.undoes)
 
-    def _take_up_other(self, message: GroupRequest, arrival: Arrival) -> None:
+    def _process_other(self, message: GroupRequest, arrival: Arrival) -> None:
         batch = self._engine.tables.batches.get(type(message))
         if batch is not None:
-            self._take_up_each(batch, message, arrival)
+            self._process_each(batch, message, arrival)
         elif isinstance(message, ListGroupsRequest):
             self._list(message, arrival)
         else:
@@ -313,14 +313,14 @@ class Coordinator:
 
     def _decide(self, event: Event, undoes: Callable[[Any, Any], None] | None = None) -> None:
         if not self._engine.refuse(event):
-            if undoes is not None and (event.refusal or not self._keeps_laws):  # a variant's assignor may fail
+            if undoes is not None and (event.refusal or not self._checks_invariants):  # a variant's assignor may fail
                 undoes(self._engine, event)
             else:
                 self._engine.apply(event)
-            if event.group is not None and self._keeps_laws:
+            if event.group is not None and self._checks_invariants:
                 event.group.check()
 
-    def _take_up_each(self, batch: Batch, message: GroupRequest, arrival: Arrival) -> None:
+    def _process_each(self, batch: Batch, message: GroupRequest, arrival: Arrival) -> None:
         """Decide each group of the request by itself, and answer all in one reply."""
         engine, first = self._engine, len(self._engine.out)
         for group_id, fetch in batch.groups(message):
@@ -354,7 +354,7 @@ class Coordinator:
         event = self._input(key.kind, key.group_id)
         event.member_id = key.member_id
         self._engine.apply(event)
-        if event.group is not None and self._keeps_laws:
+        if event.group is not None and self._checks_invariants:
             event.group.check()
 
     def _clean_up(self) -> None:

@@ -81,7 +81,7 @@ class DialectFunctions:
     types about one group, `batches` those about several. `error_answer` makes an error answer in the shape of the request's response. `gate` are the
     guards that hold only where the coordinator cannot look up the group. `quiet` are the kinds that are not recorded where their row does nothing.
     `planted` are the dialect's bugs and legal deviations, beside those made from the rules. `restored` makes a group from a stored record, by record
-    type. `hear_of_topics` notifies a group of changed topics. `check_config` checks and parses the settings of one group, where groups of the dialect
+    type. `notify_topics_changed` notifies a group of changed topics. `check_config` checks and parses the settings of one group, where groups of the dialect
     have settings; `config_defaults` are the defaults. `classes` are the request classes of a kind, where it has some; `plain_commits` the
     OffsetCommits that do not change a group, where its dialect is not classic.
     """
@@ -99,7 +99,7 @@ class DialectFunctions:
     quiet: frozenset[EventKind] = frozenset()
     planted: tuple[Variant, ...] = ()
     restored: Mapping[type[Any], Callable[[Any], AnyGroup]] = field(default_factory=dict)
-    hear_of_topics: Callable[[Any, frozenset[str]], None] = lambda group, names: None
+    notify_topics_changed: Callable[[Any, frozenset[str]], None] = lambda group, names: None
     check_config: CheckConfig | None = None
     config_defaults: ConfigDefaults | None = None
     classes: Mapping[EventKind, RequestClasses] = field(default_factory=dict)

@@ -143,7 +143,7 @@ class Engine:
         return self.partition(group_id).offsets.setdefault(group_id, Offsets())
 
     def _perform(self, rule: Rule, event: Event) -> None:
-        if rule.is_told:
+        if rule.is_recorded:
             token = None if event.arrival is None else event.arrival.token
             self.out.append(AppliedRow(token, event.group_id, rule.name, rule.row.requirement, event.member_id))
         for effect in rule.effects:

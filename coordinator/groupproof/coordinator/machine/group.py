@@ -134,7 +134,7 @@ class Group:
         """Return the tokens of the parked requests."""
         return [parked_request.token for member in self.members for parked_request in (member.join, member.sync) if parked_request is not None]
 
-    def standing(self) -> GroupProgress:
+    def progress(self) -> GroupProgress:
         """Return a summary of the group's progress. It is much smaller and cheaper than `view`."""
         absent = tuple(member.client_id for member in self.members if member.join is None and member.sync is None)
         leader, pending = self.members.leader, tuple(self.members.pending)

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from groupproof.protocol.vocabulary import TopicPartition
     from groupproof.protocol.wire.messages import CommitPartition
 
-__all__ = ["OFFSET_EFFECTS", "hear_of_transaction", "storable"]
+__all__ = ["OFFSET_EFFECTS", "record_transaction_error", "storable"]
 
 
-def hear_of_transaction(engine: Engine, event: Event, error: ErrorCode) -> None:
+def record_transaction_error(engine: Engine, event: Event, error: ErrorCode) -> None:
     """Record the error of a commit whose transaction is not under way.
 
     The error comes from the transaction coordinator, or from the log where the transaction coordinator is not asked (3.7, UnifiedLog).

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from groupproof.coordinator.machine.machine_outputs import Arrival
     from groupproof.protocol.wire.messages import GroupResponse
 
-    TakeUp = Callable[[RequestFunctions, Any, Arrival], None]
+    Process = Callable[[RequestFunctions, Any, Arrival], None]
 
 __all__ = ["REMEMBERED_MAX", "RepeatedHeartbeats"]
 
@@ -77,17 +77,17 @@ class RepeatedHeartbeats:
         engine.timers.arm(remembered.session, now_ms + session_ms)
         return remembered.answer
 
-    def answer(self, request: RequestFunctions, message: Any, arrival: Arrival, now_ms: int, take_up: TakeUp) -> bool:
+    def answer(self, request: RequestFunctions, message: Any, arrival: Arrival, now_ms: int, process: Process) -> bool:
         """Process a heartbeat at rest and put out its row and answer.
 
-        The table processes the first one (`take_up`). Return whether the heartbeat was at rest.
+        The table processes the first one (`process`). Return whether the heartbeat was at rest.
         """
         engine, token = self._engine, arrival.token
         answered = self._again(request, message, arrival, now_ms)
         if isinstance(answered, _Remembered):
             engine.out += (AppliedRow(token, message.group_id, answered.rule, answered.requirement, message.member_id), Reply(token, answered.answer))
         elif answered is not None:
-            take_up(request, message, arrival)
+            process(request, message, arrival)
             self._remember(answered, message)
         return answered is not None
 

@@ -95,4 +95,4 @@ def _only_updates(row: Row) -> bool:
 def _ends_by_missing(rules: tuple[Rule, ...]) -> bool:
     """Return whether a check that finds a missing member changes nothing: no row up to JOINS_MISSING has an effect or is recorded."""
     end = next((number for number, rule in enumerate(rules) if rule.row.guard is Guard.JOINS_MISSING), len(rules))
-    return end < len(rules) and not any(rule.is_told for rule in rules[: end + 1])
+    return end < len(rules) and not any(rule.is_recorded for rule in rules[: end + 1])

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from groupproof.protocol.vocabulary import Api
     from groupproof.protocol.wire.messages import GroupResponse
 
-__all__ = ["REFERENCE", "BentTimers", "ConnectionVariant", "Variant", "profile_with"]
+__all__ = ["REFERENCE", "AlteredTimers", "ConnectionVariant", "Variant", "profile_with"]
 
 Body = dict[str, Any]
 
@@ -103,24 +103,24 @@ class Variant:
         return not self.breaks
 
     def timers(self) -> Timers:
-        return Timers() if self.due_ms is None else BentTimers(due=self.due_ms)
+        return Timers() if self.due_ms is None else AlteredTimers(due=self.due_ms)
 
 
 REFERENCE: Final = Variant(name="reference", says="Deviates in nothing.")
 
 
 @dataclass(slots=True, kw_only=True)
-class BentTimers(Timers):
+class AlteredTimers(Timers):
     """Timers that are armed for another time than requested, or not at all."""
 
     due: Callable[[TimerKey, int], int | None]
 
     def arm(self, key: TimerKey, due_ms: int) -> None:
-        bent_ms = self.due(key, due_ms)
-        if bent_ms is None:
+        altered_ms = self.due(key, due_ms)
+        if altered_ms is None:
             self.cancel(key)
         else:
-            Timers.arm(self, key, bent_ms)
+            Timers.arm(self, key, altered_ms)
 
 
 def profile_with(profile: Profile, variant: Variant) -> Profile:
@@ -135,5 +135,5 @@ def profile_with(profile: Profile, variant: Variant) -> Profile:
         for state in change.states:
             cells[change.kind][state] = applied(change, cells[change.kind].get(state, ()), where=place(change, state))
     before = {**table.before_group, **variant.before}
-    bent_table = replace(table, cells=cells, before_group=before, fields={**table.fields, **variant.fields})
-    return replace(profile, tables={**profile.tables, table.dialect.name: bent_table})
+    altered_table = replace(table, cells=cells, before_group=before, fields={**table.fields, **variant.fields})
+    return replace(profile, tables={**profile.tables, table.dialect.name: altered_table})

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from groupproof.coordinator.machine.choices import RandomChoices
 from groupproof.coordinator.machine.machine_outputs import Arrival
 from groupproof.coordinator.machine.variant import ConnectionVariant, Variant
+from groupproof.coordinator.planted.other_targets import LEGAL_TARGETS
 from groupproof.coordinator.planted.strict_checks import STRICT_GUARDS
 from groupproof.protocol.rules.cells import Row
 from groupproof.protocol.rules.classic.classic_states import LIVE as CLASSIC_LIVE
@@ -17,6 +18,7 @@ from groupproof.protocol.rules.classic.group_table import BEFORE_GROUP
 from groupproof.protocol.rules.classic.shared_rows import UNNAMED
 from groupproof.protocol.rules.consumer.classic_requests import LIVE
 from groupproof.protocol.rules.consumer.consumer_terms import ConsumerEvent, ConsumerGuard
+from groupproof.protocol.rules.consumer.mends import MENDS
 from groupproof.protocol.rules.deltas import Change
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
@@ -155,6 +157,7 @@ LEGAL: Final[tuple[Variant, ...]] = (
             rows=(Change(kind=ConsumerEvent.HEARTBEAT, states=LIVE, name="group-full", rows=(_STRANGER_FIRST,), keeps=True),)),
     Variant(name="breaks-off-nowhere", says="What Kafka has no answer for is refused in order: a fetch that names an epoch and no member (CGO-34), an upgrade of a group that is not readable.",
             guards={ConsumerGuard.FETCHES_WITHOUT_NAME: lambda _: False, ConsumerGuard.PROTOCOL_MISSING: lambda _: False}),
+    Variant(name="mended", says="What every release of Kafka gets wrong by a known bug is done as KIP-848 has it.", dialect="consumer", fields=dict.fromkeys(MENDS, 1)),
     Variant(name="stricter", says="What Kafka takes though no KIP asks for it is refused: instance ids that change or do not fit, a switch of the protocol without a join.", guards=STRICT_GUARDS),
     Variant(name="bare-member-ids", says="Member ids do not begin with the client id.", choices=_BareIds),
     Variant(name="long-member-ids", says="Member ids are long, and not of ASCII alone.", choices=_LongIds),
@@ -177,4 +180,5 @@ LEGAL: Final[tuple[Variant, ...]] = (
     Variant(name="refusals-hold-more", says="Refused JoinGroups hold fields that no client reads.", line=ConnectionVariant(says=_idle_fields)),
     Variant(name="fewer-versions", says="ApiVersions promises no more than JoinGroup v8, SyncGroup v4 and OffsetCommit v8.",
             versions={Api.JOIN_GROUP: (0, 8), Api.SYNC_GROUP: (0, 4), Api.OFFSET_COMMIT: (2, 8)}),
+    *LEGAL_TARGETS,
 )  # fmt: skip

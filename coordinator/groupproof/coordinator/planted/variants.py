@@ -16,6 +16,7 @@ from groupproof.coordinator.planted.answer_bugs import BUGS_OF_ANSWERS
 from groupproof.coordinator.planted.consumer_answer_bugs import BUGS_OF_CONSUMER_ANSWERS
 from groupproof.coordinator.planted.datalink_readings import READINGS
 from groupproof.coordinator.planted.legal_variants import LEGAL
+from groupproof.coordinator.planted.other_targets import BUGS_OF_TARGETS
 from groupproof.coordinator.planted.rule_bugs import BUGS_OF_RULES
 from groupproof.coordinator.planted.rule_mutants import mutants
 from groupproof.protocol.rules import ClassicEvent, profile
@@ -52,7 +53,7 @@ def _mutants() -> tuple[Variant, ...]:
 
 @cache
 def _bugs() -> tuple[Variant, ...]:
-    return (*filter(_is_classic, _mutants()), *BUGS_OF_RULES, *BUGS_OF_ANSWERS, *BUGS_OF_CONSUMER_ANSWERS)
+    return (*filter(_is_classic, _mutants()), *BUGS_OF_RULES, *BUGS_OF_ANSWERS, *BUGS_OF_CONSUMER_ANSWERS, *BUGS_OF_TARGETS)
 
 
 class UnknownVariant(ValueError):

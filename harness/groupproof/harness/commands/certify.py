@@ -61,7 +61,7 @@ def _certify_client(subject: str | None, program: tuple[str, ...], options: RunO
     certification.known_from(found.expectations)
     if options.hold is not None and found.subject.is_virtual:
         raise click.UsageError("--hold waits for a debugger at a shim's process; the reference runs inside groupproof, in virtual time")
-    config = certification.order(profile=profile, jobs=found.jobs, hold=Hold(certification.say) if options.hold else None)
+    config = certification.run_config(profile=profile, jobs=found.jobs, hold=Hold(certification.say) if options.hold else None)
 
     def greeted(hello: Hello) -> None:
         name, release = (found.name, found.release) if found.release else (hello.client, hello.version)
@@ -98,9 +98,9 @@ def _certify_coordinator(named: str, options: RunOptions) -> int:
     certification.known_from(expectations_of(found))
     version = found.release or found.version
     certification.settle_output(f"{found.name}-{version}" if version else found.spec)
-    config = certification.order(profile=options.profile or found.profile, jobs=options.jobs or JOBS)
+    config = certification.run_config(profile=options.profile or found.profile, jobs=options.jobs or JOBS)
 
-    def campaign(display: ProgressDisplay) -> CertifyRun:
+    def start_run(display: ProgressDisplay) -> CertifyRun:
         return CoordinatorRun(found, config, say=display.report, prefix=options.group_prefix)
 
-    return certification.run(campaign)
+    return certification.run(start_run)

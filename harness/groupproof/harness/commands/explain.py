@@ -202,7 +202,7 @@ def _runs(having: Sequence[str], profiles: Sequence[str]) -> Iterator[str]:
 
 def _profile(name: str) -> list[str] | None:
     from groupproof.protocol.rules.profiles import UnknownProfile, profile, relatives
-    from groupproof.protocol.rules.verification import standing
+    from groupproof.protocol.rules.verification import evidence_text
 
     try:
         found = profile(name)
@@ -210,7 +210,7 @@ def _profile(name: str) -> list[str] | None:
         return None
     kept_by = "DataLink's Manager keeps it" if name in relatives() else f"brokers of release {'.'.join(map(str, found.release))} keep it"
     lines = [f"{found.name}: the group protocol as {kept_by}"]
-    lines += _wrapped(standing(name))
+    lines += _wrapped(evidence_text(name))
     lines += _listed("API versions", [f"{api.title} {low}–{high}" for api, (low, high) in found.api_versions.items()])
     lines += _listed("Default settings", [f"{setting} = {value}" for setting, value in found.defaults.items()])
     return lines + (_listed("Readings of the design, as --reading", _readings()) if name in relatives() else [])

@@ -10,7 +10,7 @@ import click
 
 if TYPE_CHECKING:
     from groupproof.harness.judging.summary.run_summary import RunSummary
-    from groupproof.harness.running.runs.shard_merge import MergedRun, NamedBroker
+    from groupproof.harness.running.runs.shard_merge import MergedRun, ReportFile
 
 __all__ = ["command"]
 
@@ -66,7 +66,7 @@ def _print_differences(reports: list[Mapping[str, Any]]) -> int:
 _COMPARED_MIN = 2
 
 
-def _joined(shards: list[NamedBroker], output: Path, baseline: Path | None) -> tuple[Path, int]:
+def _joined(shards: list[ReportFile], output: Path, baseline: Path | None) -> tuple[Path, int]:
     """Write the report of a run's shards; return its folder and the run's exit code."""
     from rich.console import Console
 

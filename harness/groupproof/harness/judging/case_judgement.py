@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from groupproof.harness.judging.case_checkers.whole_trace import folded
 from groupproof.harness.judging.checkers.checker_registry import checkers_named
 from groupproof.harness.judging.checkers.classic.classic_checkers import CLASSIC_CHECKERS
-from groupproof.harness.judging.clean_close import goodbye_of
+from groupproof.harness.judging.clean_close import clean_close_of
 from groupproof.harness.judging.crashes import crash_in, gave_up_in
 from groupproof.harness.judging.empty_traces import lies_in, silence_of
 from groupproof.harness.judging.lag import lags_in, most_lag_ms, with_lag
@@ -45,7 +45,7 @@ def judge_run(case: Case, trace: Trace, universal: Sequence[Judge]) -> Judgement
     Findings use the names of the written case, not those that the run drew. So two runs with the same findings can be compared.
     """
     trace = as_written(trace)
-    goodbye, why = goodbye_of(trace)
+    goodbye, why = clean_close_of(trace)
     receipts = sum(1 for obs in trace if obs.kind == "fault" and obs.detail == "delivered")
     ended = _ended_early(case, trace)
     judged = ended if ended is not None else _judged(case, trace, universal)

@@ -21,7 +21,7 @@ from groupproof.protocol.trace import ExchangeId, Observation, Trace
 from groupproof.protocol.vocabulary import Api, ErrorCode, TopicPartition
 from groupproof.protocol.wire.embedded.streams_protocol import ASSIGNOR
 
-__all__ = ["goodbye_of"]
+__all__ = ["clean_close_of"]
 
 # After these errors a member has no coordinator to leave.
 _UNREACHABLE = frozenset({ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.GROUP_AUTHORIZATION_FAILED})
@@ -52,7 +52,7 @@ class _Departure:
     was_killed: bool = False
 
 
-def goodbye_of(trace: Trace) -> tuple[Goodbye, str]:
+def clean_close_of(trace: Trace) -> tuple[Goodbye, str]:
     """Return the verdict and, for UNCLEAN, the reason."""
     departures: dict[str, _Departure] = {}
     group = GroupTracker()

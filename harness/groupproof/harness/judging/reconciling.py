@@ -81,21 +81,21 @@ class Reconciling:
         self._members = members
         self._wanted = {(topic, partition) for topic, count in topics.items() for partition in range(count)}
         self._epochs: dict[str, EpochMember] = {}
-        self._hands = OwnershipTracker()
-        self._untold: set[str] = set()
+        self._owners = OwnershipTracker()
+        self._without_callbacks: set[str] = set()
         for name in members:
-            self._hands.reports_by_difference(name, is_so=True)
+            self._owners.reports_by_difference(name, is_so=True)
 
     def follow(self, obs: Observation) -> None:
         follow_heartbeats(self._epochs, obs)
-        self._hands.follow(obs)
+        self._owners.follow(obs)
         if (
             obs.who == "kit"
             and obs.body.get("name") == "hello"
             and obs.client is not None
             and "on-revoked" not in obs.body.get("capabilities", ("on-revoked",))
         ):
-            self._untold.add(obs.client)
+            self._without_callbacks.add(obs.client)
 
     def missing(self) -> str:
         """Return in words what is missing; "" when the group has reconciled."""
@@ -105,8 +105,8 @@ class Reconciling:
                 return f"{name} has had no heartbeat answered"
             if not mine.has_said_all:
                 return f"{name} has not said that it owns what it was given"
-            at_hand = self._hands.now.get(name, {}).keys()
-            if at_hand != mine.target and not (name in self._untold and at_hand >= (mine.target or set())):
+            owned = self._owners.now.get(name, {}).keys()
+            if owned != mine.target and not (name in self._without_callbacks and owned >= (mine.target or set())):
                 return f"the application of {name} does not know its partitions"
         if len({self._epochs[name].epoch for name in self._members}) > 1:
             return "the members are not at one epoch"

@@ -37,6 +37,7 @@ from groupproof.harness.model.evidence import Evidence
 from groupproof.harness.model.plan import Plan
 from groupproof.harness.model.script import STEPS_END, Script
 from groupproof.harness.model.verdicts import Finding, Level, Proof, Verdict
+from groupproof.protocol.rules.requirements import UnknownRequirement, by_id
 from groupproof.protocol.trace import Observation, Trace
 
 __all__ = ["DRAWN_MAX", "has_failed", "judge_either", "judge_script_run", "with_transitions"]
@@ -45,6 +46,7 @@ DRAWN_MAX = 2_000
 """Longer traces are not judged in passing, nor are the groups' transitions worked out for a picture."""
 
 _IDS = "JOIN-03"
+_ONE_COORDINATOR = "FIND-03"
 
 _BY_GRAVITY = (Verdict.FAILED, Verdict.NON_STRICT, Verdict.INFORMATIONAL)
 _GRAVEST = dict(zip((Level.MUST, Level.SHOULD, Level.INFO), _BY_GRAVITY, strict=True))
@@ -80,7 +82,7 @@ def judge_script_run(case: Case, trace: Trace) -> Judgement:
         answers_in_order(requirement),
         answers_tell_of_asked_groups,
         throttles_are_bearable,
-        coordinators_agree(requirement),
+        coordinators_agree(_ONE_COORDINATOR),
         bystanders_stay_connected(script, requirement, case.level),
         unknown_topic_ids_are_refused,
         group_configs_are_told,
@@ -116,16 +118,25 @@ def _if_elsewhere(judgement: Judgement, script: Script, evidence: Evidence, grou
 
 
 def _about(case: Case, judge: Judge) -> Judge:
-    """Return the judge, no graver than the case's level, by what one sight proves, and without a word on the form of member ids where the case is not about them."""
+    """Return the judge, no graver than the case's level and the requirement's, by what one sight proves, and without a word on the form of member ids where the case is not about them."""
     gravest = _GRAVEST[case.level]
 
     def judge_mildly(evidence: Evidence) -> Iterator[Finding]:
         for found in judge(evidence):
             if found.verdict is Verdict.INFORMATIONAL and found.requirement == _IDS and _IDS not in case.requirements:
                 continue
-            yield as_passing(replace(found, verdict=_milder(found.verdict, gravest)), evidence.trace)
+            verdict = _milder(_milder(found.verdict, gravest), _gravest_of(found.requirement))
+            yield as_passing(replace(found, verdict=verdict), evidence.trace)
 
     return judge_mildly
+
+
+def _gravest_of(requirement: str) -> Verdict:
+    """Return the gravest verdict on a requirement; a drawn case is of none."""
+    try:
+        return _GRAVEST[by_id(requirement).level]
+    except UnknownRequirement:
+        return Verdict.FAILED
 
 
 def _milder(verdict: Verdict, gravest: Verdict) -> Verdict:

@@ -9,13 +9,13 @@ from groupproof.harness.judging.checkers.frame_facts import error_of
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api
 
-__all__ = ["UNTOLD_MS", "untold"]
+__all__ = ["UNREPORTED_MS", "unreported"]
 
-UNTOLD_MS: Final = 3_000
+UNREPORTED_MS: Final = 3_000
 """How long (ms) a client may take to send a commit again, where it reports no result. Its call returns before the commit is done."""
 
 
-def untold(trace: Iterable[Observation]) -> list[str]:
+def unreported(trace: Iterable[Observation]) -> list[str]:
     """Return the clients whose last commit has an unknown outcome, is not accepted so far, and gave the application no error."""
     unknown: dict[str, bool] = {}
     accepted: dict[str, bool] = {}  # of the newest OffsetCommit

@@ -38,9 +38,11 @@ from groupproof.protocol.toxics import Toxic
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
 __all__ = [
-    "JOIN_MS", "REACT_MS", "answered", "answers", "append", "assigned", "breaks", "close", "command", "commit", "company", "consumed", "cuts", "delivered", "event",
-    "freeze", "grow", "heal", "holds", "impairs", "joined", "kill", "mark", "mend", "move", "moves", "passing", "pause", "paused", "plan", "refuses_a_heartbeat", "release",
-    "requested", "resume", "settled", "silences", "stable", "start", "strikes", "subject", "tells_of_a_rebalance", "thaw",
+    "JOIN_MS", "REACT_MS", "answered", "answers", "append", "assigned", "breaks", "close", "command", "commit",
+    "consumed", "cuts", "delivered", "event", "freeze", "grow", "heal", "holds", "impairs", "joined", "kill", "mark",
+    "mend", "move", "moves", "passing", "pause", "paused", "plan", "reference_peer", "refuses_a_heartbeat", "release",
+    "requested", "resume", "settled", "silences", "stable", "start", "strikes", "subject", "tells_of_a_rebalance",
+    "thaw",
 ]  # fmt: skip
 
 REACT_MS = 8_000
@@ -63,7 +65,7 @@ def subject(name: str = "m0", **settings: Any) -> Member:
     return Member(name=name, settings=settings)
 
 
-def company(name: str = "a0", **settings: Any) -> Member:
+def reference_peer(name: str = "a0", **settings: Any) -> Member:
     """Return a reference peer."""
     return Member(name=name, kind="reference", settings=settings)
 

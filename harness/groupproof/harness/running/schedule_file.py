@@ -19,7 +19,7 @@ from groupproof.harness.model.schedule_json import course_from_json, course_to_j
 from groupproof.harness.model.script import Script
 from groupproof.harness.model.selection import nearest
 from groupproof.harness.model.verdicts import Level, Verdict
-from groupproof.protocol.schemas import SchemaError, validate
+from groupproof.protocol.schemas import validate
 
 __all__ = ["SCHEMA", "Schedule", "is_reproduced", "load_schedule", "schedule_to_json"]
 
@@ -89,8 +89,6 @@ def load_schedule(path: Path) -> Schedule:
         plan = course_from_json(value)
     except OSError as error:
         raise WrongUsage(f"can't read the schedule {path}: {error.strerror}") from error
-    except SchemaError as error:
-        raise WrongUsage(f"{path} is no schedule file: {error}") from error
     except ValueError as error:
         raise WrongUsage(f"{path} is no schedule file: {error}") from error
     subject = value["subject"]

@@ -174,7 +174,7 @@ class Process(SimulatedProcess):
         outputs = self.member.tick(now_ms)
         if len(outputs) == 1 and (next_ms := self._beats_again_ms(outputs[0])) is not None:
             self._perform(outputs)
-            self._look_at_timers(next_ms)
+            self._schedule_next_timer(next_ms)
         else:
             self._input(outputs, polls=self._has_a_poll_to_do(outputs))
 
@@ -195,9 +195,9 @@ class Process(SimulatedProcess):
         if outputs:
             self._perform(outputs)
         if not (polls and self._poll()) and self.is_up:
-            self._look_at_timers()
+            self._schedule_next_timer()
 
-    def _look_at_timers(self, latest_ms: int | None = None) -> None:
+    def _schedule_next_timer(self, latest_ms: int | None = None) -> None:
         """Schedule a tick for the member's next timer, at `latest_ms` at the latest."""
         due_ms = self.member.next_deadline_ms()
         if due_ms is None or (latest_ms is not None and latest_ms < due_ms):
@@ -219,7 +219,7 @@ class Process(SimulatedProcess):
             self._perform(outputs)
         if self.is_up:
             self._look_up_positions()
-            self._look_at_timers()
+            self._schedule_next_timer()
             self._plan_poll()
         return True
 

@@ -164,7 +164,7 @@ class EpochProcess(Process):
         if answer.error_code or answer.assignment is not None or outputs:
             self._input(outputs, polls=self._has_a_poll_to_do(outputs))
         elif self.is_up and self._is_alarm_late():
-            self._look_at_timers()
+            self._schedule_next_timer()
 
     def _is_alarm_late(self) -> bool:
         """Return whether the next heartbeat is due before the scheduled tick, because its answer may have shortened the interval."""

@@ -49,7 +49,7 @@ __all__ = ["Brokers", "spoken_versions"]
 _ARMS_NOTHING_EARLIER: Final = frozenset({HeartbeatRequest, OffsetCommitRequest, OffsetFetchRequest})
 _ANSWERED_BY_ALL: Final = (FindCoordinatorRequest, AskTopics)
 _FAULTS_OF_MACHINES: Final = (AssertionError, KeyError)
-_OWN_LAWS: Final = "INV-01"
+_MACHINE_INVARIANT: Final = "INV-01"
 
 
 def spoken_versions(profile: str, newest: Mapping[type[Any], int | None], own: Mapping[Api, int] | None = None) -> Mapping[type[Any], int]:
@@ -174,7 +174,7 @@ class Brokers:
             self._record.repeated(kept.kind, kept.note)
             heard_ms[member_id] = now_ms
             if kept.may_arm and (node.alarm_ms is None or machine.quiet_until_ms < node.alarm_ms):
-                self._look_at_timers(connection.node)
+                self._schedule_next_timer(connection.node)
         return answer
 
     def _take_up(self, connection: Connection, request_id: int, request: Request) -> None:
@@ -204,11 +204,11 @@ class Brokers:
         try:
             outputs = self._asked(machine, request, arrival)
         except _FAULTS_OF_MACHINES as error:
-            raise InvariantBroken(_OWN_LAWS, f"the machine cannot go on after {request.api.title}: {error!r}") from error
+            raise InvariantBroken(_MACHINE_INVARIANT, f"the machine cannot go on after {request.api.title}: {error!r}") from error
         self._perform(connection.node, outputs)
         self._invariants.settled(pending)
         if type(request) not in _ARMS_NOTHING_EARLIER:
-            self._look_at_timers(connection.node)
+            self._schedule_next_timer(connection.node)
         return token
 
     def _asked(self, machine: Coordinator, request: GroupRequest, arrival: Arrival) -> list[Output]:
@@ -267,7 +267,7 @@ class Brokers:
 
     # Timers
 
-    def _look_at_timers(self, number: int) -> None:
+    def _schedule_next_timer(self, number: int) -> None:
         node = self._nodes[number]
         due_ms = node.machine.next_deadline_ms(before_ms=math.inf if node.alarm_ms is None else node.alarm_ms)
         if due_ms is not None and node.is_up and not node.is_stopped:
@@ -286,10 +286,10 @@ class Brokers:
         try:
             outputs = node.machine.advance(self._heap.now_ms, was_stopped=was_stopped)
         except _FAULTS_OF_MACHINES as error:
-            raise InvariantBroken(_OWN_LAWS, f"the machine cannot go on after a timer: {error!r}") from error
+            raise InvariantBroken(_MACHINE_INVARIANT, f"the machine cannot go on after a timer: {error!r}") from error
         self._perform(number, outputs)
         self._invariants.settled(None)
-        self._look_at_timers(number)
+        self._schedule_next_timer(number)
 
     # Faults of brokers
 
@@ -343,7 +343,7 @@ class Brokers:
         backlog, node.backlog = node.backlog, []
         for connection, request_id, request in backlog:
             self._arrive_again(connection, request_id, request)
-        self._look_at_timers(number)
+        self._schedule_next_timer(number)
 
     def refuse_appends(self, number: int, error: ErrorCode) -> None:
         """Let the log of a broker refuse records, or (NONE) accept them again."""
@@ -389,4 +389,4 @@ class Brokers:
         self._is_loaded = True
         self._invariants.led_by(node.machine)
         self._perform(number, outputs)
-        self._look_at_timers(number)
+        self._schedule_next_timer(number)

@@ -19,7 +19,7 @@ from groupproof.harness.subjects.subject import ProcessSubject, ReferenceSubject
 from groupproof.harness.subjects.verifiable_consumer import VerifiableSubject
 from groupproof.protocol.rules.profiles import NEWEST, known_profiles, relatives
 
-__all__ = ["Candidate", "candidate", "check_profile_name", "check_reading", "company", "default_profile", "installed", "kind_of", "shim_of"]
+__all__ = ["Candidate", "candidate", "check_profile_name", "check_reading", "default_profile", "installed", "kind_of", "reference_subject", "shim_of"]
 
 Say = Callable[[str], None]
 
@@ -131,7 +131,7 @@ def _blamed() -> Iterator[None]:
         raise BrokenEnvironment(str(error)) from error
 
 
-def company(*, is_virtual: bool) -> Subject:
+def reference_subject(*, is_virtual: bool) -> Subject:
     """Return the subject that runs the reference peers: the reference member."""
     return ReferenceSubject(run_shim, is_virtual=is_virtual)
 
@@ -140,7 +140,7 @@ def _reference(client: RegisteredClient, jobs: int | None) -> Candidate:
     return Candidate(
         name=client.name,
         release=client.release,
-        subject=company(is_virtual=True),
+        subject=reference_subject(is_virtual=True),
         words=(client.name,),
         jobs=jobs or _JOBS_VIRTUAL,
         jobs_given=jobs is not None,

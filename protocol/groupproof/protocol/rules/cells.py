@@ -14,7 +14,21 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from groupproof.protocol.vocabulary import ErrorCode
 
-__all__ = ["NO_GROUP", "AnswerName", "Cell", "Cells", "EffectName", "EventKind", "GuardName", "Place", "Row", "State", "rule_name", "state_name"]
+__all__ = [
+    "NO_GROUP",
+    "AnswerName",
+    "Cell",
+    "Cells",
+    "EffectName",
+    "EventKind",
+    "GuardName",
+    "Place",
+    "Row",
+    "State",
+    "cell_name",
+    "rule_name",
+    "state_name",
+]
 
 State = StrEnum | None
 NO_GROUP: Final[State] = None
@@ -73,4 +87,9 @@ def state_name(state: State) -> str:
 
 def rule_name(event: EventKind, state: State, row: Row, prefix: str = "") -> str:
     """Return the stable name of a row, such as `JoinGroup/Stable/leader-rejoins`. The dialect's `prefix` precedes a group's state."""
-    return f"{event.value}/{'' if state is None else prefix}{state_name(state)}/{row.name}"
+    return f"{cell_name(event, state, prefix)}/{row.name}"
+
+
+def cell_name(event: EventKind, state: State, prefix: str = "") -> str:
+    """Return the name of a cell, such as `JoinGroup/Stable`. The names of its rows begin with it."""
+    return f"{event.value}/{'' if state is None else prefix}{state_name(state)}"

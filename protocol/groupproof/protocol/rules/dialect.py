@@ -12,7 +12,20 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from groupproof.protocol.rules.api_versions import Range
-from groupproof.protocol.rules.cells import NO_GROUP, AnswerName, Cell, Cells, EffectName, EventKind, GuardName, Place, Row, State, rule_name
+from groupproof.protocol.rules.cells import (
+    NO_GROUP,
+    AnswerName,
+    Cell,
+    Cells,
+    EffectName,
+    EventKind,
+    GuardName,
+    Place,
+    Row,
+    State,
+    cell_name,
+    rule_name,
+)
 from groupproof.protocol.rules.deltas import CoordinatorKind, Delta, Release, applied, place, with_effects, with_guards
 
 if TYPE_CHECKING:
@@ -20,7 +33,7 @@ if TYPE_CHECKING:
     from groupproof.protocol.wire.message_conversion import MessagePair
     from groupproof.protocol.wire.observation_columns import FrameColumns
 
-__all__ = ["Dialect", "Relative", "Table", "missing_cells", "newer_deltas", "table_of", "undone"]
+__all__ = ["Dialect", "Relative", "Table", "missing_cells", "newer_deltas", "table_of", "undone", "with_part"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,6 +169,27 @@ def table_of(
         },
         unreachable={where: reason for where, reason in reasons.items() if not cells.get(where[0], {}).get(where[1])},
     )  # fmt: skip
+
+
+def with_part(table: Table, other: Table, part: str) -> Table:
+    """Return the table with a field, the checks before the group, or a cell of another release's; the table itself where the two do not differ in it."""
+    kind_name, _, place_name = part.partition("/")
+    if part in other.fields and other.fields[part] != table.fields.get(part):
+        return replace(table, fields={**table.fields, part: other.fields[part]})
+    kind = next((event for event in (*table.cells, *table.before_group) if event.value == kind_name), None)
+    if kind is None or not place_name:
+        return table
+    if place_name == "before":
+        checks = other.before_group.get(kind, ())
+        is_other = bool(checks) and checks != table.before_group.get(kind)
+        return replace(table, before_group={**table.before_group, kind: checks}) if is_other else table
+    states, others = table.cells.get(kind, {}), other.cells.get(kind, {})
+    changed = {
+        state: others[state]
+        for state, cell in states.items()
+        if cell_name(kind, state, table.dialect.state_prefix) == part and others.get(state, cell) != cell
+    }
+    return replace(table, cells={**table.cells, kind: {**states, **changed}}) if changed else table
 
 
 def _brought(other: Dialect, dialect: Dialect, release: Release, line: CoordinatorKind) -> Cells:

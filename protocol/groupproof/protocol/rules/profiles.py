@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 
 from groupproof.protocol.rules.api_versions import Range, advertised
 from groupproof.protocol.rules.cells import EventKind, Row, State
 from groupproof.protocol.rules.classic.releases import OPTIONAL, RELEASES, line_of
+from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
+from groupproof.protocol.rules.consumer.mends import MENDED, MENDS
 from groupproof.protocol.rules.defaults import defaults
 from groupproof.protocol.rules.deltas import CoordinatorKind
-from groupproof.protocol.rules.dialect import Dialect, Table, table_of
+from groupproof.protocol.rules.dialect import Dialect, Table, table_of, with_part
 from groupproof.protocol.rules.dialect_registry import dialect_named, dialects, on_change, relative_named
 from groupproof.protocol.vocabulary import Api
 
 __all__ = [
-    "Profile", "UnknownProfile", "api_versions", "default_profiles", "known_profiles", "neighbours", "profile", "profile_of", "profiles", "relatives", "rows",
+    "Profile", "UnknownProfile", "api_versions", "default_profiles", "known_profiles", "mixed", "neighbours", "profile", "profile_of", "profiles", "relatives", "rows",
     "spoken_in",
 ]  # fmt: skip
 
@@ -145,6 +147,8 @@ def _resolved(name: str) -> Profile:
             api_versions=relative.api_versions,
             defaults=relative.defaults,
         )
+    if " with " in name:
+        return _mixed(name)
     if name not in RELEASES:
         raise UnknownProfile(f"no profile is called {name!r}; there are {', '.join(known_profiles())}")
     release, line, spoken = RELEASES[name], line_of(name), spoken_in(name)
@@ -153,6 +157,26 @@ def _resolved(name: str) -> Profile:
 
 
 on_change(_resolved.cache_clear)
+
+
+def mixed(name: str, part: str, other: str) -> str:
+    """Return the name of the profile that is like one, but for a part that it has from another: a field of answers by its name, or a cell as rules are named, without the row."""
+    return f"{name} with {part} of {other}"
+
+
+def _mixed(name: str) -> Profile:
+    """Return a profile by the name that `mixed` gave it; raise `UnknownProfile` for a part that one of the two does not have."""
+    base, _, rest = name.rpartition(" with ")
+    part, _, other = rest.rpartition(" of ")
+    own = _resolved(base)
+    if other == MENDED and part in MENDS and CONSUMER.name in own.tables:
+        table = own.tables[CONSUMER.name]
+        return replace(own, name=name, tables={**own.tables, CONSUMER.name: replace(table, fields={**table.fields, part: 1})})
+    others = _resolved(other).tables
+    tables = {key: with_part(table, others[key], part) if key in others else table for key, table in own.tables.items()}
+    if all(tables[key] is table for key, table in own.tables.items()):
+        raise UnknownProfile(f"{base} has no {part!r} that it could have from {other}")
+    return replace(own, name=name, tables=tables)
 
 
 def spoken_in(name: str) -> tuple[Dialect, ...]:

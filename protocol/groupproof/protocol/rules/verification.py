@@ -11,7 +11,7 @@ from importlib.resources import files
 from groupproof.protocol.rules.classic.releases import RELEASES
 from groupproof.protocol.rules.dialect_registry import relative_named
 
-__all__ = ["Verification", "standing", "verification", "verifications"]
+__all__ = ["Verification", "evidence_text", "verification", "verifications"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +30,7 @@ def verification(profile: str) -> Verification | None:
     return verifications().get(profile)
 
 
-def standing(profile: str) -> str:
+def evidence_text(profile: str) -> str:
     """Return a profile's evidence, as a sentence."""
     relative = relative_named(profile)
     if relative is not None:

@@ -128,17 +128,17 @@ def _metadata(request: Body, code: int) -> dict[str, Any]:
     return {"error_code": code, **_topics(request, code)}
 
 
-def _by_partition(ask: str, tell: str, *, top: bool = False, **more: Any) -> Refuse:
-    """Return a refusal of each partition. `ask` and `tell` are the paths to topics, partitions and index in request and answer."""
-    asked_topics, asked_partitions, asked_index = ask.split("/")
-    told_topics, told_partitions, told_index = tell.split("/")
+def _by_partition(request_path: str, answer_path: str, *, top: bool = False, **more: Any) -> Refuse:
+    """Return a refusal of each partition. `request_path` and `answer_path` are the paths to topics, partitions and index in request and answer."""
+    asked_topics, asked_partitions, asked_index = request_path.split("/")
+    answer_topics, answer_partitions, answer_index = answer_path.split("/")
 
     def refuse(request: Body, code: int) -> dict[str, Any]:
         def refused(topic: Body) -> dict[str, Any]:
             indexes = (partition[asked_index] for partition in topic.get(asked_partitions, ()))
-            return {**_named(topic), told_partitions: tuple({told_index: index, "error_code": code, **more} for index in indexes)}
+            return {**_named(topic), answer_partitions: tuple({answer_index: index, "error_code": code, **more} for index in indexes)}
 
-        answer: dict[str, Any] = {told_topics: tuple(refused(topic) for topic in request.get(asked_topics, ()))}
+        answer: dict[str, Any] = {answer_topics: tuple(refused(topic) for topic in request.get(asked_topics, ()))}
         return {"error_code": code, **answer} if top else answer
 
     return refuse

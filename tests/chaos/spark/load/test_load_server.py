@@ -13,7 +13,7 @@ import pytest
 import trio
 
 from groupproof.chaos.spark.load.load_server import LoadServer, LoadServerConfig, is_kept
-from groupproof.chaos.spark.members.churn_plan import Strike
+from groupproof.chaos.spark.members.churn_plan import OutsideFault
 from groupproof.chaos.spark.traces.trace_segments import NoRoom
 from groupproof.harness.subjects.networks.broker_address import Address
 from groupproof.protocol.trace import Observation
@@ -107,8 +107,8 @@ def test_members_of_other_machines_are_told_where_they_reach_the_coordinator_and
 
 
 def test_a_strike_comes_in_its_time_and_is_healed(tmp_path: Path) -> None:
-    lasting = Strike(at_s=0.0, lasts_s=3_600.0, fault="Heartbeat,answer=16")
-    short = Strike(at_s=0.0, lasts_s=0.05, fault="FindCoordinator,answer=15")
+    lasting = OutsideFault(at_s=0.0, lasts_s=3_600.0, fault="Heartbeat,answer=16")
+    short = OutsideFault(at_s=0.0, lasts_s=0.05, fault="FindCoordinator,answer=15")
 
     async def story(server: LoadServer, address: Address) -> None:
         healed = trio.Event()
@@ -118,14 +118,16 @@ def test_a_strike_comes_in_its_time_and_is_healed(tmp_path: Path) -> None:
         assert [coordinator["error_code"] for coordinator in found["coordinators"]] == [0]
         assert (await ask(address, Api.HEARTBEAT, BEAT))["error_code"] == 16
 
-    run(order(tmp_path, strikes=(lasting, short)), story)
+    run(order(tmp_path, outside_faults=(lasting, short)), story)
 
     marks = [(obs.fault, obs.body["name"]) for obs in read_parquet(tmp_path) if obs.who == "kit"]
     assert sorted(marks) == [("strike-1", "strike"), ("strike-2", "healed"), ("strike-2", "strike")]
 
 
 def test_an_order_survives_json(tmp_path: Path) -> None:
-    wanted = order(tmp_path, upstream=(("h", 1),), strikes=(Strike(at_s=1.0, lasts_s=2.0, impair={"kind": "down"}),), faults=("Heartbeat,drop",))
+    wanted = order(
+        tmp_path, upstream=(("h", 1),), outside_faults=(OutsideFault(at_s=1.0, lasts_s=2.0, impair={"kind": "down"}),), faults=("Heartbeat,drop",)
+    )
 
     assert msgspec.json.decode(json.dumps(asdict(wanted)), type=LoadServerConfig) == wanted
 

@@ -65,15 +65,15 @@ def test_a_folder_that_cannot_be_written_is_the_environments_fault(tmp_path: Pat
 
 
 def test_without_room_the_last_that_was_kept_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    sitting = LoadSession.open(tmp_path, ORDER)
-    sitting.passed(3.0)
+    session = LoadSession.open(tmp_path, ORDER)
+    session.passed(3.0)
 
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("groupproof.chaos.spark.traces.trace_storage.os.replace", full)
-    sitting.passed(4.0)
-    sitting.failed("no room")
+    session.passed(4.0)
+    session.failed("no room")
     monkeypatch.undo()
 
     assert LoadSession.open(tmp_path, ORDER).skip_s == 3.0

@@ -62,7 +62,10 @@ def test_faults_are_read_with_the_plan() -> None:
 
     churn = read_churn("p", HEAD + frames + way)
 
-    assert [dict(strike) for _, _, strike in churn.strikes] == [{"fault": "Heartbeat,drop"}, {"impair": {"kind": "latency", "latency": 200}}]
+    assert [dict(outside_fault) for _, _, outside_fault in churn.outside_faults] == [
+        {"fault": "Heartbeat,drop"},
+        {"impair": {"kind": "latency", "latency": 200}},
+    ]
 
 
 def test_a_wrong_name_is_answered_with_the_nearest_and_a_file_by_its_path(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from tests.chaos.spark.fake_third_party import Place
 from groupproof.chaos.spark.members.kafka_python_member import KafkaPythonMember, config_of
 from groupproof.chaos.spark.members.load_order import MemberOrder
 
-MEMBER = MemberOrder(client="m0", group="g", deeds=())
+MEMBER = MemberOrder(client="m0", group="g", actions=())
 
 
 class NotCoordinator(Exception):

@@ -8,7 +8,7 @@ from tests.chaos.spark.fake_third_party import Consumer, Error, KafkaException, 
 from groupproof.chaos.spark.members.librdkafka_member import LibrdkafkaMember, config_of
 from groupproof.chaos.spark.members.load_order import MemberOrder
 
-MEMBER = MemberOrder(client="m0", group="g", deeds=())
+MEMBER = MemberOrder(client="m0", group="g", actions=())
 
 
 @pytest.fixture

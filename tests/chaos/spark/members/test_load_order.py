@@ -27,9 +27,9 @@ def test_an_order_survives_json() -> None:
 
 
 def test_who_was_up_is_started_at_once_and_who_was_gone_is_not() -> None:
-    deeds = (MemberAction(0.0, Action.START), MemberAction(10.0, Action.DIE), MemberAction(20.0, Action.START))
+    actions = (MemberAction(0.0, Action.START), MemberAction(10.0, Action.DIE), MemberAction(20.0, Action.START))
 
-    assert after(deeds, 5.0) == (MemberAction(5.0, Action.START), *deeds[1:])
-    assert after(deeds, 15.0) == (deeds[2],)
-    assert after(deeds, 25.0) == (MemberAction(25.0, Action.START),)
+    assert after(actions, 5.0) == (MemberAction(5.0, Action.START), *actions[1:])
+    assert after(actions, 15.0) == (actions[2],)
+    assert after(actions, 25.0) == (MemberAction(25.0, Action.START),)
     assert after((), 1.0) == ()

@@ -1,4 +1,4 @@
-"""Members by their deeds, in virtual time, before the reference coordinator in memory."""
+"""Members by their actions, in virtual time, before the reference coordinator in memory."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def play(
         async with brokers.cluster(settings={"group.initial.rebalance.delay.ms": 500}, brokers=1, topics={"t": 4}) as cluster:
             order = TaskOrder(
                 task=0, slot=1, run="r", output=str(folder), topics=("t",), bootstrap=tuple(cluster.addresses), client=ClientChoice(kind="reference"),
-                members=tuple(MemberOrder(client=f"m{number}", group="g", deeds=life) for number, life in enumerate(lives)),
+                members=tuple(MemberOrder(client=f"m{number}", group="g", actions=life) for number, life in enumerate(lives)),
                 rate=rate, duration_s=duration_s, seed=1, settings=SETTINGS, channel=("", 0), secret="", skip_s=skip_s,
             )  # fmt: skip
             began = trio.current_time()
@@ -220,9 +220,9 @@ def test_the_driver_can_end_it_before_its_time(tmp_path: Path) -> None:
     assert max(obs.at_ns for obs in played.trace) < 10e9
 
 
-@pytest.mark.parametrize(("deeds", "events"), [((START,), ["started", "left"]), ((START, MemberAction(1.0, Action.DIE)), [])])
-def test_a_plan_is_entered_where_it_stands(tmp_path: Path, deeds: tuple[MemberAction, ...], events: list[str]) -> None:
-    played = play(tmp_path, deeds, duration_s=10.0, skip_s=5.0)
+@pytest.mark.parametrize(("actions", "events"), [((START,), ["started", "left"]), ((START, MemberAction(1.0, Action.DIE)), [])])
+def test_a_plan_is_entered_where_it_stands(tmp_path: Path, actions: tuple[MemberAction, ...], events: list[str]) -> None:
+    played = play(tmp_path, actions, duration_s=10.0, skip_s=5.0)
 
     assert played.events("m0") == events
     assert all(obs.at_ns >= 5e9 for obs in played.trace)

@@ -12,11 +12,11 @@ from groupproof.clients.consumer.connection import Exchange
 from groupproof.protocol.trace_columns import read_parquet
 from groupproof.protocol.vocabulary import Api
 
-MEMBER = MemberOrder(client="m0", group="g", deeds=())
+MEMBER = MemberOrder(client="m0", group="g", actions=())
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> TaskRecorder:
+def recorder(tmp_path: Path) -> TaskRecorder:
     return TaskRecorder(Stamp(3, lambda: 0), Sealer(tmp_path, "r", "w"), run="r", seed=7, slot=3, attempt=1)
 
 
@@ -24,52 +24,52 @@ def exchange(api: Api, request: dict[str, Any], answer: dict[str, Any] | None = 
     return Exchange(1, api, 4, 9, {"group_id": "g", **request}, answer)
 
 
-def test_frames_become_observations_of_their_member(desk: TaskRecorder, tmp_path: Path) -> None:
-    watch = desk.watch(MEMBER)
+def test_frames_become_observations_of_their_member(recorder: TaskRecorder, tmp_path: Path) -> None:
+    watch = recorder.watch(MEMBER)
     watch(exchange(Api.HEARTBEAT, {"member_id": "id", "generation_id": 2}))
     watch(exchange(Api.HEARTBEAT, {"member_id": "id", "generation_id": 2}, {"error_code": 27}))
     watch(exchange(Api.METADATA, {}))
-    desk.seal()
+    recorder.seal()
 
     asked, answered = read_parquet(tmp_path)
     assert (asked.kind, asked.who, asked.api, asked.client, asked.member, asked.generation, asked.run) == (
         "request", "member", "Heartbeat", "m0", "id", 2, "r",
     )  # fmt: skip
     assert (answered.kind, answered.error, answered.connection) == ("response", 27, asked.connection)
-    assert desk.counted()["errors"] == {"REBALANCE_IN_PROGRESS": 1}
+    assert recorder.counted()["errors"] == {"REBALANCE_IN_PROGRESS": 1}
 
 
-def test_each_life_has_connections_of_its_own(desk: TaskRecorder, tmp_path: Path) -> None:
+def test_each_life_has_connections_of_its_own(recorder: TaskRecorder, tmp_path: Path) -> None:
     for _ in range(2):
-        desk.watch(MEMBER)(exchange(Api.HEARTBEAT, {}))
-    desk.seal()
+        recorder.watch(MEMBER)(exchange(Api.HEARTBEAT, {}))
+    recorder.seal()
 
     assert len({obs.connection for obs in read_parquet(tmp_path)}) == 2
 
 
-def test_a_member_is_settled_from_its_assignment_to_its_next_join(desk: TaskRecorder) -> None:
-    watch = desk.watch(MEMBER)
-    desk.event(MEMBER, "started", standing=True)
-    assert desk.counted()["groups"] == {"g": [0, 1, 0]}
+def test_a_member_is_settled_from_its_assignment_to_its_next_join(recorder: TaskRecorder) -> None:
+    watch = recorder.watch(MEMBER)
+    recorder.event(MEMBER, "started", standing=True)
+    assert recorder.counted()["groups"] == {"g": [0, 1, 0]}
 
     watch(exchange(Api.JOIN_GROUP, {"protocols": ()}, {"error_code": 0, "generation_id": 5, "member_id": "id"}))
     watch(exchange(Api.SYNC_GROUP, {"generation_id": 5}, {"error_code": 0, "assignment": b""}))
-    assert desk.counted()["groups"] == {"g": [5, 1, 1]}
+    assert recorder.counted()["groups"] == {"g": [5, 1, 1]}
 
     watch(exchange(Api.JOIN_GROUP, {"protocols": ()}))
-    assert desk.counted()["groups"] == {"g": [5, 1, 0]}
-    desk.event(MEMBER, "died", standing=False)
-    assert desk.counted()["groups"] == {"g": [5, 0, 0]}
+    assert recorder.counted()["groups"] == {"g": [5, 1, 0]}
+    recorder.event(MEMBER, "died", standing=False)
+    assert recorder.counted()["groups"] == {"g": [5, 0, 0]}
 
 
-def test_an_application_that_shows_no_frames_is_counted_by_what_it_is_told(desk: TaskRecorder, tmp_path: Path) -> None:
-    desk.event(MEMBER, "started", standing=True)
-    desk.assigned(MEMBER, 4)
-    desk.committed(None)
-    desk.committed("ILLEGAL_GENERATION")
-    desk.seal()
+def test_an_application_that_shows_no_frames_is_counted_by_what_it_is_told(recorder: TaskRecorder, tmp_path: Path) -> None:
+    recorder.event(MEMBER, "started", standing=True)
+    recorder.assigned(MEMBER, 4)
+    recorder.committed(None)
+    recorder.committed("ILLEGAL_GENERATION")
+    recorder.seal()
 
-    counted = desk.counted()
+    counted = recorder.counted()
     assert (counted["commits"], counted["joins"], counted["errors"]) == (2, 1, {"ILLEGAL_GENERATION": 1})
     assert counted["groups"] == {"g": [4, 1, 1]}
     [event] = read_parquet(tmp_path)

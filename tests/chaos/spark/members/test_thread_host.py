@@ -48,7 +48,7 @@ LONG_S = 300.0
 
 
 def run(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, deeds: tuple[MemberAction, ...], poll: Callable[[], None] = lambda: None,
+    folder: Path, monkeypatch: pytest.MonkeyPatch, actions: tuple[MemberAction, ...], poll: Callable[[], None] = lambda: None,
     so_far: Callable[[list[str]], bool] = lambda _: False, duration_s: float = LONG_S,
 ) -> tuple[list[str], TaskRecorder]:  # fmt: skip
     calls: list[str] = []
@@ -58,7 +58,7 @@ def run(
 
     monkeypatch.setattr("groupproof.chaos.spark.members.thread_host._maker", maker)
     [task] = task_orders(
-        order(members=1, tasks=1, duration_s=duration_s), [deeds], run="r", output=str(folder), bootstrap=[], client=ClientChoice(kind="librdkafka"),
+        order(members=1, tasks=1, duration_s=duration_s), [actions], run="r", output=str(folder), bootstrap=[], client=ClientChoice(kind="librdkafka"),
         channel=("", 0), secret="", settings={},
     )  # fmt: skip
     began = time.monotonic()
@@ -83,9 +83,9 @@ def test_a_member_polls_and_commits_until_it_is_over_and_then_leaves(tmp_path: P
 
 
 def test_deeds_end_and_begin_consumers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    deeds = (START, MemberAction(0.1, Action.CRASH, 0.05), MemberAction(0.3, Action.RESTART, 0.05), MemberAction(0.5, Action.DIE))
+    actions = (START, MemberAction(0.1, Action.CRASH, 0.05), MemberAction(0.3, Action.RESTART, 0.05), MemberAction(0.5, Action.DIE))
 
-    calls, _ = run(tmp_path, monkeypatch, deeds, so_far=lambda calls: calls.count("die") > 1)
+    calls, _ = run(tmp_path, monkeypatch, actions, so_far=lambda calls: calls.count("die") > 1)
 
     assert [call for call in calls if call in ("leave", "die")] == ["die", "leave", "die"]
     assert [obs.body["name"] for obs in read_parquet(tmp_path) if "_" not in obs.body["name"]] == [

@@ -94,7 +94,7 @@ def course_of(
             lines.append(f"start {order.name} {order.group} {order.is_deprecated}")
             return FakeQuery(order, topic, lines, **query)  # type: ignore[arg-type]  # played, or of any type by nature
 
-        return await StreamingRun(scenario=named, ground=cluster, start=start, folder=tmp_path, pace=Pace(batches=3)).play()
+        return await StreamingRun(scenario=named, cluster=cluster, start=start, folder=tmp_path, pace=Pace(batches=3)).play()
 
     return lambda: trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0))
 

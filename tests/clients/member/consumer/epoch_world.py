@@ -275,7 +275,7 @@ class World:
     def converged(self) -> None:
         """`EventuallyConverges`: each partition that somebody subscribes to has one owner, and the coordinator knows it."""
         up = [process for process in self.processes.values() if process.is_up]
-        view = self.machine.standing("g")
+        view = self.machine.progress("g")
         wanted = {(topic, index) for process in up for topic in process.member._core.topics for index in range(PARTITIONS[topic])}
         held = sorted(partition for process in up for partition in process.witness.held)
         if view is None or view.state.value not in ("Stable", "Empty") or held != sorted(wanted):

@@ -299,6 +299,17 @@ def test_a_pattern_takes_topics_in_that_come_later_and_lets_go_of_those_that_wen
     assert ("logs1", 0) not in player.machine.owned
 
 
+def test_a_rebalance_and_its_failure_have_one_cause_where_a_pattern_matches_other_topics() -> None:
+    bench = Bench({"logs1": 1})
+    player = bench.consumer("a", WhiteList(pattern="logs.*"), rebalance_max_retries=1).start()
+    bench.create(PATHS.owner(("logs2", 0)), b"z-0")
+    bench.grow("logs2", 1)
+    bench.pass_time(4_000)
+
+    (failed,) = player.outputs_of(ConsumerFailure)
+    assert (causes(player), failed.cause) == (["start", "topics"], "topics")
+
+
 def test_a_pattern_is_looked_for_anew_in_a_new_session() -> None:
     bench = Bench({"logs1": 1})
     player = bench.consumer("a", WhiteList(pattern="logs.*")).start()

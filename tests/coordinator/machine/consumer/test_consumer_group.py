@@ -81,9 +81,9 @@ def test_a_group_looks_at_the_topics_again_only_when_one_of_its_own_changed() ->
     group = _group(ConsumerMember(member_id="a", names=frozenset({"t"})))
     image = NO_TOPICS.changed_to({"t": TopicImage("1", 2), "u": TopicImage("2", 1)})
 
-    group.hear_of_topics(frozenset({"u"}))
+    group.notify_topics_changed(frozenset({"u"}))
     assert not group.is_stale
-    group.hear_of_topics(frozenset({"t"}))
+    group.notify_topics_changed(frozenset({"t"}))
     assert group.is_stale
     assert group.look_at(image)
     assert not group.look_at(image)
@@ -114,7 +114,7 @@ def test_members_that_have_not_settled_are_those_that_a_view_waits_for() -> None
     group = _group(ConsumerMember(member_id="a", client_id="x"), ConsumerMember(member_id="b", client_id="y", epoch=1))
     group.note_progress(group.members["b"])
 
-    assert group.standing().absent == ("x",)
+    assert group.progress().absent == ("x",)
     assert [member.member_id for member in group.view().members] == ["a", "b"]
     assert group.parked() == []
 

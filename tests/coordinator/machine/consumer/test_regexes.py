@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.coordinator.regex_vectors import NAMES, RegexVector, regex_vectors
 
-from groupproof.coordinator.machine.consumer.regexes import invalid_message, matching, what_is_wrong
+from groupproof.coordinator.machine.consumer.regexes import invalid_message, matching, regex_problem
 
 VECTORS = regex_vectors()
 VECTORS_MIN = 1_000
@@ -24,7 +24,7 @@ def test_what_is_wrong_is_what_re2j_says(has_named_groups: bool) -> None:
     def wrong(vector: RegexVector) -> str | None:
         return vector.wrong_1_8 if has_named_groups else vector.wrong_1_7
 
-    found = {vector.regex: (what_is_wrong(vector.regex, has_named_groups=has_named_groups), wrong(vector)) for vector in VECTORS}
+    found = {vector.regex: (regex_problem(vector.regex, has_named_groups=has_named_groups), wrong(vector)) for vector in VECTORS}
     assert {regex: pair for regex, pair in found.items() if pair[0] != pair[1]} == {}
 
 
@@ -36,12 +36,12 @@ def test_a_valid_expression_matches_the_names_that_it_matches_in_re2j() -> None:
 
 @pytest.mark.parametrize("regex", ["(", "[a-", "(?=x)y", r"(a)\1", "a**", r"\C"])
 def test_what_re2_lacks_is_refused(regex: str) -> None:
-    assert what_is_wrong(regex) is not None
+    assert regex_problem(regex) is not None
 
 
 def test_a_group_may_have_a_name_as_in_perl_since_4_1() -> None:
-    assert what_is_wrong("(?<n>a)") is None
-    assert what_is_wrong("(?<n>a)", has_named_groups=False) == "invalid or unsupported Perl syntax"
+    assert regex_problem("(?<n>a)") is None
+    assert regex_problem("(?<n>a)", has_named_groups=False) == "invalid or unsupported Perl syntax"
 
 
 def test_a_name_is_matched_from_end_to_end() -> None:
@@ -50,4 +50,4 @@ def test_a_name_is_matched_from_end_to_end() -> None:
 
 
 def test_the_message_names_the_expression_and_the_reason() -> None:
-    assert invalid_message("(", what_is_wrong("(") or "") == "SubscribedTopicRegex `(` is not a valid regular expression: missing closing )."
+    assert invalid_message("(", regex_problem("(") or "") == "SubscribedTopicRegex `(` is not a valid regular expression: missing closing )."

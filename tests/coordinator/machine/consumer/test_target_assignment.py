@@ -15,6 +15,7 @@ from groupproof.coordinator.machine.consumer.consumer_members import ConsumerMem
 from groupproof.coordinator.machine.consumer.target_assignment import computed_assignor, stored_assignor, subscription_type, target_of
 from groupproof.coordinator.machine.topics_image import TopicImage
 
+CHOICES = RandomChoices(Random(1))
 T, U = "00000000-0000-0000-0000-0000000000aa", "00000000-0000-0000-0000-0000000000bb"
 
 
@@ -28,7 +29,7 @@ def _group(**names: str) -> ConsumerGroup:
 def test_every_member_has_a_target_and_every_partition_one_owner() -> None:
     group = _group(a="t", b="t_u", c="u")
 
-    target = target_of(group, "range", updated="c", newcomer=True, replaced=None, is_view=True)
+    target = target_of(group, "range", CHOICES, updated="c", newcomer=True, replaced=None, is_view=True)
 
     assert target.keys() == {"a", "b", "c"}
     partitions = [(topic, index) for share in target.values() for topic, indexes in share.items() for index in indexes]
@@ -100,7 +101,7 @@ def test_the_ids_of_the_topics_decide_whose_share_has_which_topic_and_not_how_la
         group = _group(a="t_u", b="t_u")
         if swap:
             group.topics = {"t": TopicImage(U, 4), "u": TopicImage(T, 3)}
-        target = target_of(group, "uniform", updated="b", newcomer=True, replaced=None, is_view=True)
+        target = target_of(group, "uniform", CHOICES, updated="b", newcomer=True, replaced=None, is_view=True)
         names = {topic.topic_id: name for name, topic in group.topics.items()}
         named = {member: {names[topic]: indexes for topic, indexes in share.items()} for member, share in target.items()}
         return sorted(sum(map(len, share.values())) for share in target.values()), named
@@ -136,7 +137,7 @@ def _counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def _target(group: ConsumerGroup, **says: Any) -> Any:
-    return target_of(group, "uniform", **{"updated": "a", "newcomer": False, "replaced": None, "is_view": True, **says})
+    return target_of(group, "uniform", CHOICES, **{"updated": "a", "newcomer": False, "replaced": None, "is_view": True, **says})
 
 
 def test_a_target_that_is_asked_for_again_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -116,21 +116,21 @@ class World(Protocol):
         """Return when sessions that have vanished are over, and those told that watched."""
 
 
-async def play(scene: Scene, world: World, check: Callable[[str, Sequence[Event], Sequence[Event]], None]) -> None:
+async def play(scene: Scene, cluster: World, check: Callable[[str, Sequence[Event], Sequence[Event]], None]) -> None:
     """Play a scene; `check` gets where it stands, what was seen and what was expected."""
     clients: dict[str, Client] = {}
     for number, step in enumerate(scene.steps):
         match step:
             case Open(name):
-                clients[name] = await world.open()
+                clients[name] = await cluster.open()
             case Ask(name, operation):
                 await clients[name].ask(operation)
             case Expect(name, expected):
-                await world.settle()
+                await cluster.settle()
                 pairs, clients[name].events[:] = [_named(item, clients) for item in clients[name].events], []
                 check(f"{scene.name}, step {number}: session {name}", pairs, expected)
             case _:
-                await _move(step, clients[step.name], world.lapse)
+                await _move(step, clients[step.name], cluster.lapse)
 
 
 async def _move(step: Close | Vanish | Cut | Heal, client: Client, lapse: Callable[[], Awaitable[None]]) -> None:

@@ -31,29 +31,29 @@ MS = 1_000
 class VirtualClient:
     """A session at the virtual ZooKeeper, whose client sees everything at once."""
 
-    def __init__(self, world: VirtualWorld) -> None:
-        self.world = world
+    def __init__(self, cluster: VirtualWorld) -> None:
+        self.cluster = cluster
         self.events: list[Event] = ["connected"]
-        self.session_id = world.ensemble.open(6_000)
+        self.session_id = cluster.ensemble.open(6_000)
 
     async def ask(self, operation: Operation) -> None:
-        self.world.say(self.world.ensemble.ask(self.session_id, None, operation, self.world.now_us))
+        self.cluster.say(self.cluster.ensemble.ask(self.session_id, None, operation, self.cluster.now_us))
 
     async def close(self) -> None:
-        self.world.say(self.world.ensemble.close(self.session_id, "closed", self.world.now_us))
+        self.cluster.say(self.cluster.ensemble.close(self.session_id, "closed", self.cluster.now_us))
 
     async def vanish(self) -> None:
-        self.world.ensemble.lost(self.session_id, self.world.now_us)
+        self.cluster.ensemble.lost(self.session_id, self.cluster.now_us)
 
     async def cut(self) -> None:
-        self.world.ensemble.lost(self.session_id, self.world.now_us)
+        self.cluster.ensemble.lost(self.session_id, self.cluster.now_us)
         self.events.append("disconnected")
 
     async def heal(self) -> None:
-        outputs = self.world.ensemble.resume(self.session_id, server=0, now_us=self.world.now_us)
+        outputs = self.cluster.ensemble.resume(self.session_id, server=0, now_us=self.cluster.now_us)
         assert outputs is not None
         self.events.append("connected")
-        self.world.say(outputs)
+        self.cluster.say(outputs)
 
 
 class VirtualWorld:

@@ -50,7 +50,7 @@ def test_the_known_failures_that_ship_give_way_to_the_users(tmp_path: Path) -> N
         item.known_from(shipped)
 
     cases = [
-        [failure.case for failure in certification.order(profile="kafka-4.1", jobs=1).expectations.failures]
+        [failure.case for failure in certification.run_config(profile="kafka-4.1", jobs=1).expectations.failures]
         for certification in (plain, certification)
     ]
     assert cases == [["heartbeat"], ["join"]]
@@ -64,15 +64,15 @@ def test_a_name_becomes_a_folder() -> None:
 def test_a_shard_takes_its_share_and_knows_what_the_others_have() -> None:
     whole = {case.id for case in Certification(OPTIONS, "client").cases}
     shards = [Certification(replace(OPTIONS, shard=Share(number=number, of=3)), "client") for number in (1, 2, 3)]
-    orders = [shard.order(profile="kafka-4.1", jobs=1) for shard in shards]
+    configs = [shard.run_config(profile="kafka-4.1", jobs=1) for shard in shards]
 
-    assert sorted(case.id for config in orders for case in config.cases) == sorted(whole)
-    assert all({case.id for case in config.cases} | config.elsewhere == whole for config in orders)
-    assert [str(config.shard) for config in orders] == ["1/3", "2/3", "3/3"]
+    assert sorted(case.id for config in configs for case in config.cases) == sorted(whole)
+    assert all({case.id for case in config.cases} | config.elsewhere == whole for config in configs)
+    assert [str(config.shard) for config in configs] == ["1/3", "2/3", "3/3"]
 
 
 def test_the_only_shard_of_one_is_the_whole() -> None:
-    config = Certification(replace(OPTIONS, shard=Share(number=1, of=1)), "client").order(profile="kafka-4.1", jobs=1)
+    config = Certification(replace(OPTIONS, shard=Share(number=1, of=1)), "client").run_config(profile="kafka-4.1", jobs=1)
 
     assert (config.shard, config.elsewhere) == (None, frozenset())
 
@@ -90,7 +90,7 @@ def test_a_baseline_is_of_the_same_side(tmp_path: Path) -> None:
     (tmp_path / "report.json").write_text(json.dumps(report({"heartbeat/classic/steady": ("OK", None)})))
     options = replace(OPTIONS, baseline=tmp_path / "report.json", only=("heartbeat",), skip=("heartbeat/classic/steady",))
 
-    config = Certification(options, "client").order(profile="kafka-4.1", jobs=1)
+    config = Certification(options, "client").run_config(profile="kafka-4.1", jobs=1)
 
     assert config.baseline is not None
     assert config.baseline.name.endswith("report.json")

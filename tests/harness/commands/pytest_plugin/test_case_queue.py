@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tests.harness.commands.pytest_plugin.known import KNOWN
-from tests.harness.commands.pytest_plugin.made import CASE, OTHER, about, commission, shared_result
+from tests.harness.commands.pytest_plugin.made import CASE, OTHER, about, run_plan, shared_result
 
 from groupproof.harness.commands.pytest_plugin.case_queue import Result, SingleProcessQueue, WorkerQueue
 from groupproof.harness.commands.pytest_plugin.run_plan import RunPlan
@@ -21,7 +21,7 @@ def _waited(tmp_path: Path, failures: Sequence[KnownFailure], *entries: SharedRe
     assert other.claim(0)
     for result in entries:
         other.tell(result)
-    engine = WorkerQueue(commission(Expectations(failures=tuple(failures))), (CASE, OTHER), folder, worker=0, workers=1)
+    engine = WorkerQueue(run_plan(Expectations(failures=tuple(failures))), (CASE, OTHER), folder, worker=0, workers=1)
     results = {case.id: engine.wait(case) for case in (CASE, OTHER)}
     engine.stop()
     other.let_go()
@@ -77,7 +77,7 @@ def test_a_race_that_came_in_one_case_waits_for_no_other(tmp_path: Path) -> None
     other = SharedFolder(tmp_path)
     assert other.claim(0)
     other.tell(shared_result(Verdict.FAILED, fingerprint="f00"))
-    engine = WorkerQueue(commission(Expectations(failures=(race,))), (CASE, OTHER), SharedFolder(tmp_path), worker=0, workers=1)
+    engine = WorkerQueue(run_plan(Expectations(failures=(race,))), (CASE, OTHER), SharedFolder(tmp_path), worker=0, workers=1)
 
     result = engine.wait(CASE)
     engine.stop()
@@ -108,7 +108,7 @@ def test_a_case_whose_worker_is_gone_is_run_by_who_waits_for_it(tmp_path: Path) 
     gone = SharedFolder(tmp_path)
     gone.claim(0)
     gone.let_go()
-    engine = WorkerQueue(commission(), (CASE,), SharedFolder(tmp_path), worker=0, workers=1)
+    engine = WorkerQueue(run_plan(), (CASE,), SharedFolder(tmp_path), worker=0, workers=1)
 
     report = engine.wait(CASE).report
     engine.stop()
@@ -121,7 +121,7 @@ def test_a_case_that_a_share_did_not_reach_tells_why(tmp_path: Path) -> None:
     folder, other = SharedFolder(tmp_path), SharedFolder(tmp_path)
     other.claim(0)
     other.put(f"0{ENDED}", ShareEnd(about=about(gave_up="the first 8 cases are all BROKEN"), trouble=None))
-    engine = WorkerQueue(commission(), (CASE,), folder, worker=0, workers=1)
+    engine = WorkerQueue(run_plan(), (CASE,), folder, worker=0, workers=1)
 
     assert engine.wait(CASE).missing == "not reached: the first 8 cases are all BROKEN"
     other.put(f"0{ENDED}", ShareEnd(about=None, trouble=BrokenEnvironment("no such program")))
@@ -134,7 +134,7 @@ def test_a_case_of_a_worker_that_had_no_item_left_is_run_by_who_waits_for_it(tmp
     other.claim(0)
     other.put(f"0{ENDED}", ShareEnd(about=about(), trouble=None))
     other.let_go()
-    engine = WorkerQueue(commission(), (CASE, OTHER), folder, worker=0, workers=1)
+    engine = WorkerQueue(run_plan(), (CASE, OTHER), folder, worker=0, workers=1)
 
     report = engine.wait(CASE).report
     engine.stop()
@@ -149,7 +149,7 @@ def test_a_case_that_is_run_again_in_vain_tells_why(tmp_path: Path) -> None:
     folder, other = SharedFolder(tmp_path), SharedFolder(tmp_path)
     other.claim(0)
     other.put(f"0{ENDED}", ShareEnd(about=None, trouble=None))
-    engine = WorkerQueue(commission(named="", program=("no-such-program",)), (CASE,), folder, worker=0, workers=1)
+    engine = WorkerQueue(run_plan(named="", program=("no-such-program",)), (CASE,), folder, worker=0, workers=1)
 
     assert "can't start no-such-program" in engine.wait(CASE).missing
     engine.stop()
@@ -157,7 +157,7 @@ def test_a_case_that_is_run_again_in_vain_tells_why(tmp_path: Path) -> None:
 
 
 def test_a_worker_runs_its_share_and_takes_up_that_of_one_who_has_no_item_yet(tmp_path: Path) -> None:
-    engine = WorkerQueue(RunPlan.of(commission().wishes, [CASE.id, OTHER.id]), (CASE, OTHER), SharedFolder(tmp_path), worker=0, workers=2)
+    engine = WorkerQueue(RunPlan.of(run_plan().options, [CASE.id, OTHER.id]), (CASE, OTHER), SharedFolder(tmp_path), worker=0, workers=2)
 
     reports = [engine.wait(case).report for case in (CASE, OTHER)]
     engine.stop()
@@ -167,7 +167,7 @@ def test_a_worker_runs_its_share_and_takes_up_that_of_one_who_has_no_item_yet(tm
 
 
 def test_one_process_runs_all_of_them_once() -> None:
-    engine = SingleProcessQueue(commission(), (CASE, OTHER))
+    engine = SingleProcessQueue(run_plan(), (CASE, OTHER))
 
     reports = [engine.wait(case).report for case in (OTHER, CASE)]
     engine.stop()
@@ -180,7 +180,7 @@ def test_one_process_runs_all_of_them_once() -> None:
 
 
 def test_a_run_that_is_stopped_at_once_reaches_nothing() -> None:
-    engine = SingleProcessQueue(commission(named="", program=("no-such-program",)), (CASE,))
+    engine = SingleProcessQueue(run_plan(named="", program=("no-such-program",)), (CASE,))
 
     assert "can't start no-such-program" in engine.wait(CASE).missing
     engine.stop()

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from groupproof.harness.commands.pytest_plugin.pytest_options import PytestOptions, wishes_of
+from groupproof.harness.commands.pytest_plugin.pytest_options import PytestOptions, options_of
 
 pytest_plugins = ["pytester"]
 
 
 def _wishes(pytester: pytest.Pytester, *arguments: str) -> PytestOptions:
-    return wishes_of(pytester.parseconfig("-p", "no:randomly", *arguments))
+    return options_of(pytester.parseconfig("-p", "no:randomly", *arguments))
 
 
 def test_a_registered_name_is_no_program_and_takes_the_defaults(pytester: pytest.Pytester) -> None:

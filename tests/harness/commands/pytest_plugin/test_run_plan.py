@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.harness.commands.pytest_plugin.made import CASE, SUBJECT, wishes
+from tests.harness.commands.pytest_plugin.made import CASE, SUBJECT, options
 
 from groupproof.harness.commands.pytest_plugin.run_plan import RunPlan
 from groupproof.harness.model.case_dialect import dialect_of_case
@@ -22,24 +22,24 @@ from groupproof.harness.model.errors import WrongUsage
 )
 def test_a_wrong_name_is_answered_with_the_nearest(changed: dict[str, object], message: str) -> None:
     with pytest.raises(WrongUsage, match=message):
-        RunPlan.of(wishes(**changed))
+        RunPlan.of(options(**changed))
 
 
 def test_a_node_id_narrows_what_the_file_selects() -> None:
-    chosen = RunPlan.of(wishes(only=("heartbeat", "join")), [CASE.id])
+    chosen = RunPlan.of(options(only=("heartbeat", "join")), [CASE.id])
 
     assert [case.id for case in chosen.cases] == [CASE.id]
-    assert len(RunPlan.of(wishes(only=("heartbeat", "join"))).cases) > 1
+    assert len(RunPlan.of(options(only=("heartbeat", "join"))).cases) > 1
 
 
 def test_the_cases_of_both_protocols_are_collected_where_the_brokers_speak_both() -> None:
     def dialects(profile: str | None) -> set[str]:
-        return {dialect_of_case(case.id) for case in RunPlan.of(wishes(profile=profile)).cases}
+        return {dialect_of_case(case.id) for case in RunPlan.of(options(profile=profile)).cases}
 
     assert dialects(None) == dialects("kafka-4.1") == {"classic", "consumer"}
     assert dialects("kafka-3.9") == {"classic"}
 
 
 def test_the_report_goes_where_certify_puts_it_unless_told() -> None:
-    assert RunPlan.of(wishes()).output(SUBJECT) == Path("reports/odd-1.2")
-    assert RunPlan(wishes=wishes(output=Path("out")), cases=(), expectations=RunPlan.of(wishes()).expectations).output(SUBJECT) == Path("out")
+    assert RunPlan.of(options()).output(SUBJECT) == Path("reports/odd-1.2")
+    assert RunPlan(options=options(output=Path("out")), cases=(), expectations=RunPlan.of(options()).expectations).output(SUBJECT) == Path("out")

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from tests.harness.commands.pytest_plugin.known import KNOWN
-from tests.harness.commands.pytest_plugin.made import CASE, OTHER, about, commission, shared_result
+from tests.harness.commands.pytest_plugin.made import CASE, OTHER, about, run_plan, shared_result
 
 from groupproof.harness.commands.pytest_plugin.session_end import SessionEnd, closed
 from groupproof.harness.commands.pytest_plugin.xdist_shares import ENDED, SharedFolder, SharedResult, ShareEnd
@@ -46,7 +46,7 @@ def _workers(folder: Path, *entries: SharedResult) -> None:
 def test_what_the_workers_have_run_becomes_one_report(tmp_path: Path) -> None:
     _workers(tmp_path, shared_result(Verdict.OK), shared_result(Verdict.NON_STRICT, OTHER.id))
 
-    closing = closed(commission(Expectations(failures=(KNOWN,)), output=tmp_path / "out"), (), None, tmp_path)
+    closing = closed(run_plan(Expectations(failures=(KNOWN,)), output=tmp_path / "out"), (), None, tmp_path)
 
     assert closing is not None
     assert not closing.is_vacuous
@@ -62,7 +62,7 @@ def test_what_the_workers_have_run_becomes_one_report(tmp_path: Path) -> None:
 def test_nothing_that_reached_a_verdict_is_never_a_pass(tmp_path: Path) -> None:
     _workers(tmp_path, shared_result(Verdict.UNIMPLEMENTED), shared_result(Verdict.UNIMPLEMENTED, OTHER.id))
 
-    closing = closed(commission(output=tmp_path / "out"), (), None, tmp_path)
+    closing = closed(run_plan(output=tmp_path / "out"), (), None, tmp_path)
 
     assert closing is not None
     assert closing.is_vacuous
@@ -71,7 +71,7 @@ def test_nothing_that_reached_a_verdict_is_never_a_pass(tmp_path: Path) -> None:
 def test_a_subject_that_cannot_be_had_leaves_no_report_and_says_so(tmp_path: Path) -> None:
     SharedFolder(tmp_path).put(f"0{ENDED}", ShareEnd(about=None, trouble=BrokenEnvironment("no Java")))
 
-    closing = closed(commission(output=tmp_path / "out"), (), None, tmp_path)
+    closing = closed(run_plan(output=tmp_path / "out"), (), None, tmp_path)
 
     assert closing is not None
     assert _told_by(closing) == "== groupproof\nno report: no Java\n"
@@ -79,4 +79,4 @@ def test_a_subject_that_cannot_be_had_leaves_no_report_and_says_so(tmp_path: Pat
 
 
 def test_a_session_that_ran_no_case_says_nothing() -> None:
-    assert closed(commission(), (), None, None) is None
+    assert closed(run_plan(), (), None, None) is None

@@ -36,7 +36,7 @@ def test_a_member_that_goes_without_a_word_is_unclean(
     groupproof_group.wait_until_stable(members=1)
     member.kill()
     closed = [obs for obs in groupproof_trace if obs.who == "link" and obs.body.get("name") == "connected"]
-    groupproof_coordinator.stand.done(
+    groupproof_coordinator.server.done(
         lambda: groupproof_coordinator.observed(lambda obs: obs.who == "link" and obs.body.get("name") == "closed", len(closed), 0, 10, "no end"),
         "",
     )

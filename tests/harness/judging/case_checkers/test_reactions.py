@@ -7,10 +7,10 @@ from groupproof.harness.judging.case_checkers.reactions import (
     Identity,
     comes_back,
     ignores_stale_refusal,
-    is_struck,
     keeps_membership,
     recovers,
     rejoins,
+    request_came,
     retries,
     stays_out,
     surfaces,
@@ -148,19 +148,19 @@ def test_a_fault_that_was_never_delivered_proves_nothing() -> None:
     with pytest.raises(NotReached):
         verdict(rejoins("m0", after="error", requirement="CLIENT-46"), story)
     with pytest.raises(NotReached, match="never delivered"):
-        verdict(is_struck("error", "m0", Api.HEARTBEAT, requirement="CLIENT-30"), story)
+        verdict(request_came("error", "m0", Api.HEARTBEAT, requirement="CLIENT-30"), story)
 
 
 @pytest.mark.parametrize(("stages", "expected"), [(["armed", "triggered", "delivered"], Verdict.OK), (["armed"], Verdict.FAILED)])
 def test_a_request_that_the_fault_waits_for_is_due(stages: list[str], expected: Verdict) -> None:
     story = Story().member().fault("error", *stages).end(9_000)
 
-    assert verdict(is_struck("error", "m0", Api.HEARTBEAT, requirement="CLIENT-30"), story) is expected
+    assert verdict(request_came("error", "m0", Api.HEARTBEAT, requirement="CLIENT-30"), story) is expected
 
 
 def test_nothing_is_due_of_a_fault_that_was_never_armed() -> None:
     with pytest.raises(NotReached, match="never armed"):
-        verdict(is_struck("error", "m0", Api.HEARTBEAT, requirement="CLIENT-30"), Story().member().end(9_000))
+        verdict(request_came("error", "m0", Api.HEARTBEAT, requirement="CLIENT-30"), Story().member().end(9_000))
 
 
 @pytest.mark.parametrize(("does", "tells", "expected"), [("find", False, Verdict.OK), (None, True, Verdict.OK), (None, False, Verdict.FAILED)])

@@ -17,7 +17,7 @@ from tests.traces import Story
 
 from groupproof.harness.judging.checkers.checker import Checker, findings_of
 from groupproof.harness.judging.checkers.checker_set import CheckerSet
-from groupproof.harness.judging.checkers.classic.invariants import LAWS, GroupInvariants
+from groupproof.harness.judging.checkers.classic.invariants import INVARIANTS, GroupInvariants
 from groupproof.harness.judging.checkers.classic.universal import UNIVERSAL_FOLDS
 from groupproof.harness.judging.checkers.consumer.consumer_checkers import CONSUMER_CHECKERS
 from groupproof.harness.model.verdicts import Finding
@@ -104,8 +104,8 @@ def test_an_invariant_that_hears_what_it_listens_to_finds_the_same(story: str, c
     found = list(findings_of(GroupInvariants(), trace))
 
     with pytest.MonkeyPatch.context() as patch:
-        for law in LAWS:
-            patch.setattr(law, "listens", kinds)
+        for invariant in INVARIANTS:
+            patch.setattr(invariant, "listens", kinds)
         assert found == list(findings_of(GroupInvariants(), trace))
 
 

@@ -19,7 +19,7 @@ def broken(trace: Trace) -> dict[str, list[str]]:
     fleet = Fleet()
     for obs in trace:
         fleet.feed(obs)
-    return {group.group: [law.examples[0].requirement for law in group.laws] for group in fleet.results()}
+    return {group.group: [law.examples[0].requirement for law in group.invariants] for group in fleet.results()}
 
 
 def test_each_group_is_held_against_the_laws_by_itself() -> None:
@@ -73,6 +73,6 @@ def test_memory_does_not_grow_with_the_rows(rows: int) -> None:
         tracemalloc.stop()
 
     (group,) = fleet.results()
-    assert (group.members, group.laws) == ((), ())
+    assert (group.members, group.invariants) == ((), ())
     assert group.requests > rows / 3
     assert late - early < BYTES_MAX

@@ -43,7 +43,7 @@ def test_the_folded_group_shows_what_the_whole_trace_shows() -> None:
 def test_a_group_of_epochs_shows_what_it_breaks_and_nothing_else(requirements: str) -> None:
     group = told_of([replace(obs, group="g") for obs in PLANTED_EPOCHS[requirements]().trace])
 
-    counts = [*group.members, *group.laws]
+    counts = [*group.members, *group.invariants]
     assert {example.requirement for count in counts for example in count.examples} == set(requirements.split())
 
 

@@ -11,27 +11,27 @@ from groupproof.harness.model.verdicts import Verdict
 
 
 def test_a_group_is_two_results_its_members_and_its_laws() -> None:
-    members, laws = results_of(told_of(keeping().trace))
+    members, invariants = results_of(told_of(keeping().trace))
 
-    assert [members.case.id, laws.case.id] == ["observed/classic/g", "laws/classic/g"]
-    assert [members.ruling.verdict, laws.ruling.verdict] == [Verdict.OK, Verdict.OK]
+    assert [members.case.id, invariants.case.id] == ["observed/classic/g", "laws/classic/g"]
+    assert [members.ruling.verdict, invariants.ruling.verdict] == [Verdict.OK, Verdict.OK]
     assert members.ruling.observed == "Nothing illegal in 15 requests of m0, m1."
-    assert laws.ruling.observed == "No law was broken in 23 observations."
+    assert invariants.ruling.observed == "No law was broken in 23 observations."
 
 
 def test_what_is_proven_at_once_fails_at_once() -> None:
-    _, laws = results_of(told_of(PLANTED["COMMIT-06"]().trace))
+    _, invariants = results_of(told_of(PLANTED["COMMIT-06"]().trace))
 
-    assert laws.ruling.verdict is Verdict.FAILED
-    assert "COMMIT-06" in laws.case.requirements
+    assert invariants.ruling.verdict is Verdict.FAILED
+    assert "COMMIT-06" in invariants.case.requirements
 
 
 def test_lateness_in_real_time_fails_only_when_it_is_seen_as_often_as_a_case_is_repeated() -> None:
     group = told_of(PLANTED["INV-12"]().trace)
-    (late,) = group.laws
+    (late,) = group.invariants
 
     _, once = results_of(group)
-    _, thrice = results_of(replace(group, laws=(FindingCount(late.examples, 3),)))
+    _, thrice = results_of(replace(group, invariants=(FindingCount(late.examples, 3),)))
     _, virtual = results_of(replace(group, is_virtual=True))
 
     assert once.ruling.verdict is Verdict.INFORMATIONAL

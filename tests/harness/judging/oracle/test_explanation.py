@@ -76,6 +76,8 @@ def test_a_phase_that_does_not_wait_for_the_owner_of_an_id_costs_a_rebalance_mor
     [
         (Api.DESCRIBE_GROUPS, "member_assignment", Verdict.NON_STRICT),
         (Api.DESCRIBE_GROUPS, "group_state", Verdict.FAILED),
+        (Api.LIST_GROUPS, "protocol_type", Verdict.NON_STRICT),
+        (Api.LIST_GROUPS, "group_state", Verdict.FAILED),
         (Api.CONSUMER_GROUP_DESCRIBE, "topic_name", Verdict.NON_STRICT),
         (Api.CONSUMER_GROUP_DESCRIBE, "partitions", Verdict.FAILED),
         (Api.CONSUMER_GROUP_HEARTBEAT, "topic_name", Verdict.FAILED),
@@ -158,6 +160,15 @@ def test_members_are_told_by_their_clients_names_whatever_form_their_ids_have() 
 )
 def test_a_finding_is_as_grave_as_its_requirement(requirement: str, verdict: Verdict) -> None:
     assert finding_of(*diverged(requirement)).verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("requirement", "verdict"), [("TR-118", Verdict.NON_STRICT), ("IDJ-02", Verdict.NON_STRICT), ("TIMER-01", Verdict.INFORMATIONAL)]
+)
+def test_an_answer_without_a_deadline_that_is_slow_breaks_no_rule(requirement: str, verdict: Verdict) -> None:
+    finding = finding_of(*diverged(requirement, "slow"))
+
+    assert (finding.verdict, finding.proof, finding.observed) == (verdict, Proof.TIMING, "Heartbeat of a (no group): 0, too late.")
 
 
 @pytest.mark.parametrize(

@@ -260,7 +260,7 @@ def test_questions_of_a_connection_that_nobody_reads_may_be_answered_at_any_time
     trace = changed(trace, "fetch 5", of_offset(2))
     trace = changed(trace, "fetch 4", of_offset(2))
 
-    assert divergence(trace) == ("late" if is_read else None)
+    assert divergence(trace) == ("slow" if is_read else None)
 
 
 def of_offset(offset: int) -> Callable[[Observation], Observation]:

@@ -46,3 +46,14 @@ def test_an_answer_by_another_request_comes_after_it(answered_ms: float, kind: s
     asked, cause = histories(recording.end())[0].exchanges
 
     assert untimely(replace(asked, answered_ms=answered_ms), due_ms=1_000, cause=cause, tolerance=Tolerance()) == kind
+
+
+@pytest.mark.parametrize(("answered_ms", "kind"), [(2_000.0, None), (2_100.0, "slow")])
+def test_an_answer_that_waits_for_nothing_has_no_deadline_that_it_could_miss(answered_ms: float, kind: str | None) -> None:
+    recording = Recording()
+    recording.join("a")
+    recording.beat("a")
+    _, beat = histories(recording.end())[0].exchanges
+    asked = replace(beat, answered_ms=answered_ms)
+
+    assert untimely(asked, due_ms=0, cause=asked, tolerance=Tolerance()) == kind

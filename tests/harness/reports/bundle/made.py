@@ -56,7 +56,7 @@ def client() -> Made:
     found = Candidate(name="groupproof", release=None, subject=subject, words=("groupproof",), jobs=4)
     cases = [case for case in every_case() if case.id in (CLOSE, REJOIN)]
     run = partial(ClientRun, found, say=lambda *_: None, on_hello=lambda _: None, catalogue=cases_of("client", DIALECT_CAPABILITIES))
-    first = run(_order(cases)).go().summary
+    first = run(_run_config(cases)).go().summary
     (failed,) = (case.result.ruling for case in first.cases if case.case.id == CLOSE)
     return _made(run, cases, _expectation(failed.fingerprint))
 
@@ -69,7 +69,7 @@ def coordinator() -> Made:
     return _made(lambda config: CoordinatorRun(subject, config, say=lambda *_: None), cases, None)
 
 
-def _order(cases: list[Case], **changed: Any) -> RunConfig:
+def _run_config(cases: list[Case], **changed: Any) -> RunConfig:
     return RunConfig(cases=cases, profile="kafka-4.1", level="info", seed=1, jobs=4, command=["groupproof", "certify"], **changed)
 
 
@@ -85,13 +85,13 @@ def _expectation(fingerprint: str) -> str:
     return "[[known]]\n" + "".join(f"{name} = {json.dumps(value)}\n" for name, value in fields.items())
 
 
-def _made(campaign: Callable[[RunConfig], CertifyRun], cases: list[Case], failures: str | None) -> Made:
+def _made(make_run: Callable[[RunConfig], CertifyRun], cases: list[Case], failures: str | None) -> Made:
     with tempfile.TemporaryDirectory() as folder:
         expectations, changed = [Path(folder) / "known.toml"] if failures is not None else [], {}
         for path in expectations:
             path.write_text(failures or "")
             changed["expectations"] = load(path)
-        outcome = campaign(_order(cases, **changed)).go()
+        outcome = make_run(_run_config(cases, **changed)).go()
         report, bundle = Path(folder) / "report", Path(folder) / "out.tar.zst"
         write_report(outcome.summary, report)
         write_bundle(outcome.summary, report, bundle, choices=UserChoices(only=[case.id for case in cases]), expectations=expectations)

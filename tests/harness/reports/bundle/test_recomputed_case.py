@@ -9,7 +9,7 @@ from groupproof.harness.judging.checkers.claim import Claim
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.plan import Plan
 from groupproof.harness.model.verdicts import Level, Proof, Verdict
-from groupproof.harness.reports.bundle.recomputed_case import Marks, RecomputedCase, read_json, retell
+from groupproof.harness.reports.bundle.recomputed_case import Marks, RecomputedCase, read_json, recompute
 from groupproof.protocol.trace import Trace, write_trace
 
 CASE = Case(
@@ -33,7 +33,7 @@ def lines(trace: Trace) -> bytes:
 
 def recomputed(*traces: bytes, **others: bytes) -> RecomputedCase:
     names = ["trace.ndjson", "trace-2.ndjson", "trace-3.ndjson"]
-    return retell(CASE, "cases/x", {**dict(zip(names, traces, strict=False)), **{f"{name}.json": data for name, data in others.items()}}, MARKS)
+    return recompute(CASE, "cases/x", {**dict(zip(names, traces, strict=False)), **{f"{name}.json": data for name, data in others.items()}}, MARKS)
 
 
 def test_three_runs_are_judged_together_as_in_the_run() -> None:

@@ -18,7 +18,7 @@ Chosen = TypeVar("Chosen")
 
 
 class Dice:
-    """A `Drawer` with a seed."""
+    """A `ChoiceSource` with a seed."""
 
     def __init__(self, seed: int = 1) -> None:
         self._random = random.Random(seed)

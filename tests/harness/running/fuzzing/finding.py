@@ -10,7 +10,7 @@ from groupproof.harness.model.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api
 
-__all__ = ["busy_plan", "finding", "judgement", "step_seen", "struck"]
+__all__ = ["busy_plan", "finding", "judgement", "step_seen", "triggered"]
 
 
 def busy_plan() -> Plan:
@@ -47,5 +47,5 @@ def step_seen(seq: int, index: int) -> Observation:
     return Observation(seq=seq, at_ns=seq, kind="event", who="kit", body={"name": "step", "index": index})
 
 
-def struck(seq: int, fault: str) -> Observation:
+def triggered(seq: int, fault: str) -> Observation:
     return Observation(seq=seq, at_ns=seq, kind="fault", who="coordinator", fault=fault, detail="triggered", body={})

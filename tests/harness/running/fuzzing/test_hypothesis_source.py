@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from groupproof.harness.running.fuzzing.choice_source import Drawer
+from groupproof.harness.running.fuzzing.choice_source import ChoiceSource
 from groupproof.harness.running.fuzzing.hypothesis_source import drawn
 
 
-def three(drawer: Drawer) -> tuple[int, bool, str]:
-    return drawer.number(3, 9), drawer.chance(2), drawer.one_of("abc")
+def three(choices: ChoiceSource) -> tuple[int, bool, str]:
+    return choices.number(3, 9), choices.chance(2), choices.one_of("abc")
 
 
 def test_the_same_seed_draws_the_same_and_another_something_else() -> None:
@@ -28,8 +28,8 @@ def test_what_is_drawn_keeps_to_its_bounds() -> None:
 
 
 def test_what_is_drawn_is_the_same_whatever_modules_are_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def ten(drawer: Drawer) -> list[int]:
-        return [drawer.number(1_000, 100_000) for _ in range(10)]
+    def ten(choices: ChoiceSource) -> list[int]:
+        return [choices.number(1_000, 100_000) for _ in range(10)]
 
     before = drawn(ten, seed=4, count=50)
     (tmp_path / "own_numbers.py").write_text("NUMBERS = [" + ", ".join(str(number) for number in range(70_001, 70_400, 7)) + "]\n")

@@ -43,7 +43,7 @@ def test_the_request_logs_of_several_brokers_break_no_rule(release: str) -> None
     results = list(fleet.results())
 
     assert len(results) > 5
-    assert [count.examples for group in results for count in (*group.members, *group.laws) if count.examples[0].verdict is Verdict.FAILED] == []
+    assert [count.examples for group in results for count in (*group.members, *group.invariants) if count.examples[0].verdict is Verdict.FAILED] == []
 
 
 def test_traces_stay_apart_from_what_is_imported_beside_them() -> None:

@@ -54,7 +54,7 @@ def play(
     async def main() -> None:
         recorder = Recorder(lambda: round(trio.current_time() * 1e9))
         cluster = Cluster(settings=COORDINATOR_DEFAULTS, topics=plan.topics, records=plan.records, recorder=recorder)
-        under_test, company, network = (
+        under_test, reference_peers, network = (
             of or ReferenceSubject(subject),
             ReferenceSubject(run_shim),
             MemoryNetwork(Impairments(random.Random(1)) if any(isinstance(step, Impair) for step in steps) else None),
@@ -64,7 +64,7 @@ def play(
             DrivenReference(cluster),
             network,
             recorder,
-            subject_of=lambda kind: under_test if kind == "subject" else company,
+            subject_of=lambda kind: under_test if kind == "subject" else reference_peers,
             key="c1",
             seed=1,
             limits=limits,

@@ -28,7 +28,7 @@ CASE = Case(id="a/classic/a", title="a", requirements=("HB-01",), level=Level.MU
 
 def stage(*, is_virtual: bool = True, canary: Canary | None = None) -> Stage:
     reference = ReferenceSubject(run_shim, is_virtual=is_virtual)
-    return Stage(subject=reference, company=reference, profile="kafka-4.1", seed=7, canary=canary)
+    return Stage(subject=reference, reference_peers=reference, profile="kafka-4.1", seed=7, canary=canary)
 
 
 def play(case: Case = CASE, *, canary: Canary | None = None) -> Play:

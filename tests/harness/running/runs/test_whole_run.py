@@ -37,7 +37,7 @@ class Made(CertifyRun):
 
     async def work(self) -> None:
         self.results = results = []
-        for number, case in enumerate(self.order.cases):
+        for number, case in enumerate(self.config.cases):
             if number == self.after:
                 os.kill(os.getpid(), signal.SIGINT)
                 await trio.sleep_forever()

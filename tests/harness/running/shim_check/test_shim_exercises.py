@@ -44,9 +44,9 @@ def judged_with_trace(fault: ShimFault, case: Case) -> tuple[Trace, Judgement]:
     found: list[tuple[Trace, Judgement]] = []
 
     async def main() -> None:
-        subject, company = ReferenceSubject(run_faulty(fault)), ReferenceSubject(run_shim)
-        async with subject.opened(), company.opened():
-            stage = Stage(subject=subject, company=company, profile="kafka-4.1", seed=1, limits=virtual.LIMITS)
+        subject, reference_peers = ReferenceSubject(run_faulty(fault)), ReferenceSubject(run_shim)
+        async with subject.opened(), reference_peers.opened():
+            stage = Stage(subject=subject, reference_peers=reference_peers, profile="kafka-4.1", seed=1, limits=virtual.LIMITS)
             play = await stage.play(case, key="virtual")
             found.append((play.trace, judge_run(case, play.trace, UNIVERSAL)))
 

@@ -69,13 +69,13 @@ class World:
 
     async def round_trip(self, stream: trio.abc.Stream | None = None, some: bytes = SOME) -> tuple[float, int]:
         """Return how many seconds it took until all came back or the connection ended, and how many bytes came."""
-        through = stream or await self.connect()
+        pass_on = stream or await self.connect()
         began, came = trio.current_time(), 0
-        await through.send_all(some)
-        while came < len(some) and (piece := await through.receive_some()):
-            came += len(piece)
+        await pass_on.send_all(some)
+        while came < len(some) and (chunk := await pass_on.receive_some()):
+            came += len(chunk)
         if stream is None:
-            await through.aclose()
+            await pass_on.aclose()
         return round(trio.current_time() - began, 6), came
 
 
@@ -170,7 +170,7 @@ def test_only_the_ways_that_are_named_are_impaired(between: dict[str, Any]) -> N
     async def story(world: World) -> None:
         await world.impair(latency(400), **between)
         took = {(member, node): (await world.round_trip(await world.connect(member, node)))[0] for member in ("m0", "m1") for node in (0, 1)}
-        slow = {way for way, seconds in took.items() if seconds}
+        slow = {connection for connection, seconds in took.items() if seconds}
         assert slow == {
             (member, node) for member, node in took if member in between.get("members", (member,)) and node in between.get("nodes", (node,))
         }

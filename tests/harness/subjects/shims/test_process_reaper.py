@@ -1,4 +1,4 @@
-"""What the warden keeps ends with the kit, be it stopped; what has ended is kept no more."""
+"""What the reaper keeps ends with the kit, be it stopped; what has ended is kept no more."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ pytestmark = pytest.mark.slow
 
 KEEPING = """
 import importlib.util, os, signal, subprocess, sys, time
-spec = importlib.util.spec_from_file_location("warden", sys.argv[1])
+spec = importlib.util.spec_from_file_location("process_reaper", sys.argv[1])
 module = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(module)
 child = subprocess.Popen([sys.executable, "-I", "-S", "-c", "import time; time.sleep(600)"], start_new_session=True)
 os.killpg(child.pid, signal.SIGSTOP)
-module.warden.keep("group", child.pid)
+module.process_reaper.keep("group", child.pid)
 print("kept", flush=True)
 time.sleep(600)
 """
@@ -46,22 +46,22 @@ def test_a_stopped_group_ends_with_the_kit_that_was_killed() -> None:
 
 
 def test_what_was_let_go_lives_on(sleeper: subprocess.Popen[bytes]) -> None:
-    warden = ProcessReaper()
-    warden.keep("group", sleeper.pid)
-    warden.let_go("group", sleeper.pid)
-    warden.close()
+    process_reaper = ProcessReaper()
+    process_reaper.keep("group", sleeper.pid)
+    process_reaper.let_go("group", sleeper.pid)
+    process_reaper.close()
 
     assert sleeper.poll() is None
 
 
 def test_a_warden_that_was_killed_is_replaced_by_one_that_knows_all(sleeper: subprocess.Popen[bytes]) -> None:
-    warden = ProcessReaper()
-    warden.keep("group", sleeper.pid)
-    assert warden._process is not None
-    with warden._process as process:
+    process_reaper = ProcessReaper()
+    process_reaper.keep("group", sleeper.pid)
+    assert process_reaper._process is not None
+    with process_reaper._process as process:
         process.kill()
-    warden.keep("container", "none")
-    warden.close()
+    process_reaper.keep("container", "none")
+    process_reaper.close()
 
     assert sleeper.wait(120) == -signal.SIGKILL
 

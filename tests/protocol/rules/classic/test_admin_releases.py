@@ -33,9 +33,9 @@ def test_deltas_stand_newest_first_say_what_came_and_touch_only_their_own_inputs
 
 @pytest.mark.parametrize("name", profiles())
 def test_a_missing_group_is_69_to_describers_since_4_0_alone(name: str) -> None:
-    is_told = profile(name).release >= (4, 0)
+    says_not_found = profile(name).release >= (4, 0)
 
-    assert _answers(name, ClassicEvent.DESCRIBE_GROUPS, None) == [Form.NOT_FOUND, Form.DESCRIBED_DEAD][not is_told :]
+    assert _answers(name, ClassicEvent.DESCRIBE_GROUPS, None) == [Form.NOT_FOUND, Form.DESCRIBED_DEAD][not says_not_found :]
     assert _answers(name, ClassicEvent.DESCRIBE_GROUPS, PREPARING) == [
         Form.DESCRIBED if profile(name).line is CoordinatorKind.JAVA else Form.DESCRIBED_BARE
     ]

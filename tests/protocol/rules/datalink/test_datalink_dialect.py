@@ -10,7 +10,7 @@ from groupproof.protocol.rules import STATES, ClassicEvent, Guard, known_profile
 from groupproof.protocol.rules.datalink.datalink_dialect import DATALINK, DEFAULTS, VERSIONS
 from groupproof.protocol.rules.release_contrast import contrast
 from groupproof.protocol.rules.requirements import requirements
-from groupproof.protocol.rules.verification import standing
+from groupproof.protocol.rules.verification import evidence_text
 from groupproof.protocol.vocabulary import Api, GroupState
 
 
@@ -62,8 +62,8 @@ def test_what_differs_from_the_oldest_kafka_can_be_told() -> None:
 
 @pytest.mark.requirement("MGR-32")
 def test_each_says_what_it_rests_on_and_how_dead_stands() -> None:
-    assert "No group is ever Dead" in standing("datalink")
-    assert "as planned" in standing("datalink-dead")
+    assert "No group is ever Dead" in evidence_text("datalink")
+    assert "as planned" in evidence_text("datalink-dead")
 
 
 @pytest.mark.parametrize(

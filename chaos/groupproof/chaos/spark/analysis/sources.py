@@ -57,7 +57,7 @@ def sources_of(paths: Iterable[Path]) -> list[Source]:
 def _of_load(folder: Path) -> list[Source]:
     try:
         load = json.loads((folder / FILE).read_text("utf-8"))
-        release, runs = str(load["order"]["client"]), [str(sitting["run"]) for sitting in load["sittings"]]
+        release, runs = str(load["order"]["client"]), [str(session["run"]) for session in load["sittings"]]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise WrongUsage(f"{folder / FILE} is no load's: {error}") from error
     sides = [side for side in SIDES if parquet_files(folder / side) and (folder / side).is_dir()]

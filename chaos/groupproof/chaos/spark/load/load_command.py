@@ -168,23 +168,23 @@ class _Call:
         job.open()
         tasks = options["tasks"] or min(job.slots, options["members"])
         order = self._order(client, tasks)
-        sitting = LoadSession.open(options["output"], order)
+        session = LoadSession.open(options["output"], order)
         self._say(f"{order.members} members in {order.groups} groups, {churn.name} for {order.duration_s:g} s, {tasks} tasks on {options['cluster']}")
-        if sitting.is_resumed:
-            self._say(f"going on {sitting.skip_s:.1f} s into the plan, as {sitting.run}")
+        if session.is_resumed:
+            self._say(f"going on {session.skip_s:.1f} s into the plan, as {session.run}")
         try:
             with watched(self._console) as display:
                 load = Load(
-                    order=order, churn=churn, sitting=sitting, client=client, brokers=brokers, profile=options["profile"], job=job, display=display,
+                    order=order, churn=churn, session=session, client=client, brokers=brokers, profile=options["profile"], job=job, display=display,
                     bind=options["bind"],
                 )  # fmt: skip
                 loaded = load.run()
         except BaseException as error:
-            sitting.failed(" ".join(str(error).split()) or type(error).__name__)
+            session.failed(" ".join(str(error).split()) or type(error).__name__)
             raise
         finally:
             job.close()
-        return self._ended(sitting, order, loaded)
+        return self._ended(session, order, loaded)
 
     def _say(self, line: str) -> None:
         self._console.print(line, markup=False, highlight=False, soft_wrap=True)
@@ -233,16 +233,16 @@ class _Call:
             faults=tuple(options["faults"]),
         )  # fmt: skip
 
-    def _ended(self, sitting: Any, order: LoadOrder, loaded: LoadResult) -> int:
+    def _ended(self, session: Any, order: LoadOrder, loaded: LoadResult) -> int:
         import json
 
         from groupproof.chaos.spark.load.load_summary import summary_lines, summed_up
 
         if loaded.trouble is not None:
-            sitting.failed(loaded.end)  # the error may be a full disk
+            session.failed(loaded.end)  # the error may be a full disk
             raise loaded.trouble
-        summary = summed_up(sitting.folder, order, loaded)
-        sitting.ended(loaded.end, summary)
+        summary = summed_up(session.folder, order, loaded)
+        session.ended(loaded.end, summary)
         if self._as_json:
             click.echo(json.dumps(summary, ensure_ascii=False, indent=1))
         for line in summary_lines(summary):

@@ -15,11 +15,11 @@ import trio
 
 from groupproof.chaos.spark.load.load_progress import Figures, LoadDisplay, figures_of
 from groupproof.chaos.spark.load.load_server import LoadServerConfig
-from groupproof.chaos.spark.load.load_server_process import LoadServerProcess, running_backstage
+from groupproof.chaos.spark.load.load_server_process import LoadServerProcess, running_load_server
 from groupproof.chaos.spark.load.resume import COORDINATOR, MEMBERS, TAP, LoadSession
 from groupproof.chaos.spark.load.spark_job import Job
 from groupproof.chaos.spark.load.task_channel import Task, TaskRegistry
-from groupproof.chaos.spark.members.churn_plan import Churn, deeds_of, strikes_of
+from groupproof.chaos.spark.members.churn_plan import Churn, actions_of, outside_faults_of
 from groupproof.chaos.spark.members.load_order import ClientChoice, LoadOrder, task_orders
 from groupproof.harness.model.errors import BrokenEnvironment, RunError
 from groupproof.harness.running.signals import mind_signals
@@ -50,7 +50,7 @@ class Load:
 
     order: LoadOrder
     churn: Churn
-    sitting: LoadSession
+    session: LoadSession
     client: ClientChoice
     brokers: BrokerSubject | None
     profile: str
@@ -62,7 +62,7 @@ class Load:
 
     def run(self) -> LoadResult:
         """Run the load; raise `BrokenEnvironment` and `WrongUsage` where it does not begin."""
-        self._loaded = LoadResult(end="finished", last=Figures(at_s=self.sitting.skip_s))
+        self._loaded = LoadResult(end="finished", last=Figures(at_s=self.session.skip_s))
         trio.run(self._main)
         return self._loaded
 
@@ -82,8 +82,8 @@ class Load:
             if self.brokers is not None:
                 settings = {"group.initial.rebalance.delay.ms": 3000, **self.churn.coordinator}
                 cluster = await stack.enter_async_context(self.brokers.cluster(settings=settings, brokers=1, topics=self.order.topics))
-            async with self._before(cluster) as (hand, bootstrap):
-                await self._play(registry, (self._reached, listeners), hand, bootstrap)
+            async with self._before(cluster) as (server, bootstrap):
+                await self._play(registry, (self._reached, listeners), server, bootstrap)
             if cluster is not None:
                 self._loaded.logs = tuple(cluster.logs())
             outer.cancel_scope.cancel()
@@ -91,37 +91,39 @@ class Load:
     @asynccontextmanager
     async def _before(self, cluster: RunningCluster | None) -> AsyncIterator[tuple[LoadServerProcess | None, Sequence[Address]]]:
         """Start the process for the members if one is needed, and yield the members' bootstrap addresses."""
-        strikes = tuple(strike for strike in strikes_of(self.churn, self.order.duration_s) if strike.at_s >= self.sitting.skip_s)
-        if cluster is not None and self.client.kind == "reference" and not strikes and not self.order.faults:
+        outside_faults = tuple(
+            outside_fault for outside_fault in outside_faults_of(self.churn, self.order.duration_s) if outside_fault.at_s >= self.session.skip_s
+        )
+        if cluster is not None and self.client.kind == "reference" and not outside_faults and not self.order.faults:
             yield None, cluster.addresses
             return
         folder = COORDINATOR if cluster is None else TAP
         config = LoadServerConfig(
-            output=str(self.sitting.folder / folder), run=self.sitting.run, seed=self.order.seed, strikes=strikes, faults=self.order.faults,
+            output=str(self.session.folder / folder), run=self.session.run, seed=self.order.seed, outside_faults=outside_faults, faults=self.order.faults,
             upstream=() if cluster is None else tuple(cluster.addresses), topics=self.order.topics, profile=self.profile,
             settings=self.churn.coordinator, bind=self.bind, advertise=self._reached,
         )  # fmt: skip
-        async with running_backstage(config, self._server_failed) as hand:
-            yield hand, hand.bootstrap
+        async with running_load_server(config, self._server_failed) as server:
+            yield server, server.bootstrap
 
-    async def _play(self, registry: TaskRegistry, channel: Address, hand: LoadServerProcess | None, bootstrap: Sequence[Address]) -> None:
-        order, sitting = self.order, self.sitting
-        deeds = deeds_of(self.churn, members=order.members, duration_s=order.duration_s, seed=order.seed)
+    async def _play(self, registry: TaskRegistry, channel: Address, server: LoadServerProcess | None, bootstrap: Sequence[Address]) -> None:
+        order, session = self.order, self.session
+        actions = actions_of(self.churn, members=order.members, duration_s=order.duration_s, seed=order.seed)
         orders = task_orders(
-            order, deeds, run=sitting.run, output=str(sitting.folder / MEMBERS), bootstrap=bootstrap, client=self.client, channel=channel,
-            secret=registry.secret, settings={**self.churn.member, **order.settings}, skip_s=sitting.skip_s,
+            order, actions, run=session.run, output=str(session.folder / MEMBERS), bootstrap=bootstrap, client=self.client, channel=channel,
+            secret=registry.secret, settings={**self.churn.member, **order.settings}, skip_s=session.skip_s,
         )  # fmt: skip
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._run_job, orders)
             nursery.start_soon(self._stop_when_over, registry)
             if await self._all_there(registry):
-                start_ns = time.time_ns() - round(sitting.skip_s * 1e9)
-                if hand is not None:
-                    await hand.begin(start_ns)
+                start_ns = time.time_ns() - round(session.skip_s * 1e9)
+                if server is not None:
+                    await server.begin(start_ns)
                 registry.begin(start_ns)
-                await self._watch(registry, hand, start_ns)
+                await self._watch(registry, server, start_ns)
             await self.job.ended.wait()
-            self._last(registry, hand, None)
+            self._last(registry, server, None)
             nursery.cancel_scope.cancel()
 
     async def _run_job(self, orders: Sequence[Any]) -> None:
@@ -141,20 +143,20 @@ class Load:
             self._failed(BrokenEnvironment(too_few_slots(registry.tasks, self.job.where, _SLOTS_S)))
         return not self._over.is_set()
 
-    async def _watch(self, registry: TaskRegistry, hand: LoadServerProcess | None, start_ns: int) -> None:
+    async def _watch(self, registry: TaskRegistry, server: LoadServerProcess | None, start_ns: int) -> None:
         while not self.job.ended.is_set():
             with trio.move_on_after(_TURN_S):
                 await self.job.ended.wait()
             at_s = (time.time_ns() - start_ns) / 1e9
-            self._last(registry, hand, at_s)
+            self._last(registry, server, at_s)
             self.display.figures(self._loaded.last)
-            self.sitting.passed(min(at_s, self.order.duration_s))
+            self.session.passed(min(at_s, self.order.duration_s))
 
-    def _last(self, registry: TaskRegistry, hand: LoadServerProcess | None, at_s: float | None) -> None:
+    def _last(self, registry: TaskRegistry, server: LoadServerProcess | None, at_s: float | None) -> None:
         before = self._loaded.last
         now = figures_of(registry.tasks, before.at_s if at_s is None else at_s, before)
         # Members without frames report no generations: then the process before them does.
-        number = 0 if hand is None else hand.rebalances
+        number = 0 if server is None else server.rebalances
         self._loaded.last = now if now.rebalances or not number else replace(now, rebalances=number)
 
     async def _stop_when_over(self, registry: TaskRegistry) -> None:

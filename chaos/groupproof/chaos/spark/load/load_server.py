@@ -19,7 +19,7 @@ import msgspec
 import trio
 
 from groupproof.chaos.spark.load.task_channel import Lines
-from groupproof.chaos.spark.members.churn_plan import Strike
+from groupproof.chaos.spark.members.churn_plan import OutsideFault
 from groupproof.chaos.spark.traces.trace_segments import NoRoom, Sealer, Stamp, since
 from groupproof.chaos.spark.traces.trace_storage import Place
 from groupproof.clients.registry.install_cache import default_cache
@@ -62,7 +62,7 @@ class LoadServerConfig:
     topics: Mapping[str, int] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
     profile: str = "kafka-4.1"
-    strikes: tuple[Strike, ...] = ()
+    outside_faults: tuple[OutsideFault, ...] = ()
     faults: tuple[str, ...] = ()
     seal_s: float = _SEAL_S
     bind: str = "127.0.0.1"
@@ -103,8 +103,8 @@ class LoadServer:
             for fault in faults_of(self._order.faults):
                 interception.arm(fault)
             nursery.start_soon(self._sealing)
-            for number, strike in enumerate(self._order.strikes, 1):
-                nursery.start_soon(self._strike, number, strike, interception, ways)
+            for number, outside_fault in enumerate(self._order.outside_faults, 1):
+                nursery.start_soon(self._inject, number, outside_fault, interception, ways)
             await over.wait()
             nursery.cancel_scope.cancel()
         self._seal()
@@ -177,17 +177,17 @@ class LoadServer:
 
     # Faults
 
-    async def _strike(self, number: int, strike: Strike, interception: Interception, ways: _Ways) -> None:
+    async def _inject(self, number: int, outside_fault: OutsideFault, interception: Interception, ways: _Ways) -> None:
         await self._started.wait()
-        await trio.sleep(max(0.0, strike.at_s - self._now_ns() / 1e9))
+        await trio.sleep(max(0.0, outside_fault.at_s - self._now_ns() / 1e9))
         name = f"strike-{number}"
-        self.recorder.record("event", who="kit", fault=name, body={"name": "strike", "what": strike.fault or dict(strike.impair)})
-        if strike.fault is not None:
-            interception.arm(_lasting(strike.fault, name))
-            await trio.sleep(strike.lasts_s)
+        self.recorder.record("event", who="kit", fault=name, body={"name": "strike", "what": outside_fault.fault or dict(outside_fault.impair)})
+        if outside_fault.fault is not None:
+            interception.arm(_lasting(outside_fault.fault, name))
+            await trio.sleep(outside_fault.lasts_s)
             interception.heal(name)
         else:
-            await ways.impaired(strike.impair, strike.lasts_s)
+            await ways.impaired(outside_fault.impair, outside_fault.lasts_s)
         self.recorder.record("event", who="kit", fault=name, body={"name": "healed"})
 
 
@@ -230,7 +230,7 @@ class _Ways:
 async def _ways(config: LoadServerConfig) -> AsyncIterator[_Ways]:
     async with AsyncExitStack() as stack:
         server = None
-        if any(strike.impair for strike in config.strikes):
+        if any(outside_fault.impair for outside_fault in config.outside_faults):
             from groupproof.chaos.wire.toxiproxy_server import provision_toxiproxy, running_toxiproxy
 
             program = provision_toxiproxy(default_cache(), lambda line: print(line, file=sys.stderr))

@@ -17,7 +17,7 @@ from groupproof.chaos.spark.load.task_channel import Lines
 from groupproof.harness.model.errors import BrokenEnvironment, KitFailure, RunError, WrongUsage
 from groupproof.harness.subjects.networks.broker_address import Address
 
-__all__ = ["LoadServerProcess", "running_backstage"]
+__all__ = ["LoadServerProcess", "running_load_server"]
 
 _UP_S: Final = 120.0
 _END_S: Final = 30.0
@@ -83,20 +83,20 @@ class LoadServerProcess:
 
 
 @asynccontextmanager
-async def running_backstage(config: LoadServerConfig, failed: Callable[[Mapping[str, Any]], None]) -> AsyncIterator[LoadServerProcess]:
+async def running_load_server(config: LoadServerConfig, failed: Callable[[Mapping[str, Any]], None]) -> AsyncIterator[LoadServerProcess]:
     """Run the server while the context lasts; raise its error if it does not come up."""
     argv = [sys.executable, "-m", "groupproof.chaos.spark.load.load_server"]
     async with trio.open_nursery() as nursery:
         # The process has its own session: Ctrl-C goes to the driver, which ends the process in order.
         process = await trio.lowlevel.open_process(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
-        hand = LoadServerProcess(process)
-        nursery.start_soon(hand.hear, failed)
+        server = LoadServerProcess(process)
+        nursery.start_soon(server.hear, failed)
         try:
             assert process.stdin is not None, "it was opened with one"
             await process.stdin.send_all(json.dumps(asdict(config)).encode() + b"\n")
-            await hand.up()
-            yield hand
+            await server.up()
+            yield server
         finally:
             with trio.CancelScope(shield=True):
-                await hand.end()
+                await server.end()
         nursery.cancel_scope.cancel()

@@ -89,10 +89,10 @@ def _import(folder: Place, order: LoadOrder, logs: Sequence[Path]) -> None:
     for obs in trace:
         if obs.group in groups:
             ours.setdefault(obs.group, []).append(obs)
-    for group, told_of in ours.items():
+    for group, reported in ours.items():
         place = folder / COORDINATOR / folder_of("log", group)
         place.make()
-        (place / "broker.parquet").write_parquet(told_of)
+        (place / "broker.parquet").write_parquet(reported)
 
 
 def _imported(folder: Place, logs: Sequence[Path]) -> list[Observation]:

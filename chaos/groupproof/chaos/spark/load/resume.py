@@ -53,9 +53,9 @@ class LoadSession:
         run = f"load-{len(value['sittings']) + 1}"
         started = datetime.now(UTC).isoformat(timespec="seconds")
         value["sittings"].append({"run": run, "started": started, "skip_s": skip_s, "elapsed_s": 0.0, "end": None})
-        sitting = cls(folder, run, skip_s, value)
-        sitting._write()
-        return sitting
+        session = cls(folder, run, skip_s, value)
+        session._write()
+        return session
 
     @property
     def is_resumed(self) -> bool:

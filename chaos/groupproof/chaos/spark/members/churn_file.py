@@ -78,7 +78,7 @@ def read_churn(name: str, text: str) -> Churn:
         phases=phases,
         member=check_member("member", value.get("member", {})),
         coordinator=dict(value.get("coordinator", {})),
-        strikes=tuple(_fault(f"fault {number}", table) for number, table in enumerate(_tables(value, "fault"), 1)),
+        outside_faults=tuple(_fault(f"fault {number}", table) for number, table in enumerate(_tables(value, "fault"), 1)),
     )
 
 
@@ -112,14 +112,14 @@ def _fault(where: str, entry: Mapping[str, Any]) -> tuple[Span, Span, Mapping[st
         _refuse(where, 'it strikes either frames = "Heartbeat,answer=27" (the words of groupproof tap) or the way: impair = { kind = "latency", … }')
     if "frames" in entry:
         faults_of([entry["frames"]])
-        strike: dict[str, Any] = {"fault": entry["frames"]}
+        outside_fault: dict[str, Any] = {"fault": entry["frames"]}
     else:
         try:
             toxic_from_json(entry["impair"])
         except (KeyError, TypeError, ValueError) as error:
             _refuse(where, f"impair: {error}")
-        strike = {"impair": dict(entry["impair"])}
-    return _span(where, "at", entry["at"]), _span(where, "for", entry["for"]), strike
+        outside_fault = {"impair": dict(entry["impair"])}
+    return _span(where, "at", entry["at"]), _span(where, "for", entry["for"]), outside_fault
 
 
 def check_member(where: str, settings: Mapping[str, Any]) -> Mapping[str, Any]:

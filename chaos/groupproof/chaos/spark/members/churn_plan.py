@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Final
 
-__all__ = ["Action", "Churn", "MemberAction", "Phase", "Span", "Strike", "deeds_of", "strikes_of"]
+__all__ = ["Action", "Churn", "MemberAction", "OutsideFault", "Phase", "Span", "actions_of", "outside_faults_of"]
 
 
 class Action(Enum):
@@ -66,7 +66,7 @@ class Phase:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Strike:
+class OutsideFault:
     """An outside fault during the load: `fault` in the tap's words, or a Toxiproxy fault's fields, from `at_s` for `lasts_s` seconds."""
 
     at_s: float
@@ -77,7 +77,7 @@ class Strike:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Churn:
-    """A plan; `member` has the members' settings, `coordinator` the reference's by Kafka's names; `strikes` are (at, for, fault)."""
+    """A plan; `member` has the members' settings, `coordinator` the reference's by Kafka's names; `outside_faults` are (at, for, fault)."""
 
     name: str
     title: str
@@ -85,7 +85,7 @@ class Churn:
     phases: tuple[Phase, ...]
     member: Mapping[str, Any] = field(default_factory=dict)
     coordinator: Mapping[str, Any] = field(default_factory=dict)
-    strikes: tuple[tuple[Span, Span, Mapping[str, Any]], ...] = ()
+    outside_faults: tuple[tuple[Span, Span, Mapping[str, Any]], ...] = ()
 
     @property
     def actions(self) -> frozenset[Action]:
@@ -101,38 +101,38 @@ class MemberAction:
     lasts_s: float = 0.0
 
 
-def strikes_of(churn: Churn, duration_s: float) -> list[Strike]:
+def outside_faults_of(churn: Churn, duration_s: float) -> list[OutsideFault]:
     """Return the outside faults, in order of time."""
     made = [
-        Strike(at_s=at.seconds(duration_s), lasts_s=lasts.seconds(duration_s), fault=fields.get("fault"), impair=fields.get("impair", {}))
-        for at, lasts, fields in churn.strikes
+        OutsideFault(at_s=at.seconds(duration_s), lasts_s=lasts.seconds(duration_s), fault=fields.get("fault"), impair=fields.get("impair", {}))
+        for at, lasts, fields in churn.outside_faults
     ]
-    return sorted(made, key=lambda strike: strike.at_s)
+    return sorted(made, key=lambda outside_fault: outside_fault.at_s)
 
 
-def deeds_of(churn: Churn, *, members: int, duration_s: float, seed: int) -> list[tuple[MemberAction, ...]]:
+def actions_of(churn: Churn, *, members: int, duration_s: float, seed: int) -> list[tuple[MemberAction, ...]]:
     """Return each member's actions in order of time; deterministic. A member that no phase starts never runs."""
     draw = random.Random(f"{churn.name}/{members}/{seed}")
-    lots = [_MemberFate(number) for number in range(members)]
+    states = [_DrawnMember(number) for number in range(members)]
     for at_s, phase in _in_time(churn.phases, duration_s):
-        _happen(phase, at_s, lots, duration_s, draw)
-    return [tuple(sorted(fate.deeds, key=lambda action: action.at_s)) for fate in lots]
+        _happen(phase, at_s, states, duration_s, draw)
+    return [tuple(sorted(state.actions, key=lambda action: action.at_s)) for state in states]
 
 
 @dataclass(slots=True)
-class _MemberFate:
+class _DrawnMember:
     """One member while the plan is drawn: up or down, and the time until which a lasting action keeps it busy."""
 
     number: int
     is_up: bool = False
     free_at_s: float = 0.0
-    deeds: list[MemberAction] = field(default_factory=list)
+    actions: list[MemberAction] = field(default_factory=list)
 
     def can(self, action: Action, at_s: float) -> bool:
         return self.free_at_s <= at_s and self.is_up is not (action is Action.START)
 
-    def suffer(self, action: MemberAction) -> None:
-        self.deeds.append(action)
+    def add_action(self, action: MemberAction) -> None:
+        self.actions.append(action)
         self.is_up = action.action not in ENDING
         self.free_at_s = action.at_s + action.lasts_s
 
@@ -146,13 +146,13 @@ def _in_time(phases: Iterable[Phase], duration_s: float) -> list[tuple[float, Ph
         if phase.every is not None:
             every_s = max(phase.every.seconds(duration_s), 0.001)
             until_s = duration_s if phase.until is None else phase.until.seconds(duration_s)
-            found += [(at_s + turn * every_s, phase) for turn in range(1, int((until_s - at_s) / every_s + 1e-9) + 1)]
+            found += [(at_s + repetition * every_s, phase) for repetition in range(1, int((until_s - at_s) / every_s + 1e-9) + 1)]
     return sorted(found, key=lambda item: item[0])
 
 
-def _happen(phase: Phase, at_s: float, lots: Sequence[_MemberFate], duration_s: float, draw: random.Random) -> None:
-    free = [fate for fate in lots if fate.can(phase.action, at_s)]
-    count = min(len(free), round(phase.share * len(lots)))
+def _happen(phase: Phase, at_s: float, states: Sequence[_DrawnMember], duration_s: float, draw: random.Random) -> None:
+    free = [state for state in states if state.can(phase.action, at_s)]
+    count = min(len(free), round(phase.share * len(states)))
     # In the order of their numbers: a rolling restart goes through a deployment in order.
     chosen = sorted(draw.sample(range(len(free)), count))
     lasts_s = phase.lasts.seconds(duration_s) if phase.action in LASTING else 0.0
@@ -160,4 +160,4 @@ def _happen(phase: Phase, at_s: float, lots: Sequence[_MemberFate], duration_s: 
     steps = min(phase.waves, count) or count
     for place, index in enumerate(chosen):
         step = place * steps // count
-        free[index].suffer(MemberAction(round(at_s + spread_s * step / steps, 6), phase.action, lasts_s))
+        free[index].add_action(MemberAction(round(at_s + spread_s * step / steps, 6), phase.action, lasts_s))

@@ -41,7 +41,7 @@ class MemberOrder:
 
     client: str
     group: str
-    deeds: tuple[MemberAction, ...]
+    actions: tuple[MemberAction, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,12 +79,12 @@ class TaskOrder:
 
 
 def task_orders(
-    order: LoadOrder, deeds: Sequence[tuple[MemberAction, ...]], *, run: str, output: str, bootstrap: Sequence[Address], client: ClientChoice,
+    order: LoadOrder, actions: Sequence[tuple[MemberAction, ...]], *, run: str, output: str, bootstrap: Sequence[Address], client: ClientChoice,
     channel: Address, secret: str, settings: Mapping[str, Any], skip_s: float = 0.0,
 ) -> list[TaskOrder]:  # fmt: skip
     """Return each task's part: members in blocks of their numbers, as even as possible."""
     width = len(str(order.members - 1))
-    members = [MemberOrder(client=f"m{number:0{width}}", group=order.group_of(number), deeds=deed) for number, deed in enumerate(deeds)]
+    members = [MemberOrder(client=f"m{number:0{width}}", group=order.group_of(number), actions=actions) for number, actions in enumerate(actions)]
     bounds = [task * order.members // order.tasks for task in range(order.tasks + 1)]
     return [
         TaskOrder(
@@ -96,11 +96,11 @@ def task_orders(
     ]  # fmt: skip
 
 
-def after(deeds: Sequence[MemberAction], skip_s: float) -> tuple[MemberAction, ...]:
+def after(actions: Sequence[MemberAction], skip_s: float) -> tuple[MemberAction, ...]:
     """Return the remaining actions `skip_s` seconds into the plan: a member that was up starts at once; lasting actions are over."""
     is_up = False
-    for action in deeds:
+    for action in actions:
         if action.at_s <= skip_s:
             is_up = action.action not in (Action.LEAVE, Action.DIE)
-    left = tuple(action for action in deeds if action.at_s > skip_s)
+    left = tuple(action for action in actions if action.at_s > skip_s)
     return (MemberAction(skip_s, Action.START), *left) if is_up else left

@@ -82,7 +82,7 @@ class _Life:
     """One life of a member: a consumer that polls, and commits `rate` times a second. It holds `entries` until its first JoinGroup."""
 
     def __init__(self, member: MemberOrder, order: TaskOrder, recorder: TaskRecorder, entries: trio.Semaphore, gate: Gate, number: int) -> None:
-        self._member, self._desk = member, recorder
+        self._member, self._recorder = member, recorder
         self._period_s = 1 / order.rate if order.rate else trio.current_time() + 1e9
         self._due = 0.0
         self._entries, self._entered = entries, trio.Event()
@@ -132,8 +132,8 @@ class _Life:
             try:
                 await self.consumer.poll(self._poll_timeout_ms())
             except ConsumerError as error:
-                self._desk.erred(error.error)
-                self._desk.event(self._member, "failed", standing=False, detail=str(error))
+                self._recorder.erred(error.error)
+                self._recorder.event(self._member, "failed", standing=False, detail=str(error))
                 return
             if self._commits() and trio.current_time() >= self._due and not self._is_leaving:
                 # after a pause, a member makes up for one commit, not for all
@@ -160,15 +160,15 @@ class _Life:
     async def _called(self, callback: Callback) -> None:
         if callback.kind is CallbackKind.ASSIGNED and callback.partitions:
             self._put_off()
-        self._desk.event(
+        self._recorder.event(
             self._member, f"partitions_{callback.kind.value}", partitions=tuple(sorted(callback.partitions)), member=callback.member_id,
             generation=callback.generation,
         )  # fmt: skip
 
     def _on_report(self, ended: CommitResult | Fail) -> None:
         if isinstance(ended, Fail):
-            self._desk.erred(ended.error)
-            self._desk.event(self._member, "error", body={"error": ended.error}, detail=ended.message)
+            self._recorder.erred(ended.error)
+            self._recorder.event(self._member, "error", body={"error": ended.error}, detail=ended.message)
 
     async def leave(self) -> None:
         """Leave in order, and return when that is done."""
@@ -203,7 +203,7 @@ class ReferenceMember:
     def __init__(
         self, member: MemberOrder, order: TaskOrder, recorder: TaskRecorder, elapsed_s: Callable[[], float], dial: Connect, entries: trio.Semaphore
     ) -> None:
-        self._member, self._order, self._desk, self._elapsed_s, self._dial = member, order, recorder, elapsed_s, dial
+        self._member, self._order, self._recorder, self._elapsed_s, self._dial = member, order, recorder, elapsed_s, dial
         self._entries = entries
         self._life: _Life | None = None
         self._lives = 0
@@ -211,7 +211,7 @@ class ReferenceMember:
     async def run(self, over: trio.Event) -> None:
         """Run until `over`; then leave in order."""
         async with trio.open_nursery() as nursery:
-            for action in after(self._member.deeds, self._order.skip_s) if self._order.skip_s else self._member.deeds:
+            for action in after(self._member.actions, self._order.skip_s) if self._order.skip_s else self._member.actions:
                 if await self._waited(action.at_s, over):
                     break
                 await self._do(action, nursery, over)
@@ -242,28 +242,28 @@ class ReferenceMember:
 
     def _start(self, nursery: trio.Nursery) -> None:
         self._lives += 1
-        self._life = _Life(self._member, self._order, self._desk, self._entries, Gate(self._dial), self._lives)
-        self._desk.event(self._member, "started", standing=True)
+        self._life = _Life(self._member, self._order, self._recorder, self._entries, Gate(self._dial), self._lives)
+        self._recorder.event(self._member, "started", standing=True)
         nursery.start_soon(self._life.run)
 
     async def _end(self, name: str, *, goodbye: bool) -> None:
         life, self._life = self._life, None
         if life is not None:
             await (life.leave() if goodbye else life.die())
-            self._desk.event(self._member, name, standing=False)
+            self._recorder.event(self._member, name, standing=False)
 
     async def _still(self, action: MemberAction, over: trio.Event) -> None:
         life = self._life
         if life is None:
             return
         is_frozen = action.action is Action.FREEZE
-        self._desk.event(self._member, "frozen" if is_frozen else "stalled")
+        self._recorder.event(self._member, "frozen" if is_frozen else "stalled")
         life.sleep()
         if is_frozen:
             life.gate.close()
         await self._waited(self._elapsed_s() + action.lasts_s, over)
         life.gate.open()
-        self._desk.event(self._member, "thawed" if is_frozen else "polls again")
+        self._recorder.event(self._member, "thawed" if is_frozen else "polls again")
         life.wake(commits=is_frozen)
 
 
@@ -273,7 +273,7 @@ class ReferenceHost:
     def __init__(
         self, order: TaskOrder, recorder: TaskRecorder, elapsed_s: Callable[[], float], tick: Callable[[], bool], dial: Connect = trio.open_tcp_stream
     ) -> None:
-        self._order, self._desk, self._elapsed_s, self._tick, self._dial = order, recorder, elapsed_s, tick, dial
+        self._order, self._recorder, self._elapsed_s, self._tick, self._dial = order, recorder, elapsed_s, tick, dial
 
     def run(self) -> None:
         """Run until the plan's end, or until the driver stops it; raise `NoRoom`."""
@@ -289,7 +289,7 @@ class ReferenceHost:
             nursery.start_soon(self._ticking, over, gone)
             async with trio.open_nursery() as members:
                 for member in self._order.members:
-                    members.start_soon(ReferenceMember(member, self._order, self._desk, self._elapsed_s, self._dial, entries).run, over)
+                    members.start_soon(ReferenceMember(member, self._order, self._recorder, self._elapsed_s, self._dial, entries).run, over)
             gone.set()
 
     async def _ticking(self, over: trio.Event, gone: trio.Event) -> None:

@@ -32,7 +32,7 @@ class _Member(threading.Thread):
 
     def __init__(self, member: MemberOrder, host: ThreadHost) -> None:
         super().__init__(daemon=True, name=member.client)
-        self._member, self._host, self._desk = member, host, host.desk
+        self._member, self._host, self._recorder = member, host, host.recorder
         self._consumer: ThirdPartyConsumer | None = None
         self._due_s = 0.0
         self._still_until_s = 0.0
@@ -40,8 +40,8 @@ class _Member(threading.Thread):
 
     def run(self) -> None:
         try:
-            deeds = after(self._member.deeds, self._host.order.skip_s) if self._host.order.skip_s else self._member.deeds
-            for action in deeds:
+            actions = after(self._member.actions, self._host.order.skip_s) if self._host.order.skip_s else self._member.actions
+            for action in actions:
                 self._poll_until(action.at_s)
                 if self._host.is_over:
                     break
@@ -63,10 +63,10 @@ class _Member(threading.Thread):
             consumer.poll(timeout_s)
             if self._host.order.rate and self._host.elapsed_s() >= self._due_s:
                 self._due_s = self._host.elapsed_s() + 1 / self._host.order.rate
-                self._desk.committed(consumer.commit())
+                self._recorder.committed(consumer.commit())
         except Exception as error:  # an application would end here, so its member is gone
-            self._desk.erred(type(error).__name__)
-            self._desk.event(self._member, "failed", standing=False, detail=str(error))
+            self._recorder.erred(type(error).__name__)
+            self._recorder.event(self._member, "failed", standing=False, detail=str(error))
             self._consumer = None
             consumer.die()
 
@@ -77,30 +77,30 @@ class _Member(threading.Thread):
             self._end("died")
         elif action.action is Action.STALL:
             self._still_until_s = self._host.elapsed_s() + action.lasts_s
-            self._desk.event(self._member, "stalled")
+            self._recorder.event(self._member, "stalled")
         if action.action in (Action.RESTART, Action.CRASH):
             self._host.over.wait(action.lasts_s)
         if action.action in (Action.START, Action.RESTART, Action.CRASH) and not self._host.is_over:
-            self._desk.event(self._member, "started", standing=True)
+            self._recorder.event(self._member, "started", standing=True)
             self._consumer = self._host.made(self._member, self._record_callback)
 
     def _end(self, name: str) -> None:
         consumer, self._consumer = self._consumer, None
         if consumer is not None:
             consumer.leave() if name == "left" else consumer.die()
-            self._desk.event(self._member, name, standing=False)
+            self._recorder.event(self._member, name, standing=False)
 
     def _record_callback(self, name: str, partitions: Sequence[TopicPartition], member_id: str | None) -> None:
         if name == "partitions_assigned":
-            self._desk.assigned(self._member, None)
-        self._desk.event(self._member, name, partitions=tuple(sorted(partitions)), member=member_id)
+            self._recorder.assigned(self._member, None)
+        self._recorder.event(self._member, name, partitions=tuple(sorted(partitions)), member=member_id)
 
 
 class ThreadHost:
     """All members of a task, as threads; `tick` is called every second, and returns whether the run continues."""
 
     def __init__(self, order: TaskOrder, recorder: TaskRecorder, elapsed_s: Callable[[], float], tick: Callable[[], bool]) -> None:
-        self.order, self.desk, self.elapsed_s, self._tick = order, recorder, elapsed_s, tick
+        self.order, self.recorder, self.elapsed_s, self._tick = order, recorder, elapsed_s, tick
         self.over = threading.Event()
         self._make = _maker(order)
 

@@ -75,7 +75,7 @@ class StreamingRun:
     """One scenario on one cluster. `words` are the user's faults, armed with the scenario's own."""
 
     scenario: Scenario
-    ground: StreamingCluster
+    cluster: StreamingCluster
     start: Start
     folder: Path
     words: Sequence[str] = ()
@@ -101,14 +101,14 @@ class StreamingRun:
                 await self._until_delivered([fault.name for fault in faults])
             if "b" in self._queries:
                 await self._end("b")
-                self.ground.topic.go_on()
+                self.cluster.topic.go_on()
                 await self._batches(self.pace.batches)
             await self._end("a")
         finally:
             await self._stop_all()
         result = self._played
-        result.trace = list(self.ground.trace)
-        result.delivered = {fault.name: self.ground.delivered(fault.name) for fault in faults}
+        result.trace = list(self.cluster.trace)
+        result.delivered = {fault.name: self.cluster.delivered(fault.name) for fault in faults}
         result.ended_s = trio.current_time() - self._began
         return result
 
@@ -117,13 +117,13 @@ class StreamingRun:
 
     def _arm(self, faults: Sequence[Fault]) -> None:
         for fault in faults:
-            self.ground.interception.arm(fault)
+            self.cluster.interception.arm(fault)
             self._mark("fault")
 
     async def _begin(self, name: str) -> None:
         scenario = self.scenario
         order = QueryConfig(
-            name=name, bootstrap=self.ground.bootstrap, topic=self.ground.topic.name, group=scenario.name,
+            name=name, bootstrap=self.cluster.bootstrap, topic=self.cluster.topic.name, group=scenario.name,
             is_deprecated=scenario.is_deprecated, fails_on_loss=scenario.fails_on_loss, folder=self.folder, trigger_ms=self.pace.trigger_ms,
         )  # fmt: skip
         self._mark(f"{name} starts")
@@ -144,19 +144,19 @@ class StreamingRun:
 
     async def _until_delivered(self, names: Sequence[str]) -> None:
         """Wait for the faults on members. A fault that no frame matches lacks its receipts."""
-        await _holds_within(lambda: all(self.ground.delivered(name) for name in names), _UP_S / 4)
+        await _holds_within(lambda: all(self.cluster.delivered(name) for name in names), _UP_S / 4)
         await self._batches(self.pace.batches)
 
     async def _end(self, name: str) -> None:
         """Stop the topic until the query is at the end of its known partitions, and then stop the query."""
-        due = await self.ground.topic.stop()
+        due = await self.cluster.topic.stop()
         query = self._queries[name]
         if not await _holds_within(partial(_has_all, query, due), _UP_S):
             raise BrokenEnvironment(f"{self.scenario.name}: the query {name} did not come to the end of its partitions within {_UP_S:g} s")
         await trio.sleep(self.pace.quiet_s)
         self._mark(f"{name} ends")
         del self._queries[name]
-        self._played.reads.append(await in_a_thread(partial(_ended, query, self.ground.began_s, due)))
+        self._played.reads.append(await in_a_thread(partial(_ended, query, self.cluster.began_s, due)))
 
     async def _stop_all(self) -> None:
         with trio.CancelScope(shield=True):

@@ -43,7 +43,7 @@ def played(
             await nursery.start(mind_signals, nursery.cancel_scope.cancel)
             async with opened(brokers, profile=profile, seed=seed, topic=topic, partitions=partitions, rate=rate) as cluster:
                 run = StreamingRun(
-                    scenario=scenario, ground=cluster, start=partial(RunningQuery, spark), folder=folder, words=words, pace=pace or Pace()
+                    scenario=scenario, cluster=cluster, start=partial(RunningQuery, spark), folder=folder, words=words, pace=pace or Pace()
                 )
                 had.append(await run.play())
             nursery.cancel_scope.cancel()

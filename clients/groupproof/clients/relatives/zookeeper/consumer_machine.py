@@ -221,7 +221,7 @@ class ConsumerMachine:
             topics = yield from self._first_topics()
             yield from self._register()
             process.client.on_new_session(self._new_session)
-            yield from self._initialize(topics)
+            yield from self._initialize(topics, "start")
             if process.registration.is_by_pattern:
                 yield from self._watch_topics()
         except (NodeTrouble, RebalanceFailed) as error:
@@ -243,7 +243,7 @@ class ConsumerMachine:
         data = process.registration.to_data(process.threads.now_ms)
         yield from process.client.register(process.paths.id_of(process.consumer_id), data)
 
-    def _initialize(self, topics: dict[str, int]) -> Steps[None]:
+    def _initialize(self, topics: dict[str, int], cause: str) -> Steps[None]:
         """Connect streams, subscribe, and rebalance explicitly (reinitializeConsumer; ZK-30, ZK-31)."""
         process = self._process
         if EXECUTOR not in process.threads.names:
@@ -253,7 +253,7 @@ class ConsumerMachine:
         yield from process.client.subscribe_children(process.paths.ids, self._rebalancing.on_children)
         for topic in topics:
             yield from process.client.subscribe_data(topic_path(topic), self._rebalancing.trigger)
-        yield from self._rebalancing.rebalance("start")
+        yield from self._rebalancing.rebalance(cause)
 
     def _commit(self, retries: int) -> Body:
         try:
@@ -304,6 +304,6 @@ class ConsumerMachine:
         if set(topics) == set(self._topics):
             return
         try:
-            yield from self._initialize(topics)
+            yield from self._initialize(topics, "topics")
         except RebalanceFailed as failed:
             self._process.tell(ConsumerFailure(error="ConsumerRebalanceFailedException", message=str(failed), cause="topics"))

@@ -105,7 +105,7 @@ class BeforeStarting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptBegan:
-    """An attempt to rebalance began. The first attempt of a rebalance has number 0. `cause` is `start`, `event` or `session`."""
+    """An attempt to rebalance began. The first attempt of a rebalance has number 0. `cause` is `start`, `event`, `session` or `topics`."""
 
     attempt: int
     cause: str

@@ -71,8 +71,8 @@ class KafkaOffsets:
 
         def take(answer: Body | None) -> None:
             group = None if answer is None else answer["groups"][0]
-            is_told = group is not None and not group["error_code"] and not any(error for _, error in _by_partition(group, "error_code"))
-            answered(dict(_by_partition(group, "committed_offset")) if group is not None and is_told else None)
+            is_fetched = group is not None and not group["error_code"] and not any(error for _, error in _by_partition(group, "error_code"))
+            answered(dict(_by_partition(group, "committed_offset")) if group is not None and is_fetched else None)
 
         self._brokers.send(self._manager, _LANE, Api.OFFSET_FETCH, body, take)
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
     from groupproof.coordinator.machine.consumer.consumer_members import ConsumerMember
     from groupproof.coordinator.machine.effect_context import EffectContext
+    from groupproof.coordinator.machine.event import Event
     from groupproof.protocol.rules.cells import EffectName
 
 __all__ = ["CONSUMER_EFFECTS", "times_of", "waits_for_target"]
@@ -99,25 +100,50 @@ def _bump(engine: EffectContext, event: ConsumerGroupEvent) -> None:
     may so be taken for one like the others (`ConsumerGroup.subscriptionType` of before).
     """
     group = group_of(event)
+    before = group.generation
     bumps = event.bumps or (group.generation == 0 and not engine.fields["first_group_epoch"])
     if bumps or group.is_stale:
         bumps = group.look_at(engine.topics) or bumps
         event.subscriptions = None
     if bumps:
-        group.generation += 1
+        _count_up(engine, event)
+        event.has_bumped = group.generation != before
+
+
+def _count_up(engine: EffectContext, event: Event) -> None:
+    group = group_of(event)
+    group.generation = engine.choices.group_epoch(group, event.arrival)
 
 
 def _assign(engine: EffectContext, event: ConsumerGroupEvent) -> None:
     group = group_of(event)
     if group.generation <= group.assignment_epoch or waits_for_target(engine, group, event.now_ms):
         return
+    if event.has_bumped and not engine.choices.computes_target(group, event.arrival, is_usual=True):
+        return
     group.assignor = computed_assignor(group, _default_assignor(engine), engine.choices, updated=event.member_id)
     group.target = target_of(
-        group, group.assignor, updated=event.member_id, newcomer=event.is_new, replaced=event.replaced, is_view=not engine.fields["old_instance_leads"],
-        subscriptions=event.subscriptions,
+        group, group.assignor, engine.choices, updated=event.member_id, newcomer=event.is_new, replaced=event.replaced,
+        is_view=not engine.fields["old_instance_leads"],
+        subscriptions=None if engine.fields.get("target_by_own_subscriptions") else event.subscriptions,
     )  # fmt: skip
-    group.assignment_epoch, group.assigned_ms = group.generation, event.now_ms
+    _note_target(group, event.now_ms)
+
+
+def _note_target(group: ConsumerGroup, now_ms: int) -> None:
+    group.assignment_epoch, group.assigned_ms = group.generation, now_ms
     group.note_all_progress()
+
+
+def _assign_remaining(engine: EffectContext, event: Event) -> None:
+    """Compute the target of who is left, where a coordinator does so before the next heartbeat."""
+    group = group_of(event)
+    if not group.members or not engine.choices.computes_target(group, event.arrival, is_usual=False):
+        return
+    group.assignor = computed_assignor(group, _default_assignor(engine), engine.choices, updated=None)
+    is_view = not engine.fields["old_instance_leads"]
+    group.target = target_of(group, group.assignor, engine.choices, updated=None, newcomer=False, replaced=None, is_view=is_view)
+    _note_target(group, event.now_ms)
 
 
 def _default_assignor(engine: EffectContext) -> str:
@@ -214,7 +240,7 @@ def _resolve(engine: EffectContext, event: ConsumerGroupEvent) -> None:
     group = group_of(event)
     matches_others = resolve_regexes(engine, group, event.now_ms)
     if group.look_at(engine.topics) or matches_others:
-        group.generation += 1
+        _count_up(engine, event)
 
 
 # Descriptions
@@ -250,7 +276,8 @@ def _remove(engine: EffectContext, event: ConsumerGroupEvent) -> None:
     if not leavers:
         return
     group.look_at(engine.topics)
-    group.generation += 1
+    _count_up(engine, event)
+    _assign_remaining(engine, event)
     if not group.members and not engine.fields["empty_group_waits"]:
         group.assigned_ms, group.assignment_epoch = None, group.generation
 

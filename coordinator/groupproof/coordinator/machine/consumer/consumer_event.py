@@ -33,7 +33,7 @@ class ConsumerGroupEvent(_Views, Event):
     """A heartbeat, a description, a timer or a consequence.
 
     The first step of a heartbeat sets `beating` to the member and `assigned_before` to what it had; `is_resubscribed` tells that its topics changed,
-    `bumps` that the group epoch is due for it, `is_new` that the group did not have the member
+    `bumps` that the group epoch is due for it, `has_bumped` that it was counted up for the request, `is_new` that the group did not have the member
     before, `replaced` whose place it took, `resolved_before` and `resolved_before_ms` how many regular expressions had been resolved by then, and when. `owned` are the partitions that the member reports, None where it reports nothing; `epoch_before` is the group
     epoch before a JoinGroup. `subscriptions` are what the group's were before the request, None where they are looked at anew.
     The last four are for the answer: the heartbeat interval, the topics' names by id, the assignor, and whether what is to be revoked counts as assigned.
@@ -44,6 +44,7 @@ class ConsumerGroupEvent(_Views, Event):
     assigned_before: Assigned = field(default_factory=dict, init=False)
     is_resubscribed: bool = field(default=False, init=False)
     bumps: bool = field(default=False, init=False)
+    has_bumped: bool = field(default=False, init=False)
     is_new: bool = field(default=False, init=False)
     replaced: str | None = field(default=None, init=False)
     resolved_before: int = field(default=0, init=False)

@@ -291,7 +291,7 @@ class ConsumerGroup:
     def subscribed_topics(self) -> frozenset[str]:
         return frozenset(self.subscribed_names())
 
-    def hear_of_topics(self, names: frozenset[str]) -> None:
+    def notify_topics_changed(self, names: frozenset[str]) -> None:
         """Schedule a look-up of the topics at the next heartbeat, if the group subscribes to one of `names` (CGX-15, CGX-16)."""
         self.is_stale = self.is_stale or any(self.is_subscribed_to(name) for name in names)
 
@@ -332,7 +332,7 @@ class ConsumerGroup:
         """Return nothing: every request is answered at once."""
         return []
 
-    def standing(self) -> GroupProgress:
+    def progress(self) -> GroupProgress:
         absent = tuple(member.client_id for member in self._unsettled())
         return GroupProgress(state=self.state, generation=self.generation, leader=None, absent=absent, pending=())
 

@@ -10,7 +10,7 @@ from groupproof.coordinator.machine.consumer.classic_guards import CLASSIC_GUARD
 from groupproof.coordinator.machine.consumer.consumer_event import group_of
 from groupproof.coordinator.machine.consumer.consumer_members import AWAY, LEFT, MemberProgress
 from groupproof.coordinator.machine.consumer.effective_settings import consumer_settings
-from groupproof.coordinator.machine.consumer.regexes import what_is_wrong
+from groupproof.coordinator.machine.consumer.regexes import regex_problem
 from groupproof.coordinator.machine.guards import GUARDS
 from groupproof.protocol.rules.classic.classic_terms import Guard
 from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
@@ -85,7 +85,7 @@ def _regex_invalid(event: ConsumerGroupEvent, *, has_named_groups: bool = True) 
     if not regex:
         return False
     member = None if event.group is None or event.group.dialect is not CONSUMER else group_of(event).members.get(event.member_id)
-    return (member is None or member.regex != regex) and what_is_wrong(regex, has_named_groups=has_named_groups) is not None
+    return (member is None or member.regex != regex) and regex_problem(regex, has_named_groups=has_named_groups) is not None
 
 
 # Who asks

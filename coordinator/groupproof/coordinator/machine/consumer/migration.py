@@ -53,7 +53,7 @@ def _upgrade(engine: EffectContext, event: ConsumerGroupEvent) -> None:
     _abort_parked(engine, event)
     classic = event.existing_group
     EFFECTS[Effect.FORGET_GROUP](engine, event)
-    group = _consumer_group_of(classic, engine.topics, event.now_ms)
+    group = _consumer_group_of(classic, engine.topics, event.now_ms, epoch_min=engine.fields.get("upgrade_begins_at_1", 0))
     engine.put(event, group, "upgraded")
     engine.partition(event.group_id).groups[event.group_id] = StoredConsumerGroup(group)
     for member in classic.members:
@@ -61,9 +61,13 @@ def _upgrade(engine: EffectContext, event: ConsumerGroupEvent) -> None:
     engine.apply(event)
 
 
-def _consumer_group_of(classic: Group, topics: TopicsImage, now_ms: int) -> ConsumerGroup:
-    """Return the consumer group. Its epochs start at the generation, and each member is settled with its last assignment (CGG-11, CGG-12)."""
-    group = ConsumerGroup(group_id=classic.group_id, since_ms=now_ms, generation=classic.generation, assignment_epoch=classic.generation)
+def _consumer_group_of(classic: Group, topics: TopicsImage, now_ms: int, *, epoch_min: int = 0) -> ConsumerGroup:
+    """Return the consumer group. Its epochs start at the generation, and each member is settled with its last assignment (CGG-11, CGG-12).
+
+    In every release generation 0 becomes epoch 0, which its members treat as the epoch of a join (`mends`).
+    """
+    epoch = max(classic.generation, epoch_min)
+    group = ConsumerGroup(group_id=classic.group_id, since_ms=now_ms, generation=epoch, assignment_epoch=epoch)
     for member in classic.members:
         _add_classic(group, member, classic.protocol_name, topics)
     group.look_at(topics)

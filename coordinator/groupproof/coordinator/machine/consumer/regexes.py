@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import re2
 
-__all__ = ["invalid_message", "matching", "what_is_wrong"]
+__all__ = ["invalid_message", "matching", "regex_problem"]
 
 _TOKEN: Final = re.compile(
     r"\\Q.*?(?:\\E|$)|\\."  # a quotation, an escape
@@ -55,7 +55,7 @@ _OPTIONS.log_errors = False
 _OPTIONS.max_mem = 256 << 20  # RE2/J has no memory limit
 
 
-def what_is_wrong(regex: str, *, has_named_groups: bool = True) -> str | None:
+def regex_problem(regex: str, *, has_named_groups: bool = True) -> str | None:
     """Return RE2/J's error message for an expression, None where it is valid (CGH-22, CGH-23).
 
     `has_named_groups` says whether the release accepts `(?<name>…)`.

@@ -12,6 +12,7 @@ from zlib import crc32
 from groupproof.coordinator.assignors.group_spec import NOTHING, GroupSpec, ServerAssignor, SubscriptionType, TargetAssignment, TopicSpec, spec_of
 from groupproof.coordinator.assignors.server_assignors import SERVER_ASSIGNORS
 from groupproof.coordinator.assignors.spec_order import members_in_order, names_in_order
+from groupproof.coordinator.machine.choices import TargetQuestion
 from groupproof.protocol.java_hash import java_hash
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ def subscription_type(group: ConsumerGroup) -> SubscriptionType:
 def target_of(
     group: ConsumerGroup,
     assignor: str,
+    choices: Choices,
     *,
     updated: str | None,
     newcomer: bool,
@@ -104,9 +106,9 @@ def target_of(
     members = dict(zip(order, map(spec_of, facts), strict=True))
     assert len(members) == len(group.members), f"{len(members)} of {len(group.members)} members are in the order that Kafka has them in"
     topics: Mapping[str, TopicSpec] = {topic.topic_id: TopicSpec(partitions=topic.partitions) for topic in group.topics.values()}
-    return dict(
-        _ASSIGNED.of(_assignor_named(assignor), GroupSpec(members=members, subscription_type=subscriptions or subscription_type(group)), topics)
-    )
+    spec = GroupSpec(members=members, subscription_type=subscriptions or subscription_type(group))
+    kafkas = _ASSIGNED.of(_assignor_named(assignor), spec, topics)
+    return dict(choices.target(TargetQuestion(group, assignor, spec, topics, kafkas)))
 
 
 def _assignor_named(name: str) -> ServerAssignor:

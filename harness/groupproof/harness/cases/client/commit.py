@@ -6,7 +6,7 @@ from groupproof.harness.cases.client.client_case_builders import GHOST_SESSION_M
 from groupproof.harness.judging.case_checkers.commit_reactions import commit_fails, commit_is_reported, commit_succeeds
 from groupproof.harness.judging.case_checkers.discovery import rediscovers
 from groupproof.harness.judging.case_checkers.fields import commits_carry_membership
-from groupproof.harness.judging.case_checkers.reactions import Identity, is_struck, recovers, rejoins
+from groupproof.harness.judging.case_checkers.reactions import Identity, recovers, rejoins, request_came
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.plan import Plan, Step
 from groupproof.harness.model.plan_builders import (
@@ -83,7 +83,7 @@ def _raised(code: int, title: str, *, requirement: str = "CLIENT-69") -> Case:
         title,
         (requirement,),
         _failing(code),
-        is_struck("error", "m0", _COMMIT, requirement=requirement),
+        request_came("error", "m0", _COMMIT, requirement=requirement),
         commit_fails("m0", after="commit", requirement=requirement),
     )
 
@@ -95,7 +95,7 @@ def _retried(code: int, title: str, *more: str) -> Case:
         title,
         ("CLIENT-69", *more),
         _failing(code, _again()),
-        is_struck("error", "m0", _COMMIT, requirement="CLIENT-69"),
+        request_came("error", "m0", _COMMIT, requirement="CLIENT-69"),
         commit_succeeds("m0", after="commit", requirement="CLIENT-69"),
         *rediscovery,
     )
@@ -108,7 +108,7 @@ def _refused(code: int, title: str, identity: Identity) -> Case:
         title,
         ("CLIENT-67", "CLIENT-76"),
         _outdated(code),
-        is_struck("error", "m0", _COMMIT, requirement="CLIENT-67"),
+        request_came("error", "m0", _COMMIT, requirement="CLIENT-67"),
         commit_fails("m0", after="commit", requirement="CLIENT-67"),
         rejoins("m0", after="error", requirement="CLIENT-76", identity=identity),
     )
@@ -144,7 +144,7 @@ CASES: tuple[Case, ...] = (
             heal("rebalance"),
             stable("m0", after="error", within_ms=9_000, go_on=True),
         ),
-        is_struck("error", "m0", _COMMIT, requirement="CLIENT-68"),
+        request_came("error", "m0", _COMMIT, requirement="CLIENT-68"),
         commit_fails("m0", after="commit", requirement="CLIENT-68"),
         rejoins("m0", after="error", requirement="CLIENT-65", within_ms=9_000),
         recovers("m0", after="error", requirement="CLIENT-76"),
@@ -154,7 +154,7 @@ CASES: tuple[Case, ...] = (
         "A commit of a topic that the coordinator does not know is repeated or told to have failed.",
         ("CLIENT-69",),
         _failing(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, _again()),
-        is_struck("error", "m0", _COMMIT, requirement="CLIENT-69"),
+        request_came("error", "m0", _COMMIT, requirement="CLIENT-69"),
         commit_is_reported("m0", after="commit", requirement="CLIENT-69"),
     ),
     case(

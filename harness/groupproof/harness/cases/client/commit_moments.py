@@ -18,7 +18,6 @@ from groupproof.harness.model.plan_builders import (
     answers,
     close,
     commit,
-    company,
     consumed,
     delivered,
     event,
@@ -27,6 +26,7 @@ from groupproof.harness.model.plan_builders import (
     move,
     passing,
     plan,
+    reference_peer,
     requested,
     stable,
     start,
@@ -99,7 +99,7 @@ _AUTOMATIC: tuple[Case, ...] = (
         ("CLIENT-62",),
         plan(
             subject(auto_commit=True, auto_commit_interval_ms=60_000),
-            company(),
+            reference_peer(),
             [*joined("m0"), consumed("m0"), passing(500), mark("newcomer"), *start("a0"), stable("m0", "a0", after="newcomer")],
         ),
         commits_before_joining("m0", after="newcomer", requirement="CLIENT-62"),
@@ -125,7 +125,7 @@ _REBALANCE: tuple[Case, ...] = (
         ("COMMIT-08", "CLIENT-46"),
         plan(
             subject(on_revoked={"sleep_ms": 800, "commit": True}),
-            company(),
+            reference_peer(),
             *joined("m0"),
             consumed("m0"),
             passing(300),

@@ -7,7 +7,7 @@ from typing import Any
 from groupproof.harness.cases.client.client_case_builders import GHOST_SESSION_MS, SHOULD, case
 from groupproof.harness.judging.case_checkers.app_polls import hears_nothing_fatal
 from groupproof.harness.judging.case_checkers.commit_reactions import commit_is_reported
-from groupproof.harness.judging.case_checkers.reactions import is_struck, recovers, rejoins
+from groupproof.harness.judging.case_checkers.reactions import recovers, rejoins, request_came
 from groupproof.harness.judging.case_checkers.repeated_commits import (
     commits_never_go_back,
     commits_nothing_handed_over,
@@ -21,7 +21,6 @@ from groupproof.harness.model.plan_builders import (
     answered,
     answers,
     commit,
-    company,
     consumed,
     delivered,
     event,
@@ -30,6 +29,7 @@ from groupproof.harness.model.plan_builders import (
     mark,
     passing,
     plan,
+    reference_peer,
     stable,
     start,
     subject,
@@ -51,7 +51,7 @@ def _thrown_out(mode: str) -> Plan:
     removes the subject, another member takes its partitions over and continues, and then the subject commits what it had read."""
     return plan(
         subject(session_timeout_ms=GHOST_SESSION_MS),
-        company(),
+        reference_peer(),
         *joined("m0"),
         answers("unheard", Api.HEARTBEAT, ErrorCode.NONE, client="m0", count=None),
         delivered("unheard"),
@@ -95,7 +95,7 @@ def _refused_each_time(code: int, name: str, title: str, requirement: str, **set
             event("m0", "answer", after="commit", within_ms=_GIVES_UP_MS, go_on=True),
             passing(2_000),
         ),
-        is_struck("refused", "m0", _COMMIT, requirement=requirement),
+        request_came("refused", "m0", _COMMIT, requirement=requirement),
         gives_refused_commits_up("m0", after="commit", requirement=requirement),
     )
 
@@ -127,7 +127,7 @@ CASES: tuple[Case, ...] = (
         ("CLIENT-75", "CLIENT-76", "CLIENT-46"),
         plan(
             subject(auto_commit=True, auto_commit_interval_ms=500),
-            company(),
+            reference_peer(),
             answers("refused", _COMMIT, ErrorCode.REBALANCE_IN_PROGRESS, client="m0", count=None),
             *start("m0"),
             consumed("m0", within_ms=15_000),
@@ -139,7 +139,7 @@ CASES: tuple[Case, ...] = (
             heal("refused"),
             passing(1_500),  # the refused commit comes again and is accepted: it must name only the remaining partitions
         ),
-        is_struck("refused", "m0", _COMMIT, requirement="CLIENT-76", within_ms=12_000),
+        request_came("refused", "m0", _COMMIT, requirement="CLIENT-76", within_ms=12_000),
         rejoins("m0", after="newcomer", requirement="CLIENT-46"),
         recovers("m0", after="newcomer", requirement="CLIENT-76"),
         pauses_between_commits("m0", after="refused"),
@@ -166,7 +166,7 @@ CASES: tuple[Case, ...] = (
         ("COMMIT-27",),
         plan(
             subject(assignors=["cooperative-sticky"], auto_commit=True, auto_commit_interval_ms=300),
-            company("z0", assignors=["cooperative-sticky"]),
+            reference_peer("z0", assignors=["cooperative-sticky"]),
             [*joined("m0"), mark("newcomer"), *start("z0"), stable("m0", "z0", after="newcomer"), passing(3_500)],
             topics={"t": 4},
         ),
@@ -185,7 +185,7 @@ CASES: tuple[Case, ...] = (
             stable("m0", after="error", within_ms=9_000, go_on=True),
             passing(500),
         ),
-        is_struck("error", "m0", Api.JOIN_GROUP, requirement="CLIENT-76"),
+        request_came("error", "m0", Api.JOIN_GROUP, requirement="CLIENT-76"),
         rejoins("m0", after="error", requirement="CLIENT-76", or_tells=True),
         hears_nothing_fatal("m0", after="error", requirement="CLIENT-75", gravity=Verdict.NON_STRICT),
         level=SHOULD,

@@ -7,7 +7,7 @@ from typing import Any
 from groupproof.harness.cases.client.client_case_builders import GHOST_SESSION_MS, case
 from groupproof.harness.judging.case_checkers.leader_assignment import holds_partitions
 from groupproof.harness.judging.case_checkers.partition_owner import claims_nothing, keeps_partitions, names_owned_partitions, tells_no_revocation
-from groupproof.harness.judging.case_checkers.reactions import Identity, ignores_stale_refusal, is_struck, recovers, rejoins
+from groupproof.harness.judging.case_checkers.reactions import Identity, ignores_stale_refusal, recovers, rejoins, request_came
 from groupproof.harness.model.case import Case, Judge
 from groupproof.harness.model.plan import Member
 from groupproof.harness.model.plan_builders import (
@@ -85,7 +85,7 @@ CASES: tuple[Case, ...] = (
             stable("m0", after="error"),
             passing(500),
         ),
-        is_struck("error", "m0", Api.SYNC_GROUP, requirement="CLIENT-11"),
+        request_came("error", "m0", Api.SYNC_GROUP, requirement="CLIENT-11"),
         rejoins("m0", after="error", requirement="CLIENT-32"),
         names_owned_partitions("m0", after="error", requirement="ASSIGN-09"),
         _keeps_all(after="error"),

@@ -8,14 +8,13 @@ from groupproof.harness.cases.client.client_case_builders import GROUP, UNHEARD_
 from groupproof.harness.judging.case_checkers.discovery import rediscovers
 from groupproof.harness.judging.case_checkers.fields import fetches_only_assigned, starts_at
 from groupproof.harness.judging.case_checkers.offset_fetch import goes_on_reading, if_stable, unless_asked_twice
-from groupproof.harness.judging.case_checkers.reactions import is_struck, retries, surfaces
+from groupproof.harness.judging.case_checkers.reactions import request_came, retries, surfaces
 from groupproof.harness.model.case import Case, Judge
 from groupproof.harness.model.plan import Arm, Plan, Step
 from groupproof.harness.model.plan_builders import (
     answers,
     close,
     commit,
-    company,
     consumed,
     delivered,
     event,
@@ -23,6 +22,7 @@ from groupproof.harness.model.plan_builders import (
     joined,
     passing,
     plan,
+    reference_peer,
     requested,
     start,
     strikes,
@@ -44,7 +44,7 @@ COMMITTED = {("t", 0): 10}
 def after_commits(*steps: Step | list[Step], **settings: Any) -> Plan:
     """Return a plan in which a reference member commits and leaves before the other steps begin; `settings` are the subject's."""
     offsets = [(topic, partition, offset) for (topic, partition), offset in COMMITTED.items()]
-    return plan(company(), subject(**settings), *joined("a0"), commit("a0", *offsets), close("a0"), *steps, topics={"t": 1})
+    return plan(reference_peer(), subject(**settings), *joined("a0"), commit("a0", *offsets), close("a0"), *steps, topics={"t": 1})
 
 
 def _arm(code: int) -> Arm:
@@ -76,7 +76,7 @@ def _continues(*, or_not: bool = False, means_nothing_once: bool = False) -> Jud
 
 
 def _case(code: int, title: str, made: Plan, *judges: Judge) -> Case:
-    struck = is_struck("error", "m0", _FETCH, requirement="CLIENT-79", within_ms=12_000)
+    struck = request_came("error", "m0", _FETCH, requirement="CLIENT-79", within_ms=12_000)
     return case(f"fetch/{code_name(code)}", title, ("CLIENT-79",), made, struck, *judges)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from groupproof.harness.cases.client.client_case_builders import GROUP, SHOULD, UNHEARD_OF, case, code_name
 from groupproof.harness.judging.case_checkers.discovery import finds_by_its_group, looks_up_once, looks_up_one_at_a_time, spaces_lookups
-from groupproof.harness.judging.case_checkers.reactions import Identity, is_struck, recovers, rejoins, retries, surfaces, survives
+from groupproof.harness.judging.case_checkers.reactions import Identity, recovers, rejoins, request_came, retries, surfaces, survives
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.plan import Plan
 from groupproof.harness.model.plan_builders import (
@@ -40,7 +40,7 @@ def _retried(code: int, title: str) -> Case:
         title,
         ("CLIENT-06",),
         _failing(code, count=2),
-        is_struck("error", "m0", _FIND, requirement="CLIENT-06"),
+        request_came("error", "m0", _FIND, requirement="CLIENT-06"),
         retries("m0", _FIND, after="error", requirement="CLIENT-06"),
         recovers("m0", after="error", requirement="CLIENT-06"),
         looks_up_one_at_a_time("m0"),
@@ -54,7 +54,7 @@ def _error_case(code: int, title: str) -> Case:
         title,
         ("CLIENT-06",),
         plan(subject(), [answers("error", _FIND, code, count=2), *start("m0"), delivered("error"), event("m0", "error", after="error", go_on=True)]),
-        is_struck("error", "m0", _FIND, requirement="CLIENT-06"),
+        request_came("error", "m0", _FIND, requirement="CLIENT-06"),
         surfaces("m0", after="error", requirement="CLIENT-06"),
     )
 
@@ -75,7 +75,7 @@ CASES: tuple[Case, ...] = (
             delivered("error"),
             event("m0", "error", after="error", within_ms=7_000, go_on=True),
         ),
-        is_struck("error", "m0", _FIND, requirement="CLIENT-06"),
+        request_came("error", "m0", _FIND, requirement="CLIENT-06"),
         survives("m0", after="error", requirement="CLIENT-06"),
     ),
     case(

@@ -6,12 +6,11 @@ from groupproof.harness.cases.client.client_case_builders import GHOST_SESSION_M
 from groupproof.harness.judging.case_checkers.discovery import rediscovers
 from groupproof.harness.judging.case_checkers.heartbeats import heartbeats_go_on
 from groupproof.harness.judging.case_checkers.partition_owner import revokes_before_joining
-from groupproof.harness.judging.case_checkers.reactions import Identity, is_struck, keeps_membership, recovers, rejoins, surfaces, survives
+from groupproof.harness.judging.case_checkers.reactions import Identity, keeps_membership, recovers, rejoins, request_came, surfaces, survives
 from groupproof.harness.model.case import Case, Judge
 from groupproof.harness.model.plan import Plan
 from groupproof.harness.model.plan_builders import (
     answers,
-    company,
     delivered,
     freeze,
     heal,
@@ -20,6 +19,7 @@ from groupproof.harness.model.plan_builders import (
     passing,
     paused,
     plan,
+    reference_peer,
     refuses_a_heartbeat,
     requested,
     resume,
@@ -63,7 +63,7 @@ def _rejoins(code: int, title: str, *requirements: str, identity: Identity = Ide
         title,
         requirements,
         _failing(code),
-        is_struck("error", "m0", _BEAT, requirement="CLIENT-30"),
+        request_came("error", "m0", _BEAT, requirement="CLIENT-30"),
         rejoins("m0", after="error", requirement=requirements[0], identity=identity),
         recovers("m0", after="error", requirement=requirements[-1]),
     )
@@ -75,7 +75,7 @@ def _stays(code: int, title: str) -> Case:
         title,
         ("CLIENT-49", "CLIENT-04"),
         _kept(code),
-        is_struck("error", "m0", _BEAT, requirement="CLIENT-30"),
+        request_came("error", "m0", _BEAT, requirement="CLIENT-30"),
         rediscovers("m0", after="error", requirement="CLIENT-04", api=_BEAT),
         keeps_membership("m0", after="error", requirement="CLIENT-49"),
     )
@@ -165,7 +165,7 @@ _COURSE: tuple[Case, ...] = (
         "A member without partitions heartbeats like any other.",
         ("CLIENT-81", "CLIENT-40"),
         plan(
-            company(),
+            reference_peer(),
             subject(session_timeout_ms=GHOST_SESSION_MS),
             [*joined("a0", "m0", idle=["m0"]), mark("stable"), passing(4_500)],
             topics={"t": 1},
@@ -179,7 +179,7 @@ _COURSE: tuple[Case, ...] = (
         ("CLIENT-44", "CLIENT-46", "CLIENT-62"),
         plan(
             subject(session_timeout_ms=GHOST_SESSION_MS, on_revoked={"sleep_ms": 4_500, "commit": False}),
-            company(),
+            reference_peer(),
             [*joined("m0"), mark("newcomer"), *start("a0"), stable("m0", "a0", after="newcomer", within_ms=15_000)],
         ),
         heartbeats_go_on("m0", after="newcomer", requirement="CLIENT-44", unasked="poll-deadline"),  # 0.10.0 ran its listener in poll

@@ -14,12 +14,11 @@ from groupproof.harness.judging.case_checkers.fields import (
     syncs_protocol_agreed,
 )
 from groupproof.harness.judging.case_checkers.leader_assignment import follower_assigns_nothing
-from groupproof.harness.judging.case_checkers.reactions import Identity, is_struck, recovers, rejoins, retries, surfaces, survives
+from groupproof.harness.judging.case_checkers.reactions import Identity, recovers, rejoins, request_came, retries, surfaces, survives
 from groupproof.harness.model.case import Case, Judge
 from groupproof.harness.model.plan import Plan
 from groupproof.harness.model.plan_builders import (
     answers,
-    company,
     delivered,
     event,
     heal,
@@ -28,6 +27,7 @@ from groupproof.harness.model.plan_builders import (
     mark,
     passing,
     plan,
+    reference_peer,
     stable,
     start,
     subject,
@@ -65,7 +65,7 @@ def _meeting_another(code: int) -> Plan:
     """
     return plan(
         subject(session_timeout_ms=GHOST_SESSION_MS),
-        company("z0"),
+        reference_peer("z0"),
         *joined("m0"),
         answers("error", _JOIN, code, client="m0"),
         *start("z0"),
@@ -80,7 +80,7 @@ def _retried_first(code: int, title: str, requirement: str, *more: Judge) -> Cas
         title,
         (requirement,),
         _first(code),
-        is_struck("error", "m0", _JOIN, requirement="CLIENT-10"),
+        request_came("error", "m0", _JOIN, requirement="CLIENT-10"),
         retries("m0", _JOIN, after="error", requirement=requirement),
         recovers("m0", after="error", requirement=requirement),
         *more,
@@ -93,7 +93,7 @@ def _retried_again(code: int, title: str, requirement: str, *more: Judge) -> Cas
         title,
         (requirement, "CLIENT-10"),
         _meeting_another(code),
-        is_struck("error", "m0", _JOIN, requirement="CLIENT-46"),
+        request_came("error", "m0", _JOIN, requirement="CLIENT-46"),
         rejoins("m0", after="error", requirement="CLIENT-10"),
         recovers("m0", after="error", requirement=requirement),
         *more,
@@ -109,7 +109,7 @@ def _error_case(code: int, title: str, requirement: str) -> Case:
         plan(
             subject(), [answers("error", _JOIN, code, count=None), *start("m0"), delivered("error"), event("m0", "error", after="error", go_on=True)]
         ),
-        is_struck("error", "m0", _JOIN, requirement="CLIENT-10"),
+        request_came("error", "m0", _JOIN, requirement="CLIENT-10"),
         surfaces("m0", after="error", requirement=requirement),
         survives("m0", after="error", requirement="CLIENT-21"),
     )
@@ -146,7 +146,7 @@ _ERRORS: tuple[Case, ...] = (
         "A member that rejoins and is unknown joins anew with the empty id.",
         ("CLIENT-14", "CLIENT-10"),
         _again(ErrorCode.UNKNOWN_MEMBER_ID),
-        is_struck("error", "m0", _JOIN, requirement="CLIENT-46"),
+        request_came("error", "m0", _JOIN, requirement="CLIENT-46"),
         rejoins("m0", after="error", requirement="CLIENT-14", identity=Identity.EMPTY),
         recovers("m0", after="error", requirement="CLIENT-14"),
     ),
@@ -177,7 +177,7 @@ _ERRORS: tuple[Case, ...] = (
             delivered("error"),
             event("m0", "error", after="error", go_on=True),
         ),
-        is_struck("error", "m0", _JOIN, requirement="CLIENT-10"),
+        request_came("error", "m0", _JOIN, requirement="CLIENT-10"),
         surfaces("m0", after="error", requirement="CLIENT-21"),
     ),
     case(
@@ -205,7 +205,7 @@ _REFUSED: tuple[Case, ...] = (
         "A client that shares no assignor with the group tells its application.",
         ("CLIENT-17", "CLIENT-21"),
         plan(
-            company(assignors=["roundrobin"]),
+            reference_peer(assignors=["roundrobin"]),
             subject(assignors=["range"]),
             [*joined("a0"), mark("refused"), *start("m0"), event("m0", "error", after="refused", within_ms=12_000, go_on=True)],
         ),
@@ -230,7 +230,7 @@ _REFUSED: tuple[Case, ...] = (
         "A client that finds its group full tells its application.",
         ("CLIENT-19",),
         plan(
-            company(),
+            reference_peer(),
             subject(),
             [*joined("a0"), mark("refused"), *start("m0"), event("m0", "error", after="refused", within_ms=15_000, go_on=True)],
             coordinator={"group.max.size": 1},
@@ -270,7 +270,7 @@ _COURSE: tuple[Case, ...] = (
         "A client whose JoinGroup waits for the others sends no second, and takes the answer when it comes.",
         ("CLIENT-22", "CLIENT-12"),
         plan(
-            company(),
+            reference_peer(),
             subject(),
             *joined("a0"),
             holds("slow", _JOIN, ms=3_000, direction="request", client="a0"),
@@ -287,7 +287,7 @@ _COURSE: tuple[Case, ...] = (
         "join/protocol-of-the-group",
         "A client that prefers another assignor goes on with the one that the group agreed on.",
         ("ASSIGN-01", "CLIENT-11"),
-        plan(company(assignors=["range"]), subject(assignors=["roundrobin", "range"]), joined("a0", "m0")),
+        plan(reference_peer(assignors=["range"]), subject(assignors=["roundrobin", "range"]), joined("a0", "m0")),
         syncs_protocol_agreed("m0", "range"),
         syncs_after_join("m0", 6_000),
     ),

@@ -9,7 +9,7 @@ from groupproof.harness.judging.case_checkers.leader_assignment import assigns_e
 from groupproof.harness.judging.case_checkers.leader_duties import hands_over_in_two_steps, leaves_nobody_out, or_left, syncs_as_leader
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.plan import Member
-from groupproof.harness.model.plan_builders import company, joined, mark, passing, plan, stable, start, subject
+from groupproof.harness.model.plan_builders import joined, mark, passing, plan, reference_peer, stable, start, subject
 
 __all__ = ["CASES"]
 
@@ -20,7 +20,7 @@ _SETTLES_MS = 9_000
 def _peer(variant: str | None = None, **settings: Any) -> Member:
     """Return a reference member of the subject's group, with another client's subscription."""
     properties = {} if variant is None else {"groupproof.variant": variant}
-    return company("z0", properties={**properties, **settings.pop("properties", {})}, **settings)
+    return reference_peer("z0", properties={**properties, **settings.pop("properties", {})}, **settings)
 
 
 def _leading(name: str, title: str, peer: Member) -> Case:
@@ -71,7 +71,7 @@ CASES: tuple[Case, ...] = (
         ("ASSIGN-09", "CLIENT-36"),
         plan(
             subject("m0", assignors=["cooperative-sticky"]),
-            company("z0", assignors=["cooperative-sticky"]),
+            reference_peer("z0", assignors=["cooperative-sticky"]),
             *joined("m0"),
             mark("newcomer"),
             *start("z0"),

@@ -10,7 +10,6 @@ from groupproof.harness.model.plan_builders import (
     answers,
     close,
     command,
-    company,
     consumed,
     delivered,
     event,
@@ -20,6 +19,7 @@ from groupproof.harness.model.plan_builders import (
     mark,
     passing,
     plan,
+    reference_peer,
     requested,
     stable,
     start,
@@ -68,7 +68,7 @@ _PHASES: tuple[Case, ...] = (
         "A client that closes leaves the group, and its partitions are another's at once.",
         ("CLIENT-73", "LEAVE-55"),
         plan(
-            company(),
+            reference_peer(),
             subject(),
             [*joined("a0", "m0"), consumed("m0", go_on=True), mark("close"), close("m0"), stable("a0", after="close", within_ms=9_000)],
         ),
@@ -98,7 +98,7 @@ _PHASES: tuple[Case, ...] = (
         "A client that closes while its JoinGroup waits takes no part in the generation that follows.",
         ("CLIENT-20", "CLIENT-73"),
         plan(
-            company(),
+            reference_peer(),
             subject(session_timeout_ms=GHOST_SESSION_MS),
             *joined("a0"),
             holds("slow", Api.JOIN_GROUP, direction="request", client="a0"),
@@ -157,7 +157,7 @@ _PHASES: tuple[Case, ...] = (
         "A client that unsubscribes while its JoinGroup waits takes no part in the generation that follows.",
         ("CLIENT-20", "CLIENT-73"),
         plan(
-            company(),
+            reference_peer(),
             subject(session_timeout_ms=GHOST_SESSION_MS),
             *joined("a0"),
             holds("slow", Api.JOIN_GROUP, direction="request", client="a0"),
@@ -197,7 +197,7 @@ _PHASES: tuple[Case, ...] = (
         "A client that closes while it should rejoin leaves the group before it ends.",
         ("CLIENT-73",),
         plan(
-            company(),
+            reference_peer(),
             subject(),
             *joined("a0", "m0"),
             holds("slow", Api.JOIN_GROUP, ms=1_500, client="m0"),

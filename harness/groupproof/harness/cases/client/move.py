@@ -16,7 +16,6 @@ from groupproof.harness.model.plan_builders import (
     answered,
     close,
     commit,
-    company,
     consumed,
     delivered,
     event,
@@ -28,6 +27,7 @@ from groupproof.harness.model.plan_builders import (
     moves,
     passing,
     plan,
+    reference_peer,
     requested,
     stable,
     start,
@@ -41,7 +41,7 @@ __all__ = ["CASES"]
 def _while_joining(parked: str) -> Plan:
     """Return a plan in which the coordinator moves while the subject's JoinGroup is parked until another member joins."""
     return plan(
-        company(),
+        reference_peer(),
         subject(session_timeout_ms=GHOST_SESSION_MS),
         *joined("a0"),
         holds("slow", Api.JOIN_GROUP, direction="request", client="a0"),
@@ -58,7 +58,7 @@ def _while_joining(parked: str) -> Plan:
 def _while_syncing(parked: str) -> Plan:
     """Return a plan in which the coordinator moves while the subject's SyncGroup is parked until the leader's comes."""
     return plan(
-        company(),
+        reference_peer(),
         subject(session_timeout_ms=GHOST_SESSION_MS),
         *joined("a0"),
         holds("slow", Api.SYNC_GROUP, direction="request", client="a0"),
@@ -253,7 +253,7 @@ _BUSY: tuple[Case, ...] = (
         "A member that should rejoin finds its coordinator moved, and rejoins at the new one as the member it is.",
         ("CLIENT-16", "CLIENT-10"),
         plan(
-            company(),
+            reference_peer(),
             subject(),
             *joined("m0"),
             passing(300),

@@ -17,13 +17,13 @@ from groupproof.harness.model.case import Case
 from groupproof.harness.model.plan import Member, Step
 from groupproof.harness.model.plan_builders import (
     commit,
-    company,
     consumed,
     joined,
     mark,
     passing,
     paused,
     plan,
+    reference_peer,
     requested,
     resume,
     settled,
@@ -67,7 +67,7 @@ CASES: tuple[Case, ...] = (
         "The partitions of a member whose application polls no more go to the others.",
         ("CLIENT-52", "ASSIGN-11"),
         plan(
-            company(max_poll_interval_ms=30_000),
+            reference_peer(max_poll_interval_ms=30_000),
             _slow(),
             *joined("a0", "m0"),
             mark("stopped"),
@@ -92,7 +92,7 @@ CASES: tuple[Case, ...] = (
         "A commit of a member that has left for want of polls fails.",
         ("CLIENT-67",),
         plan(
-            company(),
+            reference_peer(),
             _slow(),
             *joined("a0", "m0"),
             *_stopped(4),

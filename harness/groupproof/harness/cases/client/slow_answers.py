@@ -15,7 +15,6 @@ from groupproof.harness.model.plan_builders import (
     close,
     command,
     commit,
-    company,
     consumed,
     cuts,
     delivered,
@@ -27,6 +26,7 @@ from groupproof.harness.model.plan_builders import (
     move,
     passing,
     plan,
+    reference_peer,
     requested,
     stable,
     start,
@@ -49,7 +49,7 @@ _ON_THE_WAY_IN: tuple[Case, ...] = (
         "A client whose JoinGroup waits longer than its requests may take goes on waiting for it.",
         ("CLIENT-22",),
         plan(
-            company(session_timeout_ms=20_000),
+            reference_peer(session_timeout_ms=20_000),
             subject(session_timeout_ms=_SHORT_MS, request_timeout_ms=_TIMEOUT_MS),
             *joined("a0"),
             holds("slow", _JOIN, ms=6_500, direction="request", client="a0"),
@@ -137,7 +137,7 @@ _AT_WORK: tuple[Case, ...] = (
         ("CLIENT-63",),
         plan(
             subject(),
-            company(),
+            reference_peer(),
             holds("fetched", Api.FETCH, client="m0", count=None),
             *start("m0"),
             stable("m0"),
@@ -197,9 +197,9 @@ _UPGRADES: tuple[Case, ...] = (
         "A member that knows cooperative assignors too is eager in a group that agreed on an eager one.",
         ("ASSIGN-01", "CLIENT-62"),
         plan(
-            company("a0"),
+            reference_peer("a0"),
             subject(assignors=_BOTH),
-            company("z0"),
+            reference_peer("z0"),
             *joined("a0", "m0"),
             holds("slow", _JOIN, ms=1_500, direction="request", client="a0"),  # time in which a member may still own what it should have revoked
             mark("newcomer"),
@@ -219,7 +219,7 @@ _UPGRADES: tuple[Case, ...] = (
         "When the last member leaves that knows no cooperative assignor, its partitions and its own are the other's.",
         ("ASSIGN-11",),
         plan(
-            company("a0"),
+            reference_peer("a0"),
             subject(assignors=_BOTH),
             [*joined("a0", "m0"), mark("gone"), close("a0"), stable("m0", after="gone", within_ms=9_000, go_on=True), passing(6_600)],
             topics={"t": 4},

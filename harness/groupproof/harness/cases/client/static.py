@@ -8,7 +8,7 @@ from groupproof.harness.cases.client.client_case_builders import GHOST_SESSION_M
 from groupproof.harness.judging.case_checkers.commit_reactions import commit_fails
 from groupproof.harness.judging.case_checkers.fields import names_its_instance, starts_in_generation
 from groupproof.harness.judging.case_checkers.leave_group import leaves_others_alone, sends_none
-from groupproof.harness.judging.case_checkers.reactions import Identity, is_struck, recovers, rejoins, stays_out, surfaces
+from groupproof.harness.judging.case_checkers.reactions import Identity, recovers, rejoins, request_came, stays_out, surfaces
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.plan import Member, Plan
 from groupproof.harness.model.plan_builders import (
@@ -17,7 +17,6 @@ from groupproof.harness.model.plan_builders import (
     close,
     command,
     commit,
-    company,
     delivered,
     event,
     joined,
@@ -25,6 +24,7 @@ from groupproof.harness.model.plan_builders import (
     mark,
     passing,
     plan,
+    reference_peer,
     stable,
     start,
     subject,
@@ -70,7 +70,7 @@ def _fencing(api: Api, title: str, requirement: str) -> Case:
         title,
         (requirement, "STATIC-10"),
         _fenced(api),
-        is_struck("fenced", "m0", api, requirement=requirement),
+        request_came("fenced", "m0", api, requirement=requirement),
         surfaces(
             "m0", after="fenced", requirement=requirement, unaware=Verdict.FAILED if api is Api.HEARTBEAT else Verdict.NON_STRICT, within_ms=_TELL_MS
         ),
@@ -153,7 +153,7 @@ _COURSE: tuple[Case, ...] = (
         "A static member that closes and comes back within its session takes its place without a rebalance.",
         ("STATIC-16",),
         plan(
-            company(),
+            reference_peer(),
             _instance("m0", session_timeout_ms=_RETURN_MS),
             _instance("m1", session_timeout_ms=_RETURN_MS),
             [*joined("a0", "m0"), passing(300), mark("restart"), close("m0"), *start("m1"), stable("m1", after="restart"), passing(700)],
@@ -166,7 +166,7 @@ _COURSE: tuple[Case, ...] = (
         "A static member that is killed and comes back within its session takes its place without a rebalance.",
         ("STATIC-16",),
         plan(
-            company(),
+            reference_peer(),
             _instance("m0", session_timeout_ms=_RETURN_MS),
             _instance("m1", session_timeout_ms=_RETURN_MS),
             [*joined("a0", "m0"), passing(300), mark("restart"), kill("m0"), *start("m1"), stable("m1", after="restart"), passing(700)],

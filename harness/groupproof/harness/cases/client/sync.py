@@ -7,10 +7,10 @@ from groupproof.harness.judging.case_checkers.discovery import rediscovers
 from groupproof.harness.judging.case_checkers.heartbeats import heartbeats_go_on, heartbeats_while_parked
 from groupproof.harness.judging.case_checkers.reactions import (
     Identity,
-    is_struck,
     keeps_membership,
     recovers,
     rejoins,
+    request_came,
     surfaces,
     survives,
     takes_up_its_work,
@@ -19,7 +19,6 @@ from groupproof.harness.model.case import Case, Judge
 from groupproof.harness.model.plan import Await, Matches, Plan
 from groupproof.harness.model.plan_builders import (
     answers,
-    company,
     delivered,
     event,
     heal,
@@ -27,6 +26,7 @@ from groupproof.harness.model.plan_builders import (
     mark,
     passing,
     plan,
+    reference_peer,
     requested,
     stable,
     start,
@@ -67,7 +67,7 @@ def _rejoins(
         title,
         (requirement, "CLIENT-31"),
         _failing(code, direction=direction, rejoins_first=not or_syncs),
-        is_struck("error", "m0", _SYNC, requirement="CLIENT-11", within_ms=12_000),
+        request_came("error", "m0", _SYNC, requirement="CLIENT-11", within_ms=12_000),
         rejoins("m0", after="error", requirement=requirement, identity=identity, or_syncs=or_syncs),
         recovers("m0", after="error", requirement="CLIENT-31"),
         *more,
@@ -87,7 +87,7 @@ def _error_case(code: int, title: str) -> Case:
             delivered("error", within_ms=15_000),
             event("m0", "error", after="error", go_on=True),
         ),
-        is_struck("error", "m0", _SYNC, requirement="CLIENT-11", within_ms=12_000),
+        request_came("error", "m0", _SYNC, requirement="CLIENT-11", within_ms=12_000),
         surfaces("m0", after="error", requirement="CLIENT-35"),
     )
 
@@ -141,7 +141,7 @@ CASES: tuple[Case, ...] = (
         ("CLIENT-32", "CLIENT-76"),
         plan(
             subject(),
-            company(),
+            reference_peer(),
             holds("slow", _SYNC, direction="request", client="m0"),
             *start("m0"),
             delivered("slow", within_ms=15_000),

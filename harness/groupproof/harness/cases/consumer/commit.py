@@ -17,7 +17,7 @@ from groupproof.harness.judging.case_checkers.consumer.epoch_commits import (
 )
 from groupproof.harness.judging.case_checkers.consumer.epoch_reactions import keeps_epoch
 from groupproof.harness.judging.case_checkers.consumer.epoch_rhythm import never_two_in_flight
-from groupproof.harness.judging.case_checkers.reactions import is_struck
+from groupproof.harness.judging.case_checkers.reactions import request_came
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.plan import Plan
 from groupproof.harness.model.plan_builders import answers, append, close, commit, consumed, delivered, heal, holds, mark, passing, start
@@ -52,7 +52,7 @@ def _reported(code: int, title: str, requirement: str, **open_ends: Any) -> Case
         title,
         (requirement, "CGP-01"),
         _refused(code),
-        is_struck("error", "m0", _COMMIT, requirement="CGP-01"),
+        request_came("error", "m0", _COMMIT, requirement="CGP-01"),
         commit_is_told("m0", after="error", requirement=requirement),
         commit_is_answered("m0", after="error", requirement=requirement, **open_ends),
         commits_with_epoch("m0"),
@@ -65,7 +65,7 @@ def _retried(code: int, title: str) -> Case:
         title,
         ("CGP-08", "CGP-04"),
         _refused(code),
-        is_struck("error", "m0", _COMMIT, requirement="CGP-01"),
+        request_came("error", "m0", _COMMIT, requirement="CGP-01"),
         retries_commit("m0", after="error", requirement="CGP-08"),
         commit_is_answered("m0", after="error", requirement="CGP-08"),
         commits_with_epoch("m0"),
@@ -117,7 +117,7 @@ _COMMITS: tuple[Case, ...] = (
             passing(3_000),
             session_ms=15_000,
         ),
-        is_struck("error", "m0", _COMMIT, requirement="CGP-01"),
+        request_came("error", "m0", _COMMIT, requirement="CGP-01"),
         never_two_in_flight("m0"),
     ),
     case(
@@ -134,7 +134,7 @@ _COMMITS: tuple[Case, ...] = (
             passing(8_000),
             session_ms=15_000,
         ),
-        is_struck("error", "m0", _COMMIT, requirement="CGP-01", within_ms=7_000),
+        request_came("error", "m0", _COMMIT, requirement="CGP-01", within_ms=7_000),
         commits_on("m0", after="error"),
         spares=["auto_commit_interval_ms"],
     ),
@@ -187,7 +187,7 @@ def _read_on(code: int, title: str) -> Case:
         title,
         ("CGP-10", "CGP-11"),
         _positions(code),
-        is_struck("error", "m0", _FETCH, requirement="CGP-11", within_ms=12_000),
+        request_came("error", "m0", _FETCH, requirement="CGP-11", within_ms=12_000),
         reads_on_from("m0", after="back", positions=_NAMED),
     )
 
@@ -199,7 +199,7 @@ def _as_member(code: int, title: str) -> Case:
         title,
         ("CGP-10", "CGP-09"),
         _positions(code),
-        is_struck("error", "m0", _FETCH, requirement="CGP-11", within_ms=12_000),
+        request_came("error", "m0", _FETCH, requirement="CGP-11", within_ms=12_000),
         reads_on_from("m0", after="back", positions=_NAMED, reads=None),
         asks_again_or_tells("m0", after="error", requirement="CGP-09"),
         *(() if code == ErrorCode.UNKNOWN_MEMBER_ID else (keeps_epoch("m0", after="error", requirement="CGP-09", or_tells=True),)),

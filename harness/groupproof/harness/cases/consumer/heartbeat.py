@@ -21,7 +21,7 @@ from groupproof.harness.judging.case_checkers.consumer.epoch_reactions import (
 )
 from groupproof.harness.judging.case_checkers.consumer.epoch_rhythm import keeps_interval, never_two_in_flight, stays_alive
 from groupproof.harness.judging.case_checkers.discovery import rediscovers
-from groupproof.harness.judging.case_checkers.reactions import is_struck
+from groupproof.harness.judging.case_checkers.reactions import request_came
 from groupproof.harness.judging.checkers.claim import tolerated_ms
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.plan import ConfigureGroup, Step
@@ -51,7 +51,7 @@ def _out(code: int, title: str, requirement: str, *, renamed: Verdict = Verdict.
             reconciled("m0", after="error"),
             passing(500),
         ),
-        is_struck("error", "m0", BEAT, requirement="CGC-28"),
+        request_came("error", "m0", BEAT, requirement="CGC-28"),
         joins_anew("m0", after="error", requirement=requirement, at_once_ms=1_000, renamed=renamed),
         gives_up_partitions("m0", after="error", requirement=requirement),
     )
@@ -72,7 +72,7 @@ def _out_at_once(code: int, title: str, requirement: str, *, renamed: Verdict = 
             reconciled("m0", after="error"),
             passing(500),
         ),
-        is_struck("error", "m0", BEAT, requirement="CGC-16", within_ms=7_000),
+        request_came("error", "m0", BEAT, requirement="CGC-16", within_ms=7_000),
         joins_anew("m0", after="error", requirement=requirement, renamed=renamed),
     )
 
@@ -92,7 +92,7 @@ def _kept(code: int, title: str, requirement: str, *, looks: bool) -> Case:
             beaten("m0", after="error", count=3, within_ms=LONG_MS),
             passing(500),
         ),
-        is_struck("error", "m0", BEAT, requirement="CGC-28"),
+        request_came("error", "m0", BEAT, requirement="CGC-28"),
         keeps_epoch("m0", after="error", requirement=requirement),
         keeps_partitions("m0", after="error", requirement=requirement),
         spaces_its_tries("m0", after="error", requirement="CGC-26"),
@@ -110,7 +110,7 @@ def _kept_at_once(code: int, title: str, requirement: str) -> Case:
             subject(),
             [answers("error", BEAT, code, nth=ACKNOWLEDGING), *start("m0"), delivered("error"), reconciled("m0", after="error"), passing(500)],
         ),
-        is_struck("error", "m0", BEAT, requirement="CGC-16", within_ms=7_000),
+        request_came("error", "m0", BEAT, requirement="CGC-16", within_ms=7_000),
         keeps_epoch("m0", after="error", requirement=requirement),
         says_again("m0", after="error"),
     )
@@ -127,7 +127,7 @@ def _ends(code: int, title: str, requirement: str, *, is_static: bool = False, u
             subject(**settings),
             [*joined("m0"), answers("error", BEAT, code, count=None), delivered("error"), passing(LONG_MS), heal("error"), passing(500)],
         ),
-        is_struck("error", "m0", BEAT, requirement="CGC-28"),
+        request_came("error", "m0", BEAT, requirement="CGC-28"),
         shows_or_tries("m0", after="error", requirement=requirement, untold=untold, anew=anew),
         spaces_its_tries("m0", after="error", requirement=requirement),
     )
@@ -170,7 +170,7 @@ _ERRORS: tuple[Case, ...] = (
         "A member that is told once that it may not read a topic stays one: the right to it may be given back.",
         ("CGT-28",),
         plan(subject(), [*joined("m0"), answers("error", BEAT, ErrorCode.TOPIC_AUTHORIZATION_FAILED), delivered("error"), passing(LONG_MS)]),
-        is_struck("error", "m0", BEAT, requirement="CGC-28"),
+        request_came("error", "m0", BEAT, requirement="CGC-28"),
         stays_a_member("m0", after="error", requirement="CGT-28"),
     ),
     _ends(ErrorCode.GROUP_ID_NOT_FOUND, "A member whose group is gone joins again or tells its application.", "CGT-30", anew="CGT-29"),
@@ -187,7 +187,7 @@ _ERRORS: tuple[Case, ...] = (
         "A static member whose instance another has taken over tells its application, and ends.",
         ("CGT-26",),
         plan(subject(instance_id="one"), [*joined("m0"), answers("error", BEAT, ErrorCode.FENCED_INSTANCE_ID), delivered("error"), passing(LONG_MS)]),
-        is_struck("error", "m0", BEAT, requirement="CGC-28"),
+        request_came("error", "m0", BEAT, requirement="CGC-28"),
         stops_beating("m0", after="error", requirement="CGT-26"),
     ),
 )
@@ -293,7 +293,7 @@ def _unheard(name: str, title: str, fault: Step, *, in_full: bool, patient: bool
             [*joined("m0"), fault, delivered("lost"), beaten("m0", after="lost", count=2, within_ms=12_000), passing(300)],
             session_ms=15_000,
         ),
-        is_struck("lost", "m0", BEAT, requirement="CGC-28"),
+        request_came("lost", "m0", BEAT, requirement="CGC-28"),
         keeps_epoch("m0", after="lost", requirement="CGT-24", within_ms=8_000),
         keeps_partitions("m0", after="lost", requirement="CGT-24"),
         never_two_in_flight("m0", patience_ms=_PATIENCE_MS * 0.8 if patient else None),

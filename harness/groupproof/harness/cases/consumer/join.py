@@ -19,7 +19,7 @@ from groupproof.harness.judging.case_checkers.consumer.epoch_join import (
 )
 from groupproof.harness.judging.case_checkers.consumer.epoch_reactions import joins_anew, shows_or_tries, spaces_its_tries
 from groupproof.harness.judging.case_checkers.consumer.epoch_rhythm import never_two_in_flight, stays_alive
-from groupproof.harness.judging.case_checkers.reactions import is_struck
+from groupproof.harness.judging.case_checkers.reactions import request_came
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.plan import Plan, Step
 from groupproof.harness.model.plan_builders import answers, cuts, delivered, grow, heal, holds, mark, passing, start, strikes
@@ -136,7 +136,7 @@ def _again(code: int, title: str, requirement: str) -> Case:
         title,
         (requirement, "CGC-06"),
         _refused(code),
-        is_struck("error", "m0", BEAT, requirement="CGC-07"),
+        request_came("error", "m0", BEAT, requirement="CGC-07"),
         joins_anew("m0", after="error", requirement=requirement),
         is_one_member("m0"),
         joins_in_full("m0"),
@@ -155,7 +155,7 @@ def _for_good(code: int, title: str, requirement: str, *, instance: str | None =
             subject(**wanted),
             [answers("error", BEAT, code, count=None), *start("m0"), delivered("error"), passing(LONG_MS), heal("error"), passing(500)],
         ),
-        is_struck("error", "m0", BEAT, requirement="CGC-07"),
+        request_came("error", "m0", BEAT, requirement="CGC-07"),
         shows_or_tries("m0", after="error", requirement=requirement, untold=untold),
         spaces_its_tries("m0", after="error", requirement=requirement),
     )
@@ -197,7 +197,7 @@ def _unheard(name: str, title: str, fault: Step, **settings: Any) -> Case:
         plan(
             subject(**settings), [fault, *start("m0"), delivered("lost"), reconciled("m0", after="lost", go_on=True), passing(500)], session_ms=15_000
         ),
-        is_struck("lost", "m0", BEAT, requirement="CGC-07"),
+        request_came("lost", "m0", BEAT, requirement="CGC-07"),
         is_one_member("m0"),
         joins_in_full("m0"),
         acknowledges("m0", within_ms=9_000, at_once_ms=6_000),

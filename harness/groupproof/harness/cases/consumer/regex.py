@@ -7,7 +7,7 @@ from groupproof.harness.judging.case_checkers.consumer.epoch_hand_over import na
 from groupproof.harness.judging.case_checkers.consumer.epoch_join import acknowledges, joins_in_full, subscribes_by_regex
 from groupproof.harness.judging.case_checkers.consumer.epoch_leave import is_quiet_after_leaving, leaves
 from groupproof.harness.judging.case_checkers.consumer.epoch_reactions import gives_up_partitions, joins_anew
-from groupproof.harness.judging.case_checkers.reactions import is_struck
+from groupproof.harness.judging.case_checkers.reactions import request_came
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.plan_builders import answers, close, consumed, delivered, mark, passing, start
 from groupproof.protocol.vocabulary import ErrorCode
@@ -57,7 +57,7 @@ CASES: tuple[Case, ...] = (
             passing(6 * INTERVAL_MS),
             topics=_TOPICS,
         ),
-        is_struck("error", "m0", BEAT, requirement="CGC-28"),
+        request_came("error", "m0", BEAT, requirement="CGC-28"),
         joins_anew("m0", after="error", requirement="CGT-18"),
         gives_up_partitions("m0", after="error", requirement="CGT-18", within_ms=2_000),
         subscribes_by_regex("m0"),

@@ -8,7 +8,7 @@ from groupproof.harness.judging.case_checkers.discovery import rediscovers
 from groupproof.harness.judging.case_checkers.embedded.connect_assignments import assigns_everything
 from groupproof.harness.judging.case_checkers.embedded.connect_duties import keeps_membership_in_reach, names_its_jobs
 from groupproof.harness.judging.case_checkers.leave_group import leaves
-from groupproof.harness.judging.case_checkers.reactions import REACT_MS, Identity, is_struck, recovers, rejoins
+from groupproof.harness.judging.case_checkers.reactions import REACT_MS, Identity, recovers, rejoins, request_came
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.plan_builders import answers, close, delivered, event, mark, passing, plan, refuses_a_heartbeat, requested, start
 from groupproof.protocol.vocabulary import Api, ErrorCode
@@ -31,7 +31,7 @@ def _beat(code: ErrorCode, title: str, *requirements: str, identity: Identity = 
             synced("m0", after="error", within_ms=_WAIT_MS, go_on=True),
             passing(300),
         ),
-        is_struck("error", "m0", _BEAT, requirement="CLIENT-30"),
+        request_came("error", "m0", _BEAT, requirement="CLIENT-30"),
         rejoins("m0", after="error", requirement=requirements[0], identity=identity),
         recovers("m0", after="error", requirement=requirements[-1]),
         names_its_jobs("m0"),
@@ -53,7 +53,7 @@ def _sync(code: ErrorCode, title: str, *requirements: str, identity: Identity = 
             synced("m0", after="error", within_ms=_WAIT_MS, go_on=True),
             passing(round(REACT_MS) + 1_000),
         ),
-        is_struck("error", "m0", _SYNC, requirement="CLIENT-11"),
+        request_came("error", "m0", _SYNC, requirement="CLIENT-11"),
         rejoins("m0", after="error", requirement=requirements[0], identity=identity),
         recovers("m0", after="error", requirement=requirements[-1]),
         *deals,
@@ -78,7 +78,7 @@ _ERRORS: tuple[Case, ...] = (
             requested("m0", _BEAT, after="error", go_on=True),
             passing(800),
         ),
-        is_struck("error", "m0", _BEAT, requirement="CLIENT-30"),
+        request_came("error", "m0", _BEAT, requirement="CLIENT-30"),
         rediscovers("m0", after="error", requirement="CLIENT-04", api=_BEAT),
         keeps_membership_in_reach("m0", after="error", requirement="CLIENT-49"),
     ),
@@ -94,7 +94,7 @@ _ERRORS: tuple[Case, ...] = (
             synced("m0", after="error", within_ms=_WAIT_MS, go_on=True),
             passing(300),
         ),
-        is_struck("error", "m0", _JOIN, requirement="CLIENT-11"),
+        request_came("error", "m0", _JOIN, requirement="CLIENT-11"),
         recovers("m0", after="error", requirement="CLIENT-15"),
     ),
 )

@@ -8,7 +8,7 @@ from groupproof.harness.judging.case_checkers.discovery import rediscovers
 from groupproof.harness.judging.case_checkers.embedded.streams_member import ends, names_its_tasks, rejoins_uncommitted
 from groupproof.harness.judging.case_checkers.fields import names_its_instance, starts_in_generation
 from groupproof.harness.judging.case_checkers.leave_group import leaves_others_alone
-from groupproof.harness.judging.case_checkers.reactions import REACT_MS, Identity, is_struck, keeps_membership, recovers, rejoins, stays_out
+from groupproof.harness.judging.case_checkers.reactions import REACT_MS, Identity, keeps_membership, recovers, rejoins, request_came, stays_out
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.plan_builders import answers, append, close, delivered, event, mark, passing, refuses_a_heartbeat, requested, start
 from groupproof.protocol.vocabulary import Api, ErrorCode
@@ -32,7 +32,7 @@ def _beat(code: ErrorCode, title: str, *requirements: str, identity: Identity = 
             synced("m0", after="error", within_ms=WAIT_MS, go_on=True),
             passing(300),
         ),
-        is_struck("error", "m0", _BEAT, requirement="CLIENT-30"),
+        request_came("error", "m0", _BEAT, requirement="CLIENT-30"),
         rejoins("m0", after="error", requirement=requirements[0], identity=identity),
         recovers("m0", after="error", requirement=requirements[-1]),
         *([names_its_tasks("m0", after="error")] if keeps else []),
@@ -52,7 +52,7 @@ def _sync(code: ErrorCode, title: str, *requirements: str, identity: Identity = 
             synced("m0", after="error", within_ms=WAIT_MS, go_on=True),
             passing(round(REACT_MS) + 1_000),
         ),
-        is_struck("error", "m0", _SYNC, requirement="CLIENT-11", within_ms=WAIT_MS),
+        request_came("error", "m0", _SYNC, requirement="CLIENT-11", within_ms=WAIT_MS),
         rejoins("m0", after="error", requirement=requirements[0], identity=identity),
         recovers("m0", after="error", requirement=requirements[-1]),
     )
@@ -116,7 +116,7 @@ _STATIC: tuple[Case, ...] = (
             event("m0", "error", after="fenced", within_ms=round(REACT_MS), go_on=True),
             passing(3_500),
         ),
-        is_struck("fenced", "m0", _BEAT, requirement="CLIENT-57"),
+        request_came("fenced", "m0", _BEAT, requirement="CLIENT-57"),
         ends("m0", after="fenced", requirement="CLIENT-57"),
         stays_out("m0", after="fenced", requirement="STATIC-10"),
         needs=["static"],
@@ -168,7 +168,7 @@ CASES: tuple[Case, ...] = (
             requested("m0", _BEAT, after="error", go_on=True),
             passing(800),
         ),
-        is_struck("error", "m0", _BEAT, requirement="CLIENT-30"),
+        request_came("error", "m0", _BEAT, requirement="CLIENT-30"),
         rediscovers("m0", after="error", requirement="CLIENT-04", api=_BEAT),
         keeps_membership("m0", after="error", requirement="CLIENT-49"),
     ),
@@ -184,7 +184,7 @@ CASES: tuple[Case, ...] = (
             synced("m0", after="error", within_ms=WAIT_MS, go_on=True),
             passing(300),
         ),
-        is_struck("error", "m0", _JOIN, requirement="CLIENT-11", within_ms=WAIT_MS),
+        request_came("error", "m0", _JOIN, requirement="CLIENT-11", within_ms=WAIT_MS),
         recovers("m0", after="error", requirement="CLIENT-15"),
     ),
     *_STATIC,

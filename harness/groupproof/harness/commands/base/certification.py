@@ -124,7 +124,7 @@ class Certification:
         else:
             self.console.print(line, markup=False, highlight=False, soft_wrap=True)
 
-    def order(self, *, profile: str, jobs: int, hold: Hold | None = None) -> RunConfig:
+    def run_config(self, *, profile: str, jobs: int, hold: Hold | None = None) -> RunConfig:
         """Return the run's configuration."""
         from groupproof.harness.judging.summary.expectations import Expectations
         from groupproof.harness.running.runs.whole_run import RunConfig
@@ -161,12 +161,12 @@ class Certification:
         assert self._output is not None
         return self._output
 
-    def run(self, campaign: Callable[[ProgressDisplay], CertifyRun]) -> int:
+    def run(self, start_run: Callable[[ProgressDisplay], CertifyRun]) -> int:
         """Run, write the report, and return the exit code."""
         from groupproof.harness.commands.base.progress import watched
 
         with watched(self.console, len(self.cases)) as self._display:
-            outcome = campaign(self._display).go()
+            outcome = start_run(self._display).go()
         self._display = None
         return self._report(outcome)
 

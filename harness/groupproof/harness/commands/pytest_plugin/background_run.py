@@ -24,7 +24,7 @@ from groupproof.harness.subjects.brokers.broker_providers import meet, subject_n
 from groupproof.harness.subjects.client_registry import candidate
 from groupproof.harness.subjects.shims.contract_lines import Hello
 
-__all__ = ["BackgroundRun", "SummaryRun", "campaign_of", "summed_up"]
+__all__ = ["BackgroundRun", "SummaryRun", "background_run_of", "summed_up"]
 
 
 class BackgroundRun(CertifyRun):
@@ -46,8 +46,8 @@ class BackgroundRun(CertifyRun):
             nursery.cancel_scope.cancel()
 
     @property
-    def standing(self) -> SubjectRecord:
-        return SubjectRecord(subject=self.subject_info(), release=self.release, profile=self.order.profile, shipped=self.shipped)
+    def subject_record(self) -> SubjectRecord:
+        return SubjectRecord(subject=self.subject_info(), release=self.release, profile=self.config.profile, shipped=self.shipped)
 
     def about(self, started: datetime, duration_s: float) -> RunEnd | None:
         """Return the facts of the run; None while the subject is unknown."""
@@ -56,8 +56,8 @@ class BackgroundRun(CertifyRun):
             return None
         return RunEnd(
             subject=subject,
-            standing=self.standing,
-            jobs=self.order.jobs,
+            subject_record=self.subject_record,
+            jobs=self.config.jobs,
             is_virtual=self.is_virtual,
             started=started,
             duration_s=duration_s,
@@ -77,28 +77,28 @@ class BackgroundClientRun(BackgroundRun, ClientRun):
     """A client's run beside pytest. Its items were collected before the client's hello: cases of dialects that it does not speak are skipped."""
 
     def _keep_to_dialects(self, hello: Hello) -> None:
-        self._catalogue = as_declared(self._catalogue, hello.capabilities, self.order.profile)
-        self.order = replace(self.order, cases=shown_only(self.order.cases, hello.capabilities))
+        self._catalogue = as_declared(self._catalogue, hello.capabilities, self.config.profile)
+        self.config = replace(self.config, cases=shown_only(self.config.cases, hello.capabilities))
 
 
 class BackgroundCoordinatorRun(BackgroundRun, CoordinatorRun):
     """A coordinator's run beside pytest."""
 
 
-def campaign_of(run_plan: RunPlan, cases: Sequence[Case], *, processes: int, say: Say) -> BackgroundRun:
+def background_run_of(run_plan: RunPlan, cases: Sequence[Case], *, processes: int, say: Say) -> BackgroundRun:
     """Install the subject if needed, and return the run of `cases`; with several `processes` this one uses its part of the host.
 
     Raise `RunError` where the subject cannot be started.
     """
-    options = run_plan.wishes
+    options = run_plan.options
     if options.side == "coordinator":
         broker = subject_named(options.named, profile=options.profile, say=_quiet)
         meet(broker, _quiet)
         jobs = options.jobs or JOBS
-        config = run_plan.order(cases, profile=options.profile or broker.profile, jobs=_part(jobs, processes), shipped=expectations_of(broker))
-        campaign: BackgroundRun = BackgroundCoordinatorRun(broker, config, say=say)
-        campaign.shipped = expectations_of(broker)
-        return campaign
+        config = run_plan.run_config(cases, profile=options.profile or broker.profile, jobs=_part(jobs, processes), shipped=expectations_of(broker))
+        background_run: BackgroundRun = BackgroundCoordinatorRun(broker, config, say=say)
+        background_run.shipped = expectations_of(broker)
+        return background_run
     found = candidate(
         None if options.program else options.named,
         options.program,
@@ -108,11 +108,11 @@ def campaign_of(run_plan: RunPlan, cases: Sequence[Case], *, processes: int, say
         jobs=options.jobs,
         say=_quiet,
     )
-    config = run_plan.order(cases, profile=run_plan.profile, jobs=_part(found.jobs, processes), shipped=found.expectations)
+    config = run_plan.run_config(cases, profile=run_plan.profile, jobs=_part(found.jobs, processes), shipped=found.expectations)
     catalogue = cases_of("client", DIALECT_CAPABILITIES, run_plan.profile)
-    campaign = BackgroundClientRun(found, config, say=say, on_hello=_quiet, catalogue=catalogue)
-    campaign.shipped = found.expectations
-    return campaign
+    background_run = BackgroundClientRun(found, config, say=say, on_hello=_quiet, catalogue=catalogue)
+    background_run.shipped = found.expectations
+    return background_run
 
 
 def _part(jobs: int, processes: int) -> int:
@@ -127,10 +127,10 @@ class SummaryRun(CertifyRun):
     """Sums up a run that other processes have done."""
 
     def __init__(self, run_plan: RunPlan, cases: Sequence[Case], about: RunEnd, *, interrupted: bool) -> None:
-        options = run_plan.wishes
-        config = run_plan.order(cases, profile=about.standing.profile, jobs=about.jobs, shipped=about.standing.shipped)
+        options = run_plan.options
+        config = run_plan.run_config(cases, profile=about.subject_record.profile, jobs=about.jobs, shipped=about.subject_record.shipped)
         super().__init__(
-            config, cases_of(options.side, about.subject.capabilities, about.standing.profile), say=lambda *_: None, is_virtual=about.is_virtual
+            config, cases_of(options.side, about.subject.capabilities, about.subject_record.profile), say=lambda *_: None, is_virtual=about.is_virtual
         )
         self._about = about
         self._is_interrupted = interrupted
@@ -144,7 +144,7 @@ class SummaryRun(CertifyRun):
 
     @property
     def release(self) -> str:
-        return self._about.standing.release
+        return self._about.subject_record.release
 
     def environment(self) -> dict[str, Any]:
         return {**super().environment(), **self._about.environment}
@@ -156,9 +156,9 @@ class SummaryRun(CertifyRun):
 
 def _spoken(run_plan: RunPlan, cases: Sequence[Case], about: RunEnd, results: Sequence[CaseResult]) -> tuple[Sequence[Case], Sequence[CaseResult]]:
     """Leave out the cases of dialects that a client does not speak, which were never run, unless only such cases were selected."""
-    if run_plan.wishes.side == "coordinator":
+    if run_plan.options.side == "coordinator":
         return cases, results
-    own = as_declared(cases, about.subject.capabilities, about.standing.profile)
+    own = as_declared(cases, about.subject.capabilities, about.subject_record.profile)
     kept = {case.id for case in own or cases}
     return own or cases, [result for result in results if result.case.id in kept]
 

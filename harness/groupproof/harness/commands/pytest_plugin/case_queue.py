@@ -52,30 +52,30 @@ class _Running:
         self.trouble: RunError | None = None
         self.over = False
         self.changed = threading.Condition()
-        self._commission, self._cases, self._processes = run_plan, cases, processes
+        self._run_plan, self._cases, self._processes = run_plan, cases, processes
         self._folder, self._name = folder, name
-        self._campaign: BackgroundRun | None = None
+        self._background_run: BackgroundRun | None = None
         self._is_stopped = False
         self._thread = threading.Thread(target=self._run, name="groupproof", daemon=True)
         self._thread.start()
 
     def _run(self) -> None:
-        from groupproof.harness.commands.pytest_plugin.background_run import campaign_of  # loaded when a case runs
+        from groupproof.harness.commands.pytest_plugin.background_run import background_run_of  # loaded when a case runs
 
         started, began = datetime.now(UTC), time.monotonic()
         try:
-            campaign = campaign_of(self._commission, self._cases, processes=self._processes, say=self._say)
-            self._campaign = campaign
+            background_run = background_run_of(self._run_plan, self._cases, processes=self._processes, say=self._say)
+            self._background_run = background_run
             if self._is_stopped:
-                campaign.stop()
-            campaign.go()
+                background_run.stop()
+            background_run.go()
         except KeyboardInterrupt:
             pass  # stopped before the subject was known
         except Exception as error:
             self.trouble = trouble_in(error)
         finally:
-            if self._campaign is not None:
-                self.about = self._campaign.about(started, time.monotonic() - began)
+            if self._background_run is not None:
+                self.about = self._background_run.about(started, time.monotonic() - began)
             self._leave()
             with self.changed:
                 self.over = True
@@ -84,8 +84,8 @@ class _Running:
     def _say(self, progress: Progress, case: Case, report: CaseReport | None) -> None:
         if progress is not Progress.DONE or report is None:
             return
-        assert self._campaign is not None
-        result = SharedResult.of(report.result, self._campaign.standing)
+        assert self._background_run is not None
+        result = SharedResult.of(report.result, self._background_run.subject_record)
         if self._folder is not None:
             self._folder.tell(result)
         with self.changed:
@@ -98,8 +98,8 @@ class _Running:
 
     def stop(self) -> None:
         self._is_stopped = True
-        if self._campaign is not None:
-            self._campaign.stop()
+        if self._background_run is not None:
+            self._background_run.stop()
         self._thread.join(STOP_S)
 
 
@@ -107,7 +107,7 @@ class CaseQueue(ABC):
     """Runs the cases of a session; subclasses decide in which processes."""
 
     def __init__(self, run_plan: RunPlan, cases: Sequence[Case]) -> None:
-        self._commission = run_plan
+        self._run_plan = run_plan
         self._settling = _Settling(run_plan, cases, self._result_of)
 
     @property
@@ -137,7 +137,7 @@ class SingleProcessQueue(CaseQueue):
         self._cases = cases
 
     def _result_of(self, case: Case) -> SharedResult | str:
-        running = self.running = self.running or _Running(self._commission, self._cases, processes=1)
+        running = self.running = self.running or _Running(self._run_plan, self._cases, processes=1)
         with running.changed:
             running.changed.wait_for(lambda: case.id in running.results or running.over)
         return running.results.get(case.id) or _why(running.trouble, running.about)
@@ -182,7 +182,7 @@ class WorkerQueue(CaseQueue):
         if ended is not None and (ended.trouble is not None or (ended.about is not None and ended.about.gave_up)):
             return _why(ended.trouble, ended.about)
         if case.id not in self._taken_over:
-            self._taken_over[case.id] = _Running(self._commission, [case], processes=self._workers, folder=self._folder)
+            self._taken_over[case.id] = _Running(self._run_plan, [case], processes=self._workers, folder=self._folder)
             self._running.append(self._taken_over[case.id])
         running = self._taken_over[case.id]
         return _why(running.trouble, running.about) if running.over and case.id not in running.results else ""
@@ -191,7 +191,7 @@ class WorkerQueue(CaseQueue):
         """Run a share that nobody has claimed; return whether it was free."""
         if not self._shares[share] or not self._folder.claim(share):
             return False
-        running = _Running(self._commission, self._shares[share], processes=self._workers, folder=self._folder, name=str(share))
+        running = _Running(self._run_plan, self._shares[share], processes=self._workers, folder=self._folder, name=str(share))
         self._running.append(running)
         return True
 
@@ -209,7 +209,7 @@ class _Settling:
     """Applies known failures to results. An entry covers one case, or several: then the first passing case reports it as stale."""
 
     def __init__(self, run_plan: RunPlan, cases: Sequence[Case], result_of: _Tell) -> None:
-        self._commission, self._result_of = run_plan, result_of
+        self._run_plan, self._result_of = run_plan, result_of
         self._cases = cases
         self._shipped: dict[object, Expectations] = {}
         self.subject: SubjectInfo | None = None
@@ -218,8 +218,8 @@ class _Settling:
         reported = self._result_of(case)
         if isinstance(reported, str):
             return Result(missing=reported)
-        self.subject = reported.standing.subject
-        expected = [entry for entry in self._known_failures(reported.standing) if entry.covers(case.id)]
+        self.subject = reported.subject_record.subject
+        expected = [entry for entry in self._known_failures(reported.subject_record) if entry.covers(case.id)]
         result = reported.result(case)
         own = settle(expected, [verdict_of(case.id, reported.ruling)], date.today())
         excuse = own.excused.get(case.id)
@@ -246,12 +246,12 @@ class _Settling:
 
     def _observed(self, result: SharedResult) -> list[CaseVerdict]:
         """Return the verdict that entries are compared with; nothing where the case failed only by a race."""
-        left = without_races(self._known_failures(result.standing), verdict_of(result.case, result.ruling), date.today())
+        left = without_races(self._known_failures(result.subject_record), verdict_of(result.case, result.ruling), date.today())
         return [] if left is None else [left]
 
     def _known_failures(self, subject: SubjectRecord) -> tuple[KnownFailure, ...]:
-        expectations = self._commission.expectations
-        if not self._commission.wishes.expect and subject.shipped is not None:
+        expectations = self._run_plan.expectations
+        if not self._run_plan.options.expect and subject.shipped is not None:
             if subject.shipped not in self._shipped:
                 self._shipped[subject.shipped] = load(subject.shipped)
             expectations = self._shipped[subject.shipped]

@@ -14,7 +14,7 @@ import pytest
 from groupproof.harness.commands.pytest_plugin.case_queue import CaseQueue, SingleProcessQueue, WorkerQueue
 from groupproof.harness.commands.pytest_plugin.items import NODE, CaseItem, Cases
 from groupproof.harness.commands.pytest_plugin.outcome_text import ItemOutcome, saying_of
-from groupproof.harness.commands.pytest_plugin.pytest_options import wishes_of
+from groupproof.harness.commands.pytest_plugin.pytest_options import options_of
 from groupproof.harness.commands.pytest_plugin.run_plan import RunPlan
 from groupproof.harness.commands.pytest_plugin.session_end import SessionEnd, closed
 from groupproof.harness.commands.pytest_plugin.xdist_shares import SharedFolder
@@ -31,7 +31,7 @@ class CaseSession:
     """One process's part of the session. `folder` is where xdist workers meet; `worker` is this one's number and their count."""
 
     config: pytest.Config
-    commission: RunPlan
+    run_plan: RunPlan
     folder: Path | None = None
     worker: tuple[int, int] | None = None
     engine: CaseQueue | None = None
@@ -43,7 +43,7 @@ class CaseSession:
         """Return the session of a configuration; raise `UsageError` for wrong usage."""
         patterns = _pop_case_arguments(config)
         try:
-            run_plan = RunPlan.of(wishes_of(config), patterns)
+            run_plan = RunPlan.of(options_of(config), patterns)
         except RunError as error:
             raise pytest.UsageError(f"groupproof: {error}") from error
         workerinput: dict[str, Any] | None = getattr(config, "workerinput", None)
@@ -63,12 +63,12 @@ class CaseSession:
         """Add the cases beside the files of the session."""
         report = yield
         if isinstance(collector, pytest.Session) and report.passed:
-            report.result = [*report.result, Cases.made(collector, self.commission.cases, self.outcome_of)]
+            report.result = [*report.result, Cases.made(collector, self.run_plan.cases, self.outcome_of)]
         return report
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         selected = {item.case.id for item in session.items if isinstance(item, CaseItem)}
-        self._cases = tuple(case for case in self.commission.cases if case.id in selected)
+        self._cases = tuple(case for case in self.run_plan.cases if case.id in selected)
 
     # Running
 
@@ -78,14 +78,14 @@ class CaseSession:
             self.engine = self._engine()
         result = self.engine.wait(case)
         subject = self.engine.subject
-        output = None if subject is None else self.commission.output(subject)
-        return saying_of(result, output, self.commission.wishes.fail_on, runs_xfail=bool(self.config.getoption("runxfail")))
+        output = None if subject is None else self.run_plan.output(subject)
+        return saying_of(result, output, self.run_plan.options.fail_on, runs_xfail=bool(self.config.getoption("runxfail")))
 
     def _engine(self) -> CaseQueue:
         if self.folder is None or self.worker is None:
-            return SingleProcessQueue(self.commission, self._cases)
+            return SingleProcessQueue(self.run_plan, self._cases)
         number, workers = self.worker
-        return WorkerQueue(self.commission, self._cases, SharedFolder(self.folder), worker=number, workers=workers)
+        return WorkerQueue(self.run_plan, self._cases, SharedFolder(self.folder), worker=number, workers=workers)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
@@ -104,7 +104,7 @@ class CaseSession:
         if self.worker is not None:
             self._hand_over()
             return
-        self.closing = closed(self.commission, self._cases, self.engine, self.folder)
+        self.closing = closed(self.run_plan, self._cases, self.engine, self.folder)
         if self.closing is not None and self.closing.is_vacuous and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 

@@ -64,19 +64,19 @@ class GroupproofFault:
 
     def release(self) -> None:
         """Let the held frames go; the fault stays armed."""
-        self._coordinator.stand.call(lambda: self._coordinator.cluster.release(self.name))
+        self._coordinator.server.call(lambda: self._coordinator.cluster.release(self.name))
 
     def heal(self) -> None:
         """Remove the fault, and let its held frames go."""
-        self._coordinator.stand.call(lambda: self._coordinator.cluster.heal(self.name))
+        self._coordinator.server.call(lambda: self._coordinator.cluster.heal(self.name))
 
     def wait(self, within_s: float = WITHIN_S) -> Observation:
         """Return when it has taken effect; raise `AssertionError` when it does not in time."""
-        return self._coordinator.stand.done(lambda: self._strikes(within_s), "fault.until()")
+        return self._coordinator.server.done(lambda: self._strikes(within_s), "fault.until()")
 
     async def until(self, within_s: float = WITHIN_S) -> Observation:
         """Do the same in a test on asyncio or trio."""
-        return await self._coordinator.stand.awaited(lambda: self._strikes(within_s))
+        return await self._coordinator.server.awaited(lambda: self._strikes(within_s))
 
     async def _strikes(self, within_s: float) -> Observation:
         complaint = f"fault {self.name} has not taken effect"
@@ -93,7 +93,7 @@ class GroupproofCoordinator:
     """A reference cluster on loopback ports; `bootstrap` is where clients connect, `trace` what was observed."""
 
     def __init__(self, server: ServerThread, group: str) -> None:
-        self.stand = server
+        self.server = server
         self.bootstrap = server.serving.bootstrap
         self.profile = server.served.profile
         self.group_name = group
@@ -103,7 +103,7 @@ class GroupproofCoordinator:
 
     @property
     def cluster(self) -> Any:
-        return self.stand.serving.cluster
+        return self.server.serving.cluster
 
     # Faults, by frame
 
@@ -145,7 +145,7 @@ class GroupproofCoordinator:
         title = api_meant(api)
         fault = GroupproofFault(self, f"{action.kind} {title} {next(self._numbers)}", may_miss=may_miss)
         armed = Fault(name=fault.name, selector=Selector(api=title, direction=direction, **where), action=action)
-        self.stand.call(lambda: self.cluster.arm(armed))
+        self.server.call(lambda: self.cluster.arm(armed))
         self._faults.append(fault)
         return fault
 
@@ -157,24 +157,24 @@ class GroupproofCoordinator:
 
     def move(self, to: int | None = None, *, parked: Literal["answer", "drop"] = "answer", state: Literal["kept", "lost"] = "kept") -> None:
         """Move the coordinator of every group to another broker (by default the next); needs the marker's `brokers=2` or more."""
-        self.stand.call(lambda: self.cluster.move(Move(to=to, parked=parked, state=state)))
+        self.server.call(lambda: self.cluster.move(Move(to=to, parked=parked, state=state)))
 
     def grow(self, topic: str, partitions: int) -> None:
         """Give the topic `partitions` partitions; create it if it is new."""
-        self.stand.call(lambda: self.cluster.grow(topic, partitions))
+        self.server.call(lambda: self.cluster.grow(topic, partitions))
 
     def pause(self, node: int = 0) -> None:
         """Let the broker answer nothing until it is mended; its connections stay open."""
-        self.stand.call(lambda: self.cluster.pause(node))
+        self.server.call(lambda: self.cluster.pause(node))
 
     def mend(self, node: int = 0) -> None:
-        self.stand.call(lambda: self.cluster.mend(node))
+        self.server.call(lambda: self.cluster.mend(node))
 
     # The group's state, and waiting for frames
 
     def group(self, name: str | None = None) -> GroupView | None:
         """Return the coordinator's current view of the group, or None; by default of the marker's group."""
-        return self.stand.call(lambda: self.cluster.view(name or self.group_name))  # type: ignore[no-any-return]  # the cluster's own
+        return self.server.call(lambda: self.cluster.view(name or self.group_name))  # type: ignore[no-any-return]  # the cluster's own
 
     def wait_for(
         self, api: str, *, kind: Direction = "request", client: str | None = None, error: str | int | None = None, count: int = 1,
@@ -184,14 +184,14 @@ class GroupproofCoordinator:
 
         A place is a number (`len(groupproof_trace)`), the last observation before it, or a fault that has taken effect.
         """
-        return self.stand.done(self._frame(api, kind, client, error, count, since, within_s), "groupproof_coordinator.until(…)")
+        return self.server.done(self._frame(api, kind, client, error, count, since, within_s), "groupproof_coordinator.until(…)")
 
     async def until(
         self, api: str, *, kind: Direction = "request", client: str | None = None, error: str | int | None = None, count: int = 1,
         since: Since = 0, within_s: float = WITHIN_S,
     ) -> Observation:  # fmt: skip
         """Do the same in a test on asyncio or trio."""
-        return await self.stand.awaited(self._frame(api, kind, client, error, count, since, within_s))
+        return await self.server.awaited(self._frame(api, kind, client, error, count, since, within_s))
 
     def _frame(
         self, api: str, kind: str, client: str | None, error: str | int | None, count: int, since: Since, within_s: float
@@ -207,7 +207,7 @@ class GroupproofCoordinator:
 
     async def observed(self, matches: Callable[[Observation], bool], count: int, since: int, within_s: float, complaint: str) -> Observation:
         """Wait, in the server's loop, for the `count`-th matching observation."""
-        found = [obs for obs in self.stand.recorder.trace[since:] if matches(obs)]
+        found = [obs for obs in self.server.recorder.trace[since:] if matches(obs)]
         come = trio.Event()
 
         def note(obs: Observation) -> None:
@@ -215,7 +215,7 @@ class GroupproofCoordinator:
                 found.append(obs)
                 come.set()
 
-        stop = self.stand.recorder.listen(note)
+        stop = self.server.recorder.listen(note)
         try:
             with trio.move_on_after(within_s):
                 while len(found) < count:

@@ -46,8 +46,8 @@ class GroupproofMember:
     def __init__(self, group: GroupproofGroup, name: str, settings: dict[str, Any]) -> None:
         self.name = name
         self._coordinator = group.coordinator
-        self._stand = group.coordinator.stand
-        self._actor = Actor(Member(name=name, kind="reference", settings=settings), self._stand.recorder)
+        self._server = group.coordinator.server
+        self._actor = Actor(Member(name=name, kind="reference", settings=settings), self._server.recorder)
         self._steps = 0
         self._holds: list[str] = []
 
@@ -60,14 +60,14 @@ class GroupproofMember:
 
     def freeze(self) -> None:
         """Stop like a frozen process: it sends nothing, not even heartbeats."""
-        self._stand.call(self._actor.freeze)
+        self._server.call(self._actor.freeze)
 
     def thaw(self) -> None:
-        self._stand.call(self._actor.thaw)
+        self._server.call(self._actor.thaw)
 
     def kill(self) -> None:
         """End without a LeaveGroup; the group notices at the session timeout."""
-        self._stand.call(self._actor.kill)
+        self._server.call(self._actor.kill)
 
     def close(self) -> None:
         """Leave the group in order, and end."""
@@ -92,7 +92,7 @@ class GroupproofMember:
         return {(partition["topic"], partition["partition"]) for partition in self._ask("assignment")["partitions"]}
 
     def _ask(self, command: str, fields: dict[str, Any] | None = None) -> dict[str, Any]:
-        answer = self._stand.submit(lambda: self._actor.ask(command, fields or {})).result(WITHIN_S)
+        answer = self._server.submit(lambda: self._actor.ask(command, fields or {})).result(WITHIN_S)
         if answer.unimplemented is not None:
             raise RuntimeError(f"{self.name} can't {command}: {answer.unimplemented}")
         return dict(answer.body)
@@ -101,11 +101,11 @@ class GroupproofMember:
 
     def step(self, within_s: float = WITHIN_S) -> Observation:
         """Let its next request of the group pass, once it is there, and return it; the request after that waits."""
-        return self._stand.done(lambda: self._step(within_s), "member.until_step()")
+        return self._server.done(lambda: self._step(within_s), "member.until_step()")
 
     async def until_step(self, within_s: float = WITHIN_S) -> Observation:
         """Do the same in a test on asyncio or trio."""
-        return await self._stand.awaited(lambda: self._step(within_s))
+        return await self._server.awaited(lambda: self._step(within_s))
 
     async def _step(self, within_s: float) -> Observation:
         if not self._holds:
@@ -122,20 +122,20 @@ class GroupproofMember:
         """Stop holding its requests."""
         holds, self._holds = self._holds, []
         for name in holds:
-            self._stand.call(partial(self._coordinator.cluster.heal, name))
+            self._server.call(partial(self._coordinator.cluster.heal, name))
 
     def hold_steps(self) -> None:
         """Hold it before each request of the group."""
         for api in STEPS:
             fault = Fault(name=f"step {self.name} {api}", selector=Selector(api=api, client=self.name, count=None), action=Hold())
-            self._stand.call(partial(self._coordinator.cluster.arm, fault))
+            self._server.call(partial(self._coordinator.cluster.arm, fault))
             self._holds.append(fault.name)
 
     # In the server's loop
 
     async def begin(self) -> None:
         """Start and subscribe; return when the shim has accepted the subscription."""
-        await self._stand.nursery.start(self._host)
+        await self._server.nursery.start(self._host)
         answer = await self._actor.ask("subscribe", subscription_of(self._actor.member, self._coordinator.bootstrap))
         if not answer.ok:
             raise ValueError(f"{self.name} can't subscribe so: {answer.body.get('message') or answer.unimplemented or answer.error}")
@@ -179,11 +179,11 @@ class GroupproofGroup:
         name = name or f"reference-{next(self._numbers)}"
         if name in self.members:
             raise ValueError(f"{name!r} is in use; a member has a name of its own")
-        topics = list(self.coordinator.stand.served.topics)
+        topics = list(self.coordinator.server.served.topics)
         member = GroupproofMember(self, name, {"group": self.name, "topics": topics, "assignors": self._assignors(), **settings})
         if stepping:
             member.hold_steps()
-        self.coordinator.stand.submit(member.begin).result(WITHIN_S)
+        self.coordinator.server.submit(member.begin).result(WITHIN_S)
         self.members[name] = member
         return member
 
@@ -219,11 +219,11 @@ class GroupproofGroup:
 
         `members` are the client ids of all members, or their number. A number of 1 is met by either of two, such as the application and `a`.
         """
-        return self.coordinator.stand.done(self._settling(members, within_s), "groupproof_group.until_stable(…)")
+        return self.coordinator.server.done(self._settling(members, within_s), "groupproof_group.until_stable(…)")
 
     async def until_stable(self, members: Wanted = None, within_s: float = WITHIN_S) -> GroupView:
         """Do the same in a test on asyncio or trio."""
-        return await self.coordinator.stand.awaited(self._settling(members, within_s))
+        return await self.coordinator.server.awaited(self._settling(members, within_s))
 
     def _settling(self, members: Wanted, within_s: float) -> Callable[[], Awaitable[GroupView]]:
         async def settled() -> GroupView:

@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 
 import pytest
 
-__all__ = ["PytestOptions", "wishes_of"]
+__all__ = ["PytestOptions", "options_of"]
 
 _Value = TypeVar("_Value")
 
@@ -41,7 +41,7 @@ class PytestOptions:
     output: Path | None
 
 
-def wishes_of(config: pytest.Config) -> PytestOptions:
+def options_of(config: pytest.Config) -> PytestOptions:
     """Return the session's options; the command line wins over the file. Raise `UsageError` for an invalid value."""
     sides = [side for side in ("client", "coordinator") if config.getoption(f"groupproof_{side}")]
     sides = sides or [side for side in ("client", "coordinator") if config.getini(f"groupproof_{side}")]

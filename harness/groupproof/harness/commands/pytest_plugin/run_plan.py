@@ -29,7 +29,7 @@ __all__ = ["RunPlan"]
 class RunPlan:
     """What to run; `cases` are those that can become items, before pytest's own selection."""
 
-    wishes: PytestOptions
+    options: PytestOptions
     cases: tuple[Case, ...]
     expectations: Expectations
 
@@ -47,16 +47,16 @@ class RunPlan:
             wanted = {case.id for case in select(catalogue, only=options.only)}
             cases = [case for case in cases if case.id in wanted]
         failures = tuple(failure for path in options.expect for failure in load(path).failures)
-        return cls(wishes=options, cases=tuple(cases), expectations=Expectations(failures=failures))
+        return cls(options=options, cases=tuple(cases), expectations=Expectations(failures=failures))
 
     @property
     def profile(self) -> str:
         """Return the profile by which a client is judged."""
-        return self.wishes.profile or NEWEST_PROFILE
+        return self.options.profile or NEWEST_PROFILE
 
-    def order(self, cases: Sequence[Case], *, profile: str, jobs: int, shipped: Path | None) -> RunConfig:
+    def run_config(self, cases: Sequence[Case], *, profile: str, jobs: int, shipped: Path | None) -> RunConfig:
         """Return the configuration of a run of `cases`; `shipped` are the subject's known failures if the user names no others."""
-        options = self.wishes
+        options = self.options
         return RunConfig(
             cases=cases,
             profile=profile,
@@ -71,7 +71,7 @@ class RunPlan:
 
     def output(self, subject: SubjectInfo) -> Path:
         """Return the report's folder."""
-        return self.wishes.output or Path("reports") / as_folder(f"{subject.name}-{subject.version}" if subject.version else str(subject.spec))
+        return self.options.output or Path("reports") / as_folder(f"{subject.name}-{subject.version}" if subject.version else str(subject.spec))
 
 
 def _check_subject(options: PytestOptions) -> None:

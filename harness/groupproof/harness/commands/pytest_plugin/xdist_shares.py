@@ -50,7 +50,7 @@ class RunEnd:
     """A process's facts of its run, without the cases; `gave_up` says why it ended early without a command."""
 
     subject: SubjectInfo
-    standing: SubjectRecord
+    subject_record: SubjectRecord
     jobs: int
     is_virtual: bool
     started: datetime
@@ -72,7 +72,7 @@ class SharedResult:
     """A case's result for another process; both sides have the case itself."""
 
     case: str
-    standing: SubjectRecord
+    subject_record: SubjectRecord
     ruling: Ruling
     plays: Sequence[Play]
     duration_s: float
@@ -81,7 +81,7 @@ class SharedResult:
     @classmethod
     def of(cls, result: CaseResult, subject: SubjectRecord) -> SharedResult:
         return cls(
-            case=result.case.id, standing=subject, ruling=result.ruling, plays=result.plays, duration_s=result.duration_s, trouble=result.trouble
+            case=result.case.id, subject_record=subject, ruling=result.ruling, plays=result.plays, duration_s=result.duration_s, trouble=result.trouble
         )  # fmt: skip
 
     def result(self, case: Case) -> CaseResult:

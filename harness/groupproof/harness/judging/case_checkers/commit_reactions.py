@@ -9,7 +9,7 @@ from groupproof.harness.judging.case_checkers.findings import end, overdue
 from groupproof.harness.judging.case_checkers.trace_queries import accepted, moment, synced
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, waited
 from groupproof.harness.judging.checkers.frame_facts import knew
-from groupproof.harness.judging.untold_commits import UNTOLD_MS
+from groupproof.harness.judging.untold_commits import UNREPORTED_MS
 from groupproof.harness.model.case import Judge, checker
 from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
@@ -44,13 +44,13 @@ def _succeeded(ev: Evidence, client: str, after: str, result: Observation) -> bo
     return False if ev.events("error", client, after, ev.closing) else None
 
 
-def _untold(ev: Evidence, claim: Claim, client: str, after: str, result: Observation) -> Finding:
+def _unreported(ev: Evidence, claim: Claim, client: str, after: str, result: Observation) -> Finding:
     sent = ev.requests(Api.OFFSET_COMMIT, client, after, ev.closing)
     if not sent:
         raise NotReached(f"{client} sent no OffsetCommit after {after}")
-    if elapsed_ms(result, end(ev)) < UNTOLD_MS * ev.stretch:
+    if elapsed_ms(result, end(ev)) < UNREPORTED_MS * ev.stretch:
         raise NotReached("the run ended before the commit could be sent again")
-    wait = waited(result, end(ev), UNTOLD_MS * ev.stretch)
+    wait = waited(result, end(ev), UNREPORTED_MS * ev.stretch)
     sentence = "It was refused and not sent again, and the application was told nothing."
     return claim.failed(sentence, sent[-1], proof=Proof.LIVENESS, wait=wait)
 
@@ -68,7 +68,7 @@ def _once_reported(ev: Evidence, claim: Claim, client: str, after: str, within_m
     if absent is not None or result is None:
         yield absent or claim.failed(never)
     elif (succeeded := _succeeded(ev, client, after, result)) is None:
-        yield _untold(ev, claim, client, after, result)
+        yield _unreported(ev, claim, client, after, result)
     else:
         yield (success if succeeded else failure)(ev, result)
 
@@ -104,10 +104,6 @@ def _accepted_before(ev: Evidence, request: Observation, before: Observation) ->
 
 def _accepted_after(ev: Evidence, client: str, after: str, before: Observation) -> Observation | None:
     return next((request for request in ev.requests(Api.OFFSET_COMMIT, client, after, before.seq) if _accepted_before(ev, request, before)), None)
-
-
-"""`MEMBERSHIP_ENDS` are the errors that end a membership. REBALANCE_IN_PROGRESS does not: "commit can be reconsidered" for partitions that are still assigned once the
-rebalance is done (KafkaConsumer.commitSync)."""
 
 
 def _sent_again(ev: Evidence, claim: Claim, first: Observation, accepted_commit: Observation) -> Finding:

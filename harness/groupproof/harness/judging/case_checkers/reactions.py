@@ -25,7 +25,8 @@ from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import COOPERATIVE, Api, ErrorCode, TopicPartition
 
 __all__ = [
-    "REACT_MS", "Identity", "comes_back", "has_left", "ignores_stale_refusal", "is_struck", "keeps_membership", "recovers", "rejoins", "retries", "stays_out", "surfaces", "survives", "takes_up_its_work",
+    "REACT_MS", "Identity", "comes_back", "has_left", "ignores_stale_refusal", "keeps_membership", "recovers",
+    "rejoins", "request_came", "retries", "stays_out", "surfaces", "survives", "takes_up_its_work",
 ]  # fmt: skip
 
 
@@ -37,7 +38,7 @@ class Identity(Enum):
     EITHER = "either"
 
 
-def is_struck(fault: str, client: str, api: Api, *, requirement: str, within_ms: float = REACT_MS) -> Judge:
+def request_came(fault: str, client: str, api: Api, *, requirement: str, within_ms: float = REACT_MS) -> Judge:
     """Judge that the request that the fault waits for came; it is due. Raise `NotReached` if it came and the fault left no receipt."""
     claim = Claim(requirement=requirement, expected=f"The client sends {api.title}.")
 

@@ -41,7 +41,7 @@ class FindingCount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupResult:
-    """The result of a whole group. `members` and `laws` are the findings against members and invariants. `joined` says whether any member joined.
+    """The result of a whole group. `members` and `invariants` are the findings against members and invariants. `joined` says whether any member joined.
     `dialect` is the one that was spoken first.
     """
 
@@ -58,7 +58,7 @@ class GroupResult:
     goodbye_reason: str
     duration_s: float
     members: tuple[FindingCount, ...]
-    laws: tuple[FindingCount, ...]
+    invariants: tuple[FindingCount, ...]
     dialect: str = CLASSIC_CHECKERS.dialect.name
 
 
@@ -238,7 +238,7 @@ class GroupChecker:
             joined=self._partings.has_members, is_virtual=first is not None and first.clock == "virtual",
             clients=tuple(sorted(self._naming.label_of(client) for client in self._partings.of)), goodbye=goodbye, goodbye_reason=why,
             duration_s=0.0 if first is None or last is None else (last.at_ns - first.at_ns) / 1e9,
-            members=tuple(self._members.values()), laws=tuple(self._broken.values()),
+            members=tuple(self._members.values()), invariants=tuple(self._broken.values()),
             dialect=next(iter(self._router.spoken), CLASSIC_CHECKERS.dialect.name),
         )  # fmt: skip
 

@@ -15,9 +15,6 @@ __all__ = ["MemberRecord", "Membership", "Sign"]
 _KNOCKS_FROM: Final = 4
 """From this version of JoinGroup on, a dynamic member without an id first only gets one (KIP-394)."""
 
-
-"""A connection and a correlation id. Together they identify a request."""
-
 _PLAIN: Final = frozenset({"range", "roundrobin"})
 """Assignors whose metadata holds only the subscription. If a log only reports changed metadata, the subscription changed."""
 

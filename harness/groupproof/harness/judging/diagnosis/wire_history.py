@@ -79,7 +79,7 @@ class WireCourse:
         elif obs.api == Api.LEAVE_GROUP.title and not obs.error and asked is not None:
             self._left(obs, asked)
         elif obs.api in _TELLING and obs.error == ErrorCode.REBALANCE_IN_PROGRESS and self._course.open is None:
-            self._untold(obs)
+            self._answered_by_27(obs)
 
     def _takes_back(self, obs: Observation) -> bool:
         """Remove the rebalance that a request seemed to begin, if the request was refused or answered within the current generation."""
@@ -126,7 +126,7 @@ class WireCourse:
         if not self._present and (now := self._course.open) is not None and now.joined_ms is None:
             self._course.empty(obs, None, EvidenceLine(seq=obs.seq, at_ms=obs.at_ms, text="LeaveGroup of the last member answered"))
 
-    def _untold(self, obs: Observation) -> None:
+    def _answered_by_27(self, obs: Observation) -> None:
         """Begin a rebalance whose first sign is the answer 27."""
         silent = self._silent(obs)
         unsynced = self._unsynced(obs)

@@ -15,15 +15,15 @@ from groupproof.harness.judging.observed.observed_group import case_in, case_of,
 from groupproof.harness.judging.ruling import RUNS, Judgement, rule_on
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict, worst
 
-__all__ = ["LAWS", "results_of"]
+__all__ = ["INVARIANTS_AREA", "results_of"]
 
-LAWS: Final = "laws"
+INVARIANTS_AREA: Final = "laws"
 """The area of the cases made from a group's invariants. The name is printed."""
 
 
 def results_of(group: GroupResult) -> list[CaseResult]:
     """Return the result of a group's members and, if any member joined, that of the group."""
-    return [_members(group), *([_laws(group)] if group.joined else [])]
+    return [_members(group), *([_invariants_result(group)] if group.joined else [])]
 
 
 def _members(group: GroupResult) -> CaseResult:
@@ -36,15 +36,15 @@ def _members(group: GroupResult) -> CaseResult:
     return CaseResult(case=case, ruling=rule_on(case, [judgement]), duration_s=group.duration_s)
 
 
-def _laws(group: GroupResult) -> CaseResult:
+def _invariants_result(group: GroupResult) -> CaseResult:
     part = _part_of(group)
-    broken = tuple(finding for count in group.laws for finding in _weighed(count, is_virtual=group.is_virtual))
+    broken = tuple(finding for count in group.invariants for finding in _weighed(count, is_virtual=group.is_virtual))
     fine = Finding(
         verdict=Verdict.OK, requirement=part.invariant_requirements[0], expected="The group keeps the laws of groups.",
         observed=f"No law was broken in {group.observations} observations.",
     )  # fmt: skip
     title = f"What happened in group {group.group!r}, by the laws of groups"
-    case, findings = case_in(LAWS, group.group, title, broken, part.invariant_requirements, dialect=part.dialect), broken or (fine,)
+    case, findings = case_in(INVARIANTS_AREA, group.group, title, broken, part.invariant_requirements, dialect=part.dialect), broken or (fine,)
     judgement = Judgement(verdict=worst(finding.verdict for finding in findings), findings=findings)
     return CaseResult(case=case, ruling=rule_on(case, [judgement]), duration_s=group.duration_s)
 

@@ -24,7 +24,7 @@ from groupproof.protocol.wire.messages import JoinGroupRequest
 __all__ = ["Prediction", "finding_of", "idle_findings", "open_findings", "predictions_of", "unusual_ids"]
 
 _VERDICTS: Final = {Level.MUST: Verdict.FAILED, Level.SHOULD: Verdict.NON_STRICT, Level.INFO: Verdict.INFORMATIONAL}
-_PROOFS: Final = {"late": Proof.TIMING, "missing": Proof.LIVENESS, "closed": Proof.LIVENESS}
+_PROOFS: Final = {"late": Proof.TIMING, "slow": Proof.TIMING, "missing": Proof.LIVENESS, "closed": Proof.LIVENESS}
 _UUID: Final = re.compile(r"[\w.-]*\b[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _IN_BRACKETS: Final = re.compile(r"\[([^\]]*)\]")
 _HEX_ID: Final = re.compile(r"[\w.-]*\b(?:[0-9a-fA-F]{32}|0x[0-9a-f]{6,16})\b")
@@ -33,6 +33,7 @@ _PENDING: Final = "PEND-05"
 """What ends the join phase too soon where only owners of ids handed out are still to come."""
 _SAME_ELSEWHERE: Final = {
     Api.DESCRIBE_GROUPS: frozenset({"protocol_type", "protocol_data", "member_metadata", "member_assignment"}),
+    Api.LIST_GROUPS: frozenset({"protocol_type"}),
     Api.CONSUMER_GROUP_DESCRIBE: frozenset({"assignor_name", "topic_name", "subscribed_topic_regex"}),
 }
 _TARGET: Final = ".target_assignment"
@@ -80,8 +81,9 @@ def finding_of(divergence: Divergence, replay: ReplayResult) -> Finding:
     if divergence.kind == "lost":
         return _lost(divergence)
     rule, requirement = _broken(divergence)
+    verdict = _VERDICTS[by_id(requirement).level]
     return Finding(
-        verdict=Verdict.NON_STRICT if _is_only_shown(divergence) or _waits_on(divergence) else _VERDICTS[by_id(requirement).level],
+        verdict=Verdict.NON_STRICT if verdict is Verdict.FAILED and _is_mild(divergence) else verdict,
         requirement=requirement,
         expected=f"{_asked(step)}: {_TELL_EXPECTED.get(divergence.kind, _expected)(step, replay.names)}.",
         observed=f"{_asked(step)}: {_observed(divergence, replay.names)}.",
@@ -99,6 +101,11 @@ def _lost(divergence: Divergence) -> Finding:
         expected="The answers are those of a broker that keeps its own group in order.", observed=f"{_asked(step)}: {text}.",
         detail=f"{_asked(step)}: {text}: {divergence.why} ({step.exchange.label})",
     )  # fmt: skip
+
+
+def _is_mild(divergence: Divergence) -> bool:
+    """Tell whether it breaks no rule: only administrators see it, a request waits on for which nothing has changed, or an answer without a deadline is slow."""
+    return _is_only_shown(divergence) or _waits_on(divergence) or divergence.kind == "slow"
 
 
 def _is_only_shown(divergence: Divergence) -> bool:
@@ -245,8 +252,8 @@ def _observed(divergence: Divergence, names: Mapping[str, str]) -> str:
         return "the broker closed the connection"
     if divergence.kind == "missing" or exchange.answer is None:
         return "no answer"
-    if divergence.kind in ("early", "late"):
-        return f"{_answer(exchange.answer, exchange.api, names)}, too {divergence.kind}"
+    if divergence.kind in ("early", "late", "slow"):
+        return f"{_answer(exchange.answer, exchange.api, names)}, too {'early' if divergence.kind == 'early' else 'late'}"
     if divergence.kind == "unparked" or any(difference.path == "error_code" for difference in divergence.differences):
         return _answer(exchange.answer, exchange.api, names)
     return f"{_answer(exchange.answer, exchange.api, names)}, with {_listed(divergence.differences, names)}"

@@ -23,6 +23,7 @@ from groupproof.harness.judging.oracle.machine_step import ImpossibleChoice, ans
 from groupproof.harness.judging.oracle.open_answers import UNKNOWN_PARTITIONS, another_answer
 from groupproof.harness.judging.oracle.open_fields import open_fields
 from groupproof.harness.judging.oracle.open_refusals import open_refusal
+from groupproof.harness.judging.oracle.own_choices import OwnChoices
 from groupproof.harness.judging.oracle.recorded_choices import RecordedChoices
 from groupproof.harness.judging.oracle.replay_result import Branch, Divergence, ReplayResult, Step, Turns
 from groupproof.harness.judging.oracle.tolerance import Tolerance, untimely
@@ -62,14 +63,16 @@ class _Journal:
 
 
 class HistoryReplay:
-    """Goes through `history` once."""
+    """Goes through `history` once; with `follows_choices` a consumer group may be dealt and counted otherwise than Kafka's, within the protocol."""
 
-    def __init__(self, history: History, *, profile: str, settings: Settings, tolerance: Tolerance, turns: Turns) -> None:
+    def __init__(
+        self, history: History, *, profile: str, settings: Settings, tolerance: Tolerance, turns: Turns, follows_choices: bool = False
+    ) -> None:
         self._history = history
         self._tolerance = tolerance
         self._turns = turns
         self._settings = settings
-        self._foresight = RecordedChoices(history.exchanges, self._way)
+        self._foresight = (OwnChoices if follows_choices else RecordedChoices)(history.exchanges, self._way)
         self._machine = Coordinator(profile=profile, settings=without_cleanup(settings), choices=self._foresight)
         self._answers = answers_by_rule(profile)
         self._profile = profile_named(profile)
@@ -102,7 +105,10 @@ class HistoryReplay:
             divergence = Divergence(kind="lost", step=last, matched=self._journal.matched, why=str(why))
         journal, names = self._journal, {**self._history.topic_titles, **self._foresight.owners}
         steps, forks = tuple(journal.steps.values()), tuple(journal.forks)
-        return ReplayResult(steps=steps, forks=forks, transitions=tuple(journal.transitions), names=names, divergence=divergence)
+        return ReplayResult(
+            steps=steps, forks=forks, transitions=tuple(journal.transitions), names=names, divergence=divergence,
+            deviations=tuple(self._foresight.deviations),
+        )  # fmt: skip
 
     def _way(self, choice: str, number: int, ways: int, count: int = 0) -> int:
         key = (choice, number, count)
@@ -191,7 +197,7 @@ class HistoryReplay:
 
     def _clean_up(self, exchange: Exchange) -> None:
         """Do the periodic cleanup first, where that would leave a mark: its phase is the broker's own."""
-        group, lasted_ms = self._machine.standing(self._history.group), exchange.ready_ms - self._history.exchanges[0].ready_ms
+        group, lasted_ms = self._machine.progress(self._history.group), exchange.ready_ms - self._history.exchanges[0].ready_ms
         if leaves_a_mark(group, lasted_ms, self._settings, self._tolerance) and self._way("cleanup", exchange.number, 2) == 1:
             self._perform(followed(self._machine.clean_up, self._now_ms), self._now_ms, None)
 
@@ -204,7 +210,7 @@ class HistoryReplay:
 
     def _ask(self, exchange: Exchange, at_ms: int, machine: Coordinator) -> None:
         self._now_ms, self._asked = at_ms, machine
-        step = Step(exchange=exchange, at_ms=at_ms, before=machine.standing(self._history.group))
+        step = Step(exchange=exchange, at_ms=at_ms, before=machine.progress(self._history.group))
         self._journal.steps[exchange.number] = self._parked[exchange.number] = step
         if self._is_loading(exchange):
             self._note_beside(step, "loading", "FIND-10", exchange.answer or {})
@@ -220,7 +226,7 @@ class HistoryReplay:
             return
         self._perform(followed(machine.handle, message, _arrival(exchange), at_ms, fires=False), at_ms, exchange)
         if step.due_ms is None:
-            step.after = machine.standing(self._history.group)
+            step.after = machine.progress(self._history.group)
         if exchange.api not in _READS:
             self._look(at_ms)
 

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
 from groupproof.coordinator.machine.coordinator import Settings
 from groupproof.coordinator.machine.coordinator_settings import setting_names
 from groupproof.harness.judging.oracle.answer_diff import Difference
+from groupproof.harness.judging.oracle.deviation_findings import comes_further, deviation_findings, has_consumers, with_broken_target
 from groupproof.harness.judging.oracle.exchanges import History, histories
 from groupproof.harness.judging.oracle.explanation import Prediction, finding_of, idle_findings, open_findings, predictions_of, unusual_ids
+from groupproof.harness.judging.oracle.mixed_releases import mixed_releases
 from groupproof.harness.judging.oracle.replay_result import Divergence, ReplayResult
 from groupproof.harness.judging.oracle.search import WALKS_MAX, explained, unsettled
 from groupproof.harness.judging.oracle.slowness import Slowness, slowness_of
@@ -114,17 +117,26 @@ def judge_of(profile: str, settings: Mapping[str, Any]) -> Callable[[Evidence], 
 
 
 def _walked(history: History, profile: str, settings: Settings, exact: Tolerance, slowness: Slowness) -> tuple[ReplayResult, Tolerance]:
-    """Return the walk that explains the history, and by which tolerance: where none does, but the machine was late, with as much more time as that took."""
-    replay = explained(history, profile=profile, settings=settings, tolerance=exact)
+    """Return the walk that explains the history, and by which tolerance: with Kafka's targets and epochs, or else with the broker's own where those explain more."""
+    kafkas = _walked_by(partial(explained, profile=profile, settings=settings), history, exact, slowness)
+    if kafkas[0].divergence is None or not has_consumers(history):
+        return kafkas
+    own = _walked_by(partial(explained, profile=profile, settings=settings, follows_choices=True), history, exact, slowness)
+    return own if comes_further(own[0], kafkas[0]) else kafkas
+
+
+def _walked_by(explain: Callable[..., ReplayResult], history: History, exact: Tolerance, slowness: Slowness) -> tuple[ReplayResult, Tolerance]:
+    """Return the walk that explains the history: where none does, but the machine was late, with as much more time as that took."""
+    replay = explain(history, tolerance=exact)
     if replay.divergence is not None and slowness.is_busy:
         # On a busy machine one connection is read later than another: what seemed to be taken up may not have been.
-        again = explained(unsettled(history), profile=profile, settings=settings, tolerance=exact)
+        again = explain(unsettled(history), tolerance=exact)
         replay = again if again.divergence is None else replay
     if replay.divergence is None or not (lag_ms := _allowed_ms(replay.divergence, slowness)):
         return replay, exact
     wider = exact.widened(lag_ms)
     for reading in (history, unsettled(history)):
-        again = explained(reading, profile=profile, settings=settings, tolerance=wider)
+        again = explain(reading, tolerance=wider)
         if again.divergence is None:
             return again, wider
     return replay, exact
@@ -150,7 +162,10 @@ def _by_chance(
     explains = (
         proof
         for proof, item, tolerance in readings
-        if explained(item, profile=profile, settings=held, tolerance=tolerance, walks_max=_OTHER_WALKS_MAX).divergence is None
+        if explained(
+            item, profile=profile, settings=held, tolerance=tolerance, walks_max=_OTHER_WALKS_MAX, follows_choices=bool(replay.deviations)
+        ).divergence
+        is None
     )
     proof = next(explains, Proof.SAFETY)
     return [replace(finding, proof=proof) if finding in adverse else finding for finding in findings]
@@ -162,24 +177,58 @@ def _findings(
     yield from idle_findings(replay)
     yield from open_findings(replay)
     yield from unusual_ids(replay)
+    yield from deviation_findings(replay)
     if replay.divergence is None:
         return
-    finding = finding_of(replay.divergence, replay)
+    finding = with_broken_target(finding_of(replay.divergence, replay), replay)
     is_of_rules = finding.verdict in _ADVERSE and finding.proof is not Proof.TIMING  # no release is slower by its rules
-    release = _other_release(history, profile, settings, tolerance) if names_release and is_of_rules else None
-    if release is not None:
-        finding = replace(finding, verdict=Verdict.NON_STRICT, observed=f"{finding.observed} As {release} does.")
+    yield from _by_releases(history, replay, profile, settings, tolerance) if names_release and is_of_rules else (finding,)
+
+
+def _by_releases(history: History, replay: ReplayResult, profile: str, settings: Mapping[str, Any], tolerance: Tolerance) -> Iterator[Finding]:
+    """Yield what differs as the releases tell it: first what every release leaves open, then another release that explains all, or single parts of others."""
+
+    def explain(name: str) -> ReplayResult:
+        return explained(
+            history, profile=name, settings=settings_of(settings, name), tolerance=tolerance, walks_max=_OTHER_WALKS_MAX,
+            follows_choices=follows_choices,
+        )  # fmt: skip
+
+    follows_choices = bool(replay.deviations)
+    for are_open in (True, False):
+        for part in mixed_releases(profile, replay, explain, are_open=are_open):
+            yield _of_release(part.ended, part.release, part.requirement)
+            profile, replay = part.profile, part.replay
+        if replay.divergence is None:
+            return
+        finding = with_broken_target(finding_of(replay.divergence, replay), replay)
+        asks_releases = are_open and finding.verdict in _ADVERSE
+        release = _other_release(history, profile, settings, tolerance, follows_choices=follows_choices) if asks_releases else None
+        if release is not None or finding.verdict not in _ADVERSE:
+            yield finding if release is None else _of_release(replay, release)
+            return
     yield finding
 
 
-def _other_release(history: History, profile: str, settings: Mapping[str, Any], tolerance: Tolerance) -> str | None:
+def _of_release(replay: ReplayResult, release: str, requirement: str = "") -> Finding:
+    """Return the finding of a divergence that is another release's answer: of the requirement by which it is open, or at worst NON_STRICT."""
+    assert replay.divergence is not None, "there is something that differs"
+    finding = finding_of(replay.divergence, replay)
+    verdict = Verdict.INFORMATIONAL if requirement or finding.verdict is Verdict.INFORMATIONAL else Verdict.NON_STRICT
+    return replace(finding, verdict=verdict, requirement=requirement or finding.requirement, observed=f"{finding.observed} As {release} does.")
+
+
+def _other_release(history: History, profile: str, settings: Mapping[str, Any], tolerance: Tolerance, *, follows_choices: bool = False) -> str | None:
     """Return the newest other release whose rules explain the whole history; of releases that answer what it asks by the same rules one is tried."""
     tried = [_rules(profile, history)]
     for other in reversed(profiles()):
         rules = _rules(other, history)
         if rules in tried or not _speaks(other, history):
             continue
-        replay = explained(history, profile=other, settings=settings_of(settings, other), tolerance=tolerance, walks_max=_OTHER_WALKS_MAX)
+        replay = explained(
+            history, profile=other, settings=settings_of(settings, other), tolerance=tolerance, walks_max=_OTHER_WALKS_MAX,
+            follows_choices=follows_choices,
+        )  # fmt: skip
         if replay.divergence is None:
             return other
         tried.append(rules)

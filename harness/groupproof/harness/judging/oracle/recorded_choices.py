@@ -14,8 +14,12 @@ from groupproof.protocol.vocabulary import Api, ErrorCode
 from groupproof.protocol.wire.messages import JoinGroupRequest, SyncGroupRequest
 
 if TYPE_CHECKING:
+    from groupproof.coordinator.assignors.group_spec import TargetAssignment
+    from groupproof.coordinator.machine.choices import TargetQuestion
+    from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
     from groupproof.coordinator.machine.coordinator import Arrival
     from groupproof.harness.judging.oracle.exchanges import Exchange
+    from groupproof.harness.judging.oracle.replay_result import Deviation
 
 __all__ = ["NEW_ID", "PAUSE_SPREAD_MS", "RecordedChoices", "is_usual"]
 
@@ -32,6 +36,7 @@ _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 class RecordedChoices:
     """Makes one group's choices as its recorded answers tell; one for each time that the history is gone through.
 
+    Consumer groups are dealt and counted as Kafka's here; `OwnChoices` follows a broker that does otherwise, and notes its `deviations`.
     `owners` are the clients of the ids given so far, `answered` the exchanges whose answers lie behind: what they told is past. Which way to take where
     a JoinGroup may own several ids, or one that may be another's, is asked by `way`, with the JoinGroup's number and how many ways there are.
     """
@@ -40,6 +45,7 @@ class RecordedChoices:
         self.answered: set[int] = set()
         self._way = way
         self.owners: dict[str, str] = {}
+        self.deviations: list[Deviation] = []
         self._exchanges = {exchange.number: exchange for exchange in exchanges}
         joined = [
             exchange for exchange in exchanges if exchange.api is Api.JOIN_GROUP and exchange.answer is not None and exchange.code == ErrorCode.NONE
@@ -109,6 +115,15 @@ class RecordedChoices:
     def resolves_at_once(self, arrival: Arrival) -> bool:
         """Kafka does not; a coordinator that does gives the partitions a heartbeat earlier, and counts one epoch less (CGX-19)."""
         return self._way("regex", int(str(arrival.token)), 2) == 1
+
+    def target(self, question: TargetQuestion) -> TargetAssignment:
+        return question.kafkas
+
+    def group_epoch(self, group: ConsumerGroup, arrival: Arrival | None) -> int:
+        return group.generation + 1
+
+    def computes_target(self, group: ConsumerGroup, arrival: Arrival | None, *, is_usual: bool) -> bool:
+        return is_usual
 
     def _syncing(self, candidates: Sequence[str]) -> str | None:
         """Return the candidate whose SyncGroup had the next ones answered: the leader's is the last that comes before they are."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from groupproof.harness.judging.oracle.exchanges import Exchange
     from groupproof.harness.judging.oracle.open_answers import OpenAnswer
 
-__all__ = ["Branch", "Divergence", "ReplayResult", "Step", "Turns"]
+__all__ = ["Branch", "Deviation", "Divergence", "ReplayResult", "Step", "Turns"]
 
 Turns = Mapping[tuple[str, int, int], int]
 """Which way to take at a fork, by its key; 0, the first, where it is not named."""
@@ -51,7 +51,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Divergence:
-    """The first answer that is not the machine's: `kind` is other, unparked, early, late, missing or closed; or lost, after which the machine
+    """The first answer that is not the machine's: `kind` is other, unparked, early, late, slow, missing or closed; or lost, after which the machine
     cannot follow the broker any more, for the reason `why`."""
 
     kind: str
@@ -62,11 +62,24 @@ class Divergence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Deviation:
+    """A choice of a broker that is not Kafka's: not `is_legal` if it breaks the requirement, and not `is_strict` if that advises otherwise. The answer of `seq` shows it."""
+
+    requirement: str
+    expected: str
+    observed: str
+    seq: int
+    is_legal: bool
+    is_strict: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayResult:
-    """A walk's end: without `divergence` the machine did all that was seen. `names` are the clients of the member ids."""
+    """A walk's end: without `divergence` the machine did all that was seen. `names` are the clients of the member ids, `deviations` the choices that Kafka would have made otherwise."""
 
     steps: tuple[Step, ...]
     forks: tuple[Branch, ...]
     transitions: tuple[tuple[int, Transition], ...]
     names: Mapping[str, str]
     divergence: Divergence | None = None
+    deviations: tuple[Deviation, ...] = ()

@@ -6,6 +6,7 @@ import heapq
 import itertools
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from groupproof.coordinator.machine.coordinator import Settings
@@ -25,15 +26,20 @@ _FORKS_LOOKED_BACK: Final = 14
 Key = tuple[str, int, int]
 
 
-def explained(history: History, *, profile: str, settings: Settings, tolerance: Tolerance, walks_max: int = WALKS_MAX) -> ReplayResult:
+def explained(
+    history: History, *, profile: str, settings: Settings, tolerance: Tolerance, walks_max: int = WALKS_MAX, follows_choices: bool = False
+) -> ReplayResult:
     """Return the first walk without divergence, or else the one that matched most answers with the fewest turns.
+
+    With `follows_choices` targets and epochs of consumer groups are the broker's own, within the protocol; without, Kafka's.
 
     The walk that came furthest is always tried on, with another turn at one of the last forks before its divergence.
     """
     budget = max(2, min(walks_max, STEPS_MAX // max(1, len(history.exchanges))))
     order = itertools.count()
     entries: set[frozenset[tuple[Key, int]]] = {frozenset()}
-    best = replay = _walk(history, profile, settings, tolerance, {})
+    walk = partial(_walk, history, profile, settings, tolerance, follows_choices=follows_choices)
+    best = replay = walk({})
     waiting = [(*_rank(replay, {}), next(order), replay, dict[Key, int]())]
     while waiting and best.divergence is not None and budget > 0:
         *_, replay, turns = heapq.heappop(waiting)
@@ -42,7 +48,7 @@ def explained(history: History, *, profile: str, settings: Settings, tolerance: 
                 continue
             entries.add(entry)
             budget -= 1
-            tried = _walk(history, profile, settings, tolerance, more)
+            tried = walk(more)
             if tried.divergence is None:
                 return tried
             heapq.heappush(waiting, (*_rank(tried, more), next(order), tried, more))
@@ -59,8 +65,9 @@ def unsettled(history: History) -> History:
     return replace(history, exchanges=tuple(replace(exchange, settled_ms=None) for exchange in history.exchanges))
 
 
-def _walk(history: History, profile: str, settings: Settings, tolerance: Tolerance, turns: Turns) -> ReplayResult:
-    return HistoryReplay(history, profile=profile, settings=settings, tolerance=tolerance, turns=turns).go()
+def _walk(history: History, profile: str, settings: Settings, tolerance: Tolerance, turns: Turns, *, follows_choices: bool) -> ReplayResult:
+    replay = HistoryReplay(history, profile=profile, settings=settings, tolerance=tolerance, turns=turns, follows_choices=follows_choices)
+    return replay.go()
 
 
 def _rank(replay: ReplayResult, turns: Turns) -> tuple[int, int]:

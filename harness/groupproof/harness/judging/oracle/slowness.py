@@ -47,7 +47,7 @@ class Slowness:
 
         An answer that waits for nothing and is late is not excused by others of the broker's: only the kit, which shares its machine, can have been kept waiting too.
         """
-        excuses_itself = kind == "late" and api not in _PARKED
+        excuses_itself = kind in ("late", "slow") and api not in _PARKED
         allowed_ms = self.kit_ms if excuses_itself else max(self.kit_ms, self.broker_ms, self.late_answers_ms)
         return allowed_ms if allowed_ms >= SLOW_MS_MIN else 0.0
 

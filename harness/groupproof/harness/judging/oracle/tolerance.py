@@ -65,7 +65,7 @@ class Tolerance:
 
 
 def untimely(asked: Exchange, *, due_ms: int, cause: Exchange | None, tolerance: Tolerance, moving_ms: float = 0.0) -> str | None:
-    """Return how an answer that was due at `due_ms` kept not to its time: unparked, early or late; None where it did, or did not come.
+    """Return how an answer that was due at `due_ms` kept not to its time: unparked, early, late, or slow where it had no deadline; None where it did, or did not come.
 
     `cause` is the request that let it go, if one did; `moving_ms` is how long moves of the group have taken.
     """
@@ -77,4 +77,5 @@ def untimely(asked: Exchange, *, due_ms: int, cause: Exchange | None, tolerance:
         return "unparked" if is_caused and cause is not asked else "early"
     allowance_ms = tolerance.prompt_ms if is_caused else tolerance.allowance_ms(due_ms - asked.ready_ms)
     is_late = asked.answered_ms > due_ms + allowance_ms + moving_ms + asked.excused_ms and not asked.is_unread
-    return "late" if is_late else None
+    # No requirement says how soon an answer must come that waits for nothing: clients wait for it as they like (request.timeout.ms).
+    return None if not is_late else "slow" if is_caused and cause is asked else "late"

@@ -19,7 +19,7 @@ from groupproof.harness.model.report_paths import replay_line, trace_place
 from groupproof.harness.model.verdicts import Verdict
 from groupproof.protocol.rules import profile
 from groupproof.protocol.rules.requirements import catalogue_sha256
-from groupproof.protocol.rules.verification import standing
+from groupproof.protocol.rules.verification import evidence_text
 
 __all__ = ["SCHEMA", "CaseReport", "RunInfo", "RunSummary", "SubjectInfo", "SuiteInfo"]
 
@@ -37,7 +37,7 @@ class SuiteInfo:
     @property
     def standing(self) -> str:
         """The basis of the profile: a comparison with a broker of its release, or the sources alone."""
-        return f"{self.profile}: {standing(self.profile)}"
+        return f"{self.profile}: {evidence_text(self.profile)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -52,7 +52,7 @@ class ManagerPair:
         else:
             self._waiting[arrival.token] = deliver
             self._put_out(self._machines[node].handle(message, arrival, self._heap.now_ms))
-            self._look_at_timers(node)
+            self._schedule_next_timer(node)
 
     def switch(self, without_ms: int = 0, *, ends: bool = True) -> None:
         """Make the other Manager active after `without_ms`, in which none is; the one that was so `ends`, or stays as the standby.
@@ -77,7 +77,7 @@ class ManagerPair:
         """Do what an operator asks for (TR-128); without an active Manager there is nobody to ask."""
         if self.active is not None:
             self._put_out(self._machines[self.active].operate(ManagerKind.FORCED, group, self._heap.now_ms))
-            self._look_at_timers(self.active)
+            self._schedule_next_timer(self.active)
 
     def view(self, group: str) -> GroupView | None:
         return None if self.active is None else self._machines[self.active].view(group)
@@ -105,7 +105,7 @@ class ManagerPair:
             elif isinstance(output, Transition):
                 self.transitions.append((self._heap.now_ms, output))
 
-    def _look_at_timers(self, node: int) -> None:
+    def _schedule_next_timer(self, node: int) -> None:
         due_ms = self._machines[node].next_deadline_ms()
         known_ms = self._wakes_ms[node]
         if due_ms is not None and (known_ms is None or due_ms < known_ms):
@@ -116,4 +116,4 @@ class ManagerPair:
         if self._wakes_ms[node] == due_ms:
             self._wakes_ms[node] = None
             self._put_out(self._machines[node].advance(self._heap.now_ms))
-            self._look_at_timers(node)
+            self._schedule_next_timer(node)

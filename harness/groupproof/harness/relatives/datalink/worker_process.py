@@ -97,7 +97,7 @@ class WorkerProcess:
                 self._perform(self.worker.polled(configs))
             self._heap.after(self.settings.tick_ms, self._poll, life)
 
-    def _look_at_timers(self) -> None:
+    def _schedule_next_timer(self) -> None:
         due_ms = self.worker.next_deadline_ms()
         if due_ms is not None and self.is_up:
             self._heap.at(max(due_ms, self._heap.now_ms), self._tick, self._life, due_ms)
@@ -119,7 +119,7 @@ class WorkerProcess:
     def _perform(self, outputs: list[Output]) -> None:
         for output in outputs:
             self._perform_one(output)
-        self._look_at_timers()
+        self._schedule_next_timer()
 
     def _perform_one(self, output: Output) -> None:
         match output:

@@ -15,7 +15,7 @@ from groupproof.harness.model.report_paths import CASES, case_place
 from groupproof.harness.reports.bundle.archive import DamagedBundle, NotACertificate, unpack
 from groupproof.harness.reports.bundle.bundle_files import EXPECTATIONS, MANIFEST, REPORT, SIGNATURE
 from groupproof.harness.reports.bundle.manifest import SCHEMA
-from groupproof.harness.reports.bundle.recomputed_case import Marks, RecomputedCase, read_json, retell
+from groupproof.harness.reports.bundle.recomputed_case import Marks, RecomputedCase, read_json, recompute
 from groupproof.protocol.kit_release import release
 from groupproof.protocol.schemas import SchemaError, validate
 
@@ -36,7 +36,7 @@ class Contents:
     signature: bytes | None = None
     report: Mapping[str, Any] | None = None
     expectations: dict[str, bytes] = field(default_factory=dict)
-    retold: dict[str, RecomputedCase] = field(default_factory=dict)
+    recomputed: dict[str, RecomputedCase] = field(default_factory=dict)
     hashes: dict[str, tuple[str, int]] = field(default_factory=dict)
     altered: list[str] = field(default_factory=list)
 
@@ -90,7 +90,7 @@ def _read(contents: Contents, files: Iterator[tuple[str, bytes]], say: Say) -> N
         if place in cases:
             say(cases[place])
             mine = {name.removeprefix(f"{place}/"): contents_of for name, contents_of in _hashed(contents, group)}
-            contents.retold[cases[place].id] = retell(cases[place], place, mine, marks)
+            contents.recomputed[cases[place].id] = recompute(cases[place], place, mine, marks)
         else:
             for name, data in _hashed(contents, group):
                 _take(contents, name, data)

@@ -15,7 +15,7 @@ from groupproof.harness.model.plan import Plan
 from groupproof.harness.model.report_paths import PLAN, trace_name
 from groupproof.protocol.trace import Trace, read_trace
 
-__all__ = ["Marks", "RecomputedCase", "TraceFacts", "read_json", "retell"]
+__all__ = ["Marks", "RecomputedCase", "TraceFacts", "read_json", "recompute"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +56,7 @@ def read_json(contents: bytes) -> Any:
         raise ValueError("it is nested too deep") from error
 
 
-def retell(case: Case, place: str, files: Mapping[str, bytes], marks: Marks) -> RecomputedCase:
+def recompute(case: Case, place: str, files: Mapping[str, bytes], marks: Marks) -> RecomputedCase:
     """Judge the case by its files, whose names are relative to its folder `place`. Whatever they hold, the result is a `RecomputedCase`."""
     case_result = RecomputedCase(case=case)
     if PLAN in files:

@@ -82,7 +82,7 @@ def verify(bundle: Path, *, signers: Path | None = None, say: Callable[[Case], N
         is_signed=contents.signature is not None,
         signature=signature,
         left_out=_left_out(contents.manifest),
-        traces=sum(case.traces for case in contents.retold.values()),
+        traces=sum(case.traces for case in contents.recomputed.values()),
     )
 
 
@@ -123,7 +123,7 @@ class _RecomputedRun:
         """Yield a line for each value that differs from the computed one."""
         contents, summary = self._contents, self.summary
         yield from self._of_files()
-        for case_result in contents.retold.values():
+        for case_result in contents.recomputed.values():
             yield from case_result.altered
         yield from self._unknown
         if contents.report is None or summary is None:
@@ -132,7 +132,7 @@ class _RecomputedRun:
             return
         yield from self._of_selection(contents.report, summary)
         yield from (f"{REPORT}: {difference}" for difference in differences(by_id(contents.report), by_id(summary.to_json())))
-        yield from contradictions(contents.manifest, contents.report, contents.retold)
+        yield from contradictions(contents.manifest, contents.report, contents.recomputed)
         yield from self._of_schedules(summary)
         yield from (f"{MANIFEST}: {difference}" for difference in differences(self._manifest, self._due_manifest(summary)))
 
@@ -171,7 +171,7 @@ class _RecomputedRun:
 
     def _of_schedules(self, summary: RunSummary) -> Iterator[str]:
         for case in summary.cases:
-            case_result, place = self._contents.retold.get(case.case.id), case_place(case.case.id)
+            case_result, place = self._contents.recomputed.get(case.case.id), case_place(case.case.id)
             if case_result is None or case_result.schedule is None:
                 yield f"{place}/{PLAN} is missing"
             else:
@@ -213,7 +213,7 @@ class _RecomputedRun:
 
     def _result(self, id: str, capabilities: Sequence[str]) -> CaseResult | None:
         """Return the result by the files. Return None, and record the reason, where they give none."""
-        case, case_result = self._catalogue.get(id), self._contents.retold.get(id)
+        case, case_result = self._catalogue.get(id), self._contents.recomputed.get(id)
         if case is None:
             self._unknown.append(f"{REPORT} tells of {id[:80]!r}, a case that groupproof {release()} does not have")
             return None

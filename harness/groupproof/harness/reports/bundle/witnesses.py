@@ -14,9 +14,9 @@ from groupproof.protocol.vocabulary import Api, api_named
 __all__ = ["contradictions"]
 
 
-def contradictions(manifest: Mapping[str, Any], report: Mapping[str, Any], retold: Mapping[str, RecomputedCase]) -> Iterator[str]:
+def contradictions(manifest: Mapping[str, Any], report: Mapping[str, Any], recomputed: Mapping[str, RecomputedCase]) -> Iterator[str]:
     """Yield each contradiction by a trace once, with the first case that shows it."""
-    facts = [(id, fact) for id, case in sorted(retold.items()) for fact in case.facts]
+    facts = [(id, fact) for id, case in sorted(recomputed.items()) for fact in case.facts]
     yield from _twice(facts)
     of_side = _of_client if manifest["subject"]["side"] == "client" else _of_coordinator
     found = ((contradiction, case_place(id)) for id, fact in facts for contradiction in of_side(manifest, report, fact))
@@ -24,7 +24,7 @@ def contradictions(manifest: Mapping[str, Any], report: Mapping[str, Any], retol
     for contradiction, place in found:
         first.setdefault(contradiction, place)
     yield from (f"report.json: {contradiction}, by the traces in {place}" for contradiction, place in first.items())
-    yield from _contradicted_cases(retold)
+    yield from _contradicted_cases(recomputed)
 
 
 def _twice(facts: Iterable[tuple[str, TraceFacts]]) -> Iterator[str]:
@@ -66,13 +66,13 @@ def _words(value: Any) -> str:
     return f"{len(value)} of them: {', '.join(map(str, value))}" if isinstance(value, list | tuple) else repr(value)
 
 
-def _contradicted_cases(retold: Mapping[str, RecomputedCase]) -> Iterator[str]:
+def _contradicted_cases(recomputed: Mapping[str, RecomputedCase]) -> Iterator[str]:
     """Yield the cases that claim to need more of a broker's versions than it has, where other traces show that it has them."""
-    grounds = [fact.ground for case in retold.values() for fact in case.facts if fact.ground is not None]
+    grounds = [fact.ground for case in recomputed.values() for fact in case.facts if fact.ground is not None]
     if not grounds:
         return
     ranges, readable = _ranges(grounds[0])
-    for id, value in sorted(retold.items()):
+    for id, value in sorted(recomputed.items()):
         if any(fact.is_unspoken for fact in value.facts) and not unspoken(needs_of(value.case), ranges, readable):
             yield f"{case_place(id)} is said to need versions that the broker does not speak, which by other traces it does"
 

@@ -17,7 +17,7 @@ BEFORE_MAX = 12
 AFTER_MAX = 6
 _BEATS_ALIKE = 3
 _HEAD = 2
-"""The number of observations at the head of a trace in which the event with the drawn names may be. Findings use the names of the case."""
+"""The number of observations at the head of a trace in which the event `NAMES` may be. It has the drawn names; findings use those of the case."""
 
 _QUIET_EVENTS = frozenset({"records_consumed", "callback_done", "startup_complete", "step", "hello", "connected", "closed", NAMES})
 

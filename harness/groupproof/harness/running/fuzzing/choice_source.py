@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol, TypeVar
 
-__all__ = ["Drawer", "weighed"]
+__all__ = ["ChoiceSource", "weighted_choice"]
 
 Chosen = TypeVar("Chosen")
 
 
-class Drawer(Protocol):
+class ChoiceSource(Protocol):
     """Makes the random choices."""
 
     def number(self, low: int, high: int) -> int:
@@ -26,6 +26,6 @@ class Drawer(Protocol):
         ...
 
 
-def weighed(drawer: Drawer, options: Mapping[Chosen, int]) -> Chosen:
+def weighted_choice(choices: ChoiceSource, options: Mapping[Chosen, int]) -> Chosen:
     """Return one of the options, with a probability by its weight."""
-    return drawer.one_of([option for option, weight in options.items() for _ in range(weight)])
+    return choices.one_of([option for option, weight in options.items() for _ in range(weight)])

@@ -9,7 +9,7 @@ from typing import TypeVar
 import hypothesis
 import hypothesis.strategies as st
 
-from groupproof.harness.running.fuzzing.choice_source import Drawer
+from groupproof.harness.running.fuzzing.choice_source import ChoiceSource
 
 __all__ = ["drawn"]
 
@@ -20,7 +20,7 @@ Made = TypeVar("Made")
 warnings.filterwarnings("ignore", message="It looks like `register_random` was passed", category=hypothesis.errors.HypothesisWarning)
 
 
-def drawn(make: Callable[[Drawer], Made], *, seed: int, count: int) -> list[Made]:
+def drawn(make: Callable[[ChoiceSource], Made], *, seed: int, count: int) -> list[Made]:
     """Return `count` results of `make`, the same ones for the same seed; fewer only where no more different ones exist."""
     made: list[Made] = []
 
@@ -38,7 +38,7 @@ def drawn(make: Callable[[Drawer], Made], *, seed: int, count: int) -> list[Made
 
 
 class _Hypothesis:
-    """Hypothesis as the `Drawer`.
+    """Hypothesis as the `ChoiceSource`.
 
     Numbers are drawn bit by bit: Hypothesis sometimes draws an integer that it found in the source of imported modules, so that the
     same seed would give other numbers beside other modules.

@@ -45,14 +45,14 @@ FLOOD = 2_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
-    """What all cases of a run share. `company` plays the reference peers; `rhythm` is the subject's measured rhythm, if any.
+    """What all cases of a run share. `reference_peers` plays the reference peers; `rhythm` is the subject's measured rhythm, if any.
 
     With `draws_names`, group, topics and unknown error code are drawn from the seed, so that no client can recognise a case by them. `own_assignor`
     is the subject's own assignor, if it has none of the common ones.
     """
 
     subject: Subject
-    company: Subject
+    reference_peers: Subject
     profile: str
     seed: int
     bind: str = "127.0.0.1"
@@ -168,7 +168,7 @@ class Stage:
             DrivenReference(cluster),
             network,
             recorder,
-            subject_of=lambda kind: self.subject if kind == "subject" else self.company,
+            subject_of=lambda kind: self.subject if kind == "subject" else self.reference_peers,
             key=key,
             seed=seed_of(self.seed, case.id),
             profile=self.profile,

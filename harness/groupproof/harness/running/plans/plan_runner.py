@@ -15,7 +15,7 @@ import trio
 
 from groupproof.harness.judging.conditions import describe, watch
 from groupproof.harness.judging.lag import is_lag, lost_ms
-from groupproof.harness.judging.untold_commits import UNTOLD_MS, untold
+from groupproof.harness.judging.untold_commits import UNREPORTED_MS, unreported
 from groupproof.harness.model.client_timeouts import TermsReader
 from groupproof.harness.model.errors import BrokenShim, KitFailure
 from groupproof.harness.model.plan import (
@@ -164,10 +164,10 @@ class Driver:
             for index, step in enumerate(self._plan.steps):
                 self._note("step", step=step.kind, index=index)
                 await _DO[type(step)](self, step)
-            for client in untold(self._recorder.trace):
+            for client in unreported(self._recorder.trace):
                 self._note("mark", mark=f"untold {client}")
                 accepted = Matches(kind_of="response", api=Api.OFFSET_COMMIT.title, client=client, after=f"untold {client}", error=0)
-                await self._holds(accepted, UNTOLD_MS)
+                await self._holds(accepted, UNREPORTED_MS)
         except (_Stop, ShimGone):
             return
 

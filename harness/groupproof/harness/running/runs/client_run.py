@@ -19,7 +19,7 @@ from groupproof.harness.running.plans.client_stage import Stage
 from groupproof.harness.running.plans.own_assignor import own_assignor_of
 from groupproof.harness.running.plans.plan_runner import Limits
 from groupproof.harness.running.runs.whole_run import BROKEN_MAX, CertifyRun, RunConfig, RunOutcome, Say, info_of
-from groupproof.harness.subjects.client_registry import Candidate, company
+from groupproof.harness.subjects.client_registry import Candidate, reference_subject
 from groupproof.harness.subjects.shims.contract_lines import Hello
 from groupproof.harness.subjects.subject import ProcessSubject, ReferenceSubject, jobs_of, warnings_of
 
@@ -44,7 +44,7 @@ class ClientRun(CertifyRun):
 
     async def work(self) -> None:
         subject = self._candidate.subject
-        others = company(is_virtual=subject.is_virtual)
+        others = reference_subject(is_virtual=subject.is_virtual)
         async with subject.opened(), others.opened():
             self._hello = subject.hello
             self._keep_to_dialects(subject.hello)
@@ -54,15 +54,15 @@ class ClientRun(CertifyRun):
 
     def _keep_to_dialects(self, hello: Hello) -> None:
         """Leave out the cases of dialects that the client or its brokers do not speak. Cases that the user named stay and are UNIMPLEMENTED."""
-        declared, order = hello.capabilities, self.order
-        self._catalogue = as_declared(self._catalogue, declared, order.profile)
-        cases = shown_only(order.cases, declared) if order.wanted.only else as_declared(order.cases, declared, order.profile)
-        self.order = replace(order, cases=cases)
+        declared, config = hello.capabilities, self.config
+        self._catalogue = as_declared(self._catalogue, declared, config.profile)
+        cases = shown_only(config.cases, declared) if config.wanted.only else as_declared(config.cases, declared, config.profile)
+        self.config = replace(config, cases=cases)
 
     async def measured(self, stage: Stage) -> Stage:
         """Return the stage with the client's measured rhythm; with `--hold` nothing is measured."""
         is_consumer = CLASSIC_CAPABILITY in self._candidate.subject.hello.capabilities  # the measuring is a consumer's
-        return await stage.in_rhythm() if is_consumer and self.order.hold is None else stage
+        return await stage.in_rhythm() if is_consumer and self.config.hold is None else stage
 
     @asynccontextmanager
     async def staged(self) -> AsyncIterator[CaseStage]:
@@ -71,13 +71,13 @@ class ClientRun(CertifyRun):
 
     def lack(self, case: Case) -> str:
         """Return why the subject cannot run the case; empty where it can."""
-        return lack_of(case, self._candidate.subject.hello.capabilities, self.order.profile)
+        return lack_of(case, self._candidate.subject.hello.capabilities, self.config.profile)
 
     def _stage(self) -> Stage:
-        config, subject = self.order, self._candidate.subject
+        config, subject = self.config, self._candidate.subject
         return Stage(
             subject=subject,
-            company=company(is_virtual=subject.is_virtual),
+            reference_peers=reference_subject(is_virtual=subject.is_virtual),
             profile=config.profile,
             seed=config.seed,
             bind=config.bind,
@@ -93,15 +93,15 @@ class ClientRun(CertifyRun):
         """Run the cases that the subject can run; the others are UNIMPLEMENTED."""
         runner = Runner(stage, jobs=self._jobs(), say=self.report, trial=self._trial(), failing=self.failing())
         self.results = runner.results
-        for case in self.order.cases:
+        for case in self.config.cases:
             if lack := self.lack(case):
                 runner.results.append(unimplemented(case, lack))
                 self.report(Progress.DONE, case, runner.results[-1])
-        await runner.run([case for case in self.order.cases if not self.lack(case)])
+        await runner.run([case for case in self.config.cases if not self.lack(case)])
 
     def _trial(self) -> WordTrial | None:
         """Return the trial of the shim; None for one of ours, whose tests do that, and for a level 0 program, which reads no commands."""
-        config, subject = self.order, self._candidate.subject
+        config, subject = self.config, self._candidate.subject
         if self._candidate.is_shim_ours or not isinstance(subject, ProcessSubject | ReferenceSubject):
             return None
         from groupproof.harness.running.shim_check.shim_check import ShimCheck
@@ -121,7 +121,7 @@ class ClientRun(CertifyRun):
 
     def _jobs(self) -> int:
         """Return the number of cases at once: the user's number, or what the host can bear."""
-        return self.order.jobs if self._candidate.jobs_given else jobs_of(self._candidate.subject, self.order.jobs)
+        return self.config.jobs if self._candidate.jobs_given else jobs_of(self._candidate.subject, self.config.jobs)
 
     @property
     def release(self) -> str:

@@ -59,9 +59,9 @@ class CoordinatorRun(CertifyRun):
         if not self.is_virtual:
             await trio.to_thread.run_sync(warm)
         stages = Stages(is_virtual=self.is_virtual, canary=None if self.is_virtual else self.canary, subject=self._subject)
-        runner = Runner(stages, jobs=self.order.jobs, say=self.report, is_eager=True)
+        runner = Runner(stages, jobs=self.config.jobs, say=self.report, is_eager=True)
         self.results = runner.results
-        worlds = sorted(cases_by_cluster(self.order.cases, self._subject).items(), key=lambda item: len(item[1]), reverse=True)
+        worlds = sorted(cases_by_cluster(self.config.cases, self._subject).items(), key=lambda item: len(item[1]), reverse=True)
         clusters = trio.CapacityLimiter(len(worlds) if self.is_virtual else CLUSTERS_MAX)
         async with runner.paced(), trio.open_nursery() as nursery:
             for spec, cases in worlds:
@@ -103,11 +103,11 @@ class CoordinatorRun(CertifyRun):
             world=spec,
             ground=None,
             keeper=keeper,
-            profile=self.order.profile,
-            seed=self.order.seed,
+            profile=self.config.profile,
+            seed=self.config.seed,
             token=self._token,
             prefix=self._prefix,
-            steps_s=self.order.timeout_s or STEPS_S,
+            steps_s=self.config.timeout_s or STEPS_S,
             canary=None if self.is_virtual else self.canary,
         )
 

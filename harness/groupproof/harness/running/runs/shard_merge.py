@@ -30,9 +30,9 @@ from groupproof.harness.running.rejudge import read_traces
 from groupproof.protocol.kit_release import release
 from groupproof.protocol.rules.requirements import catalogue_sha256
 
-__all__ = ["MergedRun", "NamedBroker", "is_shard", "join", "sets_of"]
+__all__ = ["MergedRun", "ReportFile", "is_shard", "join", "sets_of"]
 
-NamedBroker = tuple[Path, Mapping[str, Any]]
+ReportFile = tuple[Path, Mapping[str, Any]]
 """A report's path and content."""
 
 _TROUBLES = {"environment": BrokenEnvironment, "kit": KitFailure}
@@ -50,9 +50,9 @@ def is_shard(report: Mapping[str, Any]) -> bool:
     return "shard" in report["run"]
 
 
-def sets_of(reports: Iterable[NamedBroker]) -> list[list[NamedBroker]]:
+def sets_of(reports: Iterable[ReportFile]) -> list[list[ReportFile]]:
     """Return the shards among the reports, grouped by run; raise `WrongUsage` for a duplicate shard."""
-    sets: dict[tuple[Any, ...], dict[int, NamedBroker]] = {}
+    sets: dict[tuple[Any, ...], dict[int, ReportFile]] = {}
     for path, report in reports:
         if not is_shard(report):
             continue
@@ -72,7 +72,7 @@ def _run_of(report: Mapping[str, Any]) -> tuple[Any, ...]:
     return (*identity, shard["of"], shard["level"], tuple(shard["fail_on"]))
 
 
-def join(shards: Sequence[NamedBroker]) -> MergedRun:
+def join(shards: Sequence[ReportFile]) -> MergedRun:
     """Return the whole run of these shards; raise `WrongUsage` where another release of the kit made them, because its cases differ."""
     first = shards[0][1]
     suite, side = first["suite"], first["subject"]["side"]

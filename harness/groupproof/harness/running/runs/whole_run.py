@@ -90,7 +90,7 @@ class CertifyRun(ABC):
     """The advice where every case is BROKEN."""
 
     def __init__(self, config: RunConfig, catalogue: Sequence[Case], *, say: Say, is_virtual: bool) -> None:
-        self.order = config
+        self.config = config
         self.canary = Canary()
         self.is_virtual = is_virtual
         self.results: Sequence[CaseResult] = ()
@@ -131,17 +131,17 @@ class CertifyRun(ABC):
 
     def _run(self) -> None:
         if self.is_virtual:
-            run_virtually(self._main, seed=self.order.seed)
+            run_virtually(self._main, seed=self.config.seed)
         else:
-            trio.run(self._main, clock=None if self.order.hold is None else self.order.hold.clock)
+            trio.run(self._main, clock=None if self.config.hold is None else self.config.hold.clock)
 
     async def _main(self) -> None:
         async with trio.open_nursery() as nursery:
             await nursery.start(mind_signals, self._interrupted)
             if not self.is_virtual:
                 nursery.start_soon(self.canary.run)
-            if self.order.hold is not None:
-                nursery.start_soon(self.order.hold.mind_keyboard)
+            if self.config.hold is not None:
+                nursery.start_soon(self.config.hold.mind_keyboard)
             with self._scope:
                 await self.work()
             nursery.cancel_scope.cancel()
@@ -167,15 +167,15 @@ class CertifyRun(ABC):
             self._scope.cancel()
 
     def _known_failures(self) -> tuple[KnownFailure, ...]:
-        return self.order.expectations.about(self.release, self.order.profile)
+        return self.config.expectations.about(self.release, self.config.profile)
 
     def failing(self) -> frozenset[str]:
         """Return the cases that are known to fail each time: their verdicts need more than one run. None with `--hold`, which runs one at a time, or
         in virtual time, where speed does not matter."""
-        if self.order.hold is not None or self.is_virtual:
+        if self.config.hold is not None or self.is_virtual:
             return frozenset()
         entries = [entry for entry in self._known_failures() if not entry.by_chance]
-        return frozenset(case.id for case in self.order.cases if any(entry.covers(case.id) for entry in entries))
+        return frozenset(case.id for case in self.config.cases if any(entry.covers(case.id) for entry in entries))
 
     def _excuse(self, result: CaseResult) -> KnownFailure | None:
         # Whether an entry over several cases holds is clear only at the end.
@@ -183,7 +183,7 @@ class CertifyRun(ABC):
         return settle(failures, [_observed(result)], datetime.now(UTC).date()).excused.get(result.case.id)
 
     def _outcome(self, subject: SubjectInfo, started: datetime, duration_s: float) -> RunOutcome:
-        config, results = self.order, list(self.results)
+        config, results = self.config, list(self.results)
         settled = settle(self._known_failures(), [_observed(result) for result in results], datetime.now(UTC).date())
         summary = RunSummary(
             suite=SuiteInfo(version=release(), profile=config.profile),
@@ -201,12 +201,12 @@ class CertifyRun(ABC):
         return RunOutcome(summary=summary, exit_code=code, gave_up=self._gave_up, left_out=self._left_out(summary.grade), notes=self.notes())
 
     def _left_out(self, grade: str) -> int:
-        selected = {case.id for case in self.order.cases} | self.order.elsewhere
-        missing = sum(1 for case in required_of(self._catalogue, self.order.level) if case.id not in selected)
+        selected = {case.id for case in self.config.cases} | self.config.elsewhere
+        missing = sum(1 for case in required_of(self._catalogue, self.config.level) if case.id not in selected)
         return missing if grade.startswith("PARTIAL") else 0
 
     def _run_info(self, started: datetime, duration_s: float) -> RunInfo:
-        config = self.order
+        config = self.config
         return RunInfo(
             seed=config.seed,
             started=started.isoformat(timespec="seconds"),

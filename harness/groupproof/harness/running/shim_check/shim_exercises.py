@@ -32,9 +32,9 @@ _PREFERENCES: Final = ["roundrobin", "range"]
 
 
 def _reference_peer(bench: Bench, *, seed: int) -> AbstractAsyncContextManager[Handle]:
-    from groupproof.harness.subjects.client_registry import company  # imported here: it loads every client, and a check needs only this one
+    from groupproof.harness.subjects.client_registry import reference_subject  # imported here: it loads every client, and a check needs only this one
 
-    return company(is_virtual=bench.is_virtual).member("a0", Deaf(), bench.network, alone=True, seed=seed)
+    return reference_subject(is_virtual=bench.is_virtual).member("a0", Deaf(), bench.network, alone=True, seed=seed)
 
 
 async def commands(bench: Bench, dialogue: MemberDialogue) -> None:

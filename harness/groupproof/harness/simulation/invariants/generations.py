@@ -86,7 +86,7 @@ class Generations:
     # Tenures
 
     def led_by(self, machine: Coordinator) -> None:
-        progress = machine.standing(GROUP)
+        progress = machine.progress(GROUP)
         number = 0 if progress is None else progress.generation
         self._is_led, self._previous = True, Generation(0)
         if number < self.stored.number:

@@ -184,12 +184,12 @@ class Deadlines:
         last_ms = {member_id: max(since_ms, heard.get(member_id, 0), asked.get(member_id, 0)) for member_id, since_ms in self._members.items()}
         self._heap.at(max(now_ms + _LOOK_MS, min(last_ms.values(), default=now_ms) + session_ms + 1), self._look_for_silent)
         silent = [member_id for member_id, ms in last_ms.items() if now_ms - ms > session_ms]
-        standing = None if not silent or self._machine is None else self._machine.standing(GROUP)
-        if standing is None or self._stopped_ms is not None:
+        progress = None if not silent or self._machine is None else self._machine.progress(GROUP)
+        if progress is None or self._stopped_ms is not None:
             return
         for member_id in silent:
-            if any(member_id.startswith(f"{client}-") for client in standing.absent) and not self._answering.is_parked(member_id):
-                raise InvariantBroken("HB-11", f"{member_id} is a member still in {standing.state.value}, a session after it was heard of last")
+            if any(member_id.startswith(f"{client}-") for client in progress.absent) and not self._answering.is_parked(member_id):
+                raise InvariantBroken("HB-11", f"{member_id} is a member still in {progress.state.value}, a session after it was heard of last")
 
     def settled(self, request: GroupRequest | None) -> None:
         """Check for removed members, after a request or (None) after a timer."""

@@ -43,7 +43,7 @@ class _Impairment:
 
     step: Impair
     receipt: Receipt
-    bitten: set[int] = field(default_factory=set)
+    affected: set[int] = field(default_factory=set)
 
     def covers(self, member: str, node: int) -> bool:
         return (not self.step.members or member in self.step.members) and (not self.step.nodes or node in self.step.nodes)
@@ -52,10 +52,10 @@ class _Impairment:
     def is_down(self) -> bool:
         return any(impairment.kind == "down" for impairment in self.step.toxics)
 
-    def bit(self, way: Way, kind: str) -> None:
-        if not self.bitten:
-            self.receipt("delivered", kind=kind, member=way.member, node=way.node)
-        self.bitten.add(way.number)
+    def record_effect(self, connection: ImpairedConnection, kind: str) -> None:
+        if not self.affected:
+            self.receipt("delivered", kind=kind, member=connection.member, node=connection.node)
+        self.affected.add(connection.number)
 
 
 class Impairments:
@@ -64,45 +64,45 @@ class Impairments:
     def __init__(self, draw: random.Random) -> None:
         self.draw = draw
         self._active: dict[str, _Impairment] = {}
-        self._ways: dict[int, Way] = {}
+        self._connections: dict[int, ImpairedConnection] = {}
         self._numbers = itertools.count(1)
 
     def impair(self, step: Impair, receipt: Receipt) -> None:
         impairment = self._active[step.name] = _Impairment(step, receipt)
-        for way in list(self._ways.values()):
-            if impairment.covers(way.member, way.node):
-                way.suffer(impairment)
+        for connection in list(self._connections.values()):
+            if impairment.covers(connection.member, connection.node):
+                connection.apply(impairment)
 
     def mend(self, name: str) -> Mapping[str, Any]:
         impairment = self._active.pop(name, None)
         if impairment is None:
             return {}
-        for way in list(self._ways.values()):
-            way.recover(impairment)
-        return {"connections": len(impairment.bitten)}
+        for connection in list(self._connections.values()):
+            connection.release(impairment)
+        return {"connections": len(impairment.affected)}
 
-    def way(self, member: str, node: int) -> Way:
+    def connection(self, member: str, node: int) -> ImpairedConnection:
         """Return a new connection under all active impairments. Raise `ConnectionRefusedError` where it is down."""
-        way = Way(self, next(self._numbers), member, node)
+        connection = ImpairedConnection(self, next(self._numbers), member, node)
         for impairment in self._active.values():
             if not impairment.covers(member, node):
                 continue
             if impairment.is_down:
-                impairment.bit(way, "down")
+                impairment.record_effect(connection, "down")
                 raise ConnectionRefusedError(f"the way from {member} to node {node} is down")
-            way.suffer(impairment, is_new=True)
-        self._ways[way.number] = way
-        return way
+            connection.apply(impairment, is_new=True)
+        self._connections[connection.number] = connection
+        return connection
 
-    async def carry(self, way: Way) -> None:
+    async def carry(self, connection: ImpairedConnection) -> None:
         """Carry the bytes of a connection until it ends."""
         try:
-            await way.run()
+            await connection.run()
         finally:
-            del self._ways[way.number]
+            del self._connections[connection.number]
 
 
-class Way:
+class ImpairedConnection:
     """One connection: the ends of the member and the broker, and a flow in each direction between them."""
 
     def __init__(self, impairments: Impairments, number: int, member: str, node: int) -> None:
@@ -118,18 +118,18 @@ class Way:
             UPSTREAM: _Flow(self, self._client, self._broker), DOWNSTREAM: _Flow(self, self._broker, self._client),
         }  # fmt: skip
 
-    def suffer(self, impairment: _Impairment, *, is_new: bool = False) -> None:
+    def apply(self, impairment: _Impairment, *, is_new: bool = False) -> None:
         """Let an impairment act from now on. Toxicity is drawn here."""
         for item in impairment.step.toxics:
             if item.kind == "down":
-                impairment.bit(self, item.kind)
+                impairment.record_effect(self, item.kind)
                 self.end()
             elif self.draw.random() < item.toxicity:
-                self._flows[item.stream].begin(_Bite(next(self._orders), item, impairment, resets=is_new))
+                self._flows[item.stream].begin(_FlowFault(next(self._orders), item, impairment, resets=is_new))
 
-    def recover(self, impairment: _Impairment) -> None:
+    def release(self, impairment: _Impairment) -> None:
         for flow in self._flows.values():
-            flow.cease(impairment)
+            flow.remove(impairment)
 
     async def run(self) -> None:
         with self._scope:
@@ -149,23 +149,23 @@ class Way:
 class _Resettable(StreamWrapper):
     """The member's end of a connection. It distinguishes a reset from an end."""
 
-    def __init__(self, inner: trio.abc.Stream, way: Way) -> None:
+    def __init__(self, inner: trio.abc.Stream, connection: ImpairedConnection) -> None:
         super().__init__(inner)
-        self._way = way
+        self._connection = connection
 
     async def receive_some(self, max_bytes: int | None = None) -> bytes:
         data = await super().receive_some(max_bytes)
-        if not data and self._way.is_reset:
+        if not data and self._connection.is_reset:
             raise trio.BrokenResourceError("the connection was reset")
         return data
 
 
 @dataclass(slots=True, eq=False)
-class _Bite:
+class _FlowFault:
     """One fault on one flow. `gone` is set when it is removed. `resets`: the connection began under it, as in Toxiproxy."""
 
     order: int
-    does: Toxic
+    item: Toxic
     impairment: _Impairment
     resets: bool
     gone: trio.Event = field(default_factory=trio.Event)
@@ -173,163 +173,163 @@ class _Bite:
     touched: float = 0.0
 
     def of(self, name: str) -> int:
-        return self.does.attributes.get(name, 0)
+        return self.item.attributes.get(name, 0)
 
-    async def rest(self, seconds: float) -> None:
+    async def wait(self, seconds: float) -> None:
         """Wait, but no longer than the fault is active."""
         with trio.move_on_after(max(0.0, seconds)):
             await self.gone.wait()
 
 
 @dataclass(frozen=True, slots=True)
-class _Piece:
+class _Chunk:
     """Bytes, and when they came."""
 
     data: bytes
     at: float
 
 
-class _Over(Exception):
+class _FlowEnded(Exception):
     """The flow is over, and the connection with it."""
 
 
 class _Flow:
     """One direction of a connection."""
 
-    def __init__(self, way: Way, source: trio.abc.ReceiveStream, sink: trio.abc.SendStream) -> None:
-        self._way, self._source, self._sink = way, source, sink
-        self._bites: list[_Bite] = []
-        self._begun: list[_Bite] = []
+    def __init__(self, connection: ImpairedConnection, source: trio.abc.ReceiveStream, sink: trio.abc.SendStream) -> None:
+        self._connection, self._source, self._sink = connection, source, sink
+        self._faults: list[_FlowFault] = []
+        self._to_expire: list[_FlowFault] = []
         self._nursery: trio.Nursery | None = None
-        self._inlet, self._outlet = trio.open_memory_channel[_Piece](math.inf)
+        self._sender, self._receiver = trio.open_memory_channel[_Chunk](math.inf)
 
-    def begin(self, bite: _Bite) -> None:
-        bite.touched = trio.current_time()
-        self._bites.append(bite)
-        if bite.does.kind == "timeout" and bite.of("timeout") > 0:
-            self._begun.append(bite)
+    def begin(self, fault: _FlowFault) -> None:
+        fault.touched = trio.current_time()
+        self._faults.append(fault)
+        if fault.item.kind == "timeout" and fault.of("timeout") > 0:
+            self._to_expire.append(fault)
             self._watch()
 
-    def cease(self, impairment: _Impairment) -> None:
-        for bite in [bite for bite in self._bites if bite.impairment is impairment]:
-            self._bites.remove(bite)
-            bite.gone.set()
-            if bite.does.kind == "timeout":
-                self._way.end()
+    def remove(self, impairment: _Impairment) -> None:
+        for fault in [fault for fault in self._faults if fault.impairment is impairment]:
+            self._faults.remove(fault)
+            fault.gone.set()
+            if fault.item.kind == "timeout":
+                self._connection.end()
 
     def _watch(self) -> None:
         if self._nursery is not None:
-            while self._begun:
-                self._nursery.start_soon(self._expire, self._begun.pop())
+            while self._to_expire:
+                self._nursery.start_soon(self._expire, self._to_expire.pop())
 
     async def run(self) -> None:
         """Carry bytes from one side to the other, until either side ends the connection."""
         async with trio.open_nursery() as self._nursery:
             self._watch()
-            self._nursery.start_soon(self._take)
+            self._nursery.start_soon(self._receive)
             try:
-                await self._give()
-            except (_Over, *_BROKEN):
+                await self._send()
+            except (_FlowEnded, *_BROKEN):
                 pass
-            self._way.end()
+            self._connection.end()
 
-    async def _take(self) -> None:
-        with self._inlet, suppress(*_BROKEN):
+    async def _receive(self) -> None:
+        with self._sender, suppress(*_BROKEN):
             while data := bytes(await self._source.receive_some(_READ_BYTES)):
-                self._inlet.send_nowait(_Piece(data, trio.current_time()))
+                self._sender.send_nowait(_Chunk(data, trio.current_time()))
 
-    async def _give(self) -> None:
-        async for piece in self._outlet:
-            await self.through(piece, 0)
-        for bite in list(self._bites):
-            await self._close_under(bite)
+    async def _send(self) -> None:
+        async for chunk in self._receiver:
+            await self.pass_on(chunk, 0)
+        for fault in list(self._faults):
+            await self._close_under(fault)
 
-    async def through(self, piece: _Piece, order: int) -> None:
+    async def pass_on(self, chunk: _Chunk, order: int) -> None:
         """Let the faults after `order` act on a piece, and send what remains of it."""
-        bite = next((bite for bite in self._bites if bite.order > order), None)
-        if bite is not None:
-            await _ACTS[bite.does.kind](self, bite, piece)
-        elif piece.data:
-            await self._sink.send_all(piece.data)
+        fault = next((fault for fault in self._faults if fault.order > order), None)
+        if fault is not None:
+            await _EFFECTS[fault.item.kind](self, fault, chunk)
+        elif chunk.data:
+            await self._sink.send_all(chunk.data)
 
-    def bit(self, bite: _Bite) -> None:
-        bite.impairment.bit(self._way, bite.does.kind)
+    def record_effect(self, fault: _FlowFault) -> None:
+        fault.impairment.record_effect(self._connection, fault.item.kind)
 
-    async def _close_under(self, bite: _Bite) -> None:
+    async def _close_under(self, fault: _FlowFault) -> None:
         """Pass on the end of the connection, under a fault that acts on ends."""
-        if bite.does.kind == "slow_close":
-            self.bit(bite)
-            await bite.rest(bite.of("delay") / 1000)
-        elif bite.does.kind == "reset_peer":
-            await self.reset_peer(bite, _Piece(b"", trio.current_time()))
+        if fault.item.kind == "slow_close":
+            self.record_effect(fault)
+            await fault.wait(fault.of("delay") / 1000)
+        elif fault.item.kind == "reset_peer":
+            await self.reset_peer(fault, _Chunk(b"", trio.current_time()))
 
-    async def _expire(self, bite: _Bite) -> None:
+    async def _expire(self, fault: _FlowFault) -> None:
         """End the connection when nothing has come for the time of a `timeout`."""
-        while (left := bite.touched + bite.of("timeout") / 1000 - trio.current_time()) > 0:
-            await bite.rest(left)
-            if bite.gone.is_set():
+        while (left := fault.touched + fault.of("timeout") / 1000 - trio.current_time()) > 0:
+            await fault.wait(left)
+            if fault.gone.is_set():
                 return
-        self.bit(bite)
-        self._way.end()
+        self.record_effect(fault)
+        self._connection.end()
 
     # What each kind does to a piece
 
-    async def latency(self, bite: _Bite, piece: _Piece) -> None:
-        jitter = bite.of("jitter")
-        delay_ms = bite.of("latency") + (self._way.draw.randrange(2 * jitter) - jitter if jitter else 0)
-        self.bit(bite)
-        await bite.rest(piece.at + delay_ms / 1000 - trio.current_time())
-        await self.through(_Piece(piece.data, trio.current_time()), bite.order)
+    async def latency(self, fault: _FlowFault, chunk: _Chunk) -> None:
+        jitter = fault.of("jitter")
+        delay_ms = fault.of("latency") + (self._connection.draw.randrange(2 * jitter) - jitter if jitter else 0)
+        self.record_effect(fault)
+        await fault.wait(chunk.at + delay_ms / 1000 - trio.current_time())
+        await self.pass_on(_Chunk(chunk.data, trio.current_time()), fault.order)
 
-    async def bandwidth(self, bite: _Bite, piece: _Piece) -> None:
-        self.bit(bite)
-        rate, data = bite.of("rate"), piece.data
+    async def bandwidth(self, fault: _FlowFault, chunk: _Chunk) -> None:
+        self.record_effect(fault)
+        rate, data = fault.of("rate"), chunk.data
         if rate == 0:
-            await bite.gone.wait()
+            await fault.gone.wait()
         step = int(rate * 1000 * _TICK_S)
-        while len(data) > step and not bite.gone.is_set():
-            await bite.rest(_TICK_S)
-            await self.through(_Piece(data[:step], piece.at), bite.order)
+        while len(data) > step and not fault.gone.is_set():
+            await fault.wait(_TICK_S)
+            await self.pass_on(_Chunk(data[:step], chunk.at), fault.order)
             data = data[step:]
-        await bite.rest(len(data) / (rate * 1000) if rate else 0)
-        await self.through(_Piece(data, piece.at), bite.order)
+        await fault.wait(len(data) / (rate * 1000) if rate else 0)
+        await self.pass_on(_Chunk(data, chunk.at), fault.order)
 
-    async def slow_close(self, bite: _Bite, piece: _Piece) -> None:
-        await self.through(piece, bite.order)
+    async def slow_close(self, fault: _FlowFault, chunk: _Chunk) -> None:
+        await self.pass_on(chunk, fault.order)
 
-    async def timeout(self, bite: _Bite, piece: _Piece) -> None:
-        bite.touched = trio.current_time()
-        self.bit(bite)
+    async def timeout(self, fault: _FlowFault, chunk: _Chunk) -> None:
+        fault.touched = trio.current_time()
+        self.record_effect(fault)
 
-    async def reset_peer(self, bite: _Bite, piece: _Piece) -> None:
-        await trio.sleep(bite.of("timeout") / 1000)
-        self.bit(bite)
-        self._way.end(by_reset=bite.resets)
-        raise _Over
+    async def reset_peer(self, fault: _FlowFault, chunk: _Chunk) -> None:
+        await trio.sleep(fault.of("timeout") / 1000)
+        self.record_effect(fault)
+        self._connection.end(by_reset=fault.resets)
+        raise _FlowEnded
 
-    async def slicer(self, bite: _Bite, piece: _Piece) -> None:
-        for data in self._sliced(piece.data, max(1, bite.of("average_size")), bite.of("size_variation")):
-            if len(data) < len(piece.data):
-                self.bit(bite)
-            await self.through(_Piece(data, piece.at), bite.order)
-            await bite.rest(bite.of("delay") / 1e6)
+    async def slicer(self, fault: _FlowFault, chunk: _Chunk) -> None:
+        for data in self._sliced(chunk.data, max(1, fault.of("average_size")), fault.of("size_variation")):
+            if len(data) < len(chunk.data):
+                self.record_effect(fault)
+            await self.pass_on(_Chunk(data, chunk.at), fault.order)
+            await fault.wait(fault.of("delay") / 1e6)
 
     def _sliced(self, data: bytes, average: int, variation: int) -> list[bytes]:
         if len(data) - average <= variation:
             return [data]
-        middle = len(data) // 2 + (self._way.draw.randrange(2 * variation) - variation if variation else 0)
+        middle = len(data) // 2 + (self._connection.draw.randrange(2 * variation) - variation if variation else 0)
         middle = min(max(1, middle), len(data) - 1)
         return [*self._sliced(data[:middle], average, variation), *self._sliced(data[middle:], average, variation)]
 
-    async def limit_data(self, bite: _Bite, piece: _Piece) -> None:
-        data = piece.data[: max(0, bite.of("bytes") - bite.passed)]
-        bite.passed += len(data)
-        await self.through(_Piece(data, piece.at), bite.order)
-        if bite.passed >= bite.of("bytes"):
-            self.bit(bite)
-            raise _Over
+    async def limit_data(self, fault: _FlowFault, chunk: _Chunk) -> None:
+        data = chunk.data[: max(0, fault.of("bytes") - fault.passed)]
+        fault.passed += len(data)
+        await self.pass_on(_Chunk(data, chunk.at), fault.order)
+        if fault.passed >= fault.of("bytes"):
+            self.record_effect(fault)
+            raise _FlowEnded
 
 
-_ACTS: Final[Mapping[str, Callable[[_Flow, _Bite, _Piece], Awaitable[None]]]] = {
+_EFFECTS: Final[Mapping[str, Callable[[_Flow, _FlowFault, _Chunk], Awaitable[None]]]] = {
     kind: getattr(_Flow, kind) for kind in ("latency", "bandwidth", "slow_close", "timeout", "reset_peer", "slicer", "limit_data")
 }

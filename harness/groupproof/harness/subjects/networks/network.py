@@ -26,7 +26,8 @@ from groupproof.harness.subjects.networks.ports import reserve_port
 from groupproof.harness.subjects.networks.stream_wrapper import StreamWrapper
 
 __all__ = [
-    "Brokers", "Entrance", "InProcessNetwork", "LoopbackNetwork", "MemoryNetwork", "NamingEntrance", "Network", "ThrottledSocket", "ThrottledStream",
+    "Brokers", "Entrance", "InProcessNetwork", "LoopbackNetwork", "MemoryNetwork", "NamingEntrance", "Network",
+    "ThrottledSocket", "ThrottledStream",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -305,12 +306,12 @@ class MemoryNetwork:
         return _MemoryEntrance(self, member)
 
     async def impair(self, step: Impair, receipt: Receipt) -> None:
-        self._ways().impair(step, receipt)
+        self._required_impairments().impair(step, receipt)
 
     async def mend(self, name: str) -> Mapping[str, Any]:
-        return self._ways().mend(name)
+        return self._required_impairments().mend(name)
 
-    def _ways(self) -> Impairments:
+    def _required_impairments(self) -> Impairments:
         if self._impairments is None:
             raise KitFailure("streams in memory are impaired only in a network that was made for it")
         return self._impairments
@@ -329,9 +330,9 @@ class MemoryNetwork:
     def _pair(self, member: str, node: int, nursery: trio.Nursery) -> tuple[trio.abc.Stream, trio.abc.Stream]:
         if self._impairments is None:
             return memory_stream_pair()
-        way = self._impairments.way(member, node)
-        nursery.start_soon(self._impairments.carry, way)
-        return way.member_end, way.broker_end
+        connection = self._impairments.connection(member, node)
+        nursery.start_soon(self._impairments.carry, connection)
+        return connection.member_end, connection.broker_end
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from groupproof.harness.model.errors import BrokenEnvironment
-from groupproof.harness.subjects.shims.process_reaper import warden
+from groupproof.harness.subjects.shims.process_reaper import process_reaper
 
 __all__ = ["LOGS_MAX", "Folders", "folders"]
 
@@ -38,12 +38,12 @@ def folders(name: str, *, cache: Path, logs: Path | None) -> Iterator[Folders]:
         raise BrokenEnvironment(
             f"no folder can be made for the brokers: {error}; set GROUPPROOF_CACHE and TMPDIR to folders that can be written"
         ) from error
-    warden.keep("folder", data)
+    process_reaper.keep("folder", data)
     try:
         yield Folders(data=data, logs=kept)
     finally:
         shutil.rmtree(data, ignore_errors=True)
-        warden.let_go("folder", data)
+        process_reaper.let_go("folder", data)
 
 
 def _own_logs(name: str, parent: Path) -> Path:

@@ -18,7 +18,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import IO
 
-__all__ = ["ProcessReaper", "main", "warden"]
+__all__ = ["ProcessReaper", "main", "process_reaper"]
 
 _REMOVAL_S = 30
 _TRIES = 50
@@ -105,10 +105,10 @@ class ProcessReaper:
         return self._process.stdin
 
 
-warden = ProcessReaper()
+process_reaper = ProcessReaper()
 """The reaper of this process."""
 
-atexit.register(warden.close)
+atexit.register(process_reaper.close)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.subjects.shims.container import Container
 from groupproof.harness.subjects.shims.contract_lines import LINE_BYTES_MAX
 from groupproof.harness.subjects.shims.conversation import Conversation, Ending
-from groupproof.harness.subjects.shims.process_reaper import warden
+from groupproof.harness.subjects.shims.process_reaper import process_reaper
 from groupproof.harness.subjects.shims.stderr_log import StderrLog
 
 __all__ = ["Program", "ShimProcess", "lines_of"]
@@ -167,15 +167,15 @@ class ShimProcess:
 
     def _keep(self, process: trio.Process) -> None:
         """Make sure that even SIGKILL of the kit does not leave the process behind, not even a stopped one."""
-        warden.keep("group", process.pid)
+        process_reaper.keep("group", process.pid)
         if self._container is not None:
-            warden.keep("container", self._container.name)
+            process_reaper.keep("container", self._container.name)
 
     async def _let_go(self, process: trio.Process) -> None:
-        warden.let_go("group", process.pid)
+        process_reaper.let_go("group", process.pid)
         if self._container is not None:
             await trio.to_thread.run_sync(self._container.remove)
-            warden.let_go("container", self._container.name)
+            process_reaper.let_go("container", self._container.name)
 
     def signal(self, number: int) -> None:
         """Signal the whole process group, or its container. A process that is gone is no error."""

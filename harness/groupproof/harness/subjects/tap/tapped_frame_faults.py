@@ -74,7 +74,7 @@ class TapFaults(FrameFaults):
             return None
         group, groups = columns.get("group"), self._groups
         facts = KnownGroup(groups.generation(group), groups.role(group, columns.get("member")), groups.state(group))
-        return self.struck(wire, direction, columns, facts)
+        return self.fault_on(wire, direction, columns, facts)
 
 
 def answer_columns(entry: Entry, answer: Body) -> dict[str, Any]:

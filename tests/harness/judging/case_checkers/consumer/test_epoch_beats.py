@@ -4,7 +4,7 @@ import pytest
 from tests.epoch_traces import BOTH, EpochStory
 from tests.traces import ID
 
-from groupproof.harness.judging.case_checkers.consumer.epoch_beats import beats, has_no_callback, standing, told_the_end
+from groupproof.harness.judging.case_checkers.consumer.epoch_beats import beats, has_no_callback, reported_end, standing
 
 
 def test_a_heartbeat_is_read_with_its_answer() -> None:
@@ -57,4 +57,4 @@ def test_an_application_knows_of_the_end_by_a_fatal_error(name: str, fatal: bool
     story = EpochStory()
     word = story.tell(name, error="X", fatal=fatal)
 
-    assert told_the_end(story.evidence, "m0", -1) == (word if tells else None)
+    assert reported_end(story.evidence, "m0", -1) == (word if tells else None)

@@ -217,8 +217,8 @@ def test_by_a_clock_that_was_set_back_nobody_was_evicted_early() -> None:
     assert broken(story) == []
 
 
-@pytest.mark.parametrize(("syncs", "laws"), [(False, []), (True, ["HB-11"])])
-def test_heartbeats_keep_nobody_in_the_group_who_owes_its_sync(syncs: bool, laws: list[str]) -> None:
+@pytest.mark.parametrize(("syncs", "invariants"), [(False, []), (True, ["HB-11"])])
+def test_heartbeats_keep_nobody_in_the_group_who_owes_its_sync(syncs: bool, invariants: list[str]) -> None:
     story = Group()
     story.enter("m0", "m0-1", 1, connection=1)
     for ms in (3_000, 6_000, 9_000):
@@ -228,4 +228,4 @@ def test_heartbeats_keep_nobody_in_the_group_who_owes_its_sync(syncs: bool, laws
         story.beat("m0", member="m0-1", generation=1)
     story.at(12_000).beat("m0", member="m0-1", generation=1, error=25)
 
-    assert [finding.requirement for finding in broken(story)] == laws
+    assert [finding.requirement for finding in broken(story)] == invariants

@@ -55,14 +55,14 @@ def test_where_the_coordinator_may_have_moved_generations_are_not_compared() -> 
     assert broken(story) == []
 
 
-@pytest.mark.parametrize(("by", "laws"), [("upstream", []), ("client", ["JOIN-13"]), ("fault", ["JOIN-13"])])
-def test_a_broker_that_ended_connections_may_have_lost_a_generation_that_was_not_stored(by: str, laws: list[str]) -> None:
+@pytest.mark.parametrize(("by", "invariants"), [("upstream", []), ("client", ["JOIN-13"]), ("fault", ["JOIN-13"])])
+def test_a_broker_that_ended_connections_may_have_lost_a_generation_that_was_not_stored(by: str, invariants: list[str]) -> None:
     story = keeping().at(8_000)
     story.enter("m0", "m0-1", 3, connection=1)
     story.see("event", who="link", connection=1, body={"name": "closed", "by": by})
     story.at(9_000).enter("m1", "m1-1", 3, connection=2, leader="m1-1")
 
-    assert broken(story) == laws
+    assert broken(story) == invariants
 
 
 def test_where_transitions_are_told_a_broken_connection_excuses_nothing() -> None:
@@ -169,7 +169,7 @@ def test_of_the_reference_coordinator_no_broken_law_is_invented_whatever_a_case_
     for obs in played(case).trace:
         fleet.feed(obs)
 
-    assert [count.examples for group in fleet.results() for count in group.laws] == []
+    assert [count.examples for group in fleet.results() for count in group.invariants] == []
 
 
 def made_again(*, generation: int, before: int = 1, named: str = "") -> Group:
@@ -192,17 +192,17 @@ def test_a_newcomer_in_no_newer_generation_is_in_a_group_that_was_made_anew(befo
     assert broken(made_again(before=before, generation=generation, named=named)) == []
 
 
-@pytest.mark.parametrize(("member", "laws"), [("m1-1", ["INV-04"]), ("m1-2", [])])
-def test_who_was_in_a_newer_generation_is_in_the_same_group(member: str, laws: list[str]) -> None:
+@pytest.mark.parametrize(("member", "invariants"), [("m1-1", ["INV-04"]), ("m1-2", [])])
+def test_who_was_in_a_newer_generation_is_in_the_same_group(member: str, invariants: list[str]) -> None:
     story = keeping()
     story.rebalance(3, 8_000)
     story.at(9_000).enter("m1", member, 2, connection=2)
 
-    assert broken(story) == laws
+    assert broken(story) == invariants
 
 
-@pytest.mark.parametrize(("how", "laws"), [("went on", ["JOIN-13"]), ("was silent", []), ("was deleted", [])])
-def test_static_members_come_to_another_group_after_a_silence_or_when_it_was_deleted(how: str, laws: list[str]) -> None:
+@pytest.mark.parametrize(("how", "invariants"), [("went on", ["JOIN-13"]), ("was silent", []), ("was deleted", [])])
+def test_static_members_come_to_another_group_after_a_silence_or_when_it_was_deleted(how: str, invariants: list[str]) -> None:
     story = Story()
     story.join("m0", gets=static_id("i0", 1), instance="i0")
     if how == "was deleted":
@@ -210,7 +210,7 @@ def test_static_members_come_to_another_group_after_a_silence_or_when_it_was_del
     story.at(60_000 if how == "was silent" else 2_000)
     story.join("m1", gets=static_id("i1", 1), instance="i1")
 
-    assert broken(story) == laws
+    assert broken(story) == invariants
 
 
 def classic_members(leader: str) -> Group:

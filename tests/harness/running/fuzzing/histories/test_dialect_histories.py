@@ -19,9 +19,9 @@ from groupproof.protocol.vocabulary import Api
 def test_one_field_of_a_request_goes_wrong() -> None:
     fields = {"group_id": Group(), "member_id": "id-m0", "member_epoch": 0}
     ask = Ask(member="m0", api=Api.CONSUMER_GROUP_HEARTBEAT, fields=fields)
-    wild = [LEASE_HISTORIES.wild(Dice(), ask, Actor(name="m0")).fields for _ in range(30)]
+    malformed = [LEASE_HISTORIES.malformed(Dice(), ask, Actor(name="m0")).fields for _ in range(30)]
 
-    assert {sum(fields[name] != wrong[name] for name in fields) for wrong in wild} == {1}
+    assert {sum(fields[name] != wrong[name] for name in fields) for wrong in malformed} == {1}
 
 
 def test_settings_of_a_dialect_are_set_where_its_histories_are_drawn() -> None:

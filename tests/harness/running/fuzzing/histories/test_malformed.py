@@ -13,8 +13,8 @@ from groupproof.protocol.vocabulary import Api
 ACTOR = Actor(name="m0", instance="i0", others=[Actor(name="m1")])
 
 
-def changed(ask: Ask, wild: Ask) -> set[str]:
-    return {name for name in wild.fields if wild.fields[name] != ask.fields.get(name)}
+def changed(ask: Ask, malformed: Ask) -> set[str]:
+    return {name for name in malformed.fields if malformed.fields[name] != ask.fields.get(name)}
 
 
 def test_one_field_at_most_is_put_wrong_and_nothing_else() -> None:

@@ -101,7 +101,7 @@ def test_each_kind_is_kept_with_the_run_of_its_plan_that_shows_it() -> None:
             return next(judgements)
 
     who = ReferenceSubject(run_shim)
-    stage = _Stage(inner=Judged(subject=who, company=who, profile="kafka-4.1", seed=1), finds=Finds(()))
+    stage = _Stage(inner=Judged(subject=who, reference_peers=who, profile="kafka-4.1", seed=1), finds=Finds(()))
     case, traces = drawn_case("1-1", busy_plan()), ([step_seen(0, 0)], [step_seen(0, 1)])
     for trace in traces:
         stage.judge(case, trace)

@@ -144,13 +144,13 @@ def test_few_plans_need_a_process_for_each_member() -> None:
 @pytest.mark.parametrize("theme", themes_of("kafka-4.1"), ids=lambda theme: f"{theme.api.title}-{theme.phase.value}-{theme.code or theme.kind.value}")
 def test_a_plan_with_a_theme_strikes_it_first(theme: Theme) -> None:
     plan = plan_drawn(Dice(2), Traits(capabilities=ALL, profile="kafka-4.1"), theme)
-    struck = [fault for fault in faults_of(plan) if fault.selector.api == theme.api.title and fault.action.kind == theme.kind.value]
+    triggered = [fault for fault in faults_of(plan) if fault.selector.api == theme.api.title and fault.action.kind == theme.kind.value]
 
-    assert any(not isinstance(fault.action, Answer) or fault.action.error_code == theme.code for fault in struck)
+    assert any(not isinstance(fault.action, Answer) or fault.action.error_code == theme.code for fault in triggered)
     if theme.phase is not Phase.SETTLED:
         kept = {Phase.JOINING: "JoinGroup", Phase.SYNCING: "SyncGroup"}[theme.phase]
         (hold, *_) = [fault for fault in faults_of(plan) if fault.selector.api == kept and isinstance(fault.action, Hold)]
-        assert faults_of(plan).index(hold) < faults_of(plan).index(struck[0])
+        assert faults_of(plan).index(hold) < faults_of(plan).index(triggered[0])
 
 
 def test_a_theme_has_whom_it_needs() -> None:

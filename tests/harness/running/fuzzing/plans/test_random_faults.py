@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from tests.harness.running.fuzzing.drawn import Dice
 
-from groupproof.harness.running.fuzzing.plans.random_faults import Kind, Setting, codes_of, mishap
+from groupproof.harness.running.fuzzing.plans.random_faults import Kind, Setting, codes_of, random_fault
 from groupproof.protocol.faults import Answer, Cut, Duplicate, Fault, Hold, Move, Silence, fault_from_json, fault_to_json
 from groupproof.protocol.rules import profile
 from groupproof.protocol.vocabulary import Api
@@ -14,7 +14,7 @@ NEWEST = profile("kafka-4.1")
 def mishaps(api: Api, *kinds: Kind, count: int = 300, **setting: bool) -> list[Fault]:
     drawn_by = Setting(profile="kafka-4.1", kinds=kinds or tuple(Kind), session_ms=6_000, heartbeat_ms=300, **setting)
     dice = Dice(1)
-    return [mishap(dice, f"f{number}", api, "m0", drawn_by) for number in range(count)]
+    return [random_fault(dice, f"f{number}", api, "m0", drawn_by) for number in range(count)]
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import trio
-from tests.harness.running.fuzzing.finding import busy_plan, finding, step_seen, struck
+from tests.harness.running.fuzzing.finding import busy_plan, finding, step_seen, triggered
 
 from groupproof.harness.cases.drawn_case import head_of, with_healing
 from groupproof.harness.model.plan import (
@@ -26,7 +26,7 @@ from groupproof.harness.model.plan import (
 )
 from groupproof.harness.model.plan_builders import answers, breaks, freeze, kill, mend, move, passing, plan, requested, start, subject, thaw
 from groupproof.harness.model.verdicts import Proof
-from groupproof.harness.running.fuzzing.plans.shrink_plan import count_of_faults, faults_of, lessened, lesser, relevant, size_of
+from groupproof.harness.running.fuzzing.plans.shrink_plan import count_of_faults, faults_of, relevant, shrink_plan, size_of, smaller_plans
 from groupproof.protocol.vocabulary import Api
 
 TIERS = range(3)
@@ -41,7 +41,7 @@ def small(shows: Callable[[Plan], bool]) -> tuple[Plan, int]:
         rounds += 1
         return [shows(item) for item in plans]
 
-    return trio.run(lessened, busy_plan(), attempt), rounds
+    return trio.run(shrink_plan, busy_plan(), attempt), rounds
 
 
 def has_fault(name: str) -> Callable[[Plan], bool]:
@@ -76,7 +76,7 @@ def test_times_are_shortened_and_faults_put_plainer() -> None:
 def test_a_wait_goes_with_the_fault_that_it_comes_after() -> None:
     fault = answers("f1", Api.HEARTBEAT, 27, client="m0", count=None)
     waiting = with_healing(plan(subject(), *start("m0"), fault, requested("m0", Api.JOIN_GROUP, after="f1", go_on=True), passing(300)))
-    without = [item for item in lesser(waiting, 0) if not faults_of(item)]
+    without = [item for item in smaller_plans(waiting, 0) if not faults_of(item)]
 
     assert without
     assert [step for item in without for step in head_of(item).steps if isinstance(step, Await)] == []
@@ -84,7 +84,7 @@ def test_a_wait_goes_with_the_fault_that_it_comes_after() -> None:
 
 def test_every_lesser_plan_is_smaller_whole_and_healed() -> None:
     whole = busy_plan()
-    for item in (made for tier in TIERS for made in lesser(whole, tier)):
+    for item in (made for tier in TIERS for made in smaller_plans(whole, tier)):
         started = {step.member for step in item.steps if isinstance(step, Start)}
         armed = {fault.name for fault in faults_of(item)}
         assert size_of(item) < size_of(whole)
@@ -102,12 +102,12 @@ def test_every_lesser_plan_is_smaller_whole_and_healed() -> None:
 def test_no_plan_is_left_without_anybody_under_test() -> None:
     one = with_healing(plan(subject("m0"), start("m0"), topics={"t": 1}, coordinator={}))
 
-    assert [item for tier in TIERS for item in lesser(one, tier) if not item.members] == []
+    assert [item for tier in TIERS for item in smaller_plans(one, tier) if not item.members] == []
 
 
 def test_what_came_after_the_proof_and_what_struck_nothing_is_irrelevant() -> None:
     whole = busy_plan()
-    trace = [step_seen(0, 0), step_seen(1, 2), struck(2, "f1"), step_seen(3, 5), struck(4, "f2"), step_seen(5, 9), struck(6, "f3")]
+    trace = [step_seen(0, 0), step_seen(1, 2), triggered(2, "f1"), step_seen(3, 5), triggered(4, "f2"), step_seen(5, 9), triggered(6, "f3")]
 
     before = relevant(whole, trace, finding(seq=4))
     ever = relevant(whole, trace, finding(seq=4, proof=Proof.LIVENESS))
@@ -130,7 +130,7 @@ def test_what_befalls_members_and_brokers_counts_as_faults() -> None:
 
 
 def test_no_lesser_plan_mends_thaws_or_starts_again_what_needs_it_not() -> None:
-    for item in (made for tier in TIERS for made in lesser(rough_plan(), tier)):
+    for item in (made for tier in TIERS for made in smaller_plans(rough_plan(), tier)):
         up: set[str] = set()
         undone: list[Step] = []
         for step in item.steps:

@@ -1,17 +1,17 @@
 from __future__ import annotations
 
-from tests.harness.running.fuzzing.finding import struck
+from tests.harness.running.fuzzing.finding import triggered
 
 from groupproof.harness.cases.drawn_case import with_healing
 from groupproof.harness.model.plan import Plan, Step
 from groupproof.harness.model.plan_builders import answers, holds, plan, start, subject
-from groupproof.harness.running.fuzzing.plans.random_faults import Kind, ends
+from groupproof.harness.running.fuzzing.plans.random_faults import Kind, may_end_client
 from groupproof.harness.running.fuzzing.plans.themes import Phase, Theme, theme_of, themes_of
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
 NEWEST = themes_of("kafka-4.1")
-ENDING = {theme.code for theme in NEWEST if theme.code is not None and ends(theme.api, theme.code)}
+ENDING = {theme.code for theme in NEWEST if theme.code is not None and may_end_client(theme.api, theme.code)}
 REFUSED_COMMIT = Theme(api=Api.OFFSET_COMMIT, phase=Phase.JOINING, kind=Kind.ANSWER, code=22)
 
 
@@ -69,6 +69,6 @@ def test_a_theme_is_struck_when_its_mishap_befell_its_request() -> None:
     other, hold = answers("f3", Api.OFFSET_COMMIT, 25), holds("f4", Api.OFFSET_COMMIT, ms=10)
     whole = a_plan(commit, beat, other, hold)
 
-    assert REFUSED_COMMIT.is_struck(whole, [delivered("f1")])
-    assert not REFUSED_COMMIT.is_struck(whole, [struck(1, "f1"), delivered("f2"), delivered("f3"), delivered("f4")])
-    assert Theme(api=Api.OFFSET_COMMIT, phase=Phase.SETTLED, kind=Kind.HOLD).is_struck(whole, [delivered("f4")])
+    assert REFUSED_COMMIT.has_acted(whole, [delivered("f1")])
+    assert not REFUSED_COMMIT.has_acted(whole, [triggered(1, "f1"), delivered("f2"), delivered("f3"), delivered("f4")])
+    assert Theme(api=Api.OFFSET_COMMIT, phase=Phase.SETTLED, kind=Kind.HOLD).has_acted(whole, [delivered("f4")])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from groupproof.harness.judging.case_checkers.consumer.epoch_beats import beats, standing, told_the_end
+from groupproof.harness.judging.case_checkers.consumer.epoch_beats import beats, reported_end, standing
 from groupproof.harness.judging.case_checkers.findings import TimedJudge, milder, overdue, timed_checker
 from groupproof.harness.judging.case_checkers.offset_fetch import READ_MS, goes_on_reading
 from groupproof.harness.judging.case_checkers.trace_queries import accepted, moment
@@ -115,7 +115,7 @@ def commit_is_answered(
         raise NotReached(f"{client} was no member at {after}")
     later = beats(ev, client, after, ev.closing)
     joined, left = next((beat for beat in later if beat.is_join), None), next((beat for beat in later if beat.is_leave), None)
-    ended = told_the_end(ev, client, after) if or_ends else None
+    ended = reported_end(ev, client, after) if or_ends else None
     if joined is not None:
         yield claim.found(joined_anew, "It joined again.", joined.request)
     elif ended is not None:
@@ -156,7 +156,7 @@ def reads_on_from(
         return
     yield claim.ok("It did.")
     missing = sorted(positions.keys() - read.keys())
-    ended = None if ends_after is None else told_the_end(ev, client, ends_after)
+    ended = None if ends_after is None else reported_end(ev, client, ends_after)
     if reads is not None and missing and ended is None:
         still = Claim(requirement=reads, expected="The client asks again, and reads on.")
         never = "Nothing more of some partitions reached the application."

@@ -22,7 +22,7 @@ from groupproof.protocol.rules.classic.classic_terms import ClassicEvent
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import VALID_PREVIOUS_STATES, Api, GroupState, TopicPartition
 
-__all__ = ["LAWS", "GroupInvariants"]
+__all__ = ["INVARIANTS", "GroupInvariants"]
 
 _JOIN, _SYNC, _COMMIT = Api.JOIN_GROUP.title, Api.SYNC_GROUP.title, Api.OFFSET_COMMIT.title
 _STATES: Final = frozenset(GroupState)
@@ -34,16 +34,18 @@ class GroupInvariants(Checker):
 
     def __init__(self) -> None:
         self.standing = InferredGroup()
-        self._laws = [make() for make in LAWS]
+        self._invariants = [make() for make in INVARIANTS]
         self._listeners: dict[tuple[str, str | None], Sequence[Invariant]] = {}
 
     def step(self, obs: Observation) -> Sequence[Finding]:
         group = self.standing
         group.follow(obs)
         key = (obs.kind, obs.api)
-        listeners: Sequence[Invariant] | None = self._laws if obs.who == "link" else self._listeners.get(key)
+        listeners: Sequence[Invariant] | None = self._invariants if obs.who == "link" else self._listeners.get(key)
         if listeners is None:
-            listeners = self._listeners[key] = tuple(law for law in self._laws if key in law.listens or (obs.kind, None) in law.listens)
+            listeners = self._listeners[key] = tuple(
+                invariant for invariant in self._invariants if key in invariant.listens or (obs.kind, None) in invariant.listens
+            )
         found = [finding for invariant in listeners for finding in invariant.look(obs, group)] if listeners else []
         if obs.kind == "transition":
             group.moved(obs)
@@ -53,16 +55,16 @@ class GroupInvariants(Checker):
 
     def wants(self, steady: Steady) -> Collection[int] | None:
         group = self.standing
-        can_absorb = group.is_steady(steady) and all(law.can_absorb(steady, group) for law in self._laws)
+        can_absorb = group.is_steady(steady) and all(invariant.can_absorb(steady, group) for invariant in self._invariants)
         return NO_ROWS if can_absorb else ALL_ROWS
 
     def absorb(self, steady: Steady) -> None:
         self.standing.now_ms = steady.last_ms
-        for law in self._laws:
-            law.absorb(steady, self.standing)
+        for invariant in self._invariants:
+            invariant.absorb(steady, self.standing)
 
     def end(self) -> Iterator[Finding]:
-        for invariant in self._laws:
+        for invariant in self._invariants:
             yield from invariant.rest(self.standing)
 
 
@@ -190,6 +192,6 @@ class AnsweredOnce(Invariant):
         self._answered.setdefault(steady.connection, deque(maxlen=_ANSWERS_KEPT)).extend(steady.correlations()[-_ANSWERS_KEPT:])
 
 
-LAWS: Final[tuple[Callable[[], Invariant], ...]] = (
+INVARIANTS: Final[tuple[Callable[[], Invariant], ...]] = (
     StatesFollow, GenerationsRise, OneLeader, OneOwner, NoStaleCommit, AnsweredOnce, AnswersCome, RebalancesEnd, NobodyEvictedEarly,
 )  # fmt: skip

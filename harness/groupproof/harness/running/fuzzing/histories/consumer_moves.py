@@ -9,7 +9,7 @@ from typing import Any, Final
 from groupproof.harness.model import script_builders as classic
 from groupproof.harness.model.consumer_script_builders import LEFT, SLOT_KEPT, Owned, beat, commit, delete_groups, describe, fetch, full, join
 from groupproof.harness.model.script import Ask, Group, PartitionsById, Ref, Topic, TopicPattern
-from groupproof.harness.running.fuzzing.choice_source import Drawer
+from groupproof.harness.running.fuzzing.choice_source import ChoiceSource
 from groupproof.harness.running.fuzzing.histories.model_state import ModelState
 from groupproof.harness.running.fuzzing.histories.moves import NOBODY, Actor, Move
 from groupproof.protocol.rules.consumer.consumer_terms import ConsumerState
@@ -30,7 +30,7 @@ _RACKS: Final = ("r1", "r2")
 _PARTITIONS: Final = (("t", 0), ("t", 1), ("u", 0), ("u", 2), ("v", 1), ("t", 7), ("nowhere", 0), (OWN_TOPIC, 0))
 _GREATEST: Final = 2_147_483_647
 
-Make = Callable[[Drawer, ModelState, Actor], Ask]
+Make = Callable[[ChoiceSource, ModelState, Actor], Ask]
 
 
 def _is_in(model: ModelState, actor: Actor) -> bool:
@@ -46,92 +46,92 @@ def _stranger(weight: int, member: int = 1) -> Callable[[ModelState, Actor], int
     return lambda model, actor: member if _is_in(model, actor) else weight
 
 
-def _subscription(drawer: Drawer) -> dict[str, Any]:
+def _subscription(choices: ChoiceSource) -> dict[str, Any]:
     """Return what a member subscribes to: mostly names, sometimes an expression, with an assignor or a rack now and then."""
-    fields: dict[str, Any] = {"names": drawer.one_of(_NAMES[:3] if drawer.chance(2) else _NAMES)}
-    if drawer.chance(6):
-        fields |= {"names": drawer.one_of(_NAMES) if drawer.chance(2) else None, "regex": drawer.one_of(_REGEXES)}
-    if drawer.chance(5):
-        fields["server_assignor"] = drawer.one_of(_ASSIGNORS)
-    if drawer.chance(8):
-        fields["rack_id"] = drawer.one_of(_RACKS)
+    fields: dict[str, Any] = {"names": choices.one_of(_NAMES[:3] if choices.chance(2) else _NAMES)}
+    if choices.chance(6):
+        fields |= {"names": choices.one_of(_NAMES) if choices.chance(2) else None, "regex": choices.one_of(_REGEXES)}
+    if choices.chance(5):
+        fields["server_assignor"] = choices.one_of(_ASSIGNORS)
+    if choices.chance(8):
+        fields["rack_id"] = choices.one_of(_RACKS)
     return fields
 
 
-def _join(drawer: Drawer, model: ModelState, actor: Actor) -> Ask:
-    return join(actor.name, instance=actor.instance, timeout=drawer.one_of(_TIMEOUTS_MS), **_subscription(drawer))
+def _join(choices: ChoiceSource, model: ModelState, actor: Actor) -> Ask:
+    return join(actor.name, instance=actor.instance, timeout=choices.one_of(_TIMEOUTS_MS), **_subscription(choices))
 
 
-def _instance(drawer: Drawer, actor: Actor) -> str | None:
+def _instance(choices: ChoiceSource, actor: Actor) -> str | None:
     """Return the instance id that a heartbeat brings: librdkafka's bring none after the join."""
-    return None if drawer.chance(3) else actor.instance
+    return None if choices.chance(3) else actor.instance
 
 
-def _beat(drawer: Drawer, model: ModelState, actor: Actor) -> Ask:
-    return beat(actor.name, instance=_instance(drawer, actor))
+def _beat(choices: ChoiceSource, model: ModelState, actor: Actor) -> Ask:
+    return beat(actor.name, instance=_instance(choices, actor))
 
 
-def _acknowledge(drawer: Drawer, model: ModelState, actor: Actor) -> Ask:
-    return beat(actor.name, owned="own", instance=_instance(drawer, actor))
+def _acknowledge(choices: ChoiceSource, model: ModelState, actor: Actor) -> Ask:
+    return beat(actor.name, owned="own", instance=_instance(choices, actor))
 
 
-def _full(drawer: Drawer, model: ModelState, actor: Actor) -> Ask:
-    return full(actor.name, instance=actor.instance, timeout=drawer.one_of(_TIMEOUTS_MS), names=drawer.one_of(_NAMES[:3]))
+def _full(choices: ChoiceSource, model: ModelState, actor: Actor) -> Ask:
+    return full(actor.name, instance=actor.instance, timeout=choices.one_of(_TIMEOUTS_MS), names=choices.one_of(_NAMES[:3]))
 
 
-def _report(drawer: Drawer, model: ModelState, actor: Actor) -> Ask:
+def _report(choices: ChoiceSource, model: ModelState, actor: Actor) -> Ask:
     """Report some partitions or other, as a client that is slow to give them up, or has lost an answer."""
-    owned: Owned = tuple(dict.fromkeys(drawer.one_of(_PARTITIONS) for _ in range(drawer.number(0, 3))))
-    return beat(actor.name, owned=owned, instance=_instance(drawer, actor))
+    owned: Owned = tuple(dict.fromkeys(choices.one_of(_PARTITIONS) for _ in range(choices.number(0, 3))))
+    return beat(actor.name, owned=owned, instance=_instance(choices, actor))
 
 
-def _repeat(drawer: Drawer, model: ModelState, actor: Actor) -> Ask:
+def _repeat(choices: ChoiceSource, model: ModelState, actor: Actor) -> Ask:
     """Send the epoch before, as a member does that has lost an answer."""
-    owned: Owned = drawer.one_of(("own", "own", None, ()))
-    timeout, names = (60_000, ("t",)) if drawer.chance(3) else (-1, None)
+    owned: Owned = choices.one_of(("own", "own", None, ()))
+    timeout, names = (60_000, ("t",)) if choices.chance(3) else (-1, None)
     return beat(actor.name, epoch=Ref(actor.name, "member_epoch", -1), owned=owned, timeout=timeout, names=names, instance=actor.instance)
 
 
-def _resubscribe(drawer: Drawer, model: ModelState, actor: Actor) -> Ask:
-    owned: Owned = drawer.one_of(("own", None))
-    return beat(actor.name, owned=owned, instance=actor.instance, **_subscription(drawer))
+def _resubscribe(choices: ChoiceSource, model: ModelState, actor: Actor) -> Ask:
+    owned: Owned = choices.one_of(("own", None))
+    return beat(actor.name, owned=owned, instance=actor.instance, **_subscription(choices))
 
 
-def _leave(drawer: Drawer, model: ModelState, actor: Actor) -> Ask:
-    epoch = SLOT_KEPT if actor.instance is not None and not drawer.chance(3) else LEFT
+def _leave(choices: ChoiceSource, model: ModelState, actor: Actor) -> Ask:
+    epoch = SLOT_KEPT if actor.instance is not None and not choices.chance(3) else LEFT
     return beat(actor.name, epoch=epoch, instance=actor.instance)
 
 
-def _commit(drawer: Drawer, model: ModelState, actor: Actor) -> Ask:
-    offsets = {drawer.one_of(_PARTITIONS): drawer.number(0, 100) for _ in range(drawer.number(1, 3))}
-    if drawer.chance(5):
-        return commit(actor.name, offsets, epoch=-1, member_id="" if drawer.chance(2) else actor.name)
-    return commit(actor.name, offsets, epoch=_epoch(drawer, actor), instance=_instance(drawer, actor))
+def _commit(choices: ChoiceSource, model: ModelState, actor: Actor) -> Ask:
+    offsets = {choices.one_of(_PARTITIONS): choices.number(0, 100) for _ in range(choices.number(1, 3))}
+    if choices.chance(5):
+        return commit(actor.name, offsets, epoch=-1, member_id="" if choices.chance(2) else actor.name)
+    return commit(actor.name, offsets, epoch=_epoch(choices, actor), instance=_instance(choices, actor))
 
 
-def _epoch(drawer: Drawer, actor: Actor) -> Ref:
+def _epoch(choices: ChoiceSource, actor: Actor) -> Ref:
     """Return the member's epoch, or one beside it."""
-    plus = drawer.one_of((0, 0, 0, 0, -1, -1, 1, -2))
+    plus = choices.one_of((0, 0, 0, 0, -1, -1, 1, -2))
     return Ref(actor.name, "member_epoch", plus)
 
 
-def _fetch(drawer: Drawer, model: ModelState, actor: Actor) -> Ask:
-    if drawer.chance(3):
-        return fetch(actor.name, member_id=None, epoch=-1, everything=drawer.chance(2))
-    return fetch(actor.name, {"t": (0, 1), "u": (0, 2)}, epoch=_epoch(drawer, actor))
+def _fetch(choices: ChoiceSource, model: ModelState, actor: Actor) -> Ask:
+    if choices.chance(3):
+        return fetch(actor.name, member_id=None, epoch=-1, everything=choices.chance(2))
+    return fetch(actor.name, {"t": (0, 1), "u": (0, 2)}, epoch=_epoch(choices, actor))
 
 
-def _delete_offsets(drawer: Drawer, model: ModelState, actor: Actor) -> Ask:
-    topics = ({"name": Topic(drawer.one_of(("t", "u"))), "partitions": ({"partition_index": drawer.number(0, 1)},)},)
+def _delete_offsets(choices: ChoiceSource, model: ModelState, actor: Actor) -> Ask:
+    topics = ({"name": Topic(choices.one_of(("t", "u"))), "partitions": ({"partition_index": choices.number(0, 1)},)},)
     return Ask(member=actor.name, api=Api.OFFSET_DELETE, fields={"group_id": Group(), "topics": topics})
 
 
-def _classic_leave(drawer: Drawer, model: ModelState, actor: Actor) -> Ask:
-    by_id = drawer.chance(2) or actor.instance is None
+def _classic_leave(choices: ChoiceSource, model: ModelState, actor: Actor) -> Ask:
+    by_id = choices.chance(2) or actor.instance is None
     return classic.leave(actor.name, members=({"member_id": actor.name if by_id else "", "group_instance_id": actor.instance},))
 
 
-def _classic_beat(drawer: Drawer, model: ModelState, actor: Actor) -> Ask:
+def _classic_beat(choices: ChoiceSource, model: ModelState, actor: Actor) -> Ask:
     return classic.beat(actor.name, member_id=actor.name, generation_id=Ref(actor.name, "member_epoch"))
 
 
@@ -151,12 +151,12 @@ CONSUMER_MOVES: Final = (
     Move(api=Api.CONSUMER_GROUP_HEARTBEAT, weigh=_member(2), make=_leave),
     Move(api=Api.OFFSET_COMMIT, weigh=_member(2), make=_commit),
     Move(api=Api.OFFSET_FETCH, weigh=_member(1), make=_fetch),
-    Move(api=Api.CONSUMER_GROUP_DESCRIBE, weigh=_once(3), make=lambda drawer, model, actor: describe(actor.name)),
-    Move(api=Api.LIST_GROUPS, weigh=_once(1), make=lambda drawer, model, actor: classic.list_groups(actor.name)),
+    Move(api=Api.CONSUMER_GROUP_DESCRIBE, weigh=_once(3), make=lambda choices, model, actor: describe(actor.name)),
+    Move(api=Api.LIST_GROUPS, weigh=_once(1), make=lambda choices, model, actor: classic.list_groups(actor.name)),
     Move(
         api=Api.DELETE_GROUPS,
         weigh=lambda model, actor: (3 if model.state is ConsumerState.EMPTY else 1) if actor.name == "m0" else 0,
-        make=lambda drawer, model, actor: delete_groups(actor.name),
+        make=lambda choices, model, actor: delete_groups(actor.name),
     ),
     Move(api=Api.OFFSET_DELETE, weigh=_once(1), make=_delete_offsets),
     Move(api=Api.LEAVE_GROUP, weigh=_once(1), make=_classic_leave),
@@ -165,10 +165,10 @@ CONSUMER_MOVES: Final = (
 """All that a member may do, offered to each in turn."""
 
 
-def malformed_heartbeat(drawer: Drawer, ask: Ask, actor: Actor) -> Ask:
+def malformed_heartbeat(choices: ChoiceSource, ask: Ask, actor: Actor) -> Ask:
     """Return the request with one field put wrong, where it has one that can be."""
-    name = drawer.one_of(sorted(wrong := _wrong(ask, actor)) or ("",))
-    return replace(ask, fields={**ask.fields, name: drawer.one_of(wrong[name])}) if name else ask
+    name = choices.one_of(sorted(wrong := _wrong(ask, actor)) or ("",))
+    return replace(ask, fields={**ask.fields, name: choices.one_of(wrong[name])}) if name else ask
 
 
 def _wrong(ask: Ask, actor: Actor) -> dict[str, Sequence[Any]]:

@@ -182,7 +182,7 @@ class Fuzzing(CertifyRun):
         self.results = self._ruled
         if not self.is_virtual:
             await trio.to_thread.run_sync(warm)
-        kinds = kinds_of(self.order.profile)
+        kinds = kinds_of(self.config.profile)
         for number, settings in enumerate(kinds):
             if not self._is_over:
                 await self._under(settings, number, goal=self._steps.steps * (number + 1) // len(kinds))
@@ -204,7 +204,7 @@ class Fuzzing(CertifyRun):
     async def _under(self, settings: Mapping[str, Any], number: int, *, goal: int) -> None:
         """Fuzz a cluster with these settings until so many requests are answered in all."""
         spec = ClusterSpec(settings=tuple(sorted(settings.items())), brokers=1)
-        nothing = drawn_case("none", Script(steps=(), topics=topics_drawn(self.order.profile)))
+        nothing = drawn_case("none", Script(steps=(), topics=topics_drawn(self.config.profile)))
         async with opened(self._subject, spec, [nothing], self._prefix) as cluster:
             stage = self._stage(spec, cluster)
             held = {
@@ -212,12 +212,12 @@ class Fuzzing(CertifyRun):
                 **values_of(cluster.known_settings),
             }
             # The rules of a release say nothing of versions that came after it.
-            ranges = overlap(cluster.where.readable, accepted(self.order.profile))
-            kind = Kind(profile=self.order.profile, settings=held, ranges=ranges, steps=self._steps.length, dialect=self._steps.dialect)
+            ranges = overlap(cluster.where.readable, accepted(self.config.profile))
+            kind = Kind(profile=self.config.profile, settings=held, ranges=ranges, steps=self._steps.length, dialect=self._steps.dialect)
             for batch in itertools.count():
                 if self.answered >= goal or self._is_over:
                     return
-                await self._batch(stage, kind, seed=seed_of(self.order.seed, f"{number}/{batch}"))
+                await self._batch(stage, kind, seed=seed_of(self.config.seed, f"{number}/{batch}"))
 
     def _stage(self, spec: ClusterSpec, cluster: PooledCluster) -> _Stage:
         return _Stage(
@@ -225,20 +225,20 @@ class Fuzzing(CertifyRun):
                 subject=self._subject,
                 world=spec,
                 ground=cluster,
-                profile=self.order.profile,
-                seed=self.order.seed,
+                profile=self.config.profile,
+                seed=self.config.seed,
                 token=self._token,
                 prefix=self._prefix,
-                steps_s=self.order.timeout_s or STEPS_S,
+                steps_s=self.config.timeout_s or STEPS_S,
                 canary=None if self.is_virtual else self.canary,
             )
         )
 
     async def _batch(self, stage: _Stage, kind: Kind, *, seed: int) -> None:
-        draw = partial(histories, kind, seed=seed, count=self.order.jobs)
+        draw = partial(histories, kind, seed=seed, count=self.config.jobs)
         scripts = draw() if self.is_virtual else await trio.to_thread.run_sync(draw)
-        cases = [drawn_case(f"{self.order.seed:x}-{next(self._numbers)}", script) for script in scripts]
-        runner = Runner(stage, jobs=self.order.jobs, say=self.report, is_eager=True)
+        cases = [drawn_case(f"{self.config.seed:x}-{next(self._numbers)}", script) for script in scripts]
+        runner = Runner(stage, jobs=self.config.jobs, say=self.report, is_eager=True)
         async with runner.paced():
             await runner.rule(cases)
         before = self.answered
@@ -272,7 +272,7 @@ class Fuzzing(CertifyRun):
     async def _shrunk(self, first: FuzzFinding, stage: _Stage) -> FuzzFinding:
         """Return the smallest history that shows the same; the one that was met, where it does not show again."""
         case, divergence = first.case, first.divergence
-        limit = trio.CapacityLimiter(self.order.jobs)
+        limit = trio.CapacityLimiter(self.config.jobs)
         kept: dict[str, FuzzFinding] = {}
 
         async def attempt(scripts: Sequence[Script]) -> list[bool]:

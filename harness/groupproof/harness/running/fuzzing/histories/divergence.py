@@ -37,7 +37,7 @@ class Divergence:
     kind: str
     rule: str
     step: Step
-    walked: ReplayResult
+    replay: ReplayResult
 
     @property
     def sort(self) -> tuple[str, str]:
@@ -64,7 +64,7 @@ def divergences_in(trace: Trace) -> list[Divergence]:
         )
         if (divergence := replay.divergence) is not None:
             rule = divergence.step.rule if divergence.kind == "unparked" else divergence.step.answer_rule or divergence.step.rule
-            found.append(Divergence(finding=finding_of(divergence, replay), kind=divergence.kind, rule=rule, step=divergence.step, walked=replay))
+            found.append(Divergence(finding=finding_of(divergence, replay), kind=divergence.kind, rule=rule, step=divergence.step, replay=replay))
     return found
 
 
@@ -104,7 +104,7 @@ def answered_counts(trace: Trace) -> Counter[str]:
 
 def side_by_side(divergence: Divergence, trace: Trace, *, with_frames: bool = False) -> Iterator[str]:
     """Yield the exchanges that led to a divergence, a line each, then what was expected beside what came; the frames where asked for."""
-    before = [step for step in divergence.walked.steps if step is not divergence.step][-_BEFORE:]
+    before = [step for step in divergence.replay.steps if step is not divergence.step][-_BEFORE:]
     for step in sorted(before, key=lambda step: step.exchange.ready_ms):
         yield f"  {step.exchange.request.at_ms:>7.0f} ms  {_asked(step.exchange)}  →  {_came(step.exchange)}"
     exchange = divergence.step.exchange

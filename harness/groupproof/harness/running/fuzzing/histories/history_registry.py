@@ -21,9 +21,9 @@ _SHORT: Final = {
 }  # fmt: skip
 """Sessions that end within a history, and no classic one with them: brokers begin a classic member's with the end of the write, a heartbeat's before it."""
 
-CLASSIC_HISTORIES: Final = DialectHistories(dialect=CLASSIC, moves=MOVES, wild=malformed_request)
+CLASSIC_HISTORIES: Final = DialectHistories(dialect=CLASSIC, moves=MOVES, malformed=malformed_request)
 CONSUMER_HISTORIES: Final = DialectHistories(
-    dialect=CONSUMER, moves=CONSUMER_MOVES, wild=malformed_heartbeat, topics=TOPICS, own_topic=OWN_TOPIC, settings=_SHORT,
+    dialect=CONSUMER, moves=CONSUMER_MOVES, malformed=malformed_heartbeat, topics=TOPICS, own_topic=OWN_TOPIC, settings=_SHORT,
     settings_of_kinds=({ASSIGNMENT_INTERVAL: 0}, {MAX_SIZE: 3}),
 )  # fmt: skip
 HISTORIES: Final = PartRegistry(DialectHistories, CLASSIC_HISTORIES, CONSUMER_HISTORIES)

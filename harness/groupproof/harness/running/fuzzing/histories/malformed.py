@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from groupproof.harness.model.script import Ask, Ref
-from groupproof.harness.running.fuzzing.choice_source import Drawer
+from groupproof.harness.running.fuzzing.choice_source import ChoiceSource
 from groupproof.harness.running.fuzzing.histories.moves import NOBODY, Actor
 from groupproof.protocol.vocabulary import Api
 
@@ -23,13 +23,13 @@ _FIELDS: Final[Mapping[Api, tuple[str, ...]]] = {
 _NEWEST_GENERATION: Final = 2_147_483_647
 
 
-def malformed_request(drawer: Drawer, ask: Ask, actor: Actor) -> Ask:
+def malformed_request(choices: ChoiceSource, ask: Ask, actor: Actor) -> Ask:
     """Return the request with one field put wrong, where it has one that can be."""
     fields = _FIELDS.get(ask.api)
     if fields is None:
         return ask
-    name = drawer.one_of(fields)
-    return replace(ask, fields={**ask.fields, name: drawer.one_of(_wrong(name, actor))})
+    name = choices.one_of(fields)
+    return replace(ask, fields={**ask.fields, name: choices.one_of(_wrong(name, actor))})
 
 
 def _wrong(name: str, actor: Actor) -> Sequence[Any]:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from groupproof.harness.model.script import Ask, Group, Ref, SubscriptionBytes, Topic
 from groupproof.harness.model.script_builders import beat, commit, delete_groups, describe, fetch, join, leave, list_groups, sync
-from groupproof.harness.running.fuzzing.choice_source import Drawer
+from groupproof.harness.running.fuzzing.choice_source import ChoiceSource
 from groupproof.harness.running.fuzzing.histories.model_state import ModelState
 from groupproof.protocol.vocabulary import Api, GroupState
 
@@ -51,15 +51,15 @@ class Move:
     make: Any
 
 
-def asked(drawer: Drawer, model: ModelState, actors: Sequence[Actor], moves: Sequence[Move] | None = None) -> Ask:
+def asked(choices: ChoiceSource, model: ModelState, actors: Sequence[Actor], moves: Sequence[Move] | None = None) -> Ask:
     """Return a request that one of the actors might send now, its fields as they should be; None: one of the classic moves."""
     options = list(_options(model, actors, MOVES if moves is None else moves))
     total = sum(weight for weight, *_ in options)
-    drawn = drawer.number(0, total - 1)
+    drawn = choices.number(0, total - 1)
     for weight, move, actor in options:
         drawn -= weight
         if drawn < 0:
-            made: Ask = move.make(drawer, model, actor)
+            made: Ask = move.make(choices, model, actor)
             return made
     raise AssertionError("the weights add up")
 
@@ -88,24 +88,24 @@ def _again(model: ModelState, actor: Actor) -> int:
     return 24 if model.state is GroupState.PREPARING_REBALANCE else 3
 
 
-def _join(drawer: Drawer, actor: Actor, **overrides: Any) -> Ask:
-    if drawer.chance(4):
-        actor.user_data = bytes([drawer.number(0, 3)])
-    if drawer.chance(8):
-        actor.protocols = drawer.one_of(_PROTOCOLS)
+def _join(choices: ChoiceSource, actor: Actor, **overrides: Any) -> Ask:
+    if choices.chance(4):
+        actor.user_data = bytes([choices.number(0, 3)])
+    if choices.chance(8):
+        actor.protocols = choices.one_of(_PROTOCOLS)
     return join(
         actor.name, instance=actor.instance, protocols=actor.protocols, metadata=SubscriptionBytes(user_data=actor.user_data),
         session_timeout_ms=actor.session_ms, rebalance_timeout_ms=actor.rebalance_ms, **overrides,
     )  # fmt: skip
 
 
-def _join_newly(drawer: Drawer, model: ModelState, actor: Actor) -> Ask:
-    actor.session_ms, actor.rebalance_ms = drawer.one_of(_SESSIONS_MS), drawer.one_of(_REBALANCES_MS)
-    return _join(drawer, actor, member_id="")
+def _join_newly(choices: ChoiceSource, model: ModelState, actor: Actor) -> Ask:
+    actor.session_ms, actor.rebalance_ms = choices.one_of(_SESSIONS_MS), choices.one_of(_REBALANCES_MS)
+    return _join(choices, actor, member_id="")
 
 
-def _join_again(drawer: Drawer, model: ModelState, actor: Actor) -> Ask:
-    return _join(drawer, actor)
+def _join_again(choices: ChoiceSource, model: ModelState, actor: Actor) -> Ask:
+    return _join(choices, actor)
 
 
 # Syncs and Heartbeats --------------------------------------------------------------------------------------------------------------------
@@ -123,30 +123,30 @@ def _syncing(model: ModelState, actor: Actor) -> int:
     return 20 if model.leads(actor.name) else 30
 
 
-def _sync(drawer: Drawer, model: ModelState, actor: Actor) -> Ask:
-    if not model.leads(actor.name) and not drawer.chance(16):
+def _sync(choices: ChoiceSource, model: ModelState, actor: Actor) -> Ask:
+    if not model.leads(actor.name) and not choices.chance(16):
         return sync(actor.name, instance=actor.instance)
     names = [actor.name, *(item.name for item in actor.others)]
-    members = names if drawer.chance(2) else [name for name in names if model.is_in(name)]
+    members = names if choices.chance(2) else [name for name in names if model.is_in(name)]
     return sync(actor.name, {name: [("t", index)] for index, name in enumerate(members)}, instance=actor.instance)
 
 
-def _beat(drawer: Drawer, model: ModelState, actor: Actor) -> Ask:
+def _beat(choices: ChoiceSource, model: ModelState, actor: Actor) -> Ask:
     return beat(actor.name, instance=actor.instance)
 
 
 # Leaves ----------------------------------------------------------------------------------------------------------------------------------
 
 
-def _leave(drawer: Drawer, model: ModelState, actor: Actor) -> Ask:
-    return leave(actor.name, members=[_leaving(actor)] if drawer.chance(2) else None)
+def _leave(choices: ChoiceSource, model: ModelState, actor: Actor) -> Ask:
+    return leave(actor.name, members=[_leaving(actor)] if choices.chance(2) else None)
 
 
-def _leave_together(drawer: Drawer, model: ModelState, actor: Actor) -> Ask:
+def _leave_together(choices: ChoiceSource, model: ModelState, actor: Actor) -> Ask:
     """Let several leave at once: each actor, or none of them, by id or by instance, and somebody unknown."""
-    gone = [_leaving(item, by_id=not drawer.chance(3)) for item in (actor, *actor.others) if drawer.chance(2)]
-    if drawer.chance(4):
-        gone.append({"member_id": NOBODY, "group_instance_id": drawer.one_of((None, "i9"))})
+    gone = [_leaving(item, by_id=not choices.chance(3)) for item in (actor, *actor.others) if choices.chance(2)]
+    if choices.chance(4):
+        gone.append({"member_id": NOBODY, "group_instance_id": choices.one_of((None, "i9"))})
     return leave(actor.name, members=gone)
 
 
@@ -157,32 +157,32 @@ def _leaving(actor: Actor, *, by_id: bool = True) -> dict[str, Any]:
 # Offsets and questions -------------------------------------------------------------------------------------------------------------------
 
 
-def _commit(drawer: Drawer, model: ModelState, actor: Actor) -> Ask:
-    offsets = {drawer.one_of(_PARTITIONS): drawer.number(0, 100) for _ in range(drawer.number(1, 3))}
-    metadata = drawer.one_of(_METADATA) if drawer.chance(6) else ""
-    if drawer.chance(5):
+def _commit(choices: ChoiceSource, model: ModelState, actor: Actor) -> Ask:
+    offsets = {choices.one_of(_PARTITIONS): choices.number(0, 100) for _ in range(choices.number(1, 3))}
+    metadata = choices.one_of(_METADATA) if choices.chance(6) else ""
+    if choices.chance(5):
         return commit(actor.name, offsets, metadata=metadata, generation_id=-1, member_id="")
     return commit(actor.name, offsets, metadata=metadata, instance=actor.instance)
 
 
-def _commit_in_transaction(drawer: Drawer, model: ModelState, actor: Actor) -> Ask:
+def _commit_in_transaction(choices: ChoiceSource, model: ModelState, actor: Actor) -> Ask:
     ask, producer = (
-        _commit(drawer, model, actor),
+        _commit(choices, model, actor),
         {"transactional_id": f"transactions-of-{actor.name}", "producer_id": Ref(actor.name, "producer_id")},
     )
     return replace(ask, api=Api.TXN_OFFSET_COMMIT, fields={**ask.fields, **producer})
 
 
-def _fetch(drawer: Drawer, model: ModelState, actor: Actor) -> Ask:
-    if drawer.chance(4):
+def _fetch(choices: ChoiceSource, model: ModelState, actor: Actor) -> Ask:
+    if choices.chance(4):
         ask = fetch(actor.name, everything=True)
     else:
-        ask = fetch(actor.name, {"t": tuple(range(drawer.number(1, 2)))} if drawer.chance(2) else {"t": (0, 7), "nowhere": (0,)})
-    return replace(ask, fields={**ask.fields, "require_stable": drawer.chance(2)})
+        ask = fetch(actor.name, {"t": tuple(range(choices.number(1, 2)))} if choices.chance(2) else {"t": (0, 7), "nowhere": (0,)})
+    return replace(ask, fields={**ask.fields, "require_stable": choices.chance(2)})
 
 
-def _delete_offsets(drawer: Drawer, model: ModelState, actor: Actor) -> Ask:
-    topics = ({"name": Topic("t"), "partitions": ({"partition_index": drawer.number(0, 1)},)},)
+def _delete_offsets(choices: ChoiceSource, model: ModelState, actor: Actor) -> Ask:
+    topics = ({"name": Topic("t"), "partitions": ({"partition_index": choices.number(0, 1)},)},)
     return Ask(member=actor.name, api=Api.OFFSET_DELETE, fields={"group_id": Group(), "topics": topics})
 
 
@@ -200,14 +200,14 @@ MOVES: Final = (
     Move(api=Api.OFFSET_COMMIT, weigh=_member(2), make=_commit),
     Move(api=Api.TXN_OFFSET_COMMIT, weigh=_member(1), make=_commit_in_transaction),
     Move(api=Api.OFFSET_FETCH, weigh=_flat(1), make=_fetch),
-    Move(api=Api.DESCRIBE_GROUPS, weigh=_flat(1), make=lambda drawer, outlook, actor: describe(actor.name)),
+    Move(api=Api.DESCRIBE_GROUPS, weigh=_flat(1), make=lambda choices, outlook, actor: describe(actor.name)),
     Move(
-        api=Api.LIST_GROUPS, weigh=lambda outlook, actor: 1 if actor.name == "m0" else 0, make=lambda drawer, outlook, actor: list_groups(actor.name)
+        api=Api.LIST_GROUPS, weigh=lambda outlook, actor: 1 if actor.name == "m0" else 0, make=lambda choices, outlook, actor: list_groups(actor.name)
     ),
     Move(
         api=Api.DELETE_GROUPS,
         weigh=lambda outlook, actor: (4 if outlook.state is GroupState.EMPTY else 1) if actor.name == "m0" else 0,
-        make=lambda drawer, outlook, actor: delete_groups(actor.name),
+        make=lambda choices, outlook, actor: delete_groups(actor.name),
     ),
     Move(api=Api.OFFSET_DELETE, weigh=lambda outlook, actor: 1 if actor.name == "m0" else 0, make=_delete_offsets),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Final
 
-__all__ = ["ALONE", "MEANWHILE", "NEEDS", "STIRS", "AppAction"]
+__all__ = ["MEANWHILE", "NEEDS", "PROCESS_ACTIONS", "REBALANCE_STARTS", "AppAction"]
 
 
 class AppAction(Enum):
@@ -17,10 +17,10 @@ class AppAction(Enum):
     RESUBSCRIBE = "resubscribe"
     CLOSE = "close"
     NEWCOMER = "newcomer"
-    TOLD = "told"
+    REBALANCE = "rebalance"
     GROW = "grow"
     MOVE = "move"
-    MISHAP = "mishap"
+    FAULT = "fault"
     PASS = "pass"
     KILL = "kill"
     FREEZE = "freeze"
@@ -28,11 +28,11 @@ class AppAction(Enum):
 
 
 NEEDS: Final = {AppAction.COMMIT: "commit", AppAction.COMMIT_ASYNC: "commit-async", AppAction.PAUSE: "pause", AppAction.RESUBSCRIBE: "resubscribe"}
-ALONE: Final = frozenset({AppAction.KILL, AppAction.FREEZE})
+PROCESS_ACTIONS: Final = frozenset({AppAction.KILL, AppAction.FREEZE})
 """Actions on a whole process: its members need one each, which is expensive, so few plans have them."""
 
-STIRS: Final = {
-    AppAction.TOLD: 4,
+REBALANCE_STARTS: Final = {
+    AppAction.REBALANCE: 4,
     AppAction.NEWCOMER: 3,
     AppAction.CLOSE: 1,
     AppAction.GROW: 1,
@@ -41,6 +41,6 @@ STIRS: Final = {
     AppAction.KILL: 2,
 }
 MEANWHILE: Final = {
-    AppAction.COMMIT: 3, AppAction.COMMIT_ASYNC: 3, AppAction.MISHAP: 3, AppAction.PASS: 2, AppAction.PAUSE: 1, AppAction.RESUBSCRIBE: 1, AppAction.CLOSE: 1, AppAction.TOLD: 1,
+    AppAction.COMMIT: 3, AppAction.COMMIT_ASYNC: 3, AppAction.FAULT: 3, AppAction.PASS: 2, AppAction.PAUSE: 1, AppAction.RESUBSCRIBE: 1, AppAction.CLOSE: 1, AppAction.REBALANCE: 1,
     AppAction.NEWCOMER: 1, AppAction.MOVE: 1, AppAction.KILL: 8, AppAction.FREEZE: 8, AppAction.BREAK: 1,
 }  # fmt: skip

@@ -33,7 +33,7 @@ from groupproof.harness.running.plans.client_stage import Stage
 from groupproof.harness.running.plans.own_assignor import own_assignor_of
 from groupproof.harness.running.plans.plan_runner import Limits
 from groupproof.harness.running.runs.whole_run import CertifyRun, RunConfig, info_of
-from groupproof.harness.subjects.client_registry import Candidate, company
+from groupproof.harness.subjects.client_registry import Candidate, reference_subject
 from groupproof.harness.subjects.shims.contract_lines import Hello
 from groupproof.harness.subjects.subject import Subject
 from groupproof.protocol.trace import Trace
@@ -107,7 +107,7 @@ class ClientFuzzing(CertifyRun):
         self._numbers = itertools.count(1)
         self._drawing = trio.CapacityLimiter(1)
         self._themes: dict[str, Theme] = {}
-        self._struck: set[Theme] = set()
+        self._themes_covered: set[Theme] = set()
         self._began = 0.0
         self._hunt = trio.CancelScope()
         self._stage: _Stage | None = None
@@ -125,7 +125,7 @@ class ClientFuzzing(CertifyRun):
         return None if self._hello is None else info_of(self._candidate, self._hello)
 
     async def work(self) -> None:
-        subject, others = self._candidate.subject, company(is_virtual=self.is_virtual)
+        subject, others = self._candidate.subject, reference_subject(is_virtual=self.is_virtual)
         if not self.is_virtual:
             await trio.to_thread.run_sync(warm)
         async with subject.opened(), others.opened():
@@ -134,7 +134,7 @@ class ClientFuzzing(CertifyRun):
                 raise WrongUsage(f"{subject.hello.client} does not speak the protocol {self._effort.dialect}: its shim does not declare it")
             self.finds = Finds(self._known_failures())
             self._stage = _Stage(inner=await self._inner(subject, others).in_rhythm(), finds=self.finds)
-            runner = Runner(self._stage, jobs=self.order.jobs, say=self.report)
+            runner = Runner(self._stage, jobs=self.config.jobs, say=self.report)
             self.results = runner.results
             self._began = time.monotonic()
             async with runner.paced():
@@ -143,10 +143,10 @@ class ClientFuzzing(CertifyRun):
                 await self._prove(runner, self._stage.inner, others)
 
     def _inner(self, subject: Subject, others: Subject) -> Stage:
-        config = self.order
+        config = self.config
         return Stage(
             subject=subject,
-            company=others,
+            reference_peers=others,
             profile=config.profile,
             seed=config.seed,
             bind=config.bind,
@@ -163,7 +163,7 @@ class ClientFuzzing(CertifyRun):
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._tell_now_and_then)
                 async with trio.open_nursery() as workers:
-                    for _ in range(self.order.jobs):
+                    for _ in range(self.config.jobs):
                         workers.start_soon(self._worker, runner, stage)
                 nursery.cancel_scope.cancel()
 
@@ -191,10 +191,10 @@ class ClientFuzzing(CertifyRun):
         if self._effort.plans is not None and number > self._effort.plans:
             return None
         assert self._hello is not None
-        traits = Traits(capabilities=self._hello.capabilities, profile=self.order.profile, members_max=self._effort.members)
-        draw = partial(plan_numbered, number, traits, seed=self.order.seed, dialect=self._effort.dialect)
+        traits = Traits(capabilities=self._hello.capabilities, profile=self.config.profile, members_max=self._effort.members)
+        draw = partial(plan_numbered, number, traits, seed=self.config.seed, dialect=self._effort.dialect)
         theme, plan = draw() if self.is_virtual else await trio.to_thread.run_sync(draw, limiter=self._drawing)
-        case = drawn_case(f"{self.order.seed:x}-{number}", plan)
+        case = drawn_case(f"{self.config.seed:x}-{number}", plan)
         if theme is not None:
             self._themes[case.id] = theme
         return case
@@ -208,8 +208,8 @@ class ClientFuzzing(CertifyRun):
         self.faults += count_of_faults(plan_of(case))
         self.finds.count(failures, case)
         theme = self._themes.pop(case.id, None)
-        if theme is not None and theme.is_struck(plan_of(case), trace):
-            self._struck.add(theme)
+        if theme is not None and theme.has_acted(plan_of(case), trace):
+            self._themes_covered.add(theme)
         if ruling.verdict in (Verdict.INCONCLUSIVE, Verdict.BROKEN, Verdict.UNIMPLEMENTED):
             self.undecided.append(result)
         for kind, finding in kinds_in_ruling(result).items():
@@ -224,7 +224,7 @@ class ClientFuzzing(CertifyRun):
         seconds = time.monotonic() - self._began if self.took_s == 0 else self.took_s
         kinds = f"{len(self.finds.found)} kinds of failure found, {len(self.finds.excused)} known ones met"
         is_classic = self._effort.dialect == CLASSIC_CAPABILITY
-        themes = f"{len(self._struck)} of {len(themes_of(self.order.profile))} themes struck, " if is_classic else ""
+        themes = f"{len(self._themes_covered)} of {len(themes_of(self.config.profile))} themes struck, " if is_classic else ""
         done = f"{self.plans} plans, {themes}{self.faults} faults, {self.requests} requests"
         return f"{done}, {kinds}, {len(self.undecided)} plans undecided, {seconds:.0f} s"
 
@@ -255,10 +255,10 @@ class ClientFuzzing(CertifyRun):
 def plan_numbered(number: int, traits: Traits, *, seed: int, dialect: str = CLASSIC_CAPABILITY) -> tuple[Theme | None, Plan]:
     """Return the theme and the plan of a number (from 1) in a run; each plan has a seed of its own."""
     if dialect != CLASSIC_CAPABILITY:
-        return None, drawn(lambda drawer: epoch_plan_drawn(drawer, traits), seed=seed_of(seed, f"plan/{dialect}/{number}"), count=2)[-1]
+        return None, drawn(lambda choices: epoch_plan_drawn(choices, traits), seed=seed_of(seed, f"plan/{dialect}/{number}"), count=2)[-1]
     theme = theme_of(number - 1, profile_name=traits.profile, seed=seed)
     # Hypothesis' first result is its simplest, and the same for all seeds.
-    return theme, drawn(lambda drawer: plan_drawn(drawer, traits, theme), seed=seed_of(seed, f"plan/{number}"), count=2)[-1]
+    return theme, drawn(lambda choices: plan_drawn(choices, traits, theme), seed=seed_of(seed, f"plan/{number}"), count=2)[-1]
 
 
 def kinds_in_ruling(result: CaseResult) -> dict[str, Finding]:

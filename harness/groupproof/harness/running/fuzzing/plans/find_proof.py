@@ -15,7 +15,7 @@ from groupproof.harness.model.case import Case, plan_of
 from groupproof.harness.model.plan import Plan
 from groupproof.harness.model.verdicts import Finding, Verdict
 from groupproof.harness.running.fuzzing.plans.finds import Find, Steadiness, kinds_in
-from groupproof.harness.running.fuzzing.plans.shrink_plan import lessened, relevant, size_of
+from groupproof.harness.running.fuzzing.plans.shrink_plan import relevant, shrink_plan, size_of
 from groupproof.protocol.trace import Trace
 
 __all__ = ["CONFIRMATIONS", "SHRINKING", "PlanRun", "Prover"]
@@ -56,7 +56,7 @@ class Prover:
         began, failing = trio.current_time(), {repr(find.case): (find.case, find.trace)}
         with trio.move_on_after(within_s * SHRINKING):
             await self._attempt(find, [relevant(plan_of(find.case), find.trace, find.finding)] * 2, failing)
-            await lessened(plan_of(find.case), lambda plans: self._attempt(find, plans, failing))
+            await shrink_plan(plan_of(find.case), lambda plans: self._attempt(find, plans, failing))
         find.shrunk_s = trio.current_time() - began
         await self._confirm(find, sorted(failing.values(), key=lambda item: size_of(plan_of(item[0]))), until=began + within_s)
 

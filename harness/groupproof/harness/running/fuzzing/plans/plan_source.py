@@ -33,9 +33,9 @@ from groupproof.harness.model.plan_builders import (
     start,
     thaw,
 )  # fmt: skip
-from groupproof.harness.running.fuzzing.choice_source import Drawer, weighed
-from groupproof.harness.running.fuzzing.plans.app_actions import ALONE, MEANWHILE, NEEDS, STIRS, AppAction
-from groupproof.harness.running.fuzzing.plans.random_faults import Kind, Setting, mishap
+from groupproof.harness.running.fuzzing.choice_source import ChoiceSource, weighted_choice
+from groupproof.harness.running.fuzzing.plans.app_actions import MEANWHILE, NEEDS, PROCESS_ACTIONS, REBALANCE_STARTS, AppAction
+from groupproof.harness.running.fuzzing.plans.random_faults import Kind, Setting, random_fault
 from groupproof.harness.running.fuzzing.plans.themes import Phase, Theme
 from groupproof.harness.running.plans.own_assignor import own_assignor_of
 from groupproof.protocol.faults import Fault, Hold
@@ -48,21 +48,21 @@ TIME_MS_MAX: Final = 12_000
 
 _SETTLED_MS: Final = 12_000
 _TAKEN_UP_MS: Final = 200
-_STRUCK_MS: Final = 2_500
+_DELIVERED_MS: Final = 2_500
 _POLL_MS: Final = 10_000
 _SHORT_MS: Final = 3_000
 _TOPIC: Final = "t"
-_ROUGH: Final = 6
+_PROCESS_ACTIONS_ONE_IN: Final = 6
 _BROKEN: Final = "b"
 
 
-_STRUCK: Final = {
+_FAULT_APIS: Final = {
     Api.JOIN_GROUP: 4, Api.SYNC_GROUP: 4, Api.HEARTBEAT: 4, Api.OFFSET_COMMIT: 4, Api.OFFSET_FETCH: 2, Api.FIND_COORDINATOR: 1, Api.LEAVE_GROUP: 1,
 }  # fmt: skip
-_OF_REBALANCES: Final = (Api.JOIN_GROUP, Api.SYNC_GROUP, Api.OFFSET_FETCH)
-_KEPT_BACK: Final = {Phase.JOINING: Api.JOIN_GROUP, Phase.SYNCING: Api.SYNC_GROUP}
-_KEPT_MS: Final = (800, 1_500, 2_500)
-_COMING: Final = {Api.FIND_COORDINATOR: 1, Api.JOIN_GROUP: 2, Api.SYNC_GROUP: 2, Api.OFFSET_FETCH: 1}
+_REBALANCE_APIS: Final = (Api.JOIN_GROUP, Api.SYNC_GROUP, Api.OFFSET_FETCH)
+_HELD_APIS: Final = {Phase.JOINING: Api.JOIN_GROUP, Phase.SYNCING: Api.SYNC_GROUP}
+_HELD_MS: Final = (800, 1_500, 2_500)
+_JOINING_APIS: Final = {Api.FIND_COORDINATOR: 1, Api.JOIN_GROUP: 2, Api.SYNC_GROUP: 2, Api.OFFSET_FETCH: 1}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,16 +74,16 @@ class Traits:
     members_max: int = 3
 
 
-def plan_drawn(drawer: Drawer, traits: Traits, theme: Theme | None = None) -> Plan:
+def plan_drawn(choices: ChoiceSource, traits: Traits, theme: Theme | None = None) -> Plan:
     """Return a plan that is healed at its end, on the theme if there is one."""
-    return _Author(drawer, traits, theme).plan()
+    return _PlanWriter(choices, traits, theme).plan()
 
 
 @dataclass(slots=True)
-class _Author:
+class _PlanWriter:
     """Writes one plan, turn by turn."""
 
-    drawer: Drawer
+    choices: ChoiceSource
     traits: Traits
     theme: Theme | None
     steps: list[Step] = field(default_factory=list)
@@ -97,16 +97,16 @@ class _Author:
     faults: int = 0
     time_ms: int = 0
     setting: Setting = field(init=False)
-    doings: frozenset[AppAction] = field(init=False)
+    app_actions: frozenset[AppAction] = field(init=False)
 
     def plan(self) -> Plan:
         self._choose()
         topics = {_TOPIC: self.partitions, "u": 2}
-        coordinator = {"group.initial.rebalance.delay.ms": weighed(self.drawer, {300: 3, 0: 1, 1_000: 1})}
+        coordinator = {"group.initial.rebalance.delay.ms": weighted_choice(self.choices, {300: 3, 0: 1, 1_000: 1})}
         self._begin()
         if self.theme is not None and self.theme.api is not Api.OFFSET_FETCH:  # `_begin` arms that one
-            self._about(self.theme.api, self.theme.phase)
-        for _ in range(self.drawer.number(1, 4) if self.theme is None else self.drawer.number(0, 2)):
+            self._theme_turn(self.theme.api, self.theme.phase)
+        for _ in range(self.choices.number(1, 4) if self.theme is None else self.choices.number(0, 2)):
             if self.time_ms < TIME_MS_MAX:
                 self._turn()
         return with_healing(Plan(members=tuple(self.members), steps=tuple(self.steps), topics=topics, coordinator=coordinator))
@@ -114,27 +114,27 @@ class _Author:
     # The plan's settings.
 
     def _choose(self) -> None:
-        drawer = self.drawer
+        choices = self.choices
         is_fenced = self.theme is not None and self.theme.code == ErrorCode.FENCED_INSTANCE_ID
-        is_short, is_static = drawer.chance(3), self._can("static") and (is_fenced or drawer.chance(4))
+        is_short, is_static = choices.chance(3), self._can("static") and (is_fenced or choices.chance(4))
         settings = self._settings(is_short=is_short)
-        is_of_two = self._is_about(Api.LEAVE_GROUP)
-        count = min(weighed(drawer, {2: 3, 3: 1} if is_of_two else {1: 2, 2: 3, 3: 1}), self.traits.members_max)
+        needs_two = self._is_about(Api.LEAVE_GROUP)
+        count = min(weighted_choice(choices, {2: 3, 3: 1} if needs_two else {1: 2, 2: 3, 3: 1}), self.traits.members_max)
         for number in range(count):
             own = {**settings, "instance_id": f"i{number}"} if is_static else settings
-            is_company = number == count - 1 > is_of_two and drawer.chance(5)
-            self.members.append(Member(name="z0" if is_company else f"m{number}", kind="reference" if is_company else "subject", settings=own))
-        self.partitions = drawer.number(1, 4)
-        kinds = [kind for kind in Kind if drawer.chance(2)] or [Kind.ANSWER]
-        left_out = frozenset() if drawer.chance(_ROUGH) else ALONE
-        self.doings = frozenset(action for action in AppAction if self._can(NEEDS.get(action)) and drawer.number(0, 2)) - left_out
+            is_reference = number == count - 1 > needs_two and choices.chance(5)
+            self.members.append(Member(name="z0" if is_reference else f"m{number}", kind="reference" if is_reference else "subject", settings=own))
+        self.partitions = choices.number(1, 4)
+        kinds = [kind for kind in Kind if choices.chance(2)] or [Kind.ANSWER]
+        left_out = frozenset() if choices.chance(_PROCESS_ACTIONS_ONE_IN) else PROCESS_ACTIONS
+        self.app_actions = frozenset(action for action in AppAction if self._can(NEEDS.get(action)) and choices.number(0, 2)) - left_out
         self.setting = Setting(
             profile=self.traits.profile,
             kinds=kinds,
             session_ms=settings["session_timeout_ms"],
             heartbeat_ms=settings["heartbeat_interval_ms"],
             is_static=is_static,
-            is_final=drawer.chance(5),
+            is_final=choices.chance(5),
         )
 
     def _can(self, capability: str | None) -> bool:
@@ -142,22 +142,22 @@ class _Author:
 
     def _settings(self, *, is_short: bool) -> dict[str, Any]:
         """Return the settings of all members; a short session may come with a poll deadline that an application can miss."""
-        drawer = self.drawer
+        choices = self.choices
         own = own_assignor_of(self.traits.capabilities)
         assignors = ("range" if own is None else own, "roundrobin", *((COOPERATIVE_STICKY,) * 2 if self._can("cooperative") else ()))
         settings: dict[str, Any] = {
-            "assignors": [drawer.one_of(assignors)],
+            "assignors": [choices.one_of(assignors)],
             "session_timeout_ms": _SHORT_MS if is_short else 2 * _SHORT_MS,
-            "heartbeat_interval_ms": weighed(drawer, {300: 4, 900: 1}),
-            "max_poll_interval_ms": _SHORT_MS if is_short and drawer.chance(2) else _POLL_MS,
+            "heartbeat_interval_ms": weighted_choice(choices, {300: 4, 900: 1}),
+            "max_poll_interval_ms": _SHORT_MS if is_short and choices.chance(2) else _POLL_MS,
         }
-        if self._can("auto-commit") and drawer.chance(4):
+        if self._can("auto-commit") and choices.chance(4):
             settings |= {"auto_commit": True, "auto_commit_interval_ms": 500}
-        if self._can("on-revoked") and drawer.chance(4):
-            settings["on_revoked"] = {"sleep_ms": drawer.one_of((0, 500, 1_500)), "commit": self._can("commit") and drawer.chance(2)}
-        if drawer.chance(3):
+        if self._can("on-revoked") and choices.chance(4):
+            settings["on_revoked"] = {"sleep_ms": choices.one_of((0, 500, 1_500)), "commit": self._can("commit") and choices.chance(2)}
+        if choices.chance(3):
             settings["metadata_max_age_ms"] = 2_000
-        if drawer.chance(3):
+        if choices.chance(3):
             settings["request_timeout_ms"] = 2_500
         return settings
 
@@ -166,13 +166,13 @@ class _Author:
     def _begin(self) -> None:
         """Start the members, at once or one by one; the last of several may start later."""
         names = [member.name for member in self.members]
-        if len(names) > 1 and self.drawer.chance(2) and not self._is_about(Api.LEAVE_GROUP):
+        if len(names) > 1 and self.choices.chance(2) and not self._is_about(Api.LEAVE_GROUP):
             names.pop()
         if self._is_about(Api.OFFSET_FETCH):
             self._arm_theme(names[0])
-        elif self.drawer.chance(4):
-            self._arm(self._fault(weighed(self.drawer, _COMING), names[0]))
-        is_slow = self.drawer.chance(3)
+        elif self.choices.chance(4):
+            self._arm(self._fault(weighted_choice(self.choices, _JOINING_APIS), names[0]))
+        is_slow = self.choices.chance(3)
         for name in names:
             self._start(name)
             if is_slow or name == names[-1]:
@@ -180,78 +180,82 @@ class _Author:
         self.steps.append(passing(_TAKEN_UP_MS))
 
     def _turn(self) -> None:
-        if self.paused and self.drawer.chance(2):
+        if self.paused and self.choices.chance(2):
             self._resume(min(self.paused))
-        if self.drawer.chance(4):
-            self._do(MEANWHILE)
+        if self.choices.chance(4):
+            self._act(MEANWHILE)
         else:
-            self._mishap()
-        if self.drawer.chance(3):
+            self._fault_turn()
+        if self.choices.chance(3):
             self._pass()
 
-    def _mishap(self) -> None:
+    def _fault_turn(self) -> None:
         """Arm a fault, bring its request about, and half of the time run an action in between."""
-        victim, api = self.drawer.one_of(self._active()), weighed(self.drawer, _STRUCK)
-        fault = self._fault(api, victim)
+        target, api = self.choices.one_of(self._active()), weighted_choice(self.choices, _FAULT_APIS)
+        fault = self._fault(api, target)
         self._arm(fault)
-        self._bring_about(api, victim)
-        self.steps.append(delivered(fault.name, within_ms=_STRUCK_MS, go_on=True))
-        if self.drawer.chance(2):
-            self._do(MEANWHILE, victim)
+        self._bring_about(api, target)
+        self.steps.append(delivered(fault.name, within_ms=_DELIVERED_MS, go_on=True))
+        if self.choices.chance(2):
+            self._act(MEANWHILE, target)
 
-    def _bring_about(self, api: Api, victim: str) -> None:
-        if api in _OF_REBALANCES:
-            self._do(STIRS)
+    def _bring_about(self, api: Api, target: str) -> None:
+        if api in _REBALANCE_APIS:
+            self._act(REBALANCE_STARTS)
         elif api is Api.OFFSET_COMMIT and self._can("commit"):
-            self._commit(victim)
+            self._commit(target)
         elif api is Api.FIND_COORDINATOR:
-            self._arm_answer(Api.HEARTBEAT, ErrorCode.NOT_COORDINATOR, victim)
+            self._arm_answer(Api.HEARTBEAT, ErrorCode.NOT_COORDINATOR, target)
         elif api is Api.LEAVE_GROUP:
-            self._close(victim)
+            self._close(target)
 
-    def _do(self, weights: dict[AppAction, int], who: str | None = None) -> None:
-        """Run one of the weighted actions that this plan has. An injected REBALANCE_IN_PROGRESS is always among `STIRS`."""
-        possible = {action: weight for action, weight in weights.items() if action in self.doings or (action is AppAction.TOLD and weights is STIRS)}
+    def _act(self, weights: dict[AppAction, int], who: str | None = None) -> None:
+        """Run one of the weighted actions that this plan has. An injected REBALANCE_IN_PROGRESS is always among `REBALANCE_STARTS`."""
+        possible = {
+            action: weight
+            for action, weight in weights.items()
+            if action in self.app_actions or (action is AppAction.REBALANCE and weights is REBALANCE_STARTS)
+        }
         if not possible:
             return
-        name = who if who in self._active() else self.drawer.one_of(self._active())
-        _DO[weighed(self.drawer, possible)](self, name)
+        name = who if who in self._active() else self.choices.one_of(self._active())
+        _METHODS[weighted_choice(self.choices, possible)](self, name)
 
-    def _about(self, api: Api, phase: Phase) -> None:
+    def _theme_turn(self, api: Api, phase: Phase) -> None:
         """Arm the theme's fault in its phase and bring its request about. Often add an action or a pause, so that its effect shows alone."""
-        victim = self.drawer.one_of([name for name in self._active() if name in self._subjects()])
+        target = self.choices.one_of([name for name in self._active() if name in self._subjects()])
         if phase is not Phase.SETTLED:
-            hold = holds(self._fault_name(), _KEPT_BACK[phase], ms=self.drawer.one_of(_KEPT_MS), client=victim)
+            hold = holds(self._fault_name(), _HELD_APIS[phase], ms=self.choices.one_of(_HELD_MS), client=target)
             self._arm(hold.fault)
-            self._answer_members(victim)
-            self.steps.append(delivered(hold.fault.name, within_ms=_STRUCK_MS, go_on=True))
-        fault = self._arm_theme(victim)
-        if api in _OF_REBALANCES:
-            self._stir(victim)
+            self._answer_members(target)
+            self.steps.append(delivered(hold.fault.name, within_ms=_DELIVERED_MS, go_on=True))
+        fault = self._arm_theme(target)
+        if api in _REBALANCE_APIS:
+            self._start_rebalance(target)
         else:
-            self._bring_about(api, victim)
-        self.steps.append(delivered(fault, within_ms=_STRUCK_MS, go_on=True))
-        if self.drawer.chance(3):
-            self._do(MEANWHILE, victim)
-        elif self.drawer.chance(2):
+            self._bring_about(api, target)
+        self.steps.append(delivered(fault, within_ms=_DELIVERED_MS, go_on=True))
+        if self.choices.chance(3):
+            self._act(MEANWHILE, target)
+        elif self.choices.chance(2):
             self._pass()
 
     def _arm_theme(self, client: str) -> str:
         """Arm the theme's fault, and return its name."""
         assert self.theme is not None
-        fault = mishap(self.drawer, self._fault_name(), self.theme.api, client, self.setting, kind=self.theme.kind, code=self.theme.code)
+        fault = random_fault(self.choices, self._fault_name(), self.theme.api, client, self.setting, kind=self.theme.kind, code=self.theme.code)
         self._arm(fault)
         return fault.name
 
     def _is_about(self, api: Api) -> bool:
         return self.theme is not None and self.theme.api is api
 
-    def _stir(self, victim: str) -> None:
+    def _start_rebalance(self, target: str) -> None:
         """Make a member join again: by an injected answer, or by a new member."""
-        if len(self.started) < len(self.members) and self.drawer.chance(2):
-            self._newcomer(victim)
+        if len(self.started) < len(self.members) and self.choices.chance(2):
+            self._newcomer(target)
         else:
-            self._answer_members(victim)
+            self._answer_members(target)
 
     # The actions.
 
@@ -273,8 +277,8 @@ class _Author:
     def _commit(self, name: str, mode: str | None = None) -> None:
         """Commit the positions, or offsets that the application chooses."""
         if mode is None:
-            mode = "async" if self._can("commit-async") and self.drawer.chance(2) else "sync"
-        offsets = ((_TOPIC, 0, self.drawer.number(1, 9)),) if self.drawer.chance(2) else ()
+            mode = "async" if self._can("commit-async") and self.choices.chance(2) else "sync"
+        offsets = ((_TOPIC, 0, self.choices.number(1, 9)),) if self.choices.chance(2) else ()
         self.busy.add(name)
         self.steps.append(commit(name, *offsets, mode=mode, wait=False))
 
@@ -306,7 +310,7 @@ class _Author:
         fault = self._fault_name()
         self.steps += [
             answers(fault, Api.HEARTBEAT, ErrorCode.REBALANCE_IN_PROGRESS, client=name, count=None, direction="response"),
-            requested(name, Api.JOIN_GROUP, after=fault, within_ms=_STRUCK_MS, go_on=True),
+            requested(name, Api.JOIN_GROUP, after=fault, within_ms=_DELIVERED_MS, go_on=True),
             heal(fault),
         ]
 
@@ -315,7 +319,7 @@ class _Author:
         self.steps.append(grow(_TOPIC, self.partitions))
 
     def _move(self, name: str) -> None:
-        self.steps.append(move(state="lost" if self.drawer.chance(3) else "kept", parked="drop" if self.drawer.chance(2) else "answer"))
+        self.steps.append(move(state="lost" if self.choices.chance(3) else "kept", parked="drop" if self.choices.chance(2) else "answer"))
 
     def _kill(self, name: str) -> None:
         """Kill a member, and start it again soon, as a supervisor does."""
@@ -330,30 +334,30 @@ class _Author:
         if name in self.paused:
             return
         session_ms = self.setting.session_ms
-        ms = self.drawer.one_of((800, 1_500, session_ms // 2, session_ms + 500))
+        ms = self.choices.one_of((800, 1_500, session_ms // 2, session_ms + 500))
         self.time_ms += ms
         self.steps += [freeze(name), passing(ms), thaw(name)]
 
     def _break(self, name: str) -> None:
         """Break the coordinator's broker, wait or commit meanwhile, and mend it."""
-        self.steps.append(breaks(_BROKEN, self.drawer.one_of(("pause", "kill", "slow-disk"))))
-        if self._can("commit") and self.drawer.chance(2):
+        self.steps.append(breaks(_BROKEN, self.choices.one_of(("pause", "kill", "slow-disk"))))
+        if self._can("commit") and self.choices.chance(2):
             self._commit(name)
         self._pass()
         self.steps.append(mend(_BROKEN))
 
     def _pass(self, name: str = "") -> None:
-        ms = self.drawer.one_of((100, 300, 800, 1_500))
+        ms = self.choices.one_of((100, 300, 800, 1_500))
         self.time_ms += ms
         self.steps.append(passing(ms))
 
     # Faults.
 
-    def _another_mishap(self, name: str) -> None:
-        self._arm(self._fault(weighed(self.drawer, _STRUCK), name))
+    def _arm_another(self, name: str) -> None:
+        self._arm(self._fault(weighted_choice(self.choices, _FAULT_APIS), name))
 
     def _fault(self, api: Api, client: str) -> Fault:
-        return mishap(self.drawer, self._fault_name(), api, client, self.setting)
+        return random_fault(self.choices, self._fault_name(), api, client, self.setting)
 
     def _fault_name(self) -> str:
         self.faults += 1
@@ -368,19 +372,19 @@ class _Author:
         self.steps.append(answers(self._fault_name(), api, code, client=client))
 
 
-_DO: Final[dict[AppAction, Any]] = {
-    AppAction.COMMIT: lambda author, name: author._commit(name, "sync"),
-    AppAction.COMMIT_ASYNC: lambda author, name: author._commit(name, "async"),
-    AppAction.PAUSE: _Author._pause,
-    AppAction.RESUBSCRIBE: _Author._resubscribe,
-    AppAction.CLOSE: _Author._close,
-    AppAction.NEWCOMER: _Author._newcomer,
-    AppAction.TOLD: _Author._answer_members,
-    AppAction.GROW: _Author._grow,
-    AppAction.MOVE: _Author._move,
-    AppAction.MISHAP: _Author._another_mishap,
-    AppAction.PASS: _Author._pass,
-    AppAction.KILL: _Author._kill,
-    AppAction.FREEZE: _Author._freeze,
-    AppAction.BREAK: _Author._break,
+_METHODS: Final[dict[AppAction, Any]] = {
+    AppAction.COMMIT: lambda writer, name: writer._commit(name, "sync"),
+    AppAction.COMMIT_ASYNC: lambda writer, name: writer._commit(name, "async"),
+    AppAction.PAUSE: _PlanWriter._pause,
+    AppAction.RESUBSCRIBE: _PlanWriter._resubscribe,
+    AppAction.CLOSE: _PlanWriter._close,
+    AppAction.NEWCOMER: _PlanWriter._newcomer,
+    AppAction.REBALANCE: _PlanWriter._answer_members,
+    AppAction.GROW: _PlanWriter._grow,
+    AppAction.MOVE: _PlanWriter._move,
+    AppAction.FAULT: _PlanWriter._arm_another,
+    AppAction.PASS: _PlanWriter._pass,
+    AppAction.KILL: _PlanWriter._kill,
+    AppAction.FREEZE: _PlanWriter._freeze,
+    AppAction.BREAK: _PlanWriter._break,
 }

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from groupproof.harness.running.fuzzing.choice_source import Drawer, weighed
+from groupproof.harness.running.fuzzing.choice_source import ChoiceSource, weighted_choice
 from groupproof.protocol.faults import Action, Answer, Cut, Duplicate, Fault, Hold, Move, Selector, Silence
 from groupproof.protocol.rules import ClassicEvent, Profile, profile
 from groupproof.protocol.rules.classic.member_reactions import MEMBER_APIS, Effect, Phase, reaction
 from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState
 
-__all__ = ["Kind", "Setting", "codes_of", "ends", "mishap"]
+__all__ = ["Kind", "Setting", "codes_of", "may_end_client", "random_fault"]
 
 
 class Kind(Enum):
@@ -42,9 +42,15 @@ _EVENT_KINDS: Final = {
     Api.OFFSET_FETCH: (ClassicEvent.OFFSET_FETCH,),
 }
 # Errors that the requests of these plans cannot cause: their group id and session are valid, and only the coordinator hands out ids.
-_UNFOUNDED: Final = {0, ErrorCode.INVALID_GROUP_ID, ErrorCode.INVALID_SESSION_TIMEOUT, ErrorCode.MEMBER_ID_REQUIRED, ErrorCode.GROUP_ID_NOT_FOUND}
+_IMPOSSIBLE_CODES: Final = {
+    0,
+    ErrorCode.INVALID_GROUP_ID,
+    ErrorCode.INVALID_SESSION_TIMEOUT,
+    ErrorCode.MEMBER_ID_REQUIRED,
+    ErrorCode.GROUP_ID_NOT_FOUND,
+}
 # Errors after the coordinator acted: it lost its role, or the log that it wrote to, meanwhile.
-_AFTERWARDS: Final = {ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR}
+_CODES_AFTER_ACTING: Final = {ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR}
 _STATES: Final = (GroupState.STABLE.value, GroupState.PREPARING_REBALANCE.value, GroupState.COMPLETING_REBALANCE.value)
 
 
@@ -69,54 +75,56 @@ def codes_of(api: Api, release: Profile) -> list[int]:
     for kind in _EVENT_KINDS.get(api, ()):
         rows = [*table.before_group.get(kind, ()), *(row for rows in table.cells[kind].values() for row in rows)]
         codes |= {row.answer for row in rows if isinstance(row.answer, int)} | set(table.appends.get(kind, {}).values())
-    return sorted(int(code) for code in (codes | {ErrorCode.GROUP_AUTHORIZATION_FAILED}) - _UNFOUNDED)
+    return sorted(int(code) for code in (codes | {ErrorCode.GROUP_AUTHORIZATION_FAILED}) - _IMPOSSIBLE_CODES)
 
 
-def mishap(drawer: Drawer, name: str, api: Api, client: str, setting: Setting, *, kind: Kind | None = None, code: int | None = None) -> Fault:
+def random_fault(
+    choices: ChoiceSource, name: str, api: Api, client: str, setting: Setting, *, kind: Kind | None = None, code: int | None = None
+) -> Fault:
     """Return a fault on `api` of one client, of one of the plan's kinds. With `kind` it acts on the next such request, with `code` as its error."""
     kinds = {kind: weight for kind, weight in _KINDS.items() if kind in setting.kinds}
-    action, direction = _action(drawer, kind or weighed(drawer, kinds), api, setting, code)
+    action, direction = _action(choices, kind or weighted_choice(choices, kinds), api, setting, code)
     selector = Selector(
         api=api.title,
         direction=direction,
         client=client,
-        nth=1 if kind is not None else weighed(drawer, {1: 5, 2: 1}),
-        count=_count(drawer, action),
-        state=drawer.one_of(_STATES) if kind is None and api in (Api.HEARTBEAT, Api.OFFSET_COMMIT) and drawer.chance(5) else None,
+        nth=1 if kind is not None else weighted_choice(choices, {1: 5, 2: 1}),
+        count=_count(choices, action),
+        state=choices.one_of(_STATES) if kind is None and api in (Api.HEARTBEAT, Api.OFFSET_COMMIT) and choices.chance(5) else None,
     )
     return Fault(name=name, selector=selector, action=action)
 
 
-def _count(drawer: Drawer, action: Action) -> int | None:
+def _count(choices: ChoiceSource, action: Action) -> int | None:
     """Return the number of frames that the fault acts on; None: an answer that repeats until all is healed."""
     if isinstance(action, Answer):
-        return weighed(drawer, {1: 5, 2: 1, 3: 1, None: 1})
-    return weighed(drawer, {1: 5, 2: 1, 3: 1}) if isinstance(action, Hold | Cut) else 1
+        return weighted_choice(choices, {1: 5, 2: 1, 3: 1, None: 1})
+    return weighted_choice(choices, {1: 5, 2: 1, 3: 1}) if isinstance(action, Hold | Cut) else 1
 
 
-def _action(drawer: Drawer, kind: Kind, api: Api, setting: Setting, code: int | None) -> tuple[Action, str]:
+def _action(choices: ChoiceSource, kind: Kind, api: Api, setting: Setting, code: int | None) -> tuple[Action, str]:
     """Return the action, and whether it acts on the request or the response."""
     if kind is Kind.ANSWER:
-        code = drawer.one_of(_codes(api, setting)) if code is None else code
-        return Answer(error_code=code), "response" if code in _AFTERWARDS and drawer.chance(3) else "request"
+        code = choices.one_of(_codes(api, setting)) if code is None else code
+        return Answer(error_code=code), "response" if code in _CODES_AFTER_ACTING and choices.chance(3) else "request"
     if kind is Kind.HOLD:
-        return Hold(ms=drawer.one_of(_delays_ms(setting))), "request" if drawer.chance(4) else "response"
+        return Hold(ms=choices.one_of(_delays_ms(setting))), "request" if choices.chance(4) else "response"
     if kind is Kind.CUT:
-        return Cut(reset=drawer.chance(2)), "request" if drawer.chance(2) else "response"
+        return Cut(reset=choices.chance(2)), "request" if choices.chance(2) else "response"
     if kind is Kind.SILENCE:
-        return Silence(), "request" if drawer.chance(2) else "response"
+        return Silence(), "request" if choices.chance(2) else "response"
     if kind is Kind.DUPLICATE:
         return Duplicate(), "request"
-    return Move(parked="drop" if drawer.chance(2) else "answer", state="lost" if drawer.chance(3) else "kept"), "request"
+    return Move(parked="drop" if choices.chance(2) else "answer", state="lost" if choices.chance(3) else "kept"), "request"
 
 
 def _codes(api: Api, setting: Setting) -> list[int]:
     codes = codes_of(api, profile(setting.profile))
     possible = [code for code in codes if setting.is_static or code != ErrorCode.FENCED_INSTANCE_ID]
-    return [code for code in possible if setting.is_final or not ends(api, code)] or possible
+    return [code for code in possible if setting.is_final or not may_end_client(api, code)] or possible
 
 
-def ends(api: Api, code: int) -> bool:
+def may_end_client(api: Api, code: int) -> bool:
     """Return whether a client may end after such an answer."""
     row = reaction(api, code, Phase.CURRENT) if api in MEMBER_APIS else ()
     return Effect.RAISE in row or code == ErrorCode.GROUP_AUTHORIZATION_FAILED

@@ -38,14 +38,14 @@ from groupproof.harness.running.fuzzing.shrink import Attempt, shrink
 from groupproof.protocol.faults import Fault, Hold, Selector
 from groupproof.protocol.trace import Trace
 
-__all__ = ["count_of_faults", "faults_of", "lessened", "lesser", "relevant", "size_of"]
+__all__ = ["count_of_faults", "faults_of", "relevant", "shrink_plan", "size_of", "smaller_plans"]
 
 _SHORTEST_MS: Final = 200
 
 
-async def lessened(plan: Plan, attempt: Attempt[Plan]) -> Plan:
+async def shrink_plan(plan: Plan, attempt: Attempt[Plan]) -> Plan:
     """Return the smallest plan found that still shows the failure: whole parts are left out first, then single steps; then the rest is simplified."""
-    tiers = [partial(lesser, tier=tier) for tier in range(len(_TIERS))]
+    tiers = [partial(smaller_plans, tier=tier) for tier in range(len(_TIERS))]
     return await shrink(plan, tiers, attempt, size_of, together=_together)
 
 
@@ -53,9 +53,9 @@ def relevant(plan: Plan, trace: Trace, finding: Finding) -> Plan:
     """Return the plan without parts that cannot have caused a finding: faults that acted on nothing before it, and steps after its proof."""
     until = len(trace) if finding.seq is None or finding.proof is not Proof.SAFETY else finding.seq
     begun = [obs.body["index"] for obs in trace[:until] if obs.who == "kit" and obs.body.get("name") == "step"]
-    struck = {obs.fault for obs in trace[:until] if obs.kind == "fault" and obs.detail == "triggered"}
+    triggered = {obs.fault for obs in trace[:until] if obs.kind == "fault" and obs.detail == "triggered"}
     steps = head_of(plan).steps[: max(begun, default=-1) + 1]
-    made = _kept(head_of(plan), [step for step in steps if not isinstance(step, Arm) or step.fault.name in struck])
+    made = _kept(head_of(plan), [step for step in steps if not isinstance(step, Arm) or step.fault.name in triggered])
     return with_healing(made) if _is_whole(made) else plan
 
 
@@ -79,7 +79,7 @@ def count_of_faults(plan: Plan) -> int:
     return sum(isinstance(step, Arm | Kill | Freeze | BreakBroker | MoveCoordinator) for step in plan.steps)
 
 
-def lesser(plan: Plan, tier: int) -> Iterator[Plan]:
+def smaller_plans(plan: Plan, tier: int) -> Iterator[Plan]:
     """Yield the smaller plans of a tier; each once, each with at least one subject that stays."""
     head = head_of(plan)
     lines = {repr(head)}
@@ -100,7 +100,7 @@ def _is_whole(head: Plan) -> bool:
 def _without_parts(head: Plan) -> Iterator[Plan]:
     """Yield the plan without each member, each fault, and each half, quarter and eighth of its steps."""
     for member in head.members:
-        yield _kept(head, [step for step in head.steps if _who(step) != member.name])
+        yield _kept(head, [step for step in head.steps if _member_of(step) != member.name])
     for fault in faults_of(head):
         yield _kept(head, [step for step in head.steps if not isinstance(step, Arm) or step.fault != fault])
     for parts in (2, 4, 8):
@@ -126,12 +126,12 @@ def _together(plan: Plan, found: Sequence[Plan]) -> Iterator[Plan]:
 
 def _kept(head: Plan, steps: Iterable[Step]) -> Plan:
     """Return the plan with these steps, without steps that refer to missing parts and without members that never start."""
-    left = list(_tidied(list(steps)))
+    left = list(_consistent(list(steps)))
     started = {step.member for step in left if isinstance(step, Start)}
     return replace(head, members=tuple(member for member in head.members if member.name in started), steps=tuple(left))
 
 
-def _tidied(steps: Sequence[Step]) -> Iterator[Step]:
+def _consistent(steps: Sequence[Step]) -> Iterator[Step]:
     starting = {step.member for step in steps if isinstance(step, Start)}
     armed = {step.fault.name for step in steps if isinstance(step, Arm) and step.fault.selector.client in (None, *starting)}
     broken = {step.name for step in steps if isinstance(step, BreakBroker)}
@@ -139,7 +139,7 @@ def _tidied(steps: Sequence[Step]) -> Iterator[Step]:
     up: set[str] = set()
     frozen: set[str] = set()
     for step in steps:
-        who = _who(step)
+        who = _member_of(step)
         if _is_idle(step, armed, broken) or (who is not None and not _is_fit(step, who, up, frozen)):
             continue
         if isinstance(step, Start):
@@ -173,7 +173,7 @@ def _is_fit(step: Step, who: str, up: set[str], frozen: set[str]) -> bool:
     return True
 
 
-def _who(step: Step) -> str | None:
+def _member_of(step: Step) -> str | None:
     """Return the member of a step; None if the step has no single member."""
     if isinstance(step, Await) and isinstance(step.until, Matches):
         return step.until.client
@@ -194,14 +194,14 @@ def _waiting(step: Await, armed: set[str], started: Sequence[str]) -> Await | No
 # Simplifications.
 
 
-def _plainer(head: Plan) -> Iterator[Plan]:
+def _simplified(head: Plan) -> Iterator[Plan]:
     """Yield the plan with one thing simplified, and with default settings except for the assignors."""
     plain = tuple(
         replace(member, settings={name: value for name, value in member.settings.items() if name == "assignors"}) for member in head.members
     )
     yield replace(head, members=plain, coordinator={}, topics={"t": 2})
     for index, step in enumerate(head.steps):
-        for plainer in _plainer_step(step):
+        for plainer in _simplified_step(step):
             yield replace(head, steps=(*head.steps[:index], plainer, *head.steps[index + 1 :]))
     for name in sorted({name for member in head.members for name in member.settings}):
         yield replace(head, members=tuple(_without_setting(member, name) for member in head.members))
@@ -216,14 +216,14 @@ def _without_setting(member: Member, name: str) -> Member:
     return replace(member, settings={other: value for other, value in member.settings.items() if other != name})
 
 
-def _plainer_step(step: Step) -> Iterator[Step]:
+def _simplified_step(step: Step) -> Iterator[Step]:
     if isinstance(step, Pass) and step.ms > _SHORTEST_MS:
         yield replace(step, ms=max(_SHORTEST_MS, step.ms // 2))
     elif isinstance(step, Arm):
-        yield from (replace(step, fault=fault) for fault in _plainer_faults(step.fault))
+        yield from (replace(step, fault=fault) for fault in _simplified_faults(step.fault))
 
 
-def _plainer_faults(fault: Fault) -> Iterator[Fault]:
+def _simplified_faults(fault: Fault) -> Iterator[Fault]:
     selector, action = fault.selector, fault.action
     if isinstance(action, Hold) and (action.ms or 0) > _SHORTEST_MS:
         yield replace(fault, action=Hold(ms=max(_SHORTEST_MS, (action.ms or 0) // 2)))
@@ -237,4 +237,4 @@ def _with(selector: Selector, name: str, value: Any) -> Selector:
     return replace(selector, **{name: value})
 
 
-_TIERS: Final[tuple[Callable[[Plan], Iterator[Plan]], ...]] = (_without_parts, _without_steps, _plainer)
+_TIERS: Final[tuple[Callable[[Plan], Iterator[Plan]], ...]] = (_without_parts, _without_steps, _simplified)

@@ -14,7 +14,7 @@ from functools import cache
 from typing import Final
 
 from groupproof.harness.model.plan import Arm, Plan
-from groupproof.harness.running.fuzzing.plans.random_faults import Kind, codes_of, ends
+from groupproof.harness.running.fuzzing.plans.random_faults import Kind, codes_of, may_end_client
 from groupproof.protocol.faults import Action, Answer
 from groupproof.protocol.rules import profile
 from groupproof.protocol.trace import Trace
@@ -40,18 +40,18 @@ class Theme:
     kind: Kind
     code: int | None = None
 
-    def is_struck(self, plan: Plan, trace: Trace) -> bool:
+    def has_acted(self, plan: Plan, trace: Trace) -> bool:
         """Return whether the fault acted on its request when the plan ran."""
         faults = [step.fault for step in plan.steps if isinstance(step, Arm)]
-        struck = {fault.name for fault in faults if fault.selector.api == self.api.title and self._does(fault.action)}
-        return any(obs.kind == "fault" and obs.detail == "delivered" and obs.fault in struck for obs in trace)
+        names = {fault.name for fault in faults if fault.selector.api == self.api.title and self._has_action(fault.action)}
+        return any(obs.kind == "fault" and obs.detail == "delivered" and obs.fault in names for obs in trace)
 
-    def _does(self, action: Action) -> bool:
+    def _has_action(self, action: Action) -> bool:
         return action.kind == self.kind.value and (not isinstance(action, Answer) or action.error_code == self.code)
 
 
 _SETTLED: Final = (Phase.SETTLED,)
-_STRUCK: Final = {
+_PHASES_OF_REQUESTS: Final = {
     Api.JOIN_GROUP: _SETTLED,
     Api.SYNC_GROUP: _SETTLED,
     Api.HEARTBEAT: tuple(Phase),
@@ -62,14 +62,14 @@ _STRUCK: Final = {
 }
 """The requests that a member may send, and the phases in which it may send them."""
 
-_FREE: Final = 3
+_WITHOUT_THEME_ONE_IN: Final = 3
 
 
 def theme_of(number: int, *, profile_name: str, seed: int) -> Theme | None:
     """Return the theme of a plan's number (from 0); None for every third plan, which is drawn without one."""
-    if number % _FREE == _FREE - 1:
+    if number % _WITHOUT_THEME_ONE_IN == _WITHOUT_THEME_ONE_IN - 1:
         return None
-    at = number - number // _FREE
+    at = number - number // _WITHOUT_THEME_ONE_IN
     themes = themes_of(profile_name)
     return _shuffled(profile_name, f"{seed}/{at // len(themes)}")[at % len(themes)]
 
@@ -81,10 +81,10 @@ def themes_of(profile_name: str) -> tuple[Theme, ...]:
 
 
 def _themes(profile_name: str) -> Iterator[Theme]:
-    for api, phases in _STRUCK.items():
+    for api, phases in _PHASES_OF_REQUESTS.items():
         for phase in phases:
             for code in codes_of(api, profile(profile_name)):
-                if phase is Phase.SETTLED or not ends(api, code):
+                if phase is Phase.SETTLED or not may_end_client(api, code):
                     yield Theme(api=api, phase=phase, kind=Kind.ANSWER, code=code)
             yield from (Theme(api=api, phase=phase, kind=kind) for kind in Kind if kind is not Kind.ANSWER)
 
@@ -96,6 +96,6 @@ def _shuffled(profile_name: str, key: str) -> tuple[Theme, ...]:
 
 def _rank(theme: Theme) -> int:
     """Return the order of a theme: clients differ most in their reactions to errors, above all to those that they have to survive."""
-    if theme.code is None or ends(theme.api, theme.code):
+    if theme.code is None or may_end_client(theme.api, theme.code):
         return 2
     return 0 if theme.phase is Phase.SETTLED else 1

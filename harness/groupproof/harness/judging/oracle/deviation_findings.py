@@ -1,0 +1,55 @@
+"""What is said of a broker that deals or counts its consumer groups otherwise than Kafka: nothing worse than that, as long as it keeps to the protocol. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from groupproof.harness.model.verdicts import Finding, Level, Verdict
+from groupproof.protocol.rules.requirements import by_id
+from groupproof.protocol.vocabulary import Api
+
+if TYPE_CHECKING:
+    from groupproof.harness.judging.oracle.exchanges import History
+    from groupproof.harness.judging.oracle.replay_result import Deviation, ReplayResult
+
+__all__ = ["comes_further", "deviation_findings", "has_consumers", "with_broken_target"]
+
+_VERDICTS = {Level.MUST: Verdict.FAILED, Level.SHOULD: Verdict.NON_STRICT, Level.INFO: Verdict.INFORMATIONAL}
+
+
+def has_consumers(history: History) -> bool:
+    """Tell whether anybody spoke the protocol in which the coordinator assigns."""
+    return any(exchange.api is Api.CONSUMER_GROUP_HEARTBEAT for exchange in history.exchanges)
+
+
+def comes_further(own: ReplayResult, kafkas: ReplayResult) -> bool:
+    """Tell whether the broker's own choices explain more than Kafka's do, or why neither explain the rest: they are illegal."""
+    if own.divergence is None or kafkas.divergence is None:
+        return own.divergence is None
+    is_illegal = any(not deviation.is_legal for deviation in own.deviations)
+    return own.divergence.matched > kafkas.divergence.matched or (is_illegal and own.divergence.matched == kafkas.divergence.matched)
+
+
+def deviation_findings(replay: ReplayResult) -> Iterator[Finding]:
+    """Yield each kind of legal deviation once."""
+    found = {(deviation.requirement, deviation.observed): deviation for deviation in reversed(replay.deviations) if deviation.is_legal}
+    for deviation in reversed(found.values()):
+        verdict = Verdict.INFORMATIONAL if deviation.is_strict else Verdict.NON_STRICT
+        yield _finding(deviation, verdict)
+
+
+def _finding(deviation: Deviation, verdict: Verdict) -> Finding:
+    return Finding(
+        verdict=verdict, requirement=deviation.requirement, expected=deviation.expected, observed=deviation.observed, seq=deviation.seq
+    )  # fmt: skip
+
+
+def with_broken_target(finding: Finding, replay: ReplayResult) -> Finding:
+    """Return the finding of a divergence, of the rule that the broker's target breaks where that is what an assignment differs by."""
+    broken = [deviation for deviation in replay.deviations if not deviation.is_legal]
+    is_of_assignment = replay.divergence is not None and any("assignment" in difference.path for difference in replay.divergence.differences)
+    if not broken or not is_of_assignment:
+        return finding
+    return replace(_finding(broken[-1], _VERDICTS[by_id(broken[-1].requirement).level]), proof=finding.proof, detail=finding.detail)

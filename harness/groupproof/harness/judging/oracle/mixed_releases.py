@@ -1,0 +1,138 @@
+"""Coordinators that do one thing as another release does, and the rest as their own: the history is gone through by a profile that has that part of the other's. Pure.
+
+A part is a cell of the table, the checks before the group, or a field of answers that differs by release. What the rules of some release give for the very same
+state is at worst NON_STRICT (contract, "Verdicts", Releases), and where the part is open, INFORMATIONAL. Behind it the walk goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING, Final
+
+from groupproof.protocol.rules import api_versions, profiles
+from groupproof.protocol.rules import profile as profile_named
+from groupproof.protocol.rules.consumer.mends import MENDED, MENDS
+from groupproof.protocol.rules.consumer.open_release_fields import OPEN_RELEASE_FIELDS
+from groupproof.protocol.rules.profiles import UnknownProfile, mixed
+from groupproof.protocol.vocabulary import Api
+
+if TYPE_CHECKING:
+    from groupproof.harness.judging.oracle.replay_result import ReplayResult
+    from groupproof.protocol.rules import Profile
+
+__all__ = ["MixedRelease", "mixed_releases"]
+
+PARTS_MAX: Final = 4
+_BEFORE: Final = "before"
+_SINCE_2_4: Final = (2, 4)
+
+Explain = Callable[[str], "ReplayResult"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MixedRelease:
+    """A divergence that ends where a part is had from another release: the walk that it ended, the release, the requirement by which the part is open, "" where
+    it is not, and the walk behind it by the profile of that name."""
+
+    ended: ReplayResult
+    release: str
+    requirement: str
+    profile: str
+    replay: ReplayResult
+
+
+def mixed_releases(profile: str, replay: ReplayResult, explain: Explain, *, are_open: bool) -> Iterator[MixedRelease]:
+    """Yield the parts, one after the other, with which the history goes on behind each divergence of `replay`.
+
+    With `are_open` only the fields are tried of which no release's value is asked for.
+    """
+    for _ in range(PARTS_MAX):
+        found = _first(profile, replay, explain, are_open=are_open)
+        if found is None:
+            return
+        yield found
+        profile, replay = found.profile, found.replay
+
+
+def _first(profile: str, replay: ReplayResult, explain: Explain, *, are_open: bool) -> MixedRelease | None:
+    if replay.divergence is None or replay.divergence.kind == "lost":
+        return None
+    for part, other, name in _profiles(profile, replay, are_open=are_open):
+        tried = explain(name)
+        if _is_further(tried, replay):
+            return MixedRelease(ended=replay, release=other, requirement={**OPEN_RELEASE_FIELDS, **MENDS}.get(part, ""), profile=name, replay=tried)
+    return None
+
+
+def _profiles(profile: str, replay: ReplayResult, *, are_open: bool) -> Iterator[tuple[str, str, str]]:
+    """Yield the profiles that differ in one part that may bear upon the divergence, each of them once, with the part and whose it is."""
+    if are_open:
+        yield from _mended(profile, replay)
+    contents: list[object] = []
+    parts = list(_open_parts(profile_named(profile), replay) if are_open else _parts(profile_named(profile), replay))
+    for other, part in product(_others(profile_named(profile), replay), parts):
+        name = mixed(profile, part, other)
+        try:
+            content = _content(profile_named(name), part)
+        except UnknownProfile:
+            continue
+        if (part, content) not in contents:
+            contents.append((part, content))
+            yield part, other, name
+
+
+def _mended(profile: str, replay: ReplayResult) -> Iterator[tuple[str, str, str]]:
+    """Yield the profiles without one of the bugs that every release has."""
+    fields = profile_named(profile).fields
+    is_asked = any(name in fields for name in OPEN_RELEASE_FIELDS) and any(step.exchange.api is Api.CONSUMER_GROUP_HEARTBEAT for step in replay.steps)
+    yield from ((mend, MENDED, mixed(profile, mend, MENDED)) for mend in MENDS if is_asked and mend not in fields)
+
+
+def _others(own: Profile, replay: ReplayResult) -> list[str]:
+    """Return the releases that could be asked what was answered otherwise, the newest first; none that lacks what KIP-345, KIP-389 and KIP-394 brought and the own one has."""
+    assert replay.divergence is not None, "a part is for a divergence"
+    asked, oldest_release = replay.divergence.step.exchange, min(own.release, _SINCE_2_4)
+    ranges = (
+        (other, api_versions(other).get(asked.api, (0, -1))) for other in reversed(profiles()) if profile_named(other).release >= oldest_release
+    )
+    return [other for other, (oldest, newest) in ranges if oldest <= asked.version <= newest]
+
+
+def _open_parts(own: Profile, replay: ReplayResult) -> Iterator[str]:
+    yield from (name for name in _fields(own, replay) if name in OPEN_RELEASE_FIELDS)
+
+
+def _parts(own: Profile, replay: ReplayResult) -> Iterator[str]:
+    """Yield the cells that decided on the request, the checks before them, and the fields of answers that no release leaves open."""
+    assert replay.divergence is not None, "a part is for a divergence"
+    step = replay.divergence.step
+    cells = [rule.rpartition("/")[0] for rule in (step.answer_rule, step.rule) if rule]
+    yield from dict.fromkeys([*cells, f"{step.exchange.api.title}/{_BEFORE}"])
+    yield from (name for name in _fields(own, replay) if name not in OPEN_RELEASE_FIELDS)
+
+
+def _fields(own: Profile, replay: ReplayResult) -> Iterator[str]:
+    """Yield the fields that differ by release of the dialects in which the group was asked for something."""
+    asked = {step.exchange.api.title for step in replay.steps}
+    for table in own.tables.values():
+        if any(request.value in asked for request in table.dialect.requests):
+            yield from table.fields
+
+
+def _content(profile: Profile, part: str) -> object:
+    """Return what a profile has in a part, so that releases which do not differ in it are tried once."""
+    if part in profile.fields:
+        return profile.fields[part]
+    kind, _, place = part.partition("/")
+    if place == _BEFORE:
+        return [cell for table in profile.tables.values() for event, cell in table.before_group.items() if event.value == kind]
+    return [row for name, row in profile.named_rules() if name.startswith(f"{part}/")]
+
+
+def _is_further(tried: ReplayResult, replay: ReplayResult) -> bool:
+    """Tell whether a walk comes beyond the place where another one ended."""
+    if tried.divergence is None or replay.divergence is None:
+        return tried.divergence is None
+    return tried.divergence.matched > replay.divergence.matched and tried.divergence.step.exchange is not replay.divergence.step.exchange

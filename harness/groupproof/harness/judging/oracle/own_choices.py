@@ -1,0 +1,180 @@
+"""The choices of a broker whose consumer groups are not dealt and counted as Kafka's: within KIP-848, as its answers tell. Pure.
+
+Kafka's way is tried first, with `RecordedChoices`; who goes another way is followed here, and each choice is held against what the protocol fixes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+from groupproof.harness.judging.oracle.recorded_choices import RecordedChoices
+from groupproof.harness.judging.oracle.recorded_targets import TargetEvidence, evidence_of, is_as_shown, is_wholly_shown, reconstructed
+from groupproof.harness.judging.oracle.replay_result import Deviation
+from groupproof.harness.judging.oracle.target_legality import broken_rule, milder_rule, partitions_in
+from groupproof.protocol.vocabulary import Api
+
+if TYPE_CHECKING:
+    from groupproof.coordinator.assignors.group_spec import TargetAssignment
+    from groupproof.coordinator.machine.choices import TargetQuestion
+    from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
+    from groupproof.coordinator.machine.machine_outputs import Arrival
+    from groupproof.harness.judging.oracle.exchanges import Exchange
+    from groupproof.harness.judging.oracle.target_legality import Partition
+
+__all__ = ["OwnChoices"]
+
+_COMPUTING: Final = (Api.CONSUMER_GROUP_HEARTBEAT, Api.JOIN_GROUP)
+"""Requests that may have a target computed, if they are no leaves and not refused."""
+
+_TIES: Final = {"uniform": "CGA-12", "range": "CGA-15"}
+"""Where the catalogue speaks of what Kafka's assignors do with what is open."""
+
+
+class OwnChoices(RecordedChoices):
+    """Makes the choices of one group as its answers tell, where they can be told and are legal; else as Kafka does."""
+
+    def __init__(self, exchanges: Sequence[Exchange], way: Callable[[str, int, int], int] = lambda *_: 0) -> None:
+        super().__init__(exchanges, way)
+        self._answers = sorted((exchange for exchange in exchanges if exchange.answer is not None), key=lambda exchange: exchange.seq)
+        self._step = 1
+        self._was_due = False  # a target, before the last change
+        self._changes = 0  # since the last target: a broker may have computed one that nobody was told of
+
+    def _to_come(self) -> Iterator[Exchange]:
+        return (exchange for exchange in self._answers if exchange.number not in self.answered)
+
+    def _exchange_of(self, arrival: Arrival | None) -> Exchange | None:
+        return None if arrival is None else self._exchanges[int(str(arrival.token))]
+
+    # Targets
+
+    def target(self, question: TargetQuestion) -> TargetAssignment:
+        """Return the broker's target: Kafka's where that is what the answers are of, or else the one that they tell of, if it is legal (CGA-04 to CGA-22)."""
+        is_certain, self._changes = self._changes == 1, 0
+        kafkas = {member_id: partitions_in(share) for member_id, share in question.kafkas.items()}
+        whole = evidence_of(question, self._to_come(), with_orders=True)
+        ways = self._targets(question, kafkas, whole)
+        chosen = ways[self._way("target", question.group.generation, len(ways)) if len(ways) > 1 else 0]
+        is_certain = is_certain and is_wholly_shown(chosen, whole)
+        is_legal = chosen != kafkas and self._is_legal(question, chosen, whole.seq, is_certain=is_certain)
+        return _in_order({member_id: _share(own) for member_id, own in chosen.items()} if is_legal else question.kafkas, whole.topics)
+
+    def _targets(self, question: TargetQuestion, kafkas: dict[str, set[Partition]], whole: TargetEvidence) -> list[dict[str, set[Partition]]]:
+        """Return what the target may be, the likeliest first: as all answers tell, or as those do that are of no other target, or as later targets let one guess."""
+        by_later = reconstructed(question, whole, by_later=True)
+        if is_as_shown(kafkas, whole):
+            found = [kafkas] if is_wholly_shown(kafkas, whole) else [kafkas, by_later]
+        else:
+            certain = evidence_of(question, self._to_come(), with_orders=False)
+            found = [reconstructed(question, whole), kafkas if is_as_shown(kafkas, certain) else reconstructed(question, certain), by_later]
+        return [owned for place, owned in enumerate(found) if owned not in found[:place]]
+
+    def _is_legal(self, question: TargetQuestion, owned: dict[str, set[Partition]], seq: int, *, is_certain: bool) -> bool:
+        """Tell whether a target that is not Kafka's may be, and note it."""
+        expected = f"The assignor {question.assignor} gives what the protocol lets it give."
+        broken = broken_rule(question, owned)
+        advice = None if broken is not None else milder_rule(question, owned, is_certain=is_certain)
+        requirement, words = broken or advice or (_TIES[question.assignor], f"assigns otherwise than Kafka's {question.assignor}: legal")
+        self.deviations.append(
+            Deviation(requirement=requirement, expected=expected, observed=f"It {words}.", seq=seq, is_legal=broken is None, is_strict=advice is None)
+        )
+        return broken is None
+
+    # Epochs
+
+    def group_epoch(self, group: ConsumerGroup, arrival: Arrival | None) -> int:
+        """Return the epoch that the answers tell next, or as many more as the last change counted."""
+        self._changes += 1
+        self._was_due = group.generation > group.assignment_epoch
+        before, ways = group.generation, self._epochs(group, self._exchange_of(arrival))
+        chosen = ways[self._way("epoch", self._occasion(group, arrival), len(ways)) if len(ways) > 1 else 0]
+        if chosen > before:
+            self._step = chosen - before
+        if chosen != before + 1:
+            words = "two changes share one epoch" if chosen == before else "a change counts several epochs"
+            self._deviates("CGI-14", "Each change counts the group epoch up by one.", f"Here {words}: legal.", arrival)
+        return chosen
+
+    def _epochs(self, group: ConsumerGroup, asked: Exchange | None) -> list[int]:
+        before, own = group.generation, _epoch_shown(asked)
+        is_due = before > group.assignment_epoch
+        if own > before or (is_due and own == before):
+            return [own]  # who shows the epoch of a target that was due had it computed: no other is
+        later = next((epoch for exchange in self._to_come() if (epoch := _epoch_shown(exchange)) > before), None)
+        ways = [before + self._step] if later is None or before + self._step <= later else [later]
+        return [*ways, *(epoch for epoch in (later, before if is_due else None) if epoch is not None and epoch not in ways)]
+
+    def computes_target(self, group: ConsumerGroup, arrival: Arrival | None, *, is_usual: bool) -> bool:
+        """Return what the answers tell: a new member has the epoch of the last target, and a description tells which that is."""
+        asked = self._exchange_of(arrival)
+        computes = self._computes_with(group, asked) if is_usual else self._computed_before_next(group, asked)
+        expected = "A target is computed with the heartbeat that asks for it."
+        if is_usual and not computes and self._was_due:
+            self._deviates("CGR-26", expected, "It is not even computed with the next heartbeat.", arrival, is_strict=False)
+        elif computes is not is_usual:
+            words = "with the next heartbeat" if is_usual else "as a member goes"
+            self._deviates("CGR-27", expected, f"It is computed {words}: legal.", arrival)
+        return computes
+
+    def _computes_with(self, group: ConsumerGroup, asked: Exchange | None) -> bool:
+        own = _epoch_shown(asked)
+        if not group.assignment_epoch or not own or own >= group.generation or asked is None:
+            return True  # the first member of a group is at no epoch before its first target (CGM-03)
+        is_likely = getattr(asked.message, "member_epoch", 0) != 0
+        return (self._way("computes", asked.number, 2) == 0) is is_likely
+
+    def _computed_before_next(self, group: ConsumerGroup, asked: Exchange | None) -> bool:
+        """Tell whether a target is there before a heartbeat can have it computed; of a group with classic members that also decides what becomes of it without the others (CGG-52, CGG-64)."""
+        is_shown = next(
+            (answer for exchange in self._to_come() if exchange is not asked and (answer := _shows_target(exchange, group)) is not None), False
+        )
+        is_mixed = group.classic or any(exchange.api is Api.JOIN_GROUP for exchange in self._to_come())
+        if is_shown or not is_mixed:
+            return is_shown
+        return self._way("computes", -1 - group.generation if asked is None else asked.number, 2) == 1
+
+    def _occasion(self, group: ConsumerGroup, arrival: Arrival | None) -> int:
+        """Return a number for the change of a request, or of a timer, which has none: epochs are counted below zero."""
+        return -1 - group.generation if arrival is None else int(str(arrival.token))
+
+    def _deviates(self, requirement: str, expected: str, observed: str, arrival: Arrival | None, *, is_strict: bool = True) -> None:
+        asked = self._exchange_of(arrival)
+        seq = 0 if asked is None else asked.seq
+        self.deviations.append(Deviation(requirement=requirement, expected=expected, observed=observed, seq=seq, is_legal=True, is_strict=is_strict))
+
+
+def _shows_target(exchange: Exchange, group: ConsumerGroup) -> bool | None:
+    """Tell whether an answer shows that the target of the group's epoch was there before it; None where it shows nothing."""
+    if exchange.api is Api.CONSUMER_GROUP_DESCRIBE:
+        return any(described["assignment_epoch"] >= group.generation for described in (exchange.answer or {}).get("groups", ()))
+    computes = exchange.api in _COMPUTING and not exchange.code and getattr(exchange.message, "member_epoch", 0) >= 0
+    return False if computes else None
+
+
+def _epoch_shown(exchange: Exchange | None) -> int:
+    """Return the epoch that an answer shows: the group's own, or the one that a member has reached; 0 for none."""
+    if exchange is None or exchange.answer is None or exchange.code:
+        return 0
+    if exchange.api is Api.CONSUMER_GROUP_DESCRIBE:
+        return max((int(group["group_epoch"]) for group in exchange.answer.get("groups", ())), default=0)
+    if exchange.api is Api.CONSUMER_GROUP_HEARTBEAT:
+        return int(exchange.answer["member_epoch"])
+    return int(exchange.answer.get("generation_id", 0)) if exchange.api is Api.JOIN_GROUP else 0
+
+
+def _share(own: set[Partition]) -> dict[str, tuple[int, ...]]:
+    share: dict[str, list[int]] = {}
+    for topic_id, index in sorted(own):
+        share.setdefault(topic_id, []).append(index)
+    return {topic_id: tuple(indexes) for topic_id, indexes in share.items()}
+
+
+def _in_order(target: TargetAssignment, topics: Mapping[str, list[str]]) -> TargetAssignment:
+    """Return the target with the topics of a member in the order in which its bytes have them."""
+    if not topics:
+        return target
+    return {
+        member_id: {topic_id: share[topic_id] for topic_id in dict.fromkeys((*topics.get(member_id, ()), *share)) if topic_id in share}
+        for member_id, share in target.items()
+    }

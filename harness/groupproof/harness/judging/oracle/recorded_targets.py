@@ -1,0 +1,257 @@
+"""The targets of a consumer group as the recorded broker computed them: read out of the answers that are still to come. Pure.
+
+ConsumerGroupDescribe tells the target of an epoch; the answer to a heartbeat, or to a classic member's SyncGroup, tells of the target of its epoch what is free already,
+and an order to revoke what a member is to keep.
+What no answer tells is dealt so that it is level, and leaves partitions where they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import permutations
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from groupproof.coordinator.assignors.group_spec import GroupSpec, MemberSpec
+from groupproof.coordinator.assignors.range_assignor import range_assign
+from groupproof.harness.judging.oracle.target_legality import Partition, partitions_in, subscriptions_of
+from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.wire.messages import SyncGroupRequest
+from groupproof.protocol.wire.subscription import SubscriptionError, decode_assignment
+
+if TYPE_CHECKING:
+    from groupproof.coordinator.machine.choices import TargetQuestion
+    from groupproof.harness.judging.oracle.exchanges import Exchange
+
+__all__ = ["TargetEvidence", "evidence_of", "is_as_shown", "is_wholly_shown", "reconstructed"]
+
+_ORDERED_MAX: Final = 6
+"""Of so many members every order is tried."""
+
+
+@dataclass(slots=True)
+class TargetEvidence:
+    """What answers tell of one target: `whole` shares, partitions that a member `has`, and those that it `lacks`; `seq` is the first of them.
+
+    `topics` are a classic member's in the order of its bytes, which is the broker's own. `later` are the owners that partitions have in the targets after it:
+    who was to have them already may keep them there.
+    """
+
+    whole: dict[str, set[Partition]] = field(default_factory=dict)
+    has: dict[str, set[Partition]] = field(default_factory=dict)
+    lacks: dict[str, set[Partition]] = field(default_factory=dict)
+    topics: dict[str, list[str]] = field(default_factory=dict)
+    later: dict[Partition, str] = field(default_factory=dict)
+    seq: int = 0
+
+    def note(self, exchange: Exchange, shares: dict[str, set[Partition]], member_id: str, partitions: Iterable[Partition]) -> None:
+        shares.setdefault(member_id, set()).update(partitions)
+        self.seq = self.seq or exchange.seq
+
+
+def evidence_of(question: TargetQuestion, coming: Iterable[Exchange], *, with_orders: bool) -> TargetEvidence:
+    """Return what the answers to come tell of the target; `with_orders` also what a member is told to revoke before it reaches the epoch, which may be of a later target."""
+    return _Reading(question, with_orders=with_orders).of(coming)
+
+
+class _MemberReport(NamedTuple):
+    """What an answer tells of a member: its epoch, None where that is not told, and its partitions, None where they are as they were."""
+
+    member_id: str
+    epoch: int | None
+    partitions: list[Partition] | None
+
+
+class _Reading:
+    """Goes through the answers for one target; whether a later one is computed by then makes the difference for orders."""
+
+    def __init__(self, question: TargetQuestion, *, with_orders: bool) -> None:
+        self._question, self._with_orders = question, with_orders
+        self._epoch = question.group.generation
+        self._is_past = False
+        self._ordered: set[str] = set()
+        specs = question.spec.members
+        self._names = {member_id: member_id for member_id in specs}
+        self._instances = {spec.instance_id: member_id for member_id, spec in specs.items() if spec.instance_id is not None}
+        self._evidence = TargetEvidence()
+
+    def of(self, coming: Iterable[Exchange]) -> TargetEvidence:
+        for exchange in coming:
+            read = _READ.get(exchange.api)
+            if exchange.api is Api.CONSUMER_GROUP_DESCRIBE:
+                self._read_description(exchange)
+            elif read is not None and not exchange.code:
+                for report in read(exchange, self._question):
+                    self._read_share(exchange, report)
+        return self._evidence
+
+    def _name(self, member_id: str, instance_id: str | None) -> str | None:
+        """Return which member of the target it is: who took a static member's place has its share."""
+        if member_id not in self._names and instance_id in self._instances:
+            self._names[member_id] = self._instances[instance_id]
+        return self._names.get(member_id)
+
+    def _read_description(self, exchange: Exchange) -> None:
+        for group in (exchange.answer or {}).get("groups", ()):
+            if group.get("error_code"):
+                continue
+            self._is_past |= group["assignment_epoch"] > self._epoch
+            for member in group["members"]:
+                member_id, partitions = self._name(member["member_id"], member.get("instance_id")), _partitions(member["target_assignment"])
+                if member_id is not None and group["assignment_epoch"] == self._epoch:
+                    self._evidence.note(exchange, self._evidence.whole, member_id, partitions)
+                elif member_id is not None and group["assignment_epoch"] > self._epoch:
+                    self._note_later(member_id, partitions)
+
+    def _read_share(self, exchange: Exchange, report: _MemberReport) -> None:
+        evidence = self._evidence
+        self._is_past |= report.epoch is not None and report.epoch > self._epoch
+        member_id = self._name(report.member_id, getattr(exchange.message, "instance_id", getattr(exchange.message, "group_instance_id", None)))
+        if member_id is None or report.partitions is None:
+            return
+        if report.epoch is not None and report.epoch > self._epoch:
+            self._note_later(member_id, report.partitions)
+        elif report.epoch == self._epoch or (report.epoch is None and self._with_orders and not self._is_past):
+            evidence.note(exchange, evidence.has if report.epoch else evidence.whole, member_id, report.partitions)
+            if exchange.api is not Api.CONSUMER_GROUP_HEARTBEAT:
+                evidence.topics.setdefault(member_id, list(dict.fromkeys(topic_id for topic_id, _ in report.partitions)))
+        elif (
+            report.epoch is not None
+            and self._with_orders
+            and not self._is_past
+            and member_id not in self._ordered
+            and _can_be_ordered(self._question, member_id)
+        ):
+            self._ordered.add(member_id)
+            held = partitions_in(self._question.group.members[member_id].assigned)
+            evidence.note(exchange, evidence.has, member_id, held.intersection(report.partitions))
+            evidence.note(exchange, evidence.lacks, member_id, held.difference(report.partitions))
+
+    def _note_later(self, member_id: str, partitions: Iterable[Partition]) -> None:
+        for partition in partitions:
+            self._evidence.later.setdefault(partition, member_id)
+
+
+def _by_heartbeat(exchange: Exchange, _: TargetQuestion) -> Iterator[_MemberReport]:
+    answer = exchange.answer or {}
+    member_id = str(answer.get("member_id") or getattr(exchange.message, "member_id", ""))
+    yield _MemberReport(member_id, int(answer["member_epoch"]), None if answer["assignment"] is None else _partitions(answer["assignment"]))
+
+
+def _by_join(exchange: Exchange, _: TargetQuestion) -> Iterator[_MemberReport]:
+    answer = exchange.answer or {}
+    yield _MemberReport(str(answer["member_id"]), int(answer["generation_id"]), None)
+
+
+def _by_sync(exchange: Exchange, question: TargetQuestion) -> Iterator[_MemberReport]:
+    if isinstance(exchange.message, SyncGroupRequest):
+        partitions = _partitions_in_bytes((exchange.answer or {})["assignment"], question)
+        yield _MemberReport(exchange.message.member_id, exchange.message.generation_id, partitions)
+
+
+def _by_description(exchange: Exchange, question: TargetQuestion) -> Iterator[_MemberReport]:
+    """Yield what a group that has been downgraded to a classic one shows: the target that it had."""
+    for group in (exchange.answer or {}).get("groups", ()):
+        for member in group.get("members", ()):
+            yield _MemberReport(member["member_id"], None, _partitions_in_bytes(member["member_assignment"], question))
+
+
+_READ: Final[Mapping[Api, Callable[[Exchange, TargetQuestion], Iterator[_MemberReport]]]] = {
+    Api.CONSUMER_GROUP_HEARTBEAT: _by_heartbeat, Api.JOIN_GROUP: _by_join, Api.SYNC_GROUP: _by_sync, Api.DESCRIBE_GROUPS: _by_description,
+}  # fmt: skip
+
+
+def _partitions(assignment: Mapping[str, Any]) -> list[Partition]:
+    return [(topic["topic_id"], index) for topic in assignment["topic_partitions"] for index in topic["partitions"]]
+
+
+def _partitions_in_bytes(assignment: bytes, question: TargetQuestion) -> list[Partition] | None:
+    """Return what a classic member reads; topics that the group does not know are left out."""
+    try:
+        named = decode_assignment(assignment).partitions
+    except SubscriptionError:
+        return None
+    topics = question.group.topics
+    return [(topics[name].topic_id, index) for name, index in named if name in topics]
+
+
+def _can_be_ordered(question: TargetQuestion, member_id: str) -> bool:
+    """Tell whether the member owes no partition of an earlier order, which would stay as it is (CGR-14)."""
+    member = question.group.members.get(member_id)
+    return member is not None and not member.pending and bool(member.assigned)
+
+
+def is_as_shown(owned: Mapping[str, set[Partition]], evidence: TargetEvidence) -> bool:
+    """Tell whether a target is one that the evidence is of."""
+    return (
+        all(owned[member_id] == share for member_id, share in evidence.whole.items())
+        and all(share <= owned[member_id] for member_id, share in evidence.has.items())
+        and not any(share & owned[member_id] for member_id, share in evidence.lacks.items())
+    )
+
+
+def is_wholly_shown(owned: Mapping[str, set[Partition]], evidence: TargetEvidence) -> bool:
+    """Tell whether every partition's owner is told."""
+    return all(share <= evidence.whole.get(member_id, set()) | evidence.has.get(member_id, set()) for member_id, share in owned.items())
+
+
+def reconstructed(question: TargetQuestion, evidence: TargetEvidence, *, by_later: bool = False) -> dict[str, set[Partition]]:
+    """Return a target that the evidence is of, as far as there is one: what it leaves open is dealt as the assignor of that name would, or `by_later` as it is dealt in later targets."""
+    if question.assignor == "range":
+        fitting = next((owned for owned in _ranges(question) if is_as_shown(owned, evidence)), None)
+        if fitting is not None:
+            return fitting
+    owned = {member_id: evidence.whole.get(member_id, set()) | evidence.has.get(member_id, set()) for member_id in question.spec.members}
+    before = _owners({member_id: partitions_in(spec.assigned) for member_id, spec in question.spec.members.items()})
+    _deal_the_rest(question, evidence, owned, {**before, **evidence.later} if by_later else before)
+    return owned
+
+
+def _ranges(question: TargetQuestion) -> Iterator[dict[str, set[Partition]]]:
+    """Yield the targets of `range` for each order of the members."""
+    members = list(question.spec.members)
+    if len(members) > _ORDERED_MAX:
+        return
+    for order in permutations(members):
+        yield {member_id: partitions_in(share) for member_id, share in _cut_in_order(question, order).items()}
+
+
+def _cut_in_order(question: TargetQuestion, order: Sequence[str]) -> Mapping[str, Mapping[str, tuple[int, ...]]]:
+    """Let the assignor of Kafka cut ranges for members whose instance ids are in that order."""
+    specs = {
+        member_id: MemberSpec(question.spec.members[member_id].subscribed_topic_ids, instance_id=f"{place:04}")
+        for place, member_id in enumerate(order)
+    }
+    return range_assign(GroupSpec(members=specs, subscription_type=question.spec.subscription_type), question.topics)
+
+
+def _deal_the_rest(question: TargetQuestion, evidence: TargetEvidence, owned: dict[str, set[Partition]], likely: Mapping[Partition, str]) -> None:
+    """Leave a partition that no answer tells of with its `likely` owner, as long as that is level, or else give it to who has least."""
+    subscribed = subscriptions_of(question)
+    certain = set[Partition]().union(*owned.values())
+    wanted = {(topic_id, index) for topic_id in frozenset[str]().union(*subscribed.values()) for index in range(question.topics[topic_id].partitions)}
+    quota, longer = divmod(len(wanted), max(1, len(owned)))
+    kafkas = _owners({member_id: partitions_in(share) for member_id, share in question.kafkas.items()})
+    for partition in sorted(wanted - certain, key=lambda partition: (partition not in evidence.later, partition)):
+        takers = [member_id for member_id in owned if _may_take(partition, member_id, evidence, subscribed)]
+        limit = quota + (sum(len(own) > quota for own in owned.values()) < longer)
+        if takers:
+            ranks = {
+                member_id: (
+                    len(owned[member_id]) >= limit,
+                    likely.get(partition) != member_id,
+                    kafkas.get(partition) != member_id,
+                    len(owned[member_id]),
+                )
+                for member_id in takers
+            }
+            owned[min(takers, key=ranks.__getitem__)].add(partition)
+
+
+def _owners(owned: Mapping[str, set[Partition]]) -> dict[Partition, str]:
+    return {partition: member_id for member_id, own in owned.items() for partition in own}
+
+
+def _may_take(partition: Partition, member_id: str, evidence: TargetEvidence, subscribed: Mapping[str, frozenset[str]]) -> bool:
+    is_open = member_id not in evidence.whole and partition not in evidence.lacks.get(member_id, ())
+    return is_open and partition[0] in subscribed[member_id]

@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+from typing import Any
+
+from tests.harness.judging.oracle.recording import Recording
+
+from groupproof.harness.judging.oracle.answer_diff import Difference
+from groupproof.harness.judging.oracle.deviation_findings import comes_further, deviation_findings, has_consumers, with_broken_target
+from groupproof.harness.judging.oracle.exchanges import histories
+from groupproof.harness.judging.oracle.replay_result import Deviation, Divergence, ReplayResult
+from groupproof.harness.model.verdicts import Finding, Verdict
+
+STEP: Any = None
+OTHER = Deviation(requirement="CGA-12", expected="e", observed="assigns otherwise", seq=3, is_legal=True)
+ADVISED = Deviation(requirement="CGA-11", expected="e", observed="moves more", seq=4, is_legal=True, is_strict=False)
+BROKEN = Deviation(requirement="CGA-04", expected="e", observed="gives a partition to nobody", seq=5, is_legal=False)
+
+
+def _result(matched: int | None, *deviations: Deviation, path: str = "assignment.topic_partitions[t]") -> ReplayResult:
+    found = (Difference(path=path, field=path, expected=1, observed=2),)
+    divergence = None if matched is None else Divergence(kind="other", step=STEP, matched=matched, differences=found)
+    return ReplayResult(steps=(), forks=(), transitions=(), names={}, divergence=divergence, deviations=deviations)
+
+
+def test_each_legal_deviation_is_told_once_and_advice_is_not_strict() -> None:
+    findings = list(deviation_findings(_result(None, OTHER, OTHER, ADVISED, BROKEN)))
+
+    assert [(finding.requirement, finding.verdict) for finding in findings] == [
+        ("CGA-12", Verdict.INFORMATIONAL),
+        ("CGA-11", Verdict.NON_STRICT),
+    ]
+
+
+def test_the_brokers_own_way_is_taken_where_it_explains_more_or_says_why_not() -> None:
+    assert comes_further(_result(None), _result(3))
+    assert comes_further(_result(4), _result(3))
+    assert comes_further(_result(3, BROKEN), _result(3))
+    assert not comes_further(_result(3, OTHER), _result(3))
+    assert not comes_further(_result(2, BROKEN), _result(3))
+    assert not comes_further(_result(3), _result(None))
+
+
+def test_a_broken_target_is_named_where_an_assignment_differs() -> None:
+    finding = Finding(verdict=Verdict.NON_STRICT, requirement="CGM-08", expected="x", observed="y", detail="d")
+
+    named = with_broken_target(finding, _result(3, BROKEN))
+
+    assert (named.requirement, named.verdict, named.detail) == ("CGA-04", Verdict.FAILED, "d")
+    assert with_broken_target(finding, _result(3, BROKEN, path="error_code")) == finding
+    assert with_broken_target(finding, _result(3, OTHER)) == finding
+
+
+def test_only_consumers_have_the_coordinator_assign() -> None:
+    recording = Recording()
+    recording.stable("a")
+
+    assert not has_consumers(histories(recording.end())[0])

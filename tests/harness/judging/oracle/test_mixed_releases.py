@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import pytest
+from tests.power.coordinators import judgements
+
+from groupproof.coordinator.machine.variant import Variant
+from groupproof.harness.cases.coordinator import CASES
+from groupproof.harness.judging.ruling import Judgement
+from groupproof.harness.model.verdicts import Verdict
+from groupproof.protocol.rules import profile
+from groupproof.protocol.rules.cells import Row
+from groupproof.protocol.rules.classic.classic_states import COMPLETING
+from groupproof.protocol.rules.classic.classic_terms import ClassicEvent, Guard
+from groupproof.protocol.rules.consumer.open_release_fields import OPEN_RELEASE_FIELDS
+from groupproof.protocol.rules.deltas import Change
+from groupproof.protocol.rules.requirements import by_id
+from groupproof.protocol.vocabulary import ErrorCode, Level
+
+BY_ID = {case.id: case for case in CASES}
+OLD_FIRST_EPOCH = Variant(name="old-first-epoch", says="A new group begins at epoch 0.", dialect="consumer", fields={"first_group_epoch": 0})
+OLD_HEARTBEAT = Variant(name="old-heartbeat", says="A Heartbeat between join and sync is answered 27, as up to 2.6.", rows=(
+    Change(kind=ClassicEvent.HEARTBEAT, states=(COMPLETING,), name="completing", rows=(
+        Row("completing", Guard.ALWAYS, ErrorCode.REBALANCE_IN_PROGRESS, "HB-52"),
+    )),
+))  # fmt: skip
+NO_RELEASE = Variant(name="no-release", says="No release does so.", rows=(
+    Change(kind=ClassicEvent.HEARTBEAT, states=(COMPLETING,), name="completing", rows=(
+        Row("completing", Guard.ALWAYS, ErrorCode.ILLEGAL_GENERATION, "HB-52"),
+    )),
+))  # fmt: skip
+SYNCING = "heartbeat/classic/completing"
+
+
+def judged(variant: Variant, case: str, release: str) -> Judgement:
+    return judgements(variant, [BY_ID[case]], profile=release)[case]
+
+
+def beside_ok(judgement: Judgement) -> list[tuple[str, Verdict]]:
+    return [(finding.requirement, finding.verdict) for finding in judgement.findings if finding.verdict is not Verdict.OK]
+
+
+@pytest.mark.parametrize("case", ["reconcile/consumer/three-members", "reconcile/consumer/leave-frees-at-once"])
+def test_what_every_release_leaves_open_is_told_and_the_rest_is_judged_by_the_own_release(case: str) -> None:
+    judgement = judged(OLD_FIRST_EPOCH, case, "kafka-4.4")
+
+    assert beside_ok(judgement) == [("CGM-05", Verdict.INFORMATIONAL)]
+    assert next(finding.observed for finding in judgement.findings if finding.requirement == "CGM-05").endswith("As kafka-4.2 does.")
+
+
+def test_one_row_of_an_older_release_is_not_strict_though_no_release_explains_all() -> None:
+    judgement = judged(OLD_HEARTBEAT, SYNCING, "kafka-4.1")
+
+    assert {verdict for _, verdict in beside_ok(judgement)} == {Verdict.NON_STRICT}
+
+
+def test_a_row_that_no_release_has_fails() -> None:
+    assert judged(NO_RELEASE, SYNCING, "kafka-4.1").verdict is Verdict.FAILED
+
+
+def test_open_fields_are_fields_of_the_newest_release_and_open_by_their_requirements() -> None:
+    assert OPEN_RELEASE_FIELDS.keys() <= profile("kafka-4.4").tables["consumer"].fields.keys()
+    assert {by_id(requirement).level for requirement in OPEN_RELEASE_FIELDS.values()} == {Level.INFO}
+
+
+@pytest.mark.parametrize(
+    ("case", "release", "requirement"),
+    [
+        ("classic-group/consumer/no-generation-and-no-topic", "kafka-4.4", "CGG-11"),
+        ("assign/consumer/newcomer-without-topics-comes-first", "kafka-4.4", "CGA-12"),
+        ("assign/consumer/newcomer-without-topics-comes-later", "kafka-4.1", "CGA-12"),
+    ],
+)
+def test_a_coordinator_without_a_bug_that_every_release_has_is_right(case: str, release: str, requirement: str) -> None:
+    judgement = judgements("mended", [BY_ID[case]], profile=release)[case]
+
+    assert beside_ok(judgement) == [(requirement, Verdict.INFORMATIONAL)]
+    assert any(finding.observed.endswith("As a release without the bug does.") for finding in judgement.findings)
+
+
+def test_what_came_with_2_4_or_before_is_no_option_of_a_later_coordinator() -> None:
+    assert judgements("one-more-than-max-size", [BY_ID["size/classic/full-direct"]])["size/classic/full-direct"].verdict is Verdict.FAILED

@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pytest
+from tests.harness.judging.oracle.target_questions import beat, described, group_of, question_of, topic_id
+
+from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
+from groupproof.coordinator.machine.coordinator import Arrival
+from groupproof.harness.judging.oracle.exchanges import Exchange
+from groupproof.harness.judging.oracle.own_choices import OwnChoices
+
+T = topic_id("t")
+
+
+def _first(choice: str, number: int, ways: int) -> int:
+    return 0
+
+
+def _second(choice: str, number: int, ways: int) -> int:
+    return 1
+
+
+def _choices(exchanges: Sequence[Exchange], way: Callable[[str, int, int], int] = _first) -> OwnChoices:
+    return OwnChoices(exchanges, way)
+
+
+def _arrival(exchange: Exchange) -> Arrival:
+    return Arrival(token=exchange.number, api_version=1, client_id="c", client_host="/h")
+
+
+def _group(epoch: int = 2, *, is_due: bool = False) -> ConsumerGroup:
+    group = group_of(topics={"t": 4}, names={"a": "t"}, last={}, instances={}, epoch=epoch)
+    group.assignment_epoch = epoch - is_due
+    return group
+
+
+def _observed(choices: OwnChoices) -> list[tuple[str, bool]]:
+    return [(deviation.requirement, deviation.is_legal) for deviation in choices.deviations]
+
+
+def test_kafkas_target_is_followed_without_a_word_where_the_answers_are_of_it() -> None:
+    question = question_of(a="t", b="t")
+    choices = _choices([described(1, 2, {name: " ".join(f"t{index}" for index in share[T]) for name, share in question.kafkas.items()})])
+
+    assert choices.target(question) is question.kafkas
+    assert choices.deviations == []
+
+
+@pytest.mark.requirement("CGA-12")
+def test_another_level_target_is_followed_and_noted_as_legal() -> None:
+    question = question_of(a="t", b="t")
+    choices = _choices([described(1, 2, {"a": "t1 t3", "b": "t0 t2"})])
+
+    assert choices.target(question) == {"a": {T: (1, 3)}, "b": {T: (0, 2)}}
+    assert _observed(choices) == [("CGA-12", True)]
+
+
+@pytest.mark.parametrize(("a", "b", "broken"), [("t0 t1", "t2", "CGA-04"), ("t0 t1 t2", "t2 t3", "CGI-11"), ("t0 t1 t2", "t3", "CGA-10")])
+def test_an_illegal_target_is_not_followed_and_the_rule_is_named(a: str, b: str, broken: str) -> None:
+    question = question_of(a="t", b="t")
+    choices = _choices([described(1, 2, {"a": a, "b": b})])
+
+    assert choices.target(question) is question.kafkas
+    assert _observed(choices) == [(broken, False)]
+
+
+@pytest.mark.requirement("CGI-04")
+@pytest.mark.parametrize(("epoch", "deviates"), [(3, False), (4, True), (12, True)])
+def test_a_joining_member_shows_the_epoch_that_its_join_counted(epoch: int, deviates: bool) -> None:
+    joined = beat(1, "b", epoch, "", asked_at=0)
+    choices = _choices([joined])
+
+    assert choices.group_epoch(_group(), _arrival(joined)) == epoch
+    assert bool(choices.deviations) is deviates
+
+
+def test_a_change_that_no_answer_tells_counts_as_much_as_the_last_one() -> None:
+    joined, leaves = beat(1, "b", 4, "", asked_at=0), beat(2, "b", -1, None, asked_at=-1)
+    choices = _choices([joined, leaves])
+    choices.group_epoch(_group(2), _arrival(joined))
+    choices.answered = {1}
+
+    assert choices.group_epoch(_group(4), _arrival(leaves)) == 6
+
+
+def test_an_epoch_is_shared_only_while_its_target_is_due() -> None:
+    joined = beat(1, "b", 3, "", asked_at=0)
+
+    assert _choices([joined]).group_epoch(_group(3, is_due=True), _arrival(joined)) == 3
+    assert _choices([joined]).group_epoch(_group(3), _arrival(joined)) == 4
+
+
+@pytest.mark.requirement("CGR-26", "CGM-03")
+def test_a_member_at_the_last_targets_epoch_had_none_computed() -> None:
+    joined = beat(1, "b", 2, "", asked_at=0)
+    due = _group(3, is_due=True)
+    new = _group(3, is_due=True)
+    new.assignment_epoch = 0
+
+    assert not _choices([joined]).computes_target(due, _arrival(joined), is_usual=True)
+    assert _choices([joined], _second).computes_target(due, _arrival(joined), is_usual=True)
+    assert _choices([joined]).computes_target(new, _arrival(joined), is_usual=True), "the first target of a group waits for nothing"
+
+
+@pytest.mark.requirement("CGR-26")
+def test_a_target_that_is_put_off_twice_is_later_than_it_should_be() -> None:
+    joined = beat(1, "b", 2, "", asked_at=0)
+    for due_before, requirement, is_strict in ((False, "CGR-27", True), (True, "CGR-26", False)):
+        choices = _choices([joined])
+        choices.group_epoch(_group(3, is_due=due_before), _arrival(joined))
+        choices.deviations.clear()
+        choices.computes_target(_group(4, is_due=True), _arrival(joined), is_usual=True)
+
+        assert [(deviation.requirement, deviation.is_strict) for deviation in choices.deviations] == [(requirement, is_strict)]
+
+
+def test_a_description_tells_that_a_target_was_there_as_a_member_went() -> None:
+    left, beaten = beat(1, "b", -1, None, asked_at=-1), beat(2, "a", 3, None)
+    group = _group(3, is_due=True)
+
+    for answers, computes in (
+        ([described(3, 3, {})], True),
+        ([described(3, 2, {}, group_epoch=3)], False),
+        ([beaten, described(3, 3, {})], False),
+        ([], False),
+    ):
+        assert _choices([left, *answers]).computes_target(group, _arrival(left), is_usual=False) is computes
