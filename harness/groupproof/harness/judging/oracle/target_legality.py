@@ -118,7 +118,7 @@ def _no_ranges(question: TargetQuestion, subscribed: Mapping[str, frozenset[str]
 
 
 def _are_static_first(question: TargetQuestion, numbers: Mapping[str, list[int]]) -> bool:
-    """Return whether static members have the first ranges: a static member that returns then gets its range again, whoever else is in the group."""
+    """Return whether static members have the first ranges: a static member that returns then gets its range again, regardless of the other members."""
     specs = question.spec.members
     static = sorted((member_id for member_id in numbers if specs[member_id].instance_id is not None), key=lambda name: specs[name].instance_id or "")
     first = [numbers[member_id] for member_id in static if numbers[member_id]]
