@@ -265,7 +265,7 @@ class _Performance:
         await self._where.check_alive(link.node_id)
 
     async def _until(self, done: trio.Event, within_ms: float) -> None:
-        """Wait for `done`, at most `within_ms`. Stop a long wait early if it can prove nothing more."""
+        """Wait for `done`, at most `within_ms`, longer if the host was late. Stop the script before a long wait if the case has failed already."""
         end = trio.current_time() + within_ms / 1000
         with trio.move_on_at(min(end, trio.current_time() + LONG_S)):
             await done.wait()
