@@ -1,7 +1,7 @@
-"""A coordinator that is away for a moment: 14, 15 and 16 are no word on the request, and a broker may give them at any time. Pure.
+"""A coordinator that is away for a moment: 14, 15 and 16 do not answer the request itself, and a broker may give them at any time. Pure.
 
-A partition of `__consumer_offsets` may change its leader whenever a broker of the cluster comes or goes (FIND-05, FIND-08 to FIND-10), and clients are
-asked to come again. So one such answer proves nothing: it counts where it comes in each run (contract, Repetition).
+A partition of `__consumer_offsets` may change its leader whenever a broker of the cluster starts or stops (FIND-05, FIND-08 to FIND-10), and clients
+retry. One such answer proves nothing: it counts if it comes in each run (contract, Repetition).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ AWAY: Final = frozenset({ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORD
 
 
 def as_passing(finding: Finding, trace: Trace) -> Finding:
-    """Return the finding, LIVENESS where what it rests on is the answer of a coordinator that is away."""
+    """Return the finding, as LIVENESS where it is based on the answer of a coordinator that is away."""
     if finding.verdict not in ADVERSE or finding.proof is not Proof.SAFETY or finding.seq is None or finding.seq >= len(trace):
         return finding
     obs = trace[finding.seq]

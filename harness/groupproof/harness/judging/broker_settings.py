@@ -1,4 +1,4 @@
-"""What a broker's own settings make of a script that reckons with others: it is judged by them, but may show nothing of what it is for. Pure."""
+"""How a broker's own settings change the course of a script that assumes others. The answers are judged by these settings, but may not test what the case is for. Pure."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ SESSIONS: Final = ("group.min.session.timeout.ms", "group.max.session.timeout.ms
 
 _METADATA_DEFAULT: Final = 4_096
 _THROTTLE_MS_MIN: Final = 100.0
-"""What a throttle below this changes, a busy machine changes too."""
+"""A busy host has the same effects as a throttle time below this."""
 
 _NO_ANSWER: Final = None
 _JOINS: Final = {MAX_SIZE: (Api.JOIN_GROUP,), CONSUMER_MAX_SIZE: (Api.JOIN_GROUP, Api.CONSUMER_GROUP_HEARTBEAT)}
 _OF_GROUPS: Final = frozenset(name for config in GROUP_CONFIGS.values() for name in (config.broker, config.low, config.high))
-"""The broker's settings that say which ones a group may have for itself (CGD-30 to CGD-32)."""
+"""The broker settings that bound or enable the configs of a group (CGD-30 to CGD-32)."""
 
 _SHOWS: Final[Mapping[str, frozenset[int | None]]] = {
     **dict.fromkeys(_OF_GROUPS, frozenset({ErrorCode.INVALID_CONFIG})),
@@ -34,15 +34,15 @@ _SHOWS: Final[Mapping[str, frozenset[int | None]]] = {
     **dict.fromkeys(SESSIONS, frozenset({ErrorCode.INVALID_SESSION_TIMEOUT})),
     CONSUMER_MAX_SIZE: frozenset({ErrorCode.GROUP_MAX_SIZE_REACHED}),
     ASSIGNORS: frozenset({ErrorCode.UNSUPPORTED_ASSIGNOR}),
-    # A group that may not be converted refuses the other protocol's members; one that may not be turned back lets the classic ones beat on.
+    # A group that may not be upgraded refuses the other protocol's members. One that may not be downgraded lets its classic members go on.
     MIGRATION_POLICY: frozenset({ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.INCONSISTENT_GROUP_PROTOCOL, ErrorCode.REBALANCE_IN_PROGRESS}),
-    # A member that is silent for so long is gone, and the group's epochs tell of it.
+    # A member that is silent for this long is removed, and the group's epochs change.
     SESSION_TIMEOUT: frozenset({
         ErrorCode.INVALID_CONFIG, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.UNRELEASED_INSTANCE_ID,
         ErrorCode.FENCED_MEMBER_EPOCH, ErrorCode.NON_EMPTY_GROUP,
     }),
 }  # fmt: skip
-"""By what answers, or none in time, each setting shows itself."""
+"""The answers by which each setting shows itself; None: no answer in time."""
 
 _REFUSALS: Final = frozenset({ErrorCode.INVALID_CONFIG, ErrorCode.GROUP_MAX_SIZE_REACHED, ErrorCode.UNSUPPORTED_ASSIGNOR})
 
@@ -50,9 +50,9 @@ Codes = tuple[str, int | None, int | None]
 
 
 def another_course(script: Script, settings: Mapping[str, Any], codes: Iterable[Codes]) -> str:
-    """Return why the script did not take its course, "" where it did: the first answer that `settings` made another than it reckons with.
+    """Return why the script took another course, "" where it did not: the first answer that `settings` made another than the script expects.
 
-    `codes` are its labels with the code that it names, None for none, and the one that came.
+    `codes` are the script's labels, each with the code that the script names (None for none) and the recorded one.
     """
     pairs = [(label, named, came) for label, named, came in codes if named != came]
     for name, value in settings.items():
@@ -64,7 +64,7 @@ def another_course(script: Script, settings: Mapping[str, Any], codes: Iterable[
 
 
 def throttled_course(throttle_ms: float, codes: Iterable[Codes]) -> str:
-    """Return why the script did not take its course, "" where it did, on a broker that throttled its connections for up to so long (KIP-124, KIP-219)."""
+    """Return why the script took another course, "" where it did not, on a broker that throttled its connections for up to `throttle_ms` (KIP-124, KIP-219)."""
     difference = next(((label, named, came) for label, named, came in codes if named is not None and named != came), None)
     if throttle_ms < _THROTTLE_MS_MIN or difference is None:
         return ""
@@ -74,7 +74,7 @@ def throttled_course(throttle_ms: float, codes: Iterable[Codes]) -> str:
 
 
 def _is_shown(codes: frozenset[int | None], named: int | None, came: int | None) -> bool:
-    """Tell whether a difference is one of these: where the script names no code, a refusal that nothing but a setting makes is."""
+    """Return whether a difference is one of these: where the script names no code, a refusal that only a setting causes is one."""
     return came in codes & _REFUSALS if named is None else bool(codes & {named, came})
 
 
@@ -86,7 +86,7 @@ def _describe(label: str, named: int | None, came: int | None) -> str:
 
 
 def differs_for(script: Script, name: str, value: Any) -> bool:
-    """Tell whether a setting of that value can make an answer another than the script reckons with."""
+    """Return whether a setting of that value can make an answer other than the script expects."""
     if name == DELAY:
         return int(value) != int(script.settings.get(name, 0))
     if name in _JOINS:

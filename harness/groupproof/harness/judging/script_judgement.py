@@ -1,6 +1,6 @@
-"""From the trace of a script to a judgement: the oracle on every answer of a group, and the script's own words on the rest. Pure.
+"""Judges the trace of a script: the oracle judges each answer of a group, and the script's own expectations judge the rest. Pure.
 
-By which profile and under which settings the trace tells itself, so that it can be judged again.
+The trace contains the profile and the settings, so that it can be judged again.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from groupproof.protocol.trace import Observation, Trace
 __all__ = ["DRAWN_MAX", "has_failed", "judge_either", "judge_script_run", "with_transitions"]
 
 DRAWN_MAX = 2_000
-"""Longer traces are not judged in passing, nor are the groups' transitions worked out for a picture."""
+"""Longer traces are not judged during the run, and reports draw no transitions for them."""
 
 _IDS = "JOIN-03"
 _ONE_COORDINATOR = "FIND-03"
@@ -55,17 +55,17 @@ _ENDED = {"unimplemented": "It does not speak", "unmet": "The case needs"}
 
 
 def judge_either(case: Case, trace: Trace, universal: Sequence[Judge] = UNIVERSAL) -> Judgement:
-    """Judge one run of a case of either side; `universal` are judges of every client case."""
+    """Judge one run of a case of either side; `universal` are the judges of every client case."""
     return judge_run(case, trace, universal) if isinstance(case.plan, Plan) else judge_script_run(case, trace)
 
 
 def judge_script_run(case: Case, trace: Trace) -> Judgement:
-    """Judge one run of a coordinator case; an exception of a judge other than `NotReached` is the kit's own and comes out."""
+    """Judge one run of a coordinator case. An exception of a judge other than `NotReached` is a bug of the kit and is raised."""
     ground: dict[str, Any] = {}
     for obs in trace:
         name = obs.body.get("name") if obs.who == "kit" else None
         if name in _ENDED:
-            # A setting that a fake broker's program does not have is a feature that it lacks; another broker could be given it.
+            # A fake broker whose program lacks a setting lacks a feature. Another broker could have the setting.
             is_lacking = name == "unimplemented" or obs.body.get("fixed", False)
             return Judgement(verdict=Verdict.UNIMPLEMENTED if is_lacking else Verdict.INCONCLUSIVE, reason=f"{_ENDED[name]} {obs.body['why']}.")
         if name == "ground":
@@ -92,14 +92,14 @@ def judge_script_run(case: Case, trace: Trace) -> Judgement:
 
 
 def has_failed(case: Case, trace: Trace) -> bool:
-    """Tell whether the trace so far proves a failure on the wire; of one too long to be judged in passing it is not known."""
+    """Return whether the trace so far proves a failure on the wire; False for a trace that is too long to be judged during the run."""
     if len(trace) > DRAWN_MAX:
         return False
     return any(finding.verdict is Verdict.FAILED and finding.proof is Proof.SAFETY for finding in judge_script_run(case, trace).findings)
 
 
 def _if_ended(judgement: Judgement, trace: Trace) -> Judgement:
-    """Return the judgement, INCONCLUSIVE where nothing was wrong as far as the steps came, but they were given up."""
+    """Return the judgement, INCONCLUSIVE where nothing was wrong but the script was given up before its end."""
     given_up = next((obs for obs in trace if obs.who == "kit" and str(obs.body.get("waiting", "")).startswith(STEPS_END)), None)
     if given_up is None or judgement.verdict not in (Verdict.OK, Verdict.INFORMATIONAL):
         return judgement
@@ -107,7 +107,7 @@ def _if_ended(judgement: Judgement, trace: Trace) -> Judgement:
 
 
 def _if_elsewhere(judgement: Judgement, script: Script, evidence: Evidence, ground: Mapping[str, Any]) -> Judgement:
-    """Return the judgement, INCONCLUSIVE where all is as the rules say, but a setting or a quota that the case does not reckon with had it take another course."""
+    """Return the judgement, INCONCLUSIVE where all follows the rules but an unexpected setting or quota changed the script's course."""
     if judgement.verdict not in (Verdict.OK, Verdict.INFORMATIONAL):
         return judgement
     settings = {name: ground["settings"][name] for name in ground.get("sources", {})}
@@ -118,7 +118,8 @@ def _if_elsewhere(judgement: Judgement, script: Script, evidence: Evidence, grou
 
 
 def _about(case: Case, judge: Judge) -> Judge:
-    """Return the judge, no graver than the case's level and the requirement's, by what one sight proves, and without a word on the form of member ids where the case is not about them."""
+    """Return the judge with its findings limited to the gravity of the case's level and of the requirement, and with the proof that one observation gives. Findings on
+    the form of member ids are left out where the case is not about them."""
     gravest = _GRAVEST[case.level]
 
     def judge_mildly(evidence: Evidence) -> Iterator[Finding]:
@@ -132,7 +133,7 @@ def _about(case: Case, judge: Judge) -> Judge:
 
 
 def _gravest_of(requirement: str) -> Verdict:
-    """Return the gravest verdict on a requirement; a drawn case is of none."""
+    """Return the gravest verdict on a requirement. A fuzzed history has no requirement."""
     try:
         return _GRAVEST[by_id(requirement).level]
     except UnknownRequirement:
@@ -144,7 +145,7 @@ def _milder(verdict: Verdict, gravest: Verdict) -> Verdict:
 
 
 def with_transitions(trace: Trace) -> Trace:
-    """Return the trace of a script with its groups' transitions among the frames, as the profile's rules make them; of others, the trace."""
+    """Return the trace of a script with its groups' transitions among the frames, by the profile's rules; other traces unchanged."""
     ground = next((obs.body for obs in trace if obs.who == "kit" and obs.body.get("name") == "ground"), {})
     if "profile" not in ground or len(trace) > DRAWN_MAX:
         return trace
@@ -155,7 +156,7 @@ def with_transitions(trace: Trace) -> Trace:
 
 
 def _death(case: Case, obs: Observation) -> Judgement:
-    """Return the judgement on a broker that ended under this case alone."""
+    """Return the judgement on a broker that died while this case alone ran."""
     died = Finding(
         verdict=Verdict.FAILED,
         requirement=next(iter(case.requirements), ""),

@@ -1,4 +1,4 @@
-"""The oracle of coordinator cases: a recorded script run against the rules of a release, answer by answer."""
+"""The oracle of coordinator cases: it compares each recorded answer to a script with the rules of a release."""
 
 from __future__ import annotations
 

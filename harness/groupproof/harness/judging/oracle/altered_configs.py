@@ -1,4 +1,4 @@
-"""What a trace tells of the settings that groups have for themselves: IncrementalAlterConfigs of resource type 32 that were accepted (CGD-29, CGD-40). Pure."""
+"""The dynamic configs of groups in a trace: accepted IncrementalAlterConfigs requests for resource type 32 (CGD-29, CGD-40). Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["ConfigChange", "changed", "config_changes", "heard_by"]
 
 @dataclass(frozen=True, slots=True)
 class ConfigChange:
-    """The settings that a group has for itself from `at_ms` on, when that was answered as `seq`."""
+    """The configs that a group has from `at_ms` on. `seq` is the answer to the change."""
 
     at_ms: float
     seq: int
@@ -23,7 +23,7 @@ class ConfigChange:
 
 
 def config_changes(group: str, trace: Trace) -> Iterator[ConfigChange]:
-    """Yield, one after the other, what settings the group had for itself."""
+    """Yield the group's configs after each accepted change, in order."""
     answers = {obs.exchange_id: obs for obs in trace if obs.kind == "response" and obs.api == Api.INCREMENTAL_ALTER_CONFIGS.title}
     configs: dict[str, str] = {}
     for request in trace:
@@ -37,7 +37,7 @@ def config_changes(group: str, trace: Trace) -> Iterator[ConfigChange]:
 
 
 def heard_by(ready_ms: float, seq: int, changes: list[ConfigChange]) -> Iterator[ConfigChange]:
-    """Take out of `changes` those that a request knows of that was taken up at `ready_ms` and answered as `seq`."""
+    """Remove and yield the changes that are known to a request: it was processed at `ready_ms` and answered as `seq`."""
     while changes and changes[0].seq <= seq and changes[0].at_ms <= ready_ms:
         yield changes.pop(0)
 
@@ -52,7 +52,7 @@ def _is_accepted(resource: Mapping[str, Any], answer: Observation) -> bool:
 
 
 def changed(configs: Mapping[str, str], changes: Any) -> dict[str, str]:
-    """Return the settings of a group after the `changes` of one request."""
+    """Return the configs of a group after the `changes` of one request."""
     kept = {change["name"] for change in changes}
     set_now = {change["name"]: str(change["value"]) for change in changes if change["config_operation"] == ConfigOperation.SET}
     return {**{name: value for name, value in configs.items() if name not in kept}, **set_now}

@@ -1,7 +1,7 @@
-"""Two answers side by side: what the rule gives and what came, field by field, as the request's version says it. Pure.
+"""Compares two answers field by field, at the request's version: the rule's answer and the broker's. Pure.
 
-Lists whose order is the broker's own affair (members, topics, partitions, groups) are compared by their entries' keys. What no rule fixes is
-left out: throttle times, error messages, the host under which a broker sees a client.
+Lists in which the broker may choose the order (members, topics, partitions, groups) are compared by their entries' keys. Fields that no rule
+fixes are left out: throttle times, error messages, the host of a client.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ ABSENT: Final = "nothing"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """One field that differs; `path` names it with the keys of the lists on the way, `field` is its name alone.
+    """One field that differs. `path` contains the keys of the lists around it; `field` is its name alone.
 
-    `is_idle`: no client reads this field, as the answer refuses the request, or tells one that leaves when to come again.
+    `is_idle`: no client reads this field. The answer refuses the request, or it gives a heartbeat interval to a member that leaves.
     """
 
     path: str
@@ -36,14 +36,14 @@ class Difference:
 
 
 _IDLE_OF_LEAVES: Final = frozenset({"heartbeat_interval_ms"})
-"""A member that leaves sends no heartbeat after it (CGM-29): Kafka tells it 0, others what they tell everybody."""
+"""A member sends no heartbeat after it leaves (CGM-29). Kafka answers 0 here; other brokers answer their usual interval."""
 
 _READ_BESIDE: Final[Mapping[int, Set[str]]] = {ErrorCode.MEMBER_ID_REQUIRED: {"member_id"}}
-"""What clients read beside an error code: the id that 79 hands out (KIP-394), and nothing beside any other (JoinGroupResponseHandler)."""
+"""The fields that clients read beside an error code: the member id beside 79 (KIP-394), nothing beside other codes (JoinGroupResponseHandler)."""
 
 
 def as_answered(api: Api, version: int, body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the body as a client of `version` reads it: what the version lacks holds its default, lists are lists, open fields are gone."""
+    """Return the body as a client of `version` reads it: fields that the version lacks hold their defaults, lists are lists, open fields are removed."""
     try:
         _, decoded = read_response(api, version, write_response(api, version, 0, body))
     except (ValueError, WireError):
@@ -61,7 +61,7 @@ def _plain(value: Any) -> Any:
 
 
 def differences(expected: Mapping[str, Any], observed: Mapping[str, Any]) -> list[Difference]:
-    """Return what differs, the error code first where that does; what stands beside an error code that is as expected is idle, of each entry by itself."""
+    """Return the differences, an error code first. Beside an expected error code all other differences are idle, for each entry apart."""
     if expected == observed:
         return []
     found = list(_of_mappings("", expected, observed))
@@ -90,7 +90,7 @@ def _of_values(path: str, field: str, expected: Any, observed: Any) -> Iterator[
 
 
 def _is_silence(field: str, *values: Any) -> bool:
-    """Tell whether nothing was said either way, beside an offset or of a regular expression: clients read null as they read the empty text."""
+    """Return whether both values are null or empty in a field where clients read null as the empty text."""
     return field in ("metadata", "subscribed_topic_regex") and all(value is None or value == "" for value in values)
 
 
@@ -101,7 +101,7 @@ def _of_lists(path: str, field: str, expected: list[Any], observed: list[Any]) -
 
 
 def _keyed(entries: list[Any]) -> dict[tuple[str, int], Any]:
-    """Return the entries by what names them, those of one name counted in an order of their own. Only one group is ever told of, so that it needs no name."""
+    """Return the entries by their keys. Entries of one key are sorted and numbered. Groups need no key: an answer here contains only one."""
     named: dict[str, list[Any]] = {}
     for entry in entries:
         name = "/".join(str(entry[key]) for key in _KEYS if entry.get(key) is not None) if isinstance(entry, Mapping) else str(entry)

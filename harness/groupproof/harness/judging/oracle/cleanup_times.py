@@ -1,7 +1,7 @@
-"""When the periodic cleanup of a broker can have come (COMMIT-24, COMMIT-25, CGM-34): its phase is the broker's own, its interval a setting. Pure.
+"""When the periodic cleanup of a broker can have run (COMMIT-24, COMMIT-25, CGM-34): its phase is unknown, its interval is a setting. Pure.
 
-The cleanup expires offsets, and lets Empty groups die that have none. A walk makes sure of those that must have come, and tries whether one more did
-wherever that would leave a mark. Where the interval is long one hardly comes into a case: what only that explains is seen once, and proves nothing.
+The cleanup expires offsets and deletes Empty groups without offsets. A replay runs each cleanup that must have happened. It also tries one more
+wherever that would change the group. With a long interval a cleanup hardly ever falls into a case: a divergence that only a cleanup explains proves nothing when it is observed once.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ _NEVER_MS: Final = 2**53
 
 
 def without_cleanup(settings: Settings) -> Settings:
-    """Return the settings of a machine that cleans up when it is told to alone."""
+    """Return settings with which the machine cleans up only on request."""
     return replace(settings, offsets_retention_check_interval_ms=_NEVER_MS)
 
 
 def last_sure_ms(ready_ms: float, settings: Settings, tolerance: Tolerance) -> int:
-    """Return until when what was to be cleaned up is so by `ready_ms`: a whole interval lies between."""
+    """Return the latest time by which a cleanup has certainly run before `ready_ms`: one whole interval and its allowance before it."""
     interval_ms = settings.offsets_retention_check_interval_ms
     return int(ready_ms - interval_ms - tolerance.allowance_ms(interval_ms))
 
 
 def leaves_a_mark(group: GroupProgress | None, lasted_ms: float, settings: Settings, tolerance: Tolerance) -> bool:
-    """Tell whether a cleanup is reckoned with that would change a group whose history lasted so long: it is Empty, or has offsets that may be too old."""
+    """Return whether a cleanup is possible and would change a group whose history lasted `lasted_ms`: it is Empty, or its offsets may be too old."""
     if group is None or settings.offsets_retention_check_interval_ms > tolerance.cleanup_ms:
         return False
     return group.state.value == GroupState.EMPTY.value or lasted_ms >= settings.offsets_retention_ms

@@ -1,4 +1,4 @@
-"""What is said of a broker that deals or counts its consumer groups otherwise than Kafka: nothing worse than that, as long as it keeps to the protocol. Pure."""
+"""Findings about a broker that assigns or counts epochs in consumer groups otherwise than Kafka. A legal deviation is NON_STRICT at worst. Pure."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _VERDICTS = {Level.MUST: Verdict.FAILED, Level.SHOULD: Verdict.NON_STRICT, Level
 
 
 def has_consumers(history: History) -> bool:
-    """Tell whether anybody spoke the protocol in which the coordinator assigns."""
+    """Return whether any request used the consumer protocol."""
     return any(exchange.api is Api.CONSUMER_GROUP_HEARTBEAT for exchange in history.exchanges)
 
 
 def comes_further(own: ReplayResult, kafkas: ReplayResult) -> bool:
-    """Tell whether the broker's own choices explain more than Kafka's do, or why neither explain the rest: they are illegal."""
+    """Return whether the broker's own choices explain more answers than Kafka's choices, or as many and some of them are illegal, which explains the rest."""
     if own.divergence is None or kafkas.divergence is None:
         return own.divergence is None
     is_illegal = any(not deviation.is_legal for deviation in own.deviations)
@@ -47,7 +47,7 @@ def _finding(deviation: Deviation, verdict: Verdict) -> Finding:
 
 
 def with_broken_target(finding: Finding, replay: ReplayResult) -> Finding:
-    """Return the finding of a divergence, of the rule that the broker's target breaks where that is what an assignment differs by."""
+    """Return the finding of a divergence. If an assignment differs because the broker's target breaks a rule, return the finding of that rule instead."""
     broken = [deviation for deviation in replay.deviations if not deviation.is_legal]
     is_of_assignment = replay.divergence is not None and any("assignment" in difference.path for difference in replay.divergence.differences)
     if not broken or not is_of_assignment:

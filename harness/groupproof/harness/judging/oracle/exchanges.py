@@ -1,7 +1,7 @@
-"""A trace of scripted members as histories, one a group: what was asked of the group, when it can have been taken up, what came back. Pure.
+"""The histories of a trace, one for each group: the requests to the group, when the broker can have processed them, and the answers. Pure.
 
-A request about several groups is a part of each of their histories, with the part of its answer. Requests of one connection are taken up in
-order, one at a time: none before the answer to the one before it (Kafka mutes the channel), and none behind one that is never answered.
+A request about several groups is split: each history has the part of its group. The broker processes the requests of one connection in
+order and one at a time: it reads the next one after it has answered the last one (Kafka mutes the channel), and none behind one that is never answered.
 """
 
 from __future__ import annotations
@@ -27,12 +27,13 @@ __all__ = ["CoordinatorMove", "Exchange", "History", "TopicChange", "histories",
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
-    """One request to one group, and its answer if there was one. Times are milliseconds of the trace.
+    """One request to one group, with its answer if there was one. Times are milliseconds of the trace.
 
-    `ready_ms` is when the broker can first have taken it up, `gone_ms` until when an answer would have been seen. `is_behind`: an earlier
-    request of the connection was never answered. `is_stray`: it went to a broker that does not coordinate the group. `settled_ms` is when it
-    was known to be taken up, None where nobody made sure of that. For `muted_ms` after `ready_ms` its connection may have been throttled by an
-    answer before; its own throttles by `throttle_ms`.
+    `ready_ms` is the earliest time at which the broker can have processed it. `gone_ms` is the end of the time in which an answer could be recorded.
+    `is_behind`: an earlier request of the connection was never answered. `is_stray`: it was sent to a broker that does not coordinate the group.
+    `is_unread`: the script did not read its connection when the answer was due.
+    `settled_ms` is when the script made sure that the broker had processed it, None without this check. For `muted_ms` after `ready_ms` an earlier
+    answer may have throttled its connection. Its own answer throttles for `throttle_ms`.
     """
 
     number: int
@@ -55,11 +56,11 @@ class Exchange:
 
     @property
     def excused_ms(self) -> float:
-        """Return how late the answer may be by quotas: the connection is muted after an answer that throttles it, and brokers before 2.0 hold that answer back (KIP-219)."""
+        """Return how late the answer may be because of quotas. A throttling answer mutes its connection; brokers before 2.0 delay that answer itself (KIP-219)."""
         return self.muted_ms + self.throttle_ms
 
     def uptakes_ms(self, *, early_ms: float, uptake_ms: float) -> list[int]:
-        """Return when the broker can have come to it: either end of the time where that was long, and earlier where an answer was long on its way."""
+        """Return the times at which the broker can have processed it: both ends of a long interval, and an earlier time if an answer was long under way."""
         ways = [self.ready_ms]
         if self.settled_ms is not None and self.settled_ms - self.ready_ms >= uptake_ms:
             ways.append(self.settled_ms)
@@ -75,7 +76,7 @@ class Exchange:
 
     @property
     def taken_up_ms(self) -> float:
-        """Return until when at the latest it was taken up: its answer was there, or something later was known to be taken up."""
+        """Return the latest time at which it was processed: its answer had arrived, or the script had made sure of it."""
         instants = [item for item in (self.answered_ms, self.settled_ms) if item is not None and item >= self.ready_ms]
         return min(instants, default=float("inf"))
 
@@ -91,7 +92,7 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoordinatorMove:
-    """The group's coordinator moved to another broker, somewhere between two instants."""
+    """A move of the group's coordinator to another broker, somewhere between two instants."""
 
     begun_ms: float
     done_ms: float
@@ -99,7 +100,8 @@ class CoordinatorMove:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicChange:
-    """Topics came, grew or went, somewhere between two instants; `images` are the ones that did, by name, as they were then: one that is gone without a partition. What was answered before `begun_seq` knew nothing of it."""
+    """Topics were created, grown or deleted, somewhere between two instants. `images` are the changed topics by name, a deleted one without partitions.
+    Answers before `begun_seq` do not know the change."""
 
     begun_ms: float
     done_ms: float
@@ -109,9 +111,9 @@ class TopicChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class History:
-    """All that one group was asked, in the order of `ready_ms`; `topics` with their partitions, None where that is not known.
+    """All exchanges of one group, in the order of `ready_ms`. `topics` are the topics with their numbers of partitions, None where unknown.
 
-    Where their ids are known, `topic_images` are the topics of the beginning by name, and `topic_titles` what the script calls each of any time, by id.
+    Where ids are known: `topic_images` are the topics at the beginning, by name; `topic_titles` are the script's names of all topics, by id.
     """
 
     group: str
@@ -125,23 +127,23 @@ class History:
     config_changes: tuple[ConfigChange, ...] = ()
 
     def was_read(self, exchange: Exchange, *, within_ms: float) -> bool:
-        """Tell whether the broker must have read a request that it did not answer: it hung up itself, though no group moved, or had so much time for it.
+        """Return whether the broker must have read a request that it did not answer: it closed the connection though no group moved, or it had more than `within_ms`.
 
-        A broker reads what came in every turn of its loop (SocketServer.Processor.run).
+        A broker reads all that has arrived in each turn of its loop (SocketServer.Processor.run).
         """
         return (exchange.closed_by == "broker" and not self.moves) or self.quiet_ms(exchange) > within_ms
 
     def quiet_ms(self, exchange: Exchange) -> float:
-        """Return how long the request lay before the broker until its connection was gone, or the broker began to give the group away."""
+        """Return how long the request waited at the broker before its connection ended or the broker began to give the group away."""
         begun_ms = (move.begun_ms for move in self.moves if move.done_ms > exchange.ready_ms)
         return min((exchange.gone_ms, *begun_ms)) - exchange.ready_ms
 
 
 def histories(trace: Trace) -> list[History]:
-    """Return the history of each group that a scripted member asked about, in the order of their first requests."""
+    """Return the history of each group that a scripted member sent requests to, in the order of their first requests."""
     ends = _Ends(trace)
     asked = [obs for obs in trace if obs.kind == "request" and obs.who == "member" and obs.api is not None]
-    # Nobody waits for what comes after the script's end: its time says nothing.
+    # Nobody waits for answers after the script's end, so that their times prove nothing.
     heard = (obs for obs in trace if obs.kind == "response" and obs.who == "member" and obs.seq <= ends.last_seq)
     answers = {obs.exchange_id: obs for obs in heard}
     named = [(request, message) for request in asked if (message := _message(request, ends.topic_names)) is not None]
@@ -184,12 +186,12 @@ def _history(
 
 
 class _Waits:
-    """When each request's turn comes on its connection."""
+    """When the broker can begin with each request of a connection."""
 
     def __init__(self, asked: Iterable[Observation], answers: Mapping[ExchangeId, Observation], ends: _Ends) -> None:
         self._turns: dict[int, tuple[float, int, bool]] = {}
         self._muted_until: dict[int, float] = {}
-        # Who throttles some answers throttles those too whose version has no room to say so: for how long, the others tell.
+        # A broker that throttles some answers also throttles those whose version has no field for it. The longest time of the others is assumed.
         longest_ms = max(map(throttle_ms, answers.values()), default=0.0)
         muted: dict[int | None, float] = {}
         before: dict[int | None, Observation] = {}
@@ -208,16 +210,16 @@ class _Waits:
             before[request.connection] = request
 
     def of(self, request: Observation) -> tuple[float, int, bool]:
-        """Return since when the broker can have taken the request up, the `seq` of what happened then, and whether an earlier one was never answered."""
+        """Return the earliest time at which the broker can have processed the request, the `seq` of that time, and whether an earlier request was never answered."""
         return self._turns[request.seq]
 
     def muted_ms(self, request: Observation) -> float:
-        """Return how long after that an answer before may have kept the broker from reading it."""
+        """Return how long after that time an earlier answer may have muted the connection."""
         return max(0.0, self._muted_until[request.seq] - self._turns[request.seq][0])
 
 
 class _Ends:
-    """What a trace tells beside requests and answers: connections that ended, moves, the topics, and the end."""
+    """The facts of a trace beside requests and answers: ended connections, coordinator moves, topics, and the end."""
 
     def __init__(self, trace: Trace) -> None:
         kit = [obs for obs in trace if obs.who == "kit" and obs.kind == "event"]
@@ -245,7 +247,7 @@ class _Ends:
         self._nodes = [obs for obs in kit if obs.body.get("name") in ("coordinator", "moved")]
 
     def _topic_change(self, obs: Observation) -> TopicChange:
-        """Return the change that was seen: it began with the step that asked for it."""
+        """Return an observed topic change; it begins with the step that asked for it."""
         steps = (step for step in reversed(self._steps) if step.seq < obs.seq and step.body.get("step") in _TOPIC_STEPS)
         begun = next(steps, obs)
         return TopicChange(begun_ms=begun.at_ms, done_ms=obs.at_ms, images=_images(obs.body["topics"]), begun_seq=begun.seq)
@@ -257,11 +259,11 @@ class _Ends:
         return min(self.end_ms, self._closed.get(connection, (self.end_ms, ""))[0])
 
     def closed_by(self, connection: int | None) -> str | None:
-        """Return who ended the connection before the script's end, however shortly before."""
+        """Return who ended the connection before the script's end, None if nobody did."""
         return self._closed[connection][1] if connection in self._closed else None
 
     def moves(self, group: str) -> tuple[CoordinatorMove, ...]:
-        """Return the moves of a group's coordinator: each begins with the step that asked for it."""
+        """Return the moves of a group's coordinator; each begins with the step that asked for it."""
         found = []
         for moved in self._moved:
             if moved.body.get("group") == group:
@@ -270,20 +272,20 @@ class _Ends:
         return tuple(found)
 
     def is_stray(self, group: str, request: Observation) -> bool:
-        """Tell whether the request went to another broker than the group's coordinator, as far as the trace tells who that is."""
+        """Return whether the request was sent to another broker than the group's coordinator, as far as the trace contains the coordinator."""
         earlier = (obs for obs in reversed(self._nodes) if obs.seq < request.seq and obs.body.get("group") == group)
         seat = next(earlier, None)
         node = None if seat is None else seat.body.get("to", seat.body.get("node"))
         return node is not None and request.node is not None and node != request.node
 
     def is_unread(self, request: Observation, answer: Observation | None) -> bool:
-        """Tell whether the script had stopped reading somewhere while the answer was due: when it came is not known then."""
+        """Return whether the script did not read a connection while the answer was due: the time of the answer is unknown then."""
         until = sys.maxsize if answer is None else answer.seq
         return any(stopped < until and request.seq < again for stopped, again in self._unread)
 
 
 def throttle_ms(answer: Observation) -> float:
-    """Return for how long an answer throttles its client; some brokers say less than 0, which is nothing."""
+    """Return for how long an answer throttles its client, in milliseconds. Some brokers send a negative number, which counts as 0."""
     return max(0.0, float(answer.body.get("throttle_time_ms") or 0))
 
 
@@ -292,7 +294,7 @@ def _images(topics: Mapping[str, Any]) -> dict[str, TopicImage]:
 
 
 def _message(request: Observation, names: Mapping[str, str]) -> GroupRequest | None:
-    """Return what the broker read: the recorded body as its version says it; None for an API that no group answers."""
+    """Return the request as the broker read it: the recorded body at its version; None for an API that no group answers."""
     api = api_named(request.api or "")
     if api not in GROUP_APIS or api is Api.FIND_COORDINATOR:
         return None
@@ -328,7 +330,7 @@ def _group_id(entry: Any) -> str:
 
 
 def _part(message: GroupRequest, group: str) -> GroupRequest | None:
-    """Return the part of a request that is about `group`, None where nothing is."""
+    """Return the part of a request that is about `group`, None if there is none."""
     if message.api is Api.LIST_GROUPS:
         return message
     if group not in _groups_of(message):
@@ -343,7 +345,7 @@ def _part(message: GroupRequest, group: str) -> GroupRequest | None:
 
 
 def _answer_part(api: Api, group: str, body: dict[str, Any]) -> dict[str, Any]:
-    """Return the part of an answer that is about `group`; an OffsetFetch before v8 names none, and is about the only one."""
+    """Return the part of an answer that is about `group`. An OffsetFetch answer before v8 contains no group id and is about the only group."""
     field = _ANSWER_LISTS.get(api)
     if field is None:
         return body

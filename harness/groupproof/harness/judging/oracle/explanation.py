@@ -1,6 +1,6 @@
-"""What a walk's end means in words: predictions, findings and transitions, in Kafka's own terms, members by their clients' names. Pure.
+"""The texts for the result of a replay: predictions, findings and transitions, in Kafka's terms, with client names for member ids. Pure.
 
-Sentences hold no member ids, group names or times: those differ from run to run and go in a finding's `detail`.
+Sentences contain no member ids, group names or times, because those differ between runs. They are in a finding's `detail`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _IN_BRACKETS: Final = re.compile(r"\[([^\]]*)\]")
 _HEX_ID: Final = re.compile(r"[\w.-]*\b(?:[0-9a-fA-F]{32}|0x[0-9a-f]{6,16})\b")
 _TOPIC_ENTRY: Final = "topic_partitions["
 _PENDING: Final = "PEND-05"
-"""What ends the join phase too soon where only owners of ids handed out are still to come."""
+"""The requirement that is broken when the join phase ends too early and only pending members had not joined."""
 _SAME_ELSEWHERE: Final = {
     Api.DESCRIBE_GROUPS: frozenset({"protocol_type", "protocol_data", "member_metadata", "member_assignment"}),
     Api.LIST_GROUPS: frozenset({"protocol_type"}),
@@ -45,9 +45,9 @@ _NAMED_MAX: Final = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prediction:
-    """What the rules give for one request: answered `expected` at `due_ms`, or, where both are None, parked to the end.
+    """The rules' answer to one request: `expected` at `due_ms`. Both are None where the request is parked to the end.
 
-    `seq` is the request's observation, `sentence` the whole in words, `parked` until what it waits, empty where it is answered at once.
+    `seq` is the observation of the request and `sentence` the text of the whole. `parked` says until when it is parked, empty for an immediate answer.
     """
 
     seq: int
@@ -76,7 +76,7 @@ def predictions_of(group: str, replay: ReplayResult) -> Iterator[Prediction]:
 
 
 def finding_of(divergence: Divergence, replay: ReplayResult) -> Finding:
-    """Return the finding of a divergence: of the rule that was not kept, as grave as its requirement."""
+    """Return the finding of a divergence: of the broken rule, as grave as its requirement."""
     step = divergence.step
     if divergence.kind == "lost":
         return _lost(divergence)
@@ -94,7 +94,7 @@ def finding_of(divergence: Divergence, replay: ReplayResult) -> Finding:
 
 
 def _lost(divergence: Divergence) -> Finding:
-    """Return that the history could be read no further; what was answered up to there is as it should be."""
+    """Return the finding that the oracle could follow the history no further. All answers before are as expected."""
     step, text = divergence.step, "after which the rules can't follow the broker any more"
     return Finding(
         verdict=Verdict.INCONCLUSIVE, requirement=step.requirement or step.answer_requirement or _UNREAD, seq=step.exchange.request.seq,
@@ -104,21 +104,21 @@ def _lost(divergence: Divergence) -> Finding:
 
 
 def _is_mild(divergence: Divergence) -> bool:
-    """Tell whether it breaks no rule: only administrators see it, a request waits on for which nothing has changed, or an answer without a deadline is slow."""
+    """Return whether the divergence breaks no rule: only administrators see it, a request stays parked for which nothing has changed, or an answer without a deadline is slow."""
     return _is_only_shown(divergence) or _waits_on(divergence) or divergence.kind == "slow"
 
 
 def _is_only_shown(divergence: Divergence) -> bool:
-    """Tell whether only administrators see the difference, and of a group that is as they are told: no member fares worse for it."""
+    """Return whether only administrators see the difference and the group's members are not affected."""
     elsewhere = _SAME_ELSEWHERE.get(divergence.step.exchange.api, frozenset())
     rest = [difference for difference in divergence.differences if difference.field not in elsewhere]
     return bool(divergence.differences) and (not rest or _is_early_target(rest, divergence.step))
 
 
 def _waits_on(divergence: Divergence) -> bool:
-    """Tell whether a request waits on in a classic group after a consumer was refused: for it nothing has changed.
+    """Return whether a request stays parked in a classic group after the group refused a consumer: nothing has changed for this request.
 
-    Kafka lets it go all the same: `convertToConsumerGroup` completes what waits before it looks whether the group can be converted. CGG-15 asks for that at an upgrade.
+    Kafka answers it nevertheless: `convertToConsumerGroup` completes parked requests before it checks whether the group can be converted. CGG-15 asks for that only at an upgrade.
     """
     step = divergence.step
     event, _, row = step.answer_rule.partition("/")
@@ -129,9 +129,9 @@ def _waits_on(divergence: Divergence) -> bool:
 
 
 def _is_early_target(rest: Sequence[Difference], step: Step) -> bool:
-    """Tell whether a group has its target already, where Kafka computes it with the next heartbeat: KIP-848 fixes no moment.
+    """Return whether the group already has its target where Kafka computes it with the next heartbeat: KIP-848 does not fix the moment.
 
-    Assigning is a group whose epoch is above that of its target (CGD-04): the state must fit what is shown beside it.
+    A group is Assigning while its epoch is above that of its target (CGD-04): the state must agree with the epochs beside it.
     """
     if step.exchange.api is not Api.CONSUMER_GROUP_DESCRIBE:
         return False
@@ -152,7 +152,7 @@ def _is_of_a_target(difference: Difference, *, is_settled: bool) -> bool:
 
 
 def _broken(divergence: Divergence) -> tuple[str, str]:
-    """Return the rule that was not kept, and its requirement."""
+    """Return the broken rule and its requirement."""
     step, after = divergence.step, divergence.step.after
     if divergence.kind == "unparked" and after is not None and after.pending and not after.absent:
         return step.rule, _PENDING
@@ -161,7 +161,7 @@ def _broken(divergence: Divergence) -> tuple[str, str]:
 
 
 def idle_findings(replay: ReplayResult) -> Iterator[Finding]:
-    """Yield what refusals hold beside their code that the release's do not: nobody reads it."""
+    """Yield the differences beside the error code of a refusal, which no client reads."""
     for step in replay.steps:
         if step.idle:
             yield Finding(
@@ -172,7 +172,7 @@ def idle_findings(replay: ReplayResult) -> Iterator[Finding]:
 
 
 def open_findings(replay: ReplayResult) -> Iterator[Finding]:
-    """Yield what was answered otherwise than the release does, and as rightly: each kind of answer once."""
+    """Yield the answers that differ from the release's and are as correct: each kind of answer once."""
     kinds: set[tuple[Api, int, int, str]] = set()
     for step in replay.steps:
         exchange = step.exchange
@@ -191,7 +191,7 @@ def open_findings(replay: ReplayResult) -> Iterator[Finding]:
 
 
 def unusual_ids(replay: ReplayResult) -> Iterator[Finding]:
-    """Yield once that the broker's member ids have another form than Kafka's: any form is legal."""
+    """Yield one finding if the broker's member ids have another form than Kafka's. Any form is legal."""
     for step in replay.steps:
         exchange, message = step.exchange, step.exchange.message
         answer = exchange.answer or {}
@@ -232,7 +232,7 @@ _TELL_EXPECTED: Final = {"unparked": _only_parked}
 
 
 def _parked(step: Step, names: Mapping[str, str]) -> str:
-    """Return until what the request is parked, empty where it is answered at once."""
+    """Return until when the request is parked, empty for an immediate answer."""
     group = step.after
     if group is None or step.due_ms == step.at_ms:
         return ""
@@ -269,7 +269,7 @@ def _listed(found: Sequence[Difference], names: Mapping[str, str]) -> str:
 
 
 def _by_topic(found: Sequence[Difference], names: Mapping[str, str]) -> list[Difference]:
-    """Return the differences with those of topics in the order of their names: topic ids are drawn, and their order differs from run to run."""
+    """Return the differences with those of topics sorted by topic name: topic ids are random, so that their order differs between runs."""
     of_topics = iter(
         sorted((difference for difference in found if _TOPIC_ENTRY in difference.path), key=lambda difference: _named(difference.path, names))
     )
@@ -277,7 +277,7 @@ def _by_topic(found: Sequence[Difference], names: Mapping[str, str]) -> list[Dif
 
 
 def _answer(body: Mapping[str, Any], api: Api, names: Mapping[str, str]) -> str:
-    """Return an answer's code, with what makes a JoinGroup's answer."""
+    """Return an answer's error code; for a successful JoinGroup also its generation and leader."""
     code = error_of(api, body)
     if code or api is not Api.JOIN_GROUP:
         return f"{code} {error_named(code)}" if code else "0"
@@ -294,7 +294,7 @@ def _value(value: Any, names: Mapping[str, str]) -> str:
 
 
 def _named(text: str, names: Mapping[str, str]) -> str:
-    """Put clients' names for member ids."""
+    """Replace member ids by the names of their clients."""
     if NEW_ID in text:
         return NEW_ID
     if text in names:

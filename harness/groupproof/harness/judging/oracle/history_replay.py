@@ -1,8 +1,8 @@
-"""One way through a group's history: the machine of a profile is stepped with the recorded requests, its answers held against those that came. Pure.
+"""One replay of a group's history: a profile's machine processes the recorded requests, and its answers are compared with the recorded ones. Pure.
 
-A trace does not tell everything: which of two requests under way at once was taken up first, whether a timer went off before a request
-that came near its deadline, whether a request was taken up whose sender hung up. Each such question is a `Branch`; a walk takes the first
-way at every fork unless `turns` say otherwise, and `searching` tries other turns when the first way leads to a difference.
+A trace leaves some questions open: which of two concurrent requests the broker processed first, whether a timer fired before a request
+near its deadline, whether the broker processed a request whose sender closed the connection. Each such question is a `Branch`. A replay takes the
+first way of each branch unless `turns` say otherwise. `search` tries other ways when the first one leads to a difference.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _READS: Final = frozenset({Api.DESCRIBE_GROUPS, Api.CONSUMER_GROUP_DESCRIBE, Api
 
 @dataclass(slots=True)
 class _Journal:
-    """What a walk writes down."""
+    """The records of a replay."""
 
     steps: dict[int, Step] = field(default_factory=dict)
     forks: list[Branch] = field(default_factory=list)
@@ -63,7 +63,7 @@ class _Journal:
 
 
 class HistoryReplay:
-    """Goes through `history` once; with `follows_choices` a consumer group may be dealt and counted otherwise than Kafka's, within the protocol."""
+    """Replays `history` once. With `follows_choices` the targets and epochs of consumer groups may be other than Kafka's, within the protocol."""
 
     def __init__(
         self, history: History, *, profile: str, settings: Settings, tolerance: Tolerance, turns: Turns, follows_choices: bool = False
@@ -87,7 +87,7 @@ class HistoryReplay:
         self._moving_ms = 0.0
         self._is_broken_off = False
         self._journal = _Journal()
-        self._asked = self._machine  # whoever has the request under way: a stray one does not come to the group's coordinator
+        self._asked = self._machine  # the machine that has the current request: a stray one does not reach the group's coordinator
 
     def go(self) -> ReplayResult:
         divergence = None
@@ -115,10 +115,10 @@ class HistoryReplay:
         self._journal.forks.append(Branch(key=key, ways=ways))
         return min(self._turns.get(key, 0), ways - 1)
 
-    # Whose turn it is
+    # The order of requests
 
     def _next(self) -> Exchange:
-        """Return the request that is taken up next: the first, or one that came while the first was under way, not long after it."""
+        """Remove and return the next request: the first one, or one that arrived soon after it and before it was answered."""
         first = self._queue[0]
         until = first.taken_up_ms if first.is_unread else min(first.ready_ms + self._tolerance.reorder_ms + first.muted_ms, first.taken_up_ms)
         candidates = [first]
@@ -133,7 +133,7 @@ class HistoryReplay:
         return chosen
 
     def _hear_of_metadata(self, exchange: Exchange) -> None:
-        """Let the machine know the topics, and the group's own settings, as its broker does by now."""
+        """Give the machine the topics and the group's configs that its broker knows by now."""
         way = partial(self._way, "topics", exchange.number)
         for known_ms in self._topics.changes_until(exchange.ready_ms, exchange.seq, way, self._machine.next_deadline_ms):
             self._pass_timers(known_ms)
@@ -143,7 +143,7 @@ class HistoryReplay:
             self._machine.configure_group(self._history.group, change.configs)
 
     def _is_taken_up(self, exchange: Exchange) -> bool:
-        """Tell whether the broker saw the request at all, which is not known where its sender hung up."""
+        """Return whether the broker processed the request at all: that is unknown if the sender closed the connection."""
         if exchange.answer is not None or exchange.closed_by is None:
             return exchange.answer is not None or not exchange.is_behind
         if exchange.is_behind:
@@ -164,7 +164,7 @@ class HistoryReplay:
         at_ms = self._come_to(exchange)
         self._check_parked(exchange.ready_ms, exchange.request.seq)
         if exchange.is_unread and exchange.api in _READS:
-            self._unread += [exchange] if exchange.answer is not None else []  # whether one without an answer was seen changes nothing
+            self._unread += [exchange] if exchange.answer is not None else []  # an unanswered read changes nothing, processed or not
             self._look(at_ms)
             return
         if exchange.is_stray:
@@ -175,7 +175,7 @@ class HistoryReplay:
             self._ask(exchange, at_ms, self._machine)
 
     def _come_to(self, exchange: Exchange) -> int:
-        """Let the timers go off that do so before the request is taken up, and return when that is."""
+        """Fire the timers that are due before the request is processed, and return the time of processing."""
         ways = exchange.uptakes_ms(early_ms=self._tolerance.early_ms, uptake_ms=self._tolerance.uptake_ms)
         ready_ms, count = ways[self._way("uptake", exchange.number, len(ways)) if len(ways) > 1 else 0], 0
         while (due_ms := self._machine.next_deadline_ms()) is not None:
@@ -184,7 +184,7 @@ class HistoryReplay:
                 if is_near and self._way("timer", exchange.number, 2, count) == 1:
                     return max(self._now_ms, due_ms - 1)
             elif due_ms <= ready_ms + self._tolerance.early_ms and self._is_over(exchange):
-                pass  # the timer was a little early: its answer was there when this request was sent
+                pass  # the timer fired a little early: its answer had arrived when this request was sent
             elif due_ms > self._latest(exchange, ready_ms) or self._way("timer", exchange.number, 2, count) == 0:
                 break
             count += 1
@@ -196,13 +196,13 @@ class HistoryReplay:
         return min(answered_ms + self._tolerance.early_ms, ready_ms + self._tolerance.late_uptake_ms)
 
     def _clean_up(self, exchange: Exchange) -> None:
-        """Do the periodic cleanup first, where that would leave a mark: its phase is the broker's own."""
+        """Run the periodic cleanup first, as a branch, where that would change the group: the broker's phase is unknown."""
         group, lasted_ms = self._machine.progress(self._history.group), exchange.ready_ms - self._history.exchanges[0].ready_ms
         if leaves_a_mark(group, lasted_ms, self._settings, self._tolerance) and self._way("cleanup", exchange.number, 2) == 1:
             self._perform(followed(self._machine.clean_up, self._now_ms), self._now_ms, None)
 
     def _clean_up_until(self, sure_ms: int) -> None:
-        """Do the periodic cleanup that must have come since."""
+        """Run the periodic cleanup that has certainly happened by `sure_ms`."""
         if sure_ms > self._now_ms:
             self._pass_timers(sure_ms)
             self._now_ms = sure_ms
@@ -231,7 +231,7 @@ class HistoryReplay:
             self._look(at_ms)
 
     def _look(self, at_ms: int) -> None:
-        """Take up the questions of a connection that nobody read, in order, as soon as the answer fits or was seen: when they were is not known."""
+        """Process the reads of a connection that the script did not read, in order: as soon as the answer fits, or when it has arrived. Their real times are unknown."""
         while self._unread and (self._fits(self._unread[0], at_ms) or at_ms > (self._unread[0].answered_ms or self._history.end_ms)):
             self._ask(self._unread.pop(0), max(self._now_ms, at_ms), self._machine)
 
@@ -247,12 +247,12 @@ class HistoryReplay:
         return exchange.answer is not None and not any(differences(entry, exchange.answer) for entry in expected)
 
     def _is_loading(self, exchange: Exchange) -> bool:
-        """Tell whether the answer is that of a broker that has only just become the coordinator, and took nothing up."""
+        """Return whether the answer is that of a broker that has just become the coordinator and is still loading."""
         moved = any(0 <= exchange.ready_ms - move.done_ms <= self._tolerance.loading_ms for move in self._history.moves)
         return moved and exchange.answer is not None and error_of(exchange.api, exchange.answer) in AWAY
 
     def _note_beside(self, step: Step, why: str, requirement: str, expected: Mapping[str, Any]) -> None:
-        """Note what is answered before the group's coordinator is asked."""
+        """Record an answer that the broker makes before it asks the group's coordinator."""
         step.rule, step.requirement = f"{step.exchange.api.title}/before/{why}", requirement
         self._answered(step, expected, step.at_ms, step.exchange)
 
@@ -265,7 +265,7 @@ class HistoryReplay:
             self._look(self._now_ms)
 
     def _move(self, moved: CoordinatorMove) -> None:
-        """Unload the group and load what was stored of it, at once; how long that took on the broker is leeway for what is due by it, and later."""
+        """Unload the group and load its stored state at once. The time that the broker needed for that extends later deadlines."""
         begun_ms = max(self._now_ms, int(moved.begun_ms))
         self._pass_timers(begun_ms)
         partition = partition_of(self._history.group, self._settings.offsets_topic_num_partitions)
@@ -276,7 +276,7 @@ class HistoryReplay:
         self._perform(followed(self._machine.load, partition, stored, begun_ms), begun_ms, None)
 
     def _check_parked(self, now_ms: float, seq: int = 0) -> None:
-        """Diverge where an answer came, well before `now_ms` or before what was seen as `seq`, to what is still parked then."""
+        """Raise `_Divergence` if the broker answered a request that is still parked here, well before `now_ms` or before `seq`."""
         for step in self._parked.values():
             answered_ms = step.exchange.answered_ms
             is_past = answered_ms is not None and answered_ms + self._tolerance.early_ms + self._moving_ms < now_ms
@@ -284,13 +284,13 @@ class HistoryReplay:
                 raise _Divergence("unparked", step)
 
     def _is_over(self, exchange: Exchange) -> bool:
-        """Tell whether something that is still parked was answered before this request was sent: a timer must have gone off."""
+        """Return whether a request that is still parked was answered before this request was sent: a timer must have fired."""
         return any(self._was_answered(step, exchange.request.seq) for step in self._parked.values())
 
     def _was_answered(self, step: Step, seq: int) -> bool:
         return step.exchange.answered_ms is not None and step.exchange.seq < seq
 
-    # What the machine puts out
+    # The machine's outputs
 
     def _perform(self, outputs: list[Output], at_ms: int, cause: Exchange | None) -> None:
         last: AppliedRow | None = None
@@ -320,7 +320,7 @@ class HistoryReplay:
         self._answered(step, as_answered(exchange.api, exchange.version, body_of(whole)), at_ms, cause)
 
     def _answered(self, step: Step, expected: Mapping[str, Any], at_ms: int, cause: Exchange | None) -> None:
-        """Hold the answer that is due now against the one that came."""
+        """Compare the answer that is due now with the recorded one."""
         exchange = step.exchange
         del self._parked[exchange.number]
         self._foresight.answered.add(exchange.number)
@@ -347,7 +347,7 @@ class HistoryReplay:
             raise _Divergence("missing", step)
 
     def _is_as_right(self, step: Step, found: tuple[Difference, ...]) -> bool:
-        """Tell whether the protocol leaves the answer open, and note which other one came: what it refuses changes nothing either way."""
+        """Return whether the protocol leaves the answer open, and record which other one it was. A refusal changes nothing in either case."""
         asked = step.exchange
         step.instead = open_fields(step, found, self._asked.group(self._history.group))
         if step.instead is not None:
@@ -357,7 +357,7 @@ class HistoryReplay:
         return step.instead is not None
 
     def _is_passing(self, step: Step, found: tuple[Difference, ...]) -> bool:
-        """Tell whether the difference is one that a group shows for a moment."""
+        """Return whether the difference is one that a group shows for a moment only."""
         at_ms, moved = self._journal.transitions[-1] if self._journal.transitions else (0, None)
         group, created_ms = self._history.group, self._journal.created_ms
         return is_passing(step.exchange, step.expected or {}, found, Moment(

@@ -1,4 +1,4 @@
-"""What a walk needs of the machine: to step it with what a broker did, which may be nothing that it can do, and what its rules and answers say. Pure."""
+"""Steps the machine with a broker's recorded choices, which may be impossible for the machine, and finds the answers of its rules. Pure."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ Arguments = ParamSpec("Arguments")
 
 
 class ImpossibleChoice(Exception):
-    """The broker's choices lead to a state that the machine's invariants forbid; `str()` says which invariant."""
+    """The broker's choices lead to a state that the machine's invariants forbid; `str()` names the invariant."""
 
 
 def followed(step: Callable[Arguments, list[Output]], /, *arguments: Arguments.args, **named: Arguments.kwargs) -> list[Output]:
-    """Return what `step` of a machine puts out; raise `ImpossibleChoice` where it breaks one of its own invariants. Only a broker's answers can make it do so.
+    """Return the outputs of a machine's `step`. Raise `ImpossibleChoice` where it breaks an invariant of the machine.
 
-    The reference keeps its invariants for every choice that it makes itself (the tests of the machine prove that). Here the broker makes the choices.
+    The reference keeps its invariants for all choices that it makes itself (the machine's tests prove that). Here the broker makes the choices.
     """
     try:
         return step(*arguments, **named)
@@ -37,7 +37,7 @@ def followed(step: Callable[Arguments, list[Output]], /, *arguments: Arguments.a
 
 
 def breaks_off(message: GroupResponse, asked: Exchange, fields: Mapping[str, int]) -> bool:
-    """Tell whether the answer is one that brokers of the release can't write, over which they leave their group half answered (KAFKA-14422), and this broker did."""
+    """Return whether brokers of the release cannot write the answer and leave their group half answered (KAFKA-14422), and this broker did so."""
     if not isinstance(message, JoinGroupResponse) or asked.version >= fields["join_lists_instances_since"]:
         return False
     is_told = asked.code == message.error_code and (asked.answer or {}).get("generation_id") == message.generation_id
@@ -46,7 +46,7 @@ def breaks_off(message: GroupResponse, asked: Exchange, fields: Mapping[str, int
 
 @cache
 def answers_by_rule(profile: str) -> Mapping[str, Any]:
-    """Return what each row says to the request that it is applied to, by the row's name; None where it says nothing itself."""
+    """Return each row's answer to the request that it is applied to, by the row's name; None where the row does not answer it."""
     rows: dict[str, Row] = dict(profile_named(profile).named_rules())
     for table in profile_named(profile).tables.values():
         for kind, cell in table.before_group.items():

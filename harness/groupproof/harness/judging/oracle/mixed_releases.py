@@ -1,7 +1,7 @@
-"""Coordinators that do one thing as another release does, and the rest as their own: the history is gone through by a profile that has that part of the other's. Pure.
+"""Finds coordinators that do one thing as another release does and the rest as their own: replays the history with a profile that has this part of the other release. Pure.
 
-A part is a cell of the table, the checks before the group, or a field of answers that differs by release. What the rules of some release give for the very same
-state is at worst NON_STRICT (contract, "Verdicts", Releases), and where the part is open, INFORMATIONAL. Behind it the walk goes on.
+A part is a cell of the table, the checks before the group, or a field of answers that differs by release. An answer that some release's rules give in the same
+state is NON_STRICT at worst (contract, "Verdicts", Releases), and INFORMATIONAL where the part is open. The replay goes on behind it.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ Explain = Callable[[str], "ReplayResult"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MixedRelease:
-    """A divergence that ends where a part is had from another release: the walk that it ended, the release, the requirement by which the part is open, "" where
-    it is not, and the walk behind it by the profile of that name."""
+    """A divergence that disappears with a part of another release: `ended` is the replay with the divergence, `release` is where the part comes from.
+    `requirement` says that the part is open, "" where it is not. `replay` goes on behind the divergence, by `profile`."""
 
     ended: ReplayResult
     release: str
@@ -44,9 +44,9 @@ class MixedRelease:
 
 
 def mixed_releases(profile: str, replay: ReplayResult, explain: Explain, *, are_open: bool) -> Iterator[MixedRelease]:
-    """Yield the parts, one after the other, with which the history goes on behind each divergence of `replay`.
+    """Yield the parts, one after the other, with which the replay goes on behind each divergence of `replay`.
 
-    With `are_open` only the fields are tried of which no release's value is asked for.
+    With `are_open` only those fields are tried for which no release's value is required.
     """
     for _ in range(PARTS_MAX):
         found = _first(profile, replay, explain, are_open=are_open)
@@ -67,7 +67,7 @@ def _first(profile: str, replay: ReplayResult, explain: Explain, *, are_open: bo
 
 
 def _profiles(profile: str, replay: ReplayResult, *, are_open: bool) -> Iterator[tuple[str, str, str]]:
-    """Yield the profiles that differ in one part that may bear upon the divergence, each of them once, with the part and whose it is."""
+    """Yield each profile that differs in one part that may affect the divergence, with the part and its release. Equal contents of a part come once."""
     if are_open:
         yield from _mended(profile, replay)
     contents: list[object] = []
@@ -91,7 +91,7 @@ def _mended(profile: str, replay: ReplayResult) -> Iterator[tuple[str, str, str]
 
 
 def _others(own: Profile, replay: ReplayResult) -> list[str]:
-    """Return the releases that could be asked what was answered otherwise, the newest first; none that lacks what KIP-345, KIP-389 and KIP-394 brought and the own one has."""
+    """Return the releases that support the diverging request's version, the newest first. A release before 2.4 comes only if the own one is as old (KIP-345, KIP-389, KIP-394)."""
     assert replay.divergence is not None, "a part is for a divergence"
     asked, oldest_release = replay.divergence.step.exchange, min(own.release, _SINCE_2_4)
     ranges = (
@@ -105,7 +105,7 @@ def _open_parts(own: Profile, replay: ReplayResult) -> Iterator[str]:
 
 
 def _parts(own: Profile, replay: ReplayResult) -> Iterator[str]:
-    """Yield the cells that decided on the request, the checks before them, and the fields of answers that no release leaves open."""
+    """Yield the cells that decided on the request, the checks before them, and the answer fields that are not open."""
     assert replay.divergence is not None, "a part is for a divergence"
     step = replay.divergence.step
     cells = [rule.rpartition("/")[0] for rule in (step.answer_rule, step.rule) if rule]
@@ -114,7 +114,7 @@ def _parts(own: Profile, replay: ReplayResult) -> Iterator[str]:
 
 
 def _fields(own: Profile, replay: ReplayResult) -> Iterator[str]:
-    """Yield the fields that differ by release of the dialects in which the group was asked for something."""
+    """Yield the release-dependent fields of the dialects that the history's requests use."""
     asked = {step.exchange.api.title for step in replay.steps}
     for table in own.tables.values():
         if any(request.value in asked for request in table.dialect.requests):
@@ -122,7 +122,7 @@ def _fields(own: Profile, replay: ReplayResult) -> Iterator[str]:
 
 
 def _content(profile: Profile, part: str) -> object:
-    """Return what a profile has in a part, so that releases which do not differ in it are tried once."""
+    """Return a profile's content of a part, so that releases with equal contents are tried once."""
     if part in profile.fields:
         return profile.fields[part]
     kind, _, place = part.partition("/")
@@ -132,7 +132,7 @@ def _content(profile: Profile, part: str) -> object:
 
 
 def _is_further(tried: ReplayResult, replay: ReplayResult) -> bool:
-    """Tell whether a walk comes beyond the place where another one ended."""
+    """Return whether a replay gets beyond the divergence of another one."""
     if tried.divergence is None or replay.divergence is None:
         return tried.divergence is None
     return tried.divergence.matched > replay.divergence.matched and tried.divergence.step.exchange is not replay.divergence.step.exchange

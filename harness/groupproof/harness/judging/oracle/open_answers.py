@@ -1,6 +1,6 @@
-"""Answers that are as right as the rule's: another refusal that is due as well, or any refusal where Kafka breaks off with an error of its own. Pure.
+"""Answers that are as correct as the rule's: another refusal that is due as well, or any refusal where Kafka fails with an internal error. Pure.
 
-Both refuse the request, and a refused request changes nothing: the walk goes on, and what came instead is told once.
+Both answers refuse the request, and a refused request changes nothing. The replay goes on, and the other answer is reported once.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["UNKNOWN_PARTITIONS", "OpenAnswer", "another_answer"]
 
 UNKNOWN_PARTITIONS: Final = "unknown-partitions"
-"""The name of what refuses partitions that there are not, before any group is asked."""
+"""The name of the rule that refuses unknown partitions before the group is asked."""
 
 _NO_REFUSALS: Final = (ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED, ErrorCode.UNKNOWN_SERVER_ERROR)
 _BROKEN_OFF: Final = "Kafka breaks off here, and any refusal is as right"
@@ -35,9 +35,9 @@ _LATER: Final = "due as well, and to come later"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenAnswer:
-    """Why an answer is no breach of a MUST: as grave as the `level` of the `requirement` that speaks of it, in `words` that follow the answer's code.
+    """Why an answer breaks no MUST: it is as grave as the `level` of its `requirement`. `words` follow the answer's code in the finding.
 
-    `expected` says what Kafka does, where that is no answer that was worked out.
+    `expected` says what Kafka does where the machine computed no answer.
     """
 
     requirement: str
@@ -47,15 +47,15 @@ class OpenAnswer:
 
 
 def another_answer(step: Step, due: Sequence[DueRefusal], answer: object, complete: Callable[[GroupResponse], GroupResponse]) -> OpenAnswer | None:
-    """Return why what came is as right as what the step's rule has for an `answer`; None where it is not.
+    """Return why the recorded answer is as correct as the `answer` of the step's rule; None where it is not.
 
-    `due` are the refusals that the request could be given, `complete` puts into an answer what is said of partitions that there are not.
+    `due` are the refusals that are possible for the request. `complete` adds the results of unknown partitions to an answer.
     """
     code = error_of(step.exchange.api, step.exchange.answer or {})
     if answer is ErrorCode.UNKNOWN_SERVER_ERROR and step.rule.rpartition("/")[2] in BROKEN_OFF and code not in _NO_REFUSALS:
         return OpenAnswer(requirement=step.requirement, level=Level.INFO, words=_BROKEN_OFF)
     is_refused = isinstance(answer, ErrorCode) and bool(due) and due[0].rule == step.rule
-    # Partitions that there are not are refused by the broker, before the group is asked (`KafkaApis.handleOffsetCommitRequest`): no KIP says so (CGO-27).
+    # The broker refuses unknown partitions before it asks the group (`KafkaApis.handleOffsetCommitRequest`): no KIP says so (CGO-27).
     is_refused_beside = step.rule.endswith(f"/{UNKNOWN_PARTITIONS}")
     if not is_refused and not is_refused_beside:
         return None
@@ -64,7 +64,7 @@ def another_answer(step: Step, due: Sequence[DueRefusal], answer: object, comple
 
 
 def _is_answered(asked: Exchange, message: GroupResponse, complete: Callable[[GroupResponse], GroupResponse]) -> bool:
-    """Tell whether the answer that came is the refusal, of all partitions or of those that there are."""
+    """Return whether the recorded answer is the refusal, of all partitions or of the existing ones."""
     return any(_is_like(asked, body_of(whole)) for whole in (message, complete(message)))
 
 

@@ -1,6 +1,6 @@
-"""Fields of answers that belong to a milder requirement than the row that gives them: what differs there is as grave as that. Pure.
+"""Fields of answers that belong to a milder requirement than the row that answers: a difference in one is as grave as that requirement. Pure.
 
-None of these fields changes what the group does next, so that the walk goes on behind them.
+None of these fields changes what the group does next, so that the replay goes on behind them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _STATE_OF_AWAY: Final = ("Reconciling", "Stable")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenField:
-    """A field of an API's answer, the requirement that speaks of it, and where it is open, as the step, the group and the difference tell. `words` say what is told of it."""
+    """A field of an API's answer and its requirement. `is_for` returns whether it is open in a step, a group and a difference. `words` describe the difference."""
 
     requirement: str
     api: Api
@@ -37,7 +37,7 @@ class OpenField:
 
 
 def _is_told_again(step: Step, group: AnyGroup | None, difference: Difference) -> bool:
-    """Tell whether a heartbeat that says more than its epoch is answered with the member's whole assignment, which has not changed (CGM-13, CGR-08)."""
+    """Return whether a full heartbeat is answered with the member's whole assignment, which has not changed (CGM-13, CGR-08)."""
     asked: Any = step.exchange.message
     says_nothing = asked.rebalance_timeout_ms == -1 and {asked.topic_partitions, asked.subscribed_topic_names, asked.subscribed_topic_regex} == {None}
     member = group.members.get(asked.member_id) if isinstance(group, ConsumerGroup) else None
@@ -48,13 +48,13 @@ def _is_told_again(step: Step, group: AnyGroup | None, difference: Difference) -
 
 
 def _names_another(step: Step, group: AnyGroup | None, difference: Difference) -> bool:
-    """Tell whether an answer of a group of consumers names a leader, and not the member itself: that one would compute an assignment (CGG-70)."""
+    """Return whether an answer of a consumer group names a leader that is not the member itself: the member would compute an assignment otherwise (CGG-70)."""
     own = (step.exchange.answer or {}).get("member_id")
     return isinstance(group, ConsumerGroup) and difference.expected == "" and difference.observed != own
 
 
 def _is_settled_but_for_the_away(step: Step, group: AnyGroup | None, difference: Difference) -> bool:
-    """Tell whether only members at epoch -2 keep the group from being Stable."""
+    """Return whether only members at epoch -2 keep the group from being Stable."""
     if not isinstance(group, ConsumerGroup) or (difference.expected, difference.observed) != _STATE_OF_AWAY:
         return False
     return all(member.is_away for member_id, member in group.members.items() if member_id not in group.settled)
@@ -79,7 +79,7 @@ _GRAVITY: Final = (Level.MUST, Level.SHOULD, Level.INFO)
 
 
 def open_fields(step: Step, found: Sequence[Difference], group: AnyGroup | None) -> OpenAnswer | None:
-    """Return what all the differences come to where each is in a field that is open; None where one is not."""
+    """Return the open answer of all the differences, as grave as the gravest; None where one of the fields is not open."""
     fields = [_open_field(step, group, difference) for difference in found]
     listed = [field for field in fields if field is not None]
     if not listed or len(listed) < len(fields):

@@ -1,6 +1,6 @@
-"""What Kafka takes and nobody has to: requests that another coordinator may refuse, by requirements of level INFO, though the rule that takes them is of a MUST. Pure.
+"""Requests that Kafka accepts and another coordinator may refuse: a requirement of level INFO, though the rule that accepts is of a MUST. Pure.
 
-Who refuses such a request has changed nothing: the machine is not asked, and the walk goes on behind it.
+Such a refusal changes nothing: the machine does not process the request, and the replay goes on behind it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _TOPIC: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenRefusal:
-    """Requests of an API, told by their group and what they say, that may be refused with one of the codes."""
+    """Requests of an API that may be refused with one of the codes. `is_for` selects them by group and request."""
 
     requirement: str
     api: Api
@@ -106,7 +106,7 @@ OPEN_REFUSALS: Final = (
 
 
 def open_refusal(asked: Exchange, arrival: Arrival, machine: Coordinator, history: History, now_ms: int) -> OpenAnswer | None:
-    """Return why the answer refuses rightly what Kafka takes; None where it does not, or where Kafka would refuse the request itself."""
+    """Return why the answer may refuse a request that Kafka accepts; None where it may not, or where Kafka would refuse the request itself."""
     codes = _codes(asked.answer or {})
     candidates = [item for item in OPEN_REFUSALS if item.api is asked.api and len(codes) == 1 and codes <= set(item.codes)]
     group = _consumer_group(machine, history.group, asked.api) if candidates else None
@@ -119,7 +119,7 @@ def open_refusal(asked: Exchange, arrival: Arrival, machine: Coordinator, histor
 
 
 def _is_handed_out(asked: Exchange, history: History) -> bool:
-    """Tell whether a JoinGroup brings the id that was handed out for it, by which nobody has joined yet: that is no id of a client's own making (CGG-23)."""
+    """Return whether a JoinGroup brings an id that the coordinator handed out and that has not joined yet: it is no id of the client's own making (CGG-23)."""
     if asked.api is not Api.JOIN_GROUP:
         return False
     member_id = getattr(asked.message, "member_id", "")
@@ -129,7 +129,7 @@ def _is_handed_out(asked: Exchange, history: History) -> bool:
 
 
 def _consumer_group(machine: Coordinator, group_id: str, api: Api) -> ConsumerGroup | None:
-    """Return the group that is asked, or that the request would make, where it is of consumers."""
+    """Return the request's group, or the one that it would create, if it is a consumer group."""
     group: Any = machine.group(group_id)
     if group is None:
         return ConsumerGroup(group_id=group_id) if api is _BEAT else None
@@ -137,7 +137,7 @@ def _consumer_group(machine: Coordinator, group_id: str, api: Api) -> ConsumerGr
 
 
 def _codes(body: Mapping[str, Any]) -> set[int]:
-    """Return the error codes of what is answered about: of the whole, where that is refused, or of each entry."""
+    """Return the answer's error codes: of the whole if that is refused, else of each entry."""
     entries = [*body.get("members", ()), *(partition for topic in body.get("topics", ()) for partition in topic["partitions"])]
     whole = int(body.get("error_code", ErrorCode.NONE))
     return {whole} if whole else {int(entry.get("error_code", ErrorCode.NONE)) for entry in entries}

@@ -1,6 +1,6 @@
-"""The choices of a broker whose consumer groups are not dealt and counted as Kafka's: within KIP-848, as its answers tell. Pure.
+"""The choices of a broker whose consumer groups have other targets or epochs than Kafka's: read from its answers, within KIP-848. Pure.
 
-Kafka's way is tried first, with `RecordedChoices`; who goes another way is followed here, and each choice is held against what the protocol fixes.
+Kafka's choices are tried first, with `RecordedChoices`. This class follows a broker that differs, and checks each choice against the protocol.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ if TYPE_CHECKING:
 __all__ = ["OwnChoices"]
 
 _COMPUTING: Final = (Api.CONSUMER_GROUP_HEARTBEAT, Api.JOIN_GROUP)
-"""Requests that may have a target computed, if they are no leaves and not refused."""
+"""Requests that may start the computation of a target, if they are no leaves and not refused."""
 
 _TIES: Final = {"uniform": "CGA-12", "range": "CGA-15"}
-"""Where the catalogue speaks of what Kafka's assignors do with what is open."""
+"""The requirements about what Kafka's assignors do where the protocol leaves the target open."""
 
 
 class OwnChoices(RecordedChoices):
-    """Makes the choices of one group as its answers tell, where they can be told and are legal; else as Kafka does."""
+    """Makes a group's choices as its answers show them, where they do and where that is legal; otherwise as Kafka does."""
 
     def __init__(self, exchanges: Sequence[Exchange], way: Callable[[str, int, int], int] = lambda *_: 0) -> None:
         super().__init__(exchanges, way)
         self._answers = sorted((exchange for exchange in exchanges if exchange.answer is not None), key=lambda exchange: exchange.seq)
         self._step = 1
-        self._was_due = False  # a target, before the last change
-        self._changes = 0  # since the last target: a broker may have computed one that nobody was told of
+        self._was_due = False  # whether a target was due before the last change
+        self._changes = 0  # since the last target; after several the broker may have computed one that no answer shows
 
     def _to_come(self) -> Iterator[Exchange]:
         return (exchange for exchange in self._answers if exchange.number not in self.answered)
@@ -50,7 +50,7 @@ class OwnChoices(RecordedChoices):
     # Targets
 
     def target(self, question: TargetQuestion) -> TargetAssignment:
-        """Return the broker's target: Kafka's where that is what the answers are of, or else the one that they tell of, if it is legal (CGA-04 to CGA-22)."""
+        """Return the broker's target: Kafka's where it agrees with the answers, otherwise the target that the answers show, if it is legal (CGA-04 to CGA-22)."""
         is_certain, self._changes = self._changes == 1, 0
         kafkas = {member_id: partitions_in(share) for member_id, share in question.kafkas.items()}
         whole = evidence_of(question, self._to_come(), with_orders=True)
@@ -61,7 +61,7 @@ class OwnChoices(RecordedChoices):
         return _in_order({member_id: _share(own) for member_id, own in chosen.items()} if is_legal else question.kafkas, whole.topics)
 
     def _targets(self, question: TargetQuestion, kafkas: dict[str, set[Partition]], whole: TargetEvidence) -> list[dict[str, set[Partition]]]:
-        """Return what the target may be, the likeliest first: as all answers tell, or as those do that are of no other target, or as later targets let one guess."""
+        """Return the possible targets, the likeliest first: by all answers, by those that can be of no other target, or guessed from later targets."""
         by_later = reconstructed(question, whole, by_later=True)
         if is_as_shown(kafkas, whole):
             found = [kafkas] if is_wholly_shown(kafkas, whole) else [kafkas, by_later]
@@ -71,7 +71,7 @@ class OwnChoices(RecordedChoices):
         return [owned for place, owned in enumerate(found) if owned not in found[:place]]
 
     def _is_legal(self, question: TargetQuestion, owned: dict[str, set[Partition]], seq: int, *, is_certain: bool) -> bool:
-        """Tell whether a target that is not Kafka's may be, and note it."""
+        """Return whether a target other than Kafka's is legal, and record it as a deviation."""
         expected = f"The assignor {question.assignor} gives what the protocol lets it give."
         broken = broken_rule(question, owned)
         advice = None if broken is not None else milder_rule(question, owned, is_certain=is_certain)
@@ -84,7 +84,7 @@ class OwnChoices(RecordedChoices):
     # Epochs
 
     def group_epoch(self, group: ConsumerGroup, arrival: Arrival | None) -> int:
-        """Return the epoch that the answers tell next, or as many more as the last change counted."""
+        """Return the next epoch that the answers show, or a step as large as the last one."""
         self._changes += 1
         self._was_due = group.generation > group.assignment_epoch
         before, ways = group.generation, self._epochs(group, self._exchange_of(arrival))
@@ -100,13 +100,13 @@ class OwnChoices(RecordedChoices):
         before, own = group.generation, _epoch_shown(asked)
         is_due = before > group.assignment_epoch
         if own > before or (is_due and own == before):
-            return [own]  # who shows the epoch of a target that was due had it computed: no other is
+            return [own]  # an answer with the epoch of a due target proves that it was computed: there is no other choice
         later = next((epoch for exchange in self._to_come() if (epoch := _epoch_shown(exchange)) > before), None)
         ways = [before + self._step] if later is None or before + self._step <= later else [later]
         return [*ways, *(epoch for epoch in (later, before if is_due else None) if epoch is not None and epoch not in ways)]
 
     def computes_target(self, group: ConsumerGroup, arrival: Arrival | None, *, is_usual: bool) -> bool:
-        """Return what the answers tell: a new member has the epoch of the last target, and a description tells which that is."""
+        """Return whether a target is computed, by the answers: a new member gets the epoch of the last target, and a description shows it."""
         asked = self._exchange_of(arrival)
         computes = self._computes_with(group, asked) if is_usual else self._computed_before_next(group, asked)
         expected = "A target is computed with the heartbeat that asks for it."
@@ -120,12 +120,12 @@ class OwnChoices(RecordedChoices):
     def _computes_with(self, group: ConsumerGroup, asked: Exchange | None) -> bool:
         own = _epoch_shown(asked)
         if not group.assignment_epoch or not own or own >= group.generation or asked is None:
-            return True  # the first member of a group is at no epoch before its first target (CGM-03)
+            return True  # a group's first member has no epoch before the first target (CGM-03)
         is_likely = getattr(asked.message, "member_epoch", 0) != 0
         return (self._way("computes", asked.number, 2) == 0) is is_likely
 
     def _computed_before_next(self, group: ConsumerGroup, asked: Exchange | None) -> bool:
-        """Tell whether a target is there before a heartbeat can have it computed; of a group with classic members that also decides what becomes of it without the others (CGG-52, CGG-64)."""
+        """Return whether a target exists before a heartbeat can start its computation. In a group with classic members that also decides what remains without the others (CGG-52, CGG-64)."""
         is_shown = next(
             (answer for exchange in self._to_come() if exchange is not asked and (answer := _shows_target(exchange, group)) is not None), False
         )
@@ -135,7 +135,7 @@ class OwnChoices(RecordedChoices):
         return self._way("computes", -1 - group.generation if asked is None else asked.number, 2) == 1
 
     def _occasion(self, group: ConsumerGroup, arrival: Arrival | None) -> int:
-        """Return a number for the change of a request, or of a timer, which has none: epochs are counted below zero."""
+        """Return a number for a change: the request's, or for a timer, which has none, one below zero that the epoch gives."""
         return -1 - group.generation if arrival is None else int(str(arrival.token))
 
     def _deviates(self, requirement: str, expected: str, observed: str, arrival: Arrival | None, *, is_strict: bool = True) -> None:
@@ -145,7 +145,7 @@ class OwnChoices(RecordedChoices):
 
 
 def _shows_target(exchange: Exchange, group: ConsumerGroup) -> bool | None:
-    """Tell whether an answer shows that the target of the group's epoch was there before it; None where it shows nothing."""
+    """Return whether an answer shows that the target of the group's epoch existed before it; None where it shows nothing."""
     if exchange.api is Api.CONSUMER_GROUP_DESCRIBE:
         return any(described["assignment_epoch"] >= group.generation for described in (exchange.answer or {}).get("groups", ()))
     computes = exchange.api in _COMPUTING and not exchange.code and getattr(exchange.message, "member_epoch", 0) >= 0
@@ -153,7 +153,7 @@ def _shows_target(exchange: Exchange, group: ConsumerGroup) -> bool | None:
 
 
 def _epoch_shown(exchange: Exchange | None) -> int:
-    """Return the epoch that an answer shows: the group's own, or the one that a member has reached; 0 for none."""
+    """Return the epoch in an answer: the group's own, or the one that a member has reached; 0 for none."""
     if exchange is None or exchange.answer is None or exchange.code:
         return 0
     if exchange.api is Api.CONSUMER_GROUP_DESCRIBE:
@@ -171,7 +171,7 @@ def _share(own: set[Partition]) -> dict[str, tuple[int, ...]]:
 
 
 def _in_order(target: TargetAssignment, topics: Mapping[str, list[str]]) -> TargetAssignment:
-    """Return the target with the topics of a member in the order in which its bytes have them."""
+    """Return the target with each member's topics in the order of its assignment bytes."""
     if not topics:
         return target
     return {

@@ -1,8 +1,8 @@
-"""The oracle: what a profile's rules say to a recorded trace of scripted members (contract, "Verdicts"). Pure.
+"""The oracle: compares a recorded trace of scripted members with a profile's rules (contract, "Verdicts"). Pure.
 
-For each group apart the reference machine is stepped with the recorded requests; the first answer that is not the machine's is the group's
-one finding, of the requirement of the rule that was not kept. Where another release's rules explain the whole history of the group, the finding is
-NON_STRICT and names that release.
+The reference machine processes each group's recorded requests. The first answer that differs from the machine's is the group's one finding, of
+the requirement of the broken rule. If another release's rules explain the group's whole history, the finding is NON_STRICT and names that
+release.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ __all__ = ["TracePrediction", "findings_of", "judge_of", "predictions", "read", 
 _ADVERSE: Final = (Verdict.FAILED, Verdict.NON_STRICT)
 _OTHER_WALKS_MAX: Final = WALKS_MAX // 4
 _LATE_MS: Final = 2_000.0
-"""So late timers and answers may be now and then on a machine that others use too, whatever else of a run shows that."""
+"""How late timers and answers can be now and then on a shared broker host, even if nothing else in the run shows it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TracePrediction:
-    """A trace as a profile reads it. `findings` are what is not as the rules say, at most one adverse a group; `upheld` is one OK for each
-    requirement that was seen to be kept; `transitions` are the group's moves as the machine made them, to be drawn beside the frames. `unlike` is how the first
-    answer of a group that is not the machine's differs."""
+    """The result for a trace by a profile. `findings` are the differences from the rules, at most one adverse one for each group. `upheld` is one OK for each
+    requirement that was kept. `transitions` are the machine's moves of the groups, which reports draw beside the frames. `unlike` are the differences in the
+    first diverging answer of each group."""
 
     findings: tuple[Finding, ...]
     upheld: tuple[Finding, ...]
@@ -61,10 +61,9 @@ def read(
     names_release: bool = True,
     groups: Collection[str] | None = None,
 ) -> TracePrediction:
-    """Read a trace by `profile`, whose broker ran with `settings` (Kafka's dotted names; those that no rule asks for are left out).
+    """Judge a trace by `profile`. The broker ran with `settings` (Kafka's dotted names; settings that no rule uses are ignored).
 
-    With `names_release` an answer that is not the profile's is looked for in the other releases, the newest first. Of other groups than `groups`,
-    where they are given, nothing is said.
+    With `names_release` the other releases are tried for a diverging answer, the newest first. With `groups` only those groups are judged.
     """
     exact = tolerance or Tolerance()
     of_groups = histories(trace)
@@ -91,12 +90,12 @@ def read(
 
 
 def findings_of(trace: Trace, *, profile: str, settings: Mapping[str, Any], tolerance: Tolerance | None = None) -> list[Finding]:
-    """Return what is not as the profile's rules say; empty where all is."""
+    """Return the differences from the profile's rules; empty if there are none."""
     return list(read(trace, profile=profile, settings=settings, tolerance=tolerance).findings)
 
 
 def predictions(trace: Trace, *, profile: str, settings: Mapping[str, Any], tolerance: Tolerance | None = None) -> list[Prediction]:
-    """Return what the profile's rules give for each request, up to the group's first divergence."""
+    """Return the profile's prediction for each request, up to the group's first divergence."""
     return list(read(trace, profile=profile, settings=settings, tolerance=tolerance, names_release=False).predictions)
 
 
@@ -117,7 +116,7 @@ def judge_of(profile: str, settings: Mapping[str, Any]) -> Callable[[Evidence], 
 
 
 def _walked(history: History, profile: str, settings: Settings, exact: Tolerance, slowness: Slowness) -> tuple[ReplayResult, Tolerance]:
-    """Return the walk that explains the history, and by which tolerance: with Kafka's targets and epochs, or else with the broker's own where those explain more."""
+    """Return the replay that explains the history, and its tolerance: with Kafka's targets and epochs, or with the broker's own if those explain more."""
     kafkas = _walked_by(partial(explained, profile=profile, settings=settings), history, exact, slowness)
     if kafkas[0].divergence is None or not has_consumers(history):
         return kafkas
@@ -126,10 +125,10 @@ def _walked(history: History, profile: str, settings: Settings, exact: Tolerance
 
 
 def _walked_by(explain: Callable[..., ReplayResult], history: History, exact: Tolerance, slowness: Slowness) -> tuple[ReplayResult, Tolerance]:
-    """Return the walk that explains the history: where none does, but the machine was late, with as much more time as that took."""
+    """Return the replay that explains the history. If none does and the broker host was late, the tolerance is wider by that lateness."""
     replay = explain(history, tolerance=exact)
     if replay.divergence is not None and slowness.is_busy:
-        # On a busy machine one connection is read later than another: what seemed to be taken up may not have been.
+        # On a busy host one connection is read later than another: a request may not have been processed although the script made sure of it.
         again = explain(unsettled(history), tolerance=exact)
         replay = again if again.divergence is None else replay
     if replay.divergence is None or not (lag_ms := _allowed_ms(replay.divergence, slowness)):
@@ -149,7 +148,7 @@ def _allowed_ms(divergence: Divergence, slowness: Slowness) -> float:
 def _by_chance(
     findings: list[Finding], history: History, profile: str, settings: Mapping[str, Any], used: Tolerance, replay: ReplayResult
 ) -> list[Finding]:
-    """Return the findings as what one sighting proves: TIMING where a timer or an answer that was seconds late explains the history (contract, "Time"), LIVENESS where the cleanup does that seldom comes."""
+    """Return the findings with the proof that one observation gives: TIMING if a timer or an answer that was seconds late explains the history (contract, "Time"), LIVENESS if a rare cleanup does."""
     adverse = [finding for finding in findings if finding.verdict in _ADVERSE and finding.proof is Proof.SAFETY]
     if replay.divergence is None or not adverse:
         return findings
@@ -186,7 +185,7 @@ def _findings(
 
 
 def _by_releases(history: History, replay: ReplayResult, profile: str, settings: Mapping[str, Any], tolerance: Tolerance) -> Iterator[Finding]:
-    """Yield what differs as the releases tell it: first what every release leaves open, then another release that explains all, or single parts of others."""
+    """Yield the findings with the release that answers so: first for parts that every release leaves open, then for one release that explains all, or for single parts of others."""
 
     def explain(name: str) -> ReplayResult:
         return explained(
@@ -211,7 +210,7 @@ def _by_releases(history: History, replay: ReplayResult, profile: str, settings:
 
 
 def _of_release(replay: ReplayResult, release: str, requirement: str = "") -> Finding:
-    """Return the finding of a divergence that is another release's answer: of the requirement by which it is open, or at worst NON_STRICT."""
+    """Return the finding of a divergence that agrees with another release: INFORMATIONAL by the requirement that leaves it open, else NON_STRICT at worst."""
     assert replay.divergence is not None, "there is something that differs"
     finding = finding_of(replay.divergence, replay)
     verdict = Verdict.INFORMATIONAL if requirement or finding.verdict is Verdict.INFORMATIONAL else Verdict.NON_STRICT
@@ -219,7 +218,7 @@ def _of_release(replay: ReplayResult, release: str, requirement: str = "") -> Fi
 
 
 def _other_release(history: History, profile: str, settings: Mapping[str, Any], tolerance: Tolerance, *, follows_choices: bool = False) -> str | None:
-    """Return the newest other release whose rules explain the whole history; of releases that answer what it asks by the same rules one is tried."""
+    """Return the newest other release whose rules explain the whole history. Of releases with equal rules for the history's requests only one is tried."""
     tried = [_rules(profile, history)]
     for other in reversed(profiles()):
         rules = _rules(other, history)
@@ -236,7 +235,7 @@ def _other_release(history: History, profile: str, settings: Mapping[str, Any], 
 
 
 def _rules(release: str, history: History) -> tuple[object, ...]:
-    """Return all of a release's table that can bear upon the requests of a history."""
+    """Return the rules of a release that can affect the requests of a history."""
     kept_by, asked = profile_named(release), {exchange.api.title for exchange in history.exchanges}
     requests = frozenset(request for dialect in kept_by.dialects for request in dialect.requests)
     tables = (table for table in kept_by.tables.values() if any(request.value in asked for request in table.dialect.requests))
@@ -244,14 +243,14 @@ def _rules(release: str, history: History) -> tuple[object, ...]:
 
 
 def _bearing(table: Table, asked: Collection[str], requests: Collection[EventKind]) -> tuple[object, ...]:
-    """Return what of a table bears upon requests of the APIs `asked`, of all `requests` that there are."""
+    """Return the rules of a table that can affect requests of the APIs `asked`; `requests` are all event kinds of requests."""
     cells = {kind: states for kind, states in table.cells.items() if kind not in requests or kind.value in asked}
     checks = {kind: rows for kind, rows in table.before_group.items() if kind.value in asked}
     return table.dialect.name, cells, checks, table.fields, table.appends
 
 
 def _speaks(release: str, history: History) -> bool:
-    """Tell whether the release speaks the requests' dialects, and answers these versions at all: it has no rules for others."""
+    """Return whether the release supports the requests' dialects and versions: it has no rules for others."""
     ranges = api_versions(release)
     requests = {request.value for dialect in profile_named(release).dialects for request in dialect.requests}
     if any(exchange.api.title not in requests for exchange in history.exchanges):
@@ -276,6 +275,6 @@ def _observed(group: str, replay: ReplayResult) -> Iterator[Observation]:
 
 
 def settings_of(settings: Mapping[str, Any], profile: str) -> Settings:
-    """Return what the machine of a profile has of a broker's settings, by their dotted names."""
+    """Return the machine's settings of a profile from a broker's settings, by their dotted names."""
     names = setting_names(profile)
     return Settings.of({name: value for name, value in settings.items() if {name, name.replace("_", ".")} & names}, profile)

@@ -1,7 +1,7 @@
-"""The choices that the protocol leaves to a broker, as the recorded broker made them: read out of the answers that are still to come. Pure.
+"""The choices that the protocol leaves to a broker, as the recorded broker made them: read from its later answers. Pure.
 
-What was chosen is checked for legality where it is used: a member id must be one that nobody was given before, a leader one of the
-candidates, a protocol one of those with most votes. What no answer tells is chosen as the reference would.
+A choice is checked where it is used: a member id must be new, a leader must be one of the candidates, and a protocol must be one of those with
+most votes. Where no answer shows the choice, it is the reference's.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
 __all__ = ["NEW_ID", "PAUSE_SPREAD_MS", "RecordedChoices", "is_usual"]
 
 NEW_ID: Final = "a member id never given before"
-"""What an answer without a legal new id is held against."""
+"""An answer without a legal new id is compared with this."""
 
 PAUSE_SPREAD_MS: Final = 400
-"""How far a broker may see the end of a pause from where the trace has it."""
+"""By how many milliseconds the broker's end of a pause may differ from the trace's."""
 
 _GIVING: Final = (ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED)
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
 class RecordedChoices:
-    """Makes one group's choices as its recorded answers tell; one for each time that the history is gone through.
+    """Makes one group's choices as its recorded answers show them. Each replay of the history needs its own.
 
-    Consumer groups are dealt and counted as Kafka's here; `OwnChoices` follows a broker that does otherwise, and notes its `deviations`.
-    `owners` are the clients of the ids given so far, `answered` the exchanges whose answers lie behind: what they told is past. Which way to take where
-    a JoinGroup may own several ids, or one that may be another's, is asked by `way`, with the JoinGroup's number and how many ways there are.
+    Targets and epochs of consumer groups are Kafka's here. `OwnChoices` follows a broker that differs, and records its `deviations`.
+    `owners` are the clients of the ids that were handed out. `answered` are the exchanges whose answers are past. `way` chooses at a branch, such as
+    which of several ids a JoinGroup owns: it receives the kind of choice, a number such as the JoinGroup's, and the number of ways.
     """
 
     def __init__(self, exchanges: Sequence[Exchange], way: Callable[[str, int, int], int] = lambda *_: 0) -> None:
@@ -65,20 +65,20 @@ class RecordedChoices:
             self._likely.setdefault(next((number for number in numbers if number not in self._likely), numbers[0]), member_id)
 
     def member_id(self, prefix: str, arrival: Arrival) -> str:
-        """Return the id that the answer to this JoinGroup tells; where it tells none, one that only other answers tell, or a made-up one."""
+        """Return the id in the answer to this JoinGroup. Without one, return an id that only other answers contain, or an invented one."""
         exchange = self._exchanges[int(str(arrival.token))]
         member_id = str(exchange.answer.get("member_id", "")) if exchange.answer is not None and exchange.code in _GIVING else ""
         if not member_id:
             member_id = self._answered_to_others(exchange.number)
         if not member_id and exchange.answer is not None:
-            member_id = str(exchange.answer.get("member_id", ""))  # a JoinGroup that was parked and then refused tells the id that it was given
+            member_id = str(exchange.answer.get("member_id", ""))  # the answer to a JoinGroup that was parked and then refused contains its id
         if not member_id or member_id in self.owners:
             member_id = f"{NEW_ID} ({exchange.number})"
         self.owners[member_id] = exchange.client
         return member_id
 
     def _answered_to_others(self, number: int) -> str:
-        """Return the id that only other answers tell to a JoinGroup, "" for none: the likely one, unless it is told to go another way."""
+        """Return the id of a JoinGroup that only other answers contain, "" for none: the likely one, unless the branch takes another way."""
         may_own = [key for key, numbers in self._members_by_answer.items() if number in numbers and key not in self.owners]
         likely = self._likely.get(number, "")
         ways = ["", *may_own] if likely not in may_own else [likely, *(name for name in may_own if name != likely)]
@@ -87,7 +87,7 @@ class RecordedChoices:
         return ways[self._way("owner", number, len(ways)) if len(ways) > 1 else 0]
 
     def leader(self, group_id: str, candidates: Sequence[str]) -> str:
-        """Return the candidate that the next answers name as leader; where they name another, one that is gone by then, so that it was chosen in between."""
+        """Return the candidate that the next answers name as leader. If they name another, return one that is gone by then: the leader changed in between."""
         leaders = list(self._values_of("leader"))
         if leaders and leaders[0] not in candidates:
             listed = next((found for _, answer in self._coming() if (found := set(_listed(answer)))), None)
@@ -102,18 +102,18 @@ class RecordedChoices:
         return chosen if chosen in tied else tied[0]
 
     def assignor(self, tied: Sequence[str], occasion: int) -> str:
-        """Try every one: no answer names it."""
+        """Return an assignor by a branch, as no answer names it."""
         return tied[self._way("assignor", occasion, len(tied))]
 
     def is_over(self, due_ms: int, now_ms: int) -> bool:
-        """Go by the trace's clock, near the end either way: the broker took both requests up a little later than they were sent, or much later if it was slow to answer."""
+        """Return whether the pause is over by the trace's clock; near the end it is a branch. The broker processed both requests a little later than they were sent, or much later if it was slow."""
         is_likely = now_ms >= due_ms
         if abs(now_ms - due_ms) > PAUSE_SPREAD_MS + self._longest_ms:
             return is_likely
         return (self._way("pause", now_ms, 2) == 0) is is_likely
 
     def resolves_at_once(self, arrival: Arrival) -> bool:
-        """Kafka does not; a coordinator that does gives the partitions a heartbeat earlier, and counts one epoch less (CGX-19)."""
+        """Return whether the broker resolves a regex at once. Kafka does not; another coordinator then assigns partitions one heartbeat earlier, and counts one epoch less (CGX-19)."""
         return self._way("regex", int(str(arrival.token)), 2) == 1
 
     def target(self, question: TargetQuestion) -> TargetAssignment:
@@ -126,7 +126,7 @@ class RecordedChoices:
         return is_usual
 
     def _syncing(self, candidates: Sequence[str]) -> str | None:
-        """Return the candidate whose SyncGroup had the next ones answered: the leader's is the last that comes before they are."""
+        """Return the candidate whose SyncGroup completed the next ones: the leader's is the last before their answers."""
         syncs = [(member_id, sync) for member_id, sync in self._syncs if sync.number not in self.answered and member_id in candidates]
         first_ms = min((sync.answered_ms or 0.0 for _, sync in syncs), default=0.0)
         before = [(sync.ready_ms, member_id) for member_id, sync in syncs if sync.ready_ms <= first_ms]
@@ -140,15 +140,15 @@ class RecordedChoices:
 
 
 def is_usual(member_id: str, prefix: str) -> bool:
-    """Tell whether a member id has Kafka's form: the client id, or the instance id, and a UUID (JOIN-03, STATIC-01)."""
+    """Return whether a member id has Kafka's form: the client id or the instance id, and a UUID (JOIN-03, STATIC-01)."""
     return member_id.startswith(f"{prefix}-") and _UUID.fullmatch(member_id[len(prefix) + 1 :]) is not None
 
 
 def _members_by_answer(exchanges: Sequence[Exchange]) -> dict[str, list[int]]:
-    """Return the ids that lists of members and names of leaders tell and no JoinGroup's answer gave, with the JoinGroups that may own them.
+    """Return the ids that only lists of members and names of leaders contain, with the JoinGroups that may own them, the likeliest first.
 
-    The likeliest comes first: the last one (of a leader the first) of such a client or instance that named no id, was asked before the id was told, and not refused by then;
-    one that was never answered rather than one that was refused later.
+    A JoinGroup may own an id if it named no id, came from such a client or instance before the id was shown, and was not refused by then. The last
+    such JoinGroup is likeliest, for a leader the first. One that was never answered is likelier than one that was refused later.
     """
     nameless = [
         exchange
@@ -158,7 +158,7 @@ def _members_by_answer(exchanges: Sequence[Exchange]) -> dict[str, list[int]]:
     owners: dict[str, list[int]] = {}
     for member_id, look in _unclaimed(exchanges).items():
         fits = [exchange for exchange in nameless if _may_own(exchange, member_id, look)]
-        sign = -1 if (look.answer or {}).get("leader") == member_id else 1  # who leads joined first
+        sign = -1 if (look.answer or {}).get("leader") == member_id else 1  # the leader joined first
         fits.sort(key=lambda fit: (not fit.is_behind, fit.answer is None, sign * fit.ready_ms), reverse=True)
         if fits:
             owners[member_id] = [fit.number for fit in fits]
@@ -173,7 +173,7 @@ def _may_own(joined: Exchange, member_id: str, look: Exchange) -> bool:
 
 
 def _unclaimed(exchanges: Iterable[Exchange]) -> dict[str, Exchange]:
-    """Return the ids that were told to others alone, each with the exchange that told it first."""
+    """Return the ids that no answer to their owner contained, each with the first exchange that showed it."""
     claimed: set[str] = set()
     claims: dict[str, Exchange] = {}
     for exchange in exchanges:

@@ -1,8 +1,7 @@
-"""The targets of a consumer group as the recorded broker computed them: read out of the answers that are still to come. Pure.
+"""The targets of a consumer group as the recorded broker computed them: read from its later answers. Pure.
 
-ConsumerGroupDescribe tells the target of an epoch; the answer to a heartbeat, or to a classic member's SyncGroup, tells of the target of its epoch what is free already,
-and an order to revoke what a member is to keep.
-What no answer tells is dealt so that it is level, and leaves partitions where they are.
+ConsumerGroupDescribe shows the target of an epoch. The answer to a heartbeat, or to a classic member's SyncGroup, shows the free partitions of the target of its epoch.
+An order to revoke shows the partitions that a member keeps. Partitions in no answer are distributed evenly, and with as few moves as possible.
 """
 
 from __future__ import annotations
@@ -26,15 +25,15 @@ if TYPE_CHECKING:
 __all__ = ["TargetEvidence", "evidence_of", "is_as_shown", "is_wholly_shown", "reconstructed"]
 
 _ORDERED_MAX: Final = 6
-"""Of so many members every order is tried."""
+"""Up to this number of members every order is tried."""
 
 
 @dataclass(slots=True)
 class TargetEvidence:
-    """What answers tell of one target: `whole` shares, partitions that a member `has`, and those that it `lacks`; `seq` is the first of them.
+    """The evidence of one target in answers: `whole` shares, partitions that a member `has`, and partitions that it `lacks`. `seq` is the first answer.
 
-    `topics` are a classic member's in the order of its bytes, which is the broker's own. `later` are the owners that partitions have in the targets after it:
-    who was to have them already may keep them there.
+    `topics` are a classic member's topics in the order of its assignment bytes, which the broker chooses. `later` are the owners of partitions in later
+    targets: such an owner may have the partition already in this one.
     """
 
     whole: dict[str, set[Partition]] = field(default_factory=dict)
@@ -50,12 +49,12 @@ class TargetEvidence:
 
 
 def evidence_of(question: TargetQuestion, coming: Iterable[Exchange], *, with_orders: bool) -> TargetEvidence:
-    """Return what the answers to come tell of the target; `with_orders` also what a member is told to revoke before it reaches the epoch, which may be of a later target."""
+    """Return the evidence of the target in later answers. `with_orders` also uses orders to revoke before a member reaches the epoch, which may be of a later target."""
     return _Reading(question, with_orders=with_orders).of(coming)
 
 
 class _MemberReport(NamedTuple):
-    """What an answer tells of a member: its epoch, None where that is not told, and its partitions, None where they are as they were."""
+    """A member in an answer: its epoch, None where the answer has none, and its partitions, None where they are unchanged."""
 
     member_id: str
     epoch: int | None
@@ -63,7 +62,7 @@ class _MemberReport(NamedTuple):
 
 
 class _Reading:
-    """Goes through the answers for one target; whether a later one is computed by then makes the difference for orders."""
+    """Collects the evidence of one target. An order is no evidence once a later target is computed."""
 
     def __init__(self, question: TargetQuestion, *, with_orders: bool) -> None:
         self._question, self._with_orders = question, with_orders
@@ -86,7 +85,7 @@ class _Reading:
         return self._evidence
 
     def _name(self, member_id: str, instance_id: str | None) -> str | None:
-        """Return which member of the target it is: who took a static member's place has its share."""
+        """Return the id of the member in the target: the member that replaces a static one has its share."""
         if member_id not in self._names and instance_id in self._instances:
             self._names[member_id] = self._instances[instance_id]
         return self._names.get(member_id)
@@ -150,7 +149,7 @@ def _by_sync(exchange: Exchange, question: TargetQuestion) -> Iterator[_MemberRe
 
 
 def _by_description(exchange: Exchange, question: TargetQuestion) -> Iterator[_MemberReport]:
-    """Yield what a group that has been downgraded to a classic one shows: the target that it had."""
+    """Yield the members of a consumer group that was downgraded to a classic one, with their last target."""
     for group in (exchange.answer or {}).get("groups", ()):
         for member in group.get("members", ()):
             yield _MemberReport(member["member_id"], None, _partitions_in_bytes(member["member_assignment"], question))
@@ -166,7 +165,7 @@ def _partitions(assignment: Mapping[str, Any]) -> list[Partition]:
 
 
 def _partitions_in_bytes(assignment: bytes, question: TargetQuestion) -> list[Partition] | None:
-    """Return what a classic member reads; topics that the group does not know are left out."""
+    """Return the partitions in a classic member's assignment bytes, without topics that the group does not know; None for bytes that cannot be decoded."""
     try:
         named = decode_assignment(assignment).partitions
     except SubscriptionError:
@@ -176,13 +175,13 @@ def _partitions_in_bytes(assignment: bytes, question: TargetQuestion) -> list[Pa
 
 
 def _can_be_ordered(question: TargetQuestion, member_id: str) -> bool:
-    """Tell whether the member owes no partition of an earlier order, which would stay as it is (CGR-14)."""
+    """Return whether the member has no open order to revoke, which a new target would not change (CGR-14)."""
     member = question.group.members.get(member_id)
     return member is not None and not member.pending and bool(member.assigned)
 
 
 def is_as_shown(owned: Mapping[str, set[Partition]], evidence: TargetEvidence) -> bool:
-    """Tell whether a target is one that the evidence is of."""
+    """Return whether a target agrees with the evidence."""
     return (
         all(owned[member_id] == share for member_id, share in evidence.whole.items())
         and all(share <= owned[member_id] for member_id, share in evidence.has.items())
@@ -191,12 +190,12 @@ def is_as_shown(owned: Mapping[str, set[Partition]], evidence: TargetEvidence) -
 
 
 def is_wholly_shown(owned: Mapping[str, set[Partition]], evidence: TargetEvidence) -> bool:
-    """Tell whether every partition's owner is told."""
+    """Return whether the evidence shows each partition's owner."""
     return all(share <= evidence.whole.get(member_id, set()) | evidence.has.get(member_id, set()) for member_id, share in owned.items())
 
 
 def reconstructed(question: TargetQuestion, evidence: TargetEvidence, *, by_later: bool = False) -> dict[str, set[Partition]]:
-    """Return a target that the evidence is of, as far as there is one: what it leaves open is dealt as the assignor of that name would, or `by_later` as it is dealt in later targets."""
+    """Return a target that agrees with the evidence, if there is one. The rest is distributed as its assignor would do it, or `by_later` as later targets do."""
     if question.assignor == "range":
         fitting = next((owned for owned in _ranges(question) if is_as_shown(owned, evidence)), None)
         if fitting is not None:
@@ -217,7 +216,7 @@ def _ranges(question: TargetQuestion) -> Iterator[dict[str, set[Partition]]]:
 
 
 def _cut_in_order(question: TargetQuestion, order: Sequence[str]) -> Mapping[str, Mapping[str, tuple[int, ...]]]:
-    """Let the assignor of Kafka cut ranges for members whose instance ids are in that order."""
+    """Return the ranges of Kafka's assignor for members whose instance ids have that order."""
     specs = {
         member_id: MemberSpec(question.spec.members[member_id].subscribed_topic_ids, instance_id=f"{place:04}")
         for place, member_id in enumerate(order)
@@ -226,7 +225,7 @@ def _cut_in_order(question: TargetQuestion, order: Sequence[str]) -> Mapping[str
 
 
 def _deal_the_rest(question: TargetQuestion, evidence: TargetEvidence, owned: dict[str, set[Partition]], likely: Mapping[Partition, str]) -> None:
-    """Leave a partition that no answer tells of with its `likely` owner, as long as that is level, or else give it to who has least."""
+    """Give each partition without evidence to its `likely` owner while that is even, otherwise to the member with fewest partitions."""
     subscribed = subscriptions_of(question)
     certain = set[Partition]().union(*owned.values())
     wanted = {(topic_id, index) for topic_id in frozenset[str]().union(*subscribed.values()) for index in range(question.topics[topic_id].partitions)}

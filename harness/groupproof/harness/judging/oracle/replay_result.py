@@ -1,4 +1,4 @@
-"""What a walk through a group's history leaves: its steps, the questions that the trace left open, and where it went no further. Pure."""
+"""The result of a replay: its steps, the branches that the trace left open, and the divergence at which it ended. Pure."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 __all__ = ["Branch", "Deviation", "Divergence", "ReplayResult", "Step", "Turns"]
 
 Turns = Mapping[tuple[str, int, int], int]
-"""Which way to take at a fork, by its key; 0, the first, where it is not named."""
+"""The way to take at a branch, by the branch's key; 0, the first way, where the key is absent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Branch:
-    """A question that the trace leaves open, with so many `ways` to answer it."""
+    """A question that the trace leaves open, with the number of `ways` to answer it."""
 
     key: tuple[str, int, int]
     ways: int
@@ -29,10 +29,10 @@ class Branch:
 
 @dataclass(slots=True, kw_only=True)
 class Step:
-    """What the machine does with one request: taken up at `at_ms` in the state of `before`, by `rule`; answered `expected` at `due_ms`.
+    """The machine's processing of one request: begun at `at_ms` in the state `before`, by `rule`; answered `expected` at `due_ms`.
 
-    `before` is None where there was no group, `after` the group with the request parked. The `answer_rule` is the one that answers a parked request.
-    `idle` is what differs and nobody reads, `instead` why another answer is as right as the expected one.
+    `before` is None where there was no group. `after` is the group with the request parked. `answer_rule` is the rule that answers a parked request.
+    `idle` are differences that no client reads. `instead` says why another answer is as correct as the expected one.
     """
 
     exchange: Exchange
@@ -51,8 +51,8 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Divergence:
-    """The first answer that is not the machine's: `kind` is other, unparked, early, late, slow, missing or closed; or lost, after which the machine
-    cannot follow the broker any more, for the reason `why`."""
+    """The first answer that differs from the machine's. `kind` is other, unparked, early, late, slow, missing, closed or lost. After lost the machine
+    cannot follow the broker any more; `why` is the reason."""
 
     kind: str
     step: Step
@@ -63,7 +63,7 @@ class Divergence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deviation:
-    """A choice of a broker that is not Kafka's: not `is_legal` if it breaks the requirement, and not `is_strict` if that advises otherwise. The answer of `seq` shows it."""
+    """A choice of a broker that differs from Kafka's. Not `is_legal`: it breaks the requirement. Not `is_strict`: it does not follow advice. `seq` is the answer that shows it."""
 
     requirement: str
     expected: str
@@ -75,7 +75,7 @@ class Deviation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayResult:
-    """A walk's end: without `divergence` the machine did all that was seen. `names` are the clients of the member ids, `deviations` the choices that Kafka would have made otherwise."""
+    """The result of a replay: without `divergence` the machine explains the whole history. `names` are the clients of the member ids, `deviations` the choices other than Kafka's."""
 
     steps: tuple[Step, ...]
     forks: tuple[Branch, ...]

@@ -1,4 +1,4 @@
-"""The explanation of a history: the turns at its forks with which the machine does all that was seen, or the walk that came furthest. Pure."""
+"""Searches an explanation of a history: the choices at its branches with which the machine explains all answers, or else the replay that gets furthest. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["explained", "unsettled"]
 
 WALKS_MAX: Final = 240
 STEPS_MAX: Final = 15_000
-"""How many requests all walks of a history may take up together, so that a long history is walked less often."""
+"""The maximum number of requests in all replays of a history: a long history is replayed less often."""
 
 _FORKS_LOOKED_BACK: Final = 14
 
@@ -29,11 +29,11 @@ Key = tuple[str, int, int]
 def explained(
     history: History, *, profile: str, settings: Settings, tolerance: Tolerance, walks_max: int = WALKS_MAX, follows_choices: bool = False
 ) -> ReplayResult:
-    """Return the first walk without divergence, or else the one that matched most answers with the fewest turns.
+    """Return the first replay without divergence, or else the one that matched most answers with the fewest choices.
 
-    With `follows_choices` targets and epochs of consumer groups are the broker's own, within the protocol; without, Kafka's.
+    With `follows_choices` the targets and epochs of consumer groups are the broker's own, within the protocol; without, they are Kafka's.
 
-    The walk that came furthest is always tried on, with another turn at one of the last forks before its divergence.
+    The search always goes on from the replay that got furthest, with another way at one of the last branches before its divergence.
     """
     budget = max(2, min(walks_max, STEPS_MAX // max(1, len(history.exchanges))))
     order = itertools.count()
@@ -58,9 +58,9 @@ def explained(
 
 
 def unsettled(history: History) -> History:
-    """Return the history without what was made sure of: that an unanswered request was taken up by then is likely, not certain.
+    """Return the history without the checks that an unanswered request had been processed: they are likely, not certain.
 
-    A broker has several threads, and one of them can sit on a request while the others answer what was sent after it on other connections.
+    A broker has several threads. One of them can delay a request while others answer later requests on other connections.
     """
     return replace(history, exchanges=tuple(replace(exchange, settled_ms=None) for exchange in history.exchanges))
 
@@ -79,7 +79,7 @@ def _matched(replay: ReplayResult) -> int:
 
 
 def _other_turns(replay: ReplayResult, turns: dict[Key, int]) -> Iterator[dict[Key, int]]:
-    """Yield the turns with one more, at one of the last forks, the latest first."""
+    """Yield the choices with one more, at one of the last branches, the latest first."""
     open_forks = {fork.key: fork for fork in reversed(replay.forks) if fork.key not in turns}
     for fork in itertools.islice(open_forks.values(), _FORKS_LOOKED_BACK):
         for way in range(1, fork.ways):

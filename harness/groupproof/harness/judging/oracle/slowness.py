@@ -1,6 +1,6 @@
-"""How late the machine was while a trace was made: the kit, or the broker with answers that wait for nothing. Pure.
+"""How late the kit or the broker was while a trace was made, by answers that wait for nothing. Pure.
 
-A broker that nobody gives a processor answers late, and its timers go off late; what only that explains is laid at nobody's door.
+A broker without processor time answers late, and its timers fire late. A divergence that only this explains is nobody's fault.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from groupproof.protocol.vocabulary import Api, ErrorCode
 __all__ = ["BROKER", "KIT", "SLOW_MS_MIN", "Slowness", "slowness_of"]
 
 SLOW_MS_MIN: Final = 100.0
-"""From this on an answer that waits for nothing was late."""
+"""From this delay on, an answer that waits for nothing was late."""
 
 BUSY_MS_MIN: Final = 20.0
-"""As long as a request has a start over what makes sure that it was taken up (`scripted.SETTLE_S`)."""
+"""The head start of a request over the request that makes sure that it was processed (`SETTLE_S` of `script_runner`)."""
 
 KIT: Final = {"lag": "lag_ms"}
 BROKER: Final = {"slow": "slow_ms", "settled": "answered_ms"}
-"""What the kit tells of lateness: its own, and that of the broker with Heartbeats of nobody's, which the cases are no part of."""
+"""The kit's events about lateness: its own, and the broker's, measured with Heartbeats to a group that no case uses."""
 
 _PARKED: Final = (Api.JOIN_GROUP, Api.SYNC_GROUP)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slowness:
-    """How late things were at worst: the kit itself, the broker as the kit tells, and the broker by the answers of the trace, none of them more than is judged late."""
+    """The worst delays: of the kit itself, of the broker by the kit's measurements, and of the broker by the trace's answers. The last is at most the prompt time."""
 
     kit_ms: float
     broker_ms: float
@@ -39,13 +39,13 @@ class Slowness:
 
     @property
     def is_busy(self) -> bool:
-        """Whether something that waits for nothing took so long that other connections may have waited to be read."""
+        """Whether an answer that waits for nothing was so slow that other connections may have waited to be read."""
         return max(self.kit_ms, self.broker_ms, self.late_answers_ms) >= BUSY_MS_MIN
 
     def allowed_ms(self, kind: str, api: Api) -> float:
-        """Return what may be laid at the machine's door for a divergence of that kind.
+        """Return the delay in milliseconds that excuses a divergence of that kind.
 
-        An answer that waits for nothing and is late is not excused by others of the broker's: only the kit, which shares its machine, can have been kept waiting too.
+        An answer that waits for nothing and is late is not excused by the broker's other late answers. Only the kit's delay excuses it: kit and broker share a host.
         """
         excuses_itself = kind in ("late", "slow") and api not in _PARKED
         allowed_ms = self.kit_ms if excuses_itself else max(self.kit_ms, self.broker_ms, self.late_answers_ms)
@@ -53,7 +53,7 @@ class Slowness:
 
 
 def slowness_of(trace: Trace, of_groups: Sequence[History] | None = None) -> Slowness:
-    """Return how late kit and broker were at worst while the trace was made; `of_groups` are its histories, where they are read already."""
+    """Return the worst delays of kit and broker while the trace was made. `of_groups` are its histories, if the caller has them."""
     exchanges = (exchange for history in (histories(trace) if of_groups is None else of_groups) for exchange in history.exchanges)
     waits = (exchange.answered_ms - exchange.ready_ms for exchange in exchanges if exchange.answered_ms is not None and _waits_for_nothing(exchange))
     return Slowness(kit_ms=_worst(trace, KIT), broker_ms=_worst(trace, BROKER), late_answers_ms=min(max(waits, default=0.0), Tolerance().prompt_ms))

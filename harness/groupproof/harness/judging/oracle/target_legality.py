@@ -1,6 +1,6 @@
-"""What a target of a consumer group must keep to, whatever assignor made it (CGA-04 to CGA-23): KIP-848 leaves the rest to the broker. Pure.
+"""The rules for a target of a consumer group under any assignor (CGA-04 to CGA-23): KIP-848 leaves the rest to the broker. Pure.
 
-`uniform` promises level shares and `range` ranges; whom an odd partition goes to, and who comes first, are ties that each assignor breaks in its own way.
+`uniform` promises even shares, `range` promises ranges. Who gets an odd partition and the order of members are ties, which each assignor breaks in its own way.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 __all__ = ["BrokenRule", "Partition", "broken_rule", "milder_rule", "partitions_in", "subscriptions_of"]
 
 Partition = tuple[str, int]
-"""A topic's id, and a number."""
+"""A topic's id and a partition number."""
 Owned = Mapping[str, AbstractSet[Partition]]
 
 
 class BrokenRule(NamedTuple):
-    """A requirement, and in words how a target breaks it."""
+    """A requirement, and how a target breaks it, in words."""
 
     requirement: str
     words: str
@@ -32,7 +32,7 @@ def partitions_in(share: Mapping[str, Iterable[int]]) -> set[Partition]:
 
 
 def subscriptions_of(question: TargetQuestion) -> dict[str, frozenset[str]]:
-    """Return the ids of the topics that each member subscribes to and that exist: what they are, and not what Kafka takes them for (CGX-33)."""
+    """Return the ids of the existing topics that each member subscribes to: the real subscriptions, not Kafka's view of them (CGX-33)."""
     group = question.group
     ids = {name: topic.topic_id for name, topic in group.topics.items()}
     return {
@@ -41,7 +41,7 @@ def subscriptions_of(question: TargetQuestion) -> dict[str, frozenset[str]]:
 
 
 def broken_rule(question: TargetQuestion, owned: Owned) -> BrokenRule | None:
-    """Return the rule that a target breaks: it may be none of this protocol then."""
+    """Return the rule that a target breaks, None if it may be a target of this protocol."""
     subscribed = subscriptions_of(question)
     if sum(map(len, owned.values())) > len(set[Partition]().union(*owned.values())):
         return BrokenRule("CGI-11", "gives a partition to two members")
@@ -54,7 +54,7 @@ def broken_rule(question: TargetQuestion, owned: Owned) -> BrokenRule | None:
 
 
 def milder_rule(question: TargetQuestion, owned: Owned, *, is_certain: bool) -> BrokenRule | None:
-    """Return the advice that a target which breaks no rule does not follow; `is_certain` says that the broker has computed no other since the last one."""
+    """Return the advice that a legal target does not follow. `is_certain` says that the broker has computed no other target since the last one."""
     subscribed = subscriptions_of(question)
     if question.assignor != "uniform":
         return _unlike_ranges(question, subscribed, owned)
@@ -67,7 +67,7 @@ def milder_rule(question: TargetQuestion, owned: Owned, *, is_certain: bool) -> 
 
 
 def _is_at_rest(question: TargetQuestion) -> bool:
-    """Tell whether every member has its last target: what no answer told of that is a guess, and the broker's may have been another."""
+    """Return whether every member has reached its last target. Otherwise that target may be a guess, and the broker's another one."""
     members = question.group.members
     return all(
         not members[member_id].pending and partitions_in(members[member_id].assigned) == partitions_in(spec.assigned)
@@ -83,7 +83,7 @@ def _kept(question: TargetQuestion, owned: Owned) -> int:
 
 
 def _unlevel(subscribed: Mapping[str, frozenset[str]], owned: Owned) -> BrokenRule | None:
-    """CGA-10 speaks of members that all subscribe to the same."""
+    """CGA-10 is about members with equal subscriptions."""
     sizes = [len(own) for own in owned.values()]
     is_unlevel = len(set(subscribed.values())) == 1 and max(sizes) - min(sizes) > 1
     return BrokenRule("CGA-10", "gives one member two partitions more than another with the same subscription") if is_unlevel else None
@@ -118,7 +118,7 @@ def _no_ranges(question: TargetQuestion, subscribed: Mapping[str, frozenset[str]
 
 
 def _are_static_first(question: TargetQuestion, numbers: Mapping[str, list[int]]) -> bool:
-    """Tell whether a static member that returns would have its range again: who else is in the group decides nothing then."""
+    """Return whether static members have the first ranges: a static member that returns then gets its range again, regardless of the other members."""
     specs = question.spec.members
     static = sorted((member_id for member_id in numbers if specs[member_id].instance_id is not None), key=lambda name: specs[name].instance_id or "")
     first = [numbers[member_id] for member_id in static if numbers[member_id]]
@@ -127,7 +127,7 @@ def _are_static_first(question: TargetQuestion, numbers: Mapping[str, list[int]]
 
 
 def _unlike_ranges(question: TargetQuestion, subscribed: Mapping[str, frozenset[str]], owned: Owned) -> BrokenRule | None:
-    """CGA-23 speaks of topics of one size, and of members that all subscribe to them."""
+    """CGA-23 is about topics of one size and members that all subscribe to them."""
     if len(set(subscribed.values())) != 1:
         return None
     by_size: dict[int, set[tuple[tuple[str, tuple[int, ...]], ...]]] = {}

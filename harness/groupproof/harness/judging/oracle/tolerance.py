@@ -1,4 +1,4 @@
-"""How exactly a recorded answer must keep to the rule's time (contract, "Verdicts", Time): early is judged strictly, late with an allowance."""
+"""How exactly a recorded answer must keep the rule's time (contract, "Verdicts", Time): early is judged strictly, late with an allowance."""
 
 from __future__ import annotations
 
@@ -14,15 +14,14 @@ _LAGS = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tolerance:
-    """All in milliseconds but `late_share`.
+    """All in milliseconds except `late_share`.
 
-    A timer may go off `early_ms` before its deadline (clocks of brokers tick), and the later of `late_ms` and `late_share` of the wait after it. What
-    follows from a request at once has no deadline in the protocol, and may take `prompt_ms`. Requests that come within `reorder_ms` while both are under way may be
-    taken up in either order, a request that comes within `late_timer_ms` after a deadline before the timer, and one within `late_uptake_ms` before
-    the deadline after the timer. A request that was
-    taken up only after `uptake_ms` may have been so at either end of that time. A new group may be unseen for
-    `unseen_ms`, and a group that moved refused for `loading_ms`. The periodic cleanup is reckoned with,
-    whose phase is the broker's own, where it comes every `cleanup_ms` or more often.
+    A timer may fire `early_ms` before its deadline (broker clocks tick). After it, a timer may be late by the greater of `late_ms` and `late_share` of
+    the wait. A consequence of a request has no deadline in the protocol, and may take `prompt_ms`. The broker may process two concurrent requests within
+    `reorder_ms` in either order. It may process a request within `late_timer_ms` after a deadline before the timer, and a request within
+    `late_uptake_ms` before the deadline after the timer. A request that waited for `uptake_ms` or more may have been processed at either end of that
+    time. A new group may be invisible for `unseen_ms`. A moved group may be refused for `loading_ms`. A replay tries the periodic cleanup, whose phase is
+    unknown, if its interval is `cleanup_ms` or shorter.
     """
 
     early_ms: float = 30.0
@@ -42,7 +41,7 @@ class Tolerance:
         return max(self.late_ms, self.late_share * waited_ms)
 
     def widened(self, lag_ms: float) -> Tolerance:
-        """Return the tolerance towards a broker on a machine that was late itself by so much: timers and answers may be several times as late."""
+        """Return the tolerance for a broker on a host that was late by `lag_ms`: timers and answers may be several times as late."""
         more_ms = lag_ms * _LAGS
         return replace(
             self,
@@ -56,18 +55,18 @@ class Tolerance:
         )
 
     def later(self, ms: float) -> Tolerance:
-        """Return the tolerance towards answers and timers that may be so much later, and no earlier."""
+        """Return the tolerance for answers and timers that may be later by `ms`, but no earlier."""
         return replace(self, late_ms=self.late_ms + ms, prompt_ms=self.prompt_ms + ms, late_timer_ms=self.late_timer_ms + ms)
 
     def with_any_cleanup(self) -> Tolerance:
-        """Return the tolerance that reckons with the periodic cleanup however seldom it comes."""
+        """Return the tolerance that tries the periodic cleanup at any interval."""
         return replace(self, cleanup_ms=math.inf)
 
 
 def untimely(asked: Exchange, *, due_ms: int, cause: Exchange | None, tolerance: Tolerance, moving_ms: float = 0.0) -> str | None:
-    """Return how an answer that was due at `due_ms` kept not to its time: unparked, early, late, or slow where it had no deadline; None where it did, or did not come.
+    """Return how an answer missed its time `due_ms`: unparked, early, late, or slow if it had no deadline. None if it was in time or did not come.
 
-    `cause` is the request that let it go, if one did; `moving_ms` is how long moves of the group have taken.
+    `cause` is the request that released it, if one did. `moving_ms` is how long moves of the group have taken.
     """
     if asked.answered_ms is None:
         return None
@@ -77,5 +76,5 @@ def untimely(asked: Exchange, *, due_ms: int, cause: Exchange | None, tolerance:
         return "unparked" if is_caused and cause is not asked else "early"
     allowance_ms = tolerance.prompt_ms if is_caused else tolerance.allowance_ms(due_ms - asked.ready_ms)
     is_late = asked.answered_ms > due_ms + allowance_ms + moving_ms + asked.excused_ms and not asked.is_unread
-    # No requirement says how soon an answer must come that waits for nothing: clients wait for it as they like (request.timeout.ms).
+    # No requirement limits the time of an answer that waits for nothing: clients choose how long they wait (request.timeout.ms).
     return None if not is_late else "slow" if is_caused and cause is asked else "late"

@@ -1,8 +1,8 @@
-"""The topics of the brokers as a walk through a group's history knows them: which there were, with their ids, and when they came or grew. Pure.
+"""The brokers' topics during a replay: which topics exist, their ids, and when they were created or grew. Pure.
 
-Groups that assign partitions themselves (KIP-848) are a function of the topics, as the group's coordinator knows them. Commits of partitions that there are
-not are refused beside any group, by the metadata of the broker, which hear of a change first: `BrokerMetadataPublisher.onMetadataUpdate` begins with the
-cache that `KafkaApis` looks into, and ends with the coordinator.
+In the consumer protocol (KIP-848) assignments depend on the topics that the group's coordinator knows. Commits for unknown partitions are refused before any
+group is asked, by the broker's metadata, which learn of a change first: `BrokerMetadataPublisher.onMetadataUpdate` begins with the cache that `KafkaApis`
+uses, and ends with the coordinator.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 __all__ = ["SPREAD_MS", "TopicsSeen"]
 
 SPREAD_MS: Final = 1_000.0
-"""How long a group's coordinator may know nothing of a topic that its broker tells of already: measured were 0.1 to 0.5 s (CGX-16)."""
+"""How long a group's coordinator may not know a topic that its broker already reports: measured were 0.1 to 0.5 s (CGX-16)."""
 
 
 class TopicsSeen:
-    """The topics at one place of a walk; without a word of them in the trace, nothing is known and nothing is refused for them."""
+    """The topics at one point of a replay. If the trace does not contain them, none is known and nothing is refused for them."""
 
     def __init__(self, history: History, profile: Profile) -> None:
         self._topics = None if history.topics is None else _topics_with(history.topics)
@@ -40,10 +40,10 @@ class TopicsSeen:
     def changes_until(
         self, ready_ms: float, seq: int, way: Callable[[int, int], int], next_due_ms: Callable[[], int | None] = lambda: None
     ) -> Iterator[int]:
-        """Take up, one after the other, the changes that the coordinator knows of at `ready_ms`, for a request that was answered as `seq`, and yield when each can have come.
+        """Apply the changes that the coordinator knows at `ready_ms`, for a request that was answered as `seq`, and yield the time of each.
 
-        Where that is open, `way` decides, for each change anew: it is asked with the number of ways and that of changes that are still to come.
-        `next_due_ms` says when the group's next timer goes off: it finds the topics as they are by then.
+        Where the time is open, `way` chooses for each change: it receives the number of ways and the number of changes still to come.
+        `next_due_ms` returns when the group's next timer fires: the timer uses the topics of that time.
         """
         while self._changes and self._changes[0].begun_ms <= ready_ms and self._changes[0].begun_seq <= seq:
             change = self._changes[0]
@@ -58,24 +58,26 @@ class TopicsSeen:
             yield known_ms
 
     def _moments(self, change: TopicChange, ready_ms: float, due_ms: int | None) -> list[int | None]:
-        """Return when a request's coordinator can have heard of the change, the likeliest first; None is later than the request.
+        """Return when the coordinator can have learnt of the change, the likeliest first; None is later than the request.
 
-        Who knew nothing of it at one request is likely to know as little at the next.
+        A coordinator that did not know it at one request probably does not know it at the next.
         """
         known_ms = int(min(change.done_ms, ready_ms))
         moments: list[int | None] = [known_ms]
         if ready_ms < change.done_ms + SPREAD_MS:
             moments.insert(0 if self._is_put_off or ready_ms < change.done_ms else 1, None)
         if due_ms is not None and change.begun_ms < due_ms <= known_ms:
-            moments.append(int(change.begun_ms))  # before the timer: who is fenced has the topics counted anew (`consumerGroupFenceMembers`)
+            moments.append(
+                int(change.begun_ms)
+            )  # before the timer: a fenced member makes the coordinator count the topics anew (`consumerGroupFenceMembers`)
         return moments
 
     def asked_of_group(
         self, message: GroupRequest, ready_ms: float, seq: int, way: Callable[[int, int], int]
     ) -> tuple[GroupRequest, GroupResponse | None]:
-        """Return what of a request its group is asked, and the whole answer where it is asked nothing.
+        """Return the part of a request that the group is asked, and the whole answer where that is nothing.
 
-        `way` decides whether the broker has heard of a change of these topics that the coordinator knows nothing of.
+        `way` chooses whether the broker knows a change of these topics that the coordinator does not know.
         """
         if self._topics is None or not isinstance(message, OFFSET_REQUESTS) or not all(topic.name for topic in message.topics):
             return message, None
@@ -84,13 +86,13 @@ class TopicsSeen:
         return existing, refused_wholly(message, existing)
 
     def _hear_first(self, names: AbstractSet[str], ready_ms: float, seq: int, way: Callable[[int, int], int]) -> None:
-        """Let the broker hear of changes of the topics before the coordinator does, each of them with those before it."""
+        """Let the broker learn of changes of the topics before the coordinator does, each with the changes before it."""
         heard = 0
         for count, change in enumerate(self._changes_of_broker, 1):
             if change.begun_ms > ready_ms or change.begun_seq > seq:
                 break
             if names & change.images.keys():
-                is_likely = ready_ms >= change.done_ms  # the brokers tell of it
+                is_likely = ready_ms >= change.done_ms  # the brokers report it
                 if (way(2, count) == 0) is not is_likely:
                     break
                 heard = count
@@ -103,7 +105,7 @@ class TopicsSeen:
         del self._changes_of_broker[:changes]
 
     def completed(self, asked: GroupRequest, answer: GroupResponse) -> GroupResponse:
-        """Return a group's answer with what is said of partitions that there are not."""
+        """Return a group's answer together with the results for unknown partitions."""
         if self._topics is None or not isinstance(asked, OFFSET_REQUESTS):
             return answer
         return with_unknown(asked, answer, existing=self._existing(asked), repeats_topics=bool(self._fields["deletions_repeat_topics"]))
@@ -122,7 +124,6 @@ def _change(topics: Topics, images: Mapping[str, TopicImage]) -> None:
 
 
 def _topics_with(partitions: Mapping[str, int]) -> Topics:
-    """Return the topics that the broker has."""
     topics = Topics(0)
     for name, count in partitions.items():
         topics.grow(name, count)

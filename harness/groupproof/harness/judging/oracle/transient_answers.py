@@ -1,8 +1,8 @@
-"""What a group shows to whoever looks, for a moment or a while: a new one is Dead, or not listed; one that moves is still where it was; one that is
-deleted is Dead before it is gone; one that is forgotten, and not deleted, is shown still; an instance that returned is fenced by the next that does. Pure.
+"""Answers that a group gives for a short time only: a new group is Dead or not listed; a moving group has its old state; a
+deleted group is Dead before it is gone; a forgotten, undeleted group is still shown; a static member that returned is fenced by the next with its instance id. Pure.
 
-With the coordinator in Scala a new group is unseen for some milliseconds. With the one in Java brokers read as of the last record that was committed (CoordinatorRuntime), so that it lasts until
-something is written of the group; or of another in its partition, which no history tells.
+With the coordinator in Scala a new group is invisible for some milliseconds. With the one in Java, brokers read the state of the last committed record (CoordinatorRuntime): the group
+stays invisible until a record of it, or of another group in its partition, is written. No history shows the other groups' records.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ _DELETIONS: Final = (Api.DELETE_GROUPS, Api.OFFSET_DELETE)  # an Empty group die
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moment:
-    """When a request was taken up, as far as a walk has come by its `steps`. The group last `moved` at `moved_at_ms`; `stored` is what is written of
-    its partition, `is_new` whether the group was made only just."""
+    """The time at which a request was processed, in a replay with `steps` so far. The group last `moved` at `moved_at_ms`. `stored` are the written records of
+    its partition. `is_new`: the group was created a moment before."""
 
     group: str
     profile: Profile
@@ -50,12 +50,12 @@ class Moment:
 
     @property
     def moved_with(self) -> list[Exchange]:
-        """Return what was answered as the group last moved."""
+        """Return the exchanges that were answered with the group's last move."""
         return [step.exchange for step in self.steps if step.due_ms == self.moved_at_ms]
 
 
 def is_passing(asked: Exchange, expected: Mapping[str, Any], found: Sequence[Difference], at: Moment) -> bool:
-    """Tell whether an answer that differs from the `expected` one is what the group shows for a moment, while it moves or is written, or a new one for a while."""
+    """Return whether an answer other than the `expected` one is temporary: the group is moving, is being written, or is new."""
     answer, line = asked.answer or {}, at.profile.line
     if at.moved is not None and shows_state_before(found, at.moved):
         return any(exchange.seq > asked.request.seq for exchange in at.moved_with if exchange is not asked)
@@ -71,7 +71,7 @@ def is_passing(asked: Exchange, expected: Mapping[str, Any], found: Sequence[Dif
 
 
 def shows_no_group(api: Api, answer: Mapping[str, Any]) -> bool:
-    """Tell whether an answer is what one is told who looks at a group that is not there."""
+    """Return whether a description or list shows that the group does not exist."""
     groups = answer.get("groups", [])
     if api is Api.DESCRIBE_GROUPS:
         return all(group.get("group_state") == GroupState.DEAD.value for group in groups)
@@ -79,23 +79,23 @@ def shows_no_group(api: Api, answer: Mapping[str, Any]) -> bool:
 
 
 def may_be_unseen(group: str, stored: StoredGroups, line: CoordinatorKind) -> bool:
-    """Tell whether a broker with that coordinator may not show a group that is there: nothing is written of it."""
+    """Return whether a broker with that coordinator may not show an existing group: no record of it is written."""
     written = {*(group.group_id for group in stored.groups), *(offset.group_id for offset in stored.offsets if offset.committed or offset.pending)}
     return line is CoordinatorKind.JAVA and group not in written
 
 
 def shows_empty_consumer_group(api: Api, answer: Mapping[str, Any]) -> bool:
-    """Tell whether an answer is of one group, which is of consumers and Empty, or says that a member is not among its own."""
+    """Return whether an answer shows one Empty consumer group, or says that a member is unknown."""
     if api is Api.OFFSET_FETCH:
         return error_of(api, answer) == ErrorCode.UNKNOWN_MEMBER_ID
-    # ListGroups has the state since v4, the type since v5: what an older one does not say may be so.
+    # ListGroups has the state since v4 and the type since v5; an older answer may stand for any.
     states = [group.get("group_state") or ConsumerState.EMPTY.value for group in answer.get("groups", [])]
     kinds = {group.get("group_type") or CONSUMER.name for group in answer.get("groups", [])}
     return api in _LISTINGS and states == [ConsumerState.EMPTY.value] and kinds == {CONSUMER.name}
 
 
 def shows_offsets(api: Api, answer: Mapping[str, Any], group: str, stored: StoredGroups) -> bool:
-    """Tell whether an answer gives of the group's offsets those that are stored."""
+    """Return whether an answer contains the group's stored offsets."""
     if api is not Api.OFFSET_FETCH:
         return False
     offsets = {where: offset.offset for entry in stored.offsets if entry.group_id == group for where, offset in entry.committed}
@@ -105,9 +105,9 @@ def shows_offsets(api: Api, answer: Mapping[str, Any], group: str, stored: Store
 
 
 def was_forgotten(asked: Exchange, steps: Sequence[Step]) -> bool:
-    """Tell whether the group is gone by a JoinGroup to an Empty consumer group that was refused: GroupMetadataManager forgets the group for it, and returns no record.
+    """Return whether a refused JoinGroup to an Empty consumer group removed it: GroupMetadataManager forgets the group and writes no record.
 
-    Who reads as of the last record sees the group until another is written to its partition; who loads the partition sees it again (`classicGroupJoinToClassicGroup`).
+    Brokers that read as of the last record show the group until another is written to its partition. A broker that loads the partition shows it again (`classicGroupJoinToClassicGroup`).
     """
     is_gone = any(step.exchange is asked and step.before is None for step in steps)
     last = next((step for step in reversed(steps) if step.exchange is not asked and step.before is not None), None)
@@ -117,10 +117,10 @@ def was_forgotten(asked: Exchange, steps: Sequence[Step]) -> bool:
 
 
 def was_replaced(asked: Exchange, steps: Sequence[Step]) -> bool:
-    """Tell whether the group is a classic one by a JoinGroup to an Empty consumer group, which was answered, or waits, before any record was written.
+    """Return whether a JoinGroup to an Empty consumer group made it a classic one, and was answered or parked before any record was written.
 
-    79 is one such answer: GroupMetadataManager gives it as it makes the records, and who reads as of the last one that was committed sees the consumer group
-    until these are (`classicGroupJoinToClassicGroup`; brokers gather records for some milliseconds, group.coordinator.append.linger.ms).
+    79 is such an answer: GroupMetadataManager answers while it makes the records. Brokers read as of the last committed record, and show the consumer group
+    until these are committed (`classicGroupJoinToClassicGroup`; brokers gather records for some milliseconds, group.coordinator.append.linger.ms).
     """
     earlier = (step for step in reversed(steps) if step.exchange is not asked and step.before is not None)
     last = next((step for step in earlier if step.before is not None and isinstance(step.before.state, ConsumerState)), None)
@@ -128,13 +128,13 @@ def was_replaced(asked: Exchange, steps: Sequence[Step]) -> bool:
 
 
 def shows_state_before(found: Sequence[Difference], moved: Transition) -> bool:
-    """Tell whether an answer differs in nothing but that the group has not `moved` yet: what completes a join phase is another thread of the broker."""
+    """Return whether the only difference is that the group has not `moved` yet: another thread of the broker completes a join phase."""
     states = [(difference.field, difference.expected, difference.observed) for difference in found]
     return moved.before is not None and states == [("group_state", moved.after.value, moved.before.value)]
 
 
 def shows_dead_group(asked: Exchange, deletions: Iterable[Exchange], profile: Profile) -> bool:
-    """Tell whether an answer is a Dead group's, and one of the deletions was still under way: the coordinator in Scala forgets the group only when it has written that."""
+    """Return whether an answer is a Dead group's while a deletion is under way: the coordinator in Scala forgets the group only after it has written the deletion."""
     cells = {kind.value: states for kind, states in profile.table.cells.items()}
     row = cells.get(asked.api.title, {}).get(GroupState.DEAD, (None,))[-1]
     is_under_way = any(deletion.api in _DELETIONS and (deletion.answered_ms or deletion.gone_ms) >= asked.ready_ms for deletion in deletions)
@@ -143,9 +143,9 @@ def shows_dead_group(asked: Exchange, deletions: Iterable[Exchange], profile: Pr
 
 
 def is_fenced_by_the_next(asked: Exchange, others: Iterable[Exchange], line: CoordinatorKind) -> bool:
-    """Tell whether a static member that returned was fenced by the next with its instance id, which came before the group was written with the first.
+    """Return whether a returning static member was fenced by the next one with its instance id, which arrived before the first was written.
 
-    From 4.0 on the answer to the first waits for that, and is still to come when the second replaces it (ClassicGroup.replaceStaticMember).
+    From 4.0 on the answer to the first waits for the write, and is still open when the second replaces it (ClassicGroup.replaceStaticMember).
     """
     if asked.code != ErrorCode.FENCED_INSTANCE_ID or asked.answered_ms is None or line is CoordinatorKind.SCALA:
         return False
@@ -155,6 +155,6 @@ def is_fenced_by_the_next(asked: Exchange, others: Iterable[Exchange], line: Coo
 
 
 def _returns_as(asked: Exchange) -> str | None:
-    """Return as which instance a JoinGroup returns that names no member id."""
+    """Return the instance id of a JoinGroup that names no member id, else None."""
     message = asked.message
     return message.group_instance_id if isinstance(message, JoinGroupRequest) and not message.member_id else None

@@ -1,4 +1,4 @@
-"""What IncrementalAlterConfigs of a group's settings is due to be answered by a broker with these settings: its bounds decide (CGD-30 to CGD-34). Pure."""
+"""The expected error code of IncrementalAlterConfigs for a group's configs, by the broker's settings: their bounds decide (CGD-30 to CGD-34). Pure."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from groupproof.protocol.vocabulary import Api
 __all__ = ["DueCode", "due_config_code"]
 
 DueCode = Callable[[Evidence, Observation], int | None]
-"""Takes a request, and returns the code that it is due to be answered, None where only the script tells."""
+"""Returns the expected code for a request, None where only the script names it."""
 
 
 def due_config_code(profile: str, settings: Mapping[str, Any]) -> DueCode:
-    """Return what tells the code of a change of one group's settings, by the settings of a broker of `profile`."""
+    """Return the function that finds the expected code of a change of one group's configs, by the settings of a broker of `profile`."""
     table = profile_named(profile).tables.get(CONSUMER.name)
     own_settings = settings_of(settings, profile)
 

@@ -1,8 +1,8 @@
-"""Holds a script's own words against its trace: the codes that its steps name, which are kafka-4.1's, what they say stays parked, and which
-connections they see ended.
+"""Compares a script's expectations with its trace: the error codes that its steps name (kafka-4.1's), the requests that it calls parked, and the
+connections that it expects to end.
 
-Of answers about groups the oracle says more, of any release, and this judge keeps the hand-written course of each case honest. Of anything
-else (what finds a coordinator, what is no request at all) it is the judge.
+The oracle judges answers about groups more closely, for any release; this judge keeps the hand-written expectations correct. It alone judges everything
+else, such as FindCoordinator and invalid requests.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = [
 ]  # fmt: skip
 
 BESIDE_GROUPS = frozenset(Api) - (GROUP_APIS - {Api.FIND_COORDINATOR})
-"""The APIs of whose answers the rules of a group say nothing."""
+"""The APIs whose answers the rules of a group do not decide."""
 
 _OF_GROUPS: Mapping[Api, str] = {Api.OFFSET_FETCH: "groups", Api.DESCRIBE_GROUPS: "groups", Api.DELETE_GROUPS: "results"}
 _ISOLATED = "TRIG-12"
@@ -35,7 +35,7 @@ _CORRELATION_AT = slice(8, 12)  # behind length, API key and version
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _AskedRequest:
-    """A request with its answer, and the `seq` at which the step after it began."""
+    """A request with its answer, and the `seq` at which the next step began."""
 
     request: Observation
     answer: Observation | None
@@ -46,9 +46,9 @@ class _AskedRequest:
 def answers_as_written(
     evidence: Evidence, script: Script, requirement: str, apis: Collection[Api] = frozenset(Api), due: DueCode = lambda *_: None
 ) -> Iterator[Finding]:
-    """Judge that each answer has the code that the script names, and that what it calls parked is not answered before the next step.
+    """Judge that each answer has the code that the script names, and that a parked request is not answered before the next step.
 
-    Only requests of `apis` are judged. Where the broker's settings have another code, `due` tells it.
+    Only requests of `apis` are judged. `due` returns the code where the broker's settings change it.
     """
     asked: dict[str, _AskedRequest] = {}
     for index, begin, end in _steps(evidence):
@@ -65,7 +65,7 @@ def answers_as_written(
 
 
 def codes_as_written(script: Script, evidence: Evidence) -> Iterator[tuple[str, int | None, int | None]]:
-    """Yield each exchange's label, the code that the script names for it, None for none, and the one that came, None without an answer."""
+    """Yield each exchange's label, the code that the script names (None for none), and the recorded code (None without an answer)."""
     asked: dict[str, Observation] = {}
     for index, begin, end in _steps(evidence):
         step = script.steps[index]
@@ -78,7 +78,7 @@ def codes_as_written(script: Script, evidence: Evidence) -> Iterator[tuple[str, 
 
 @checker
 def answers_can_be_read(evidence: Evidence, requirement: str) -> Iterator[Finding]:
-    """Judge that what comes back are answers to what was asked; it says nothing where they are."""
+    """Judge that the received frames are answers to the requests. Yield nothing where they are."""
     for obs in evidence.select("event"):
         if obs.who == "kit" and obs.body.get("name") == "garbage":
             expected = "Each answer is one to a request, in its version."
@@ -88,8 +88,9 @@ def answers_can_be_read(evidence: Evidence, requirement: str) -> Iterator[Findin
 
 @checker
 def answers_in_order(evidence: Evidence, requirement: str) -> Iterator[Finding]:
-    """Judge that the requests of one connection are answered in the order in which they were sent (Kafka mutes a channel meanwhile); it says
-    nothing where they are, and nothing of a request that is never answered."""
+    """Judge that the requests of one connection are answered in the order in which they were sent (Kafka mutes a channel meanwhile).
+
+    Yield nothing where they are. A request that is never answered is not judged."""
     last: dict[int | None, Observation] = {}
     for request in evidence.select("request"):
         answer = evidence.answer(request)
@@ -105,9 +106,9 @@ def answers_in_order(evidence: Evidence, requirement: str) -> Iterator[Finding]:
 
 
 def answers_tell_of_asked_groups(evidence: Evidence) -> Iterator[Finding]:
-    """Judge that an answer about groups tells of no group but those asked about; it says nothing where that is so.
+    """Judge that an answer about groups contains only the requested groups. Yield nothing where it does.
 
-    A client that reads the first group of an OffsetFetch would else begin where another group left off. Before v8 its answer names no group.
+    A client that reads the first group of an OffsetFetch would otherwise begin at another group's offsets. Before v8 the answer names no group.
     """
     for api, field in _OF_GROUPS.items():
         for request in evidence.requests(api):
@@ -128,7 +129,7 @@ def _asked_about(api: Api, request: Observation) -> set[str]:
 
 @checker
 def raw_is_answered(evidence: Evidence, api: Api, code: ErrorCode, requirement: str) -> Iterator[Finding]:
-    """Judge that the first request of raw bytes is answered `code`, in the oldest form of `api`'s answers, under its own correlation id."""
+    """Judge that the first request of raw bytes is answered `code`, in the oldest version of `api`'s answers, with its own correlation id."""
     expected = f"What was sent is answered {_code(code)}, in the form of {api.title} v0."
     links = [obs for obs in evidence.select("event") if obs.who == "link"]
     sent = next((obs for obs in links if obs.body.get("name") == "raw"), None)
@@ -150,7 +151,7 @@ def _of_raw(api: Api, sent: Observation, answer: Observation) -> str:
 
 @checker
 def connections_end_as_written(evidence: Evidence, script: Script, requirement: str) -> Iterator[Finding]:
-    """Judge that the broker ends the connections that the script waits for it to end."""
+    """Judge that the broker ends the connections that the script expects it to end."""
     for index, begin, end in _steps(evidence):
         step = script.steps[index]
         if isinstance(step, AwaitClose):
@@ -158,7 +159,7 @@ def connections_end_as_written(evidence: Evidence, script: Script, requirement: 
 
 
 def _of_end(connection: str, evidence: Evidence, begin: int, end: int, requirement: str) -> Finding:
-    """Return whether the step, which began at `begin`, came to its end by the connection's."""
+    """Return the finding on whether the end of the connection ended the step that began at `begin`."""
     expected = f"The broker ends connection {connection}."
     timeouts = evidence.select("event", after=begin, before=end)
     if any(obs.who == "kit" and obs.body.get("name") == "timeout" for obs in timeouts):
@@ -168,7 +169,7 @@ def _of_end(connection: str, evidence: Evidence, begin: int, end: int, requireme
 
 
 def _steps(evidence: Evidence) -> Iterator[tuple[int, int, int]]:
-    """Yield each step that was begun with the `seq` of its begin and of the next step's."""
+    """Yield each step with the `seq` of its begin and of the next step's begin."""
     begun = [(obs.body["index"], obs.seq) for obs in evidence.trace if obs.who == "kit" and obs.body.get("name") == "step"]
     ends = [*(seq for _, seq in begun[1:]), evidence.closing]
     for (index, begin), end in zip(begun, ends, strict=True):

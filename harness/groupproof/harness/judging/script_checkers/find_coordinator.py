@@ -59,7 +59,7 @@ def _of_answer(request: Observation, answer: Observation, fields: dict[str, tupl
             yield _failed(requirement, answer, "Each key is answered.", "A key is not answered.")
         elif fields.setdefault(key, place) != place:
             moved = _failed(requirement, answer, "A group has one coordinator.", "It has another coordinator than was told before.")
-            # The group may have moved: a cluster that others use changes leaders at any time, though hardly in each run.
+            # The group may have moved: leaders may change at any time in a shared cluster, though hardly in each run.
             yield replace(moved, proof=Proof.LIVENESS)
 
 

@@ -26,7 +26,7 @@ def bystanders_stay_connected(script: Script, requirement: str, level: Level) ->
         for obs in evidence.select("event"):
             name = obs.body.get("connection")
             if obs.who == "link" and obs.body.get("name") == "closed" and obs.body.get("by") == "broker" and name not in suspects:
-                # A broker that restarts, or finds a connection idle, ends one too (connections.max.idle.ms): that counts in each run alone.
+                # A broker that restarts, or finds a connection idle, ends one too (connections.max.idle.ms): one observation proves nothing.
                 yield Finding(
                     verdict=otherwise, proof=Proof.LIVENESS, requirement=requirement, expected="Who sent nothing wrong keeps its connection.",
                     observed=f"The broker ended connection {name}.", seq=obs.seq,

@@ -32,7 +32,7 @@ JOBS = 64
 """How many cases run side by side: most of a case is waiting."""
 
 CLUSTERS_MAX = 2
-"""How many clusters are up at once where they are processes of this machine."""
+"""How many clusters run at once where they are processes of this host."""
 
 _EXPECTED = Path(str(files("groupproof.harness"))) / "expected_of_coordinators"
 
@@ -50,7 +50,7 @@ class CoordinatorRun(CertifyRun):
         super().__init__(config, cases_of("coordinator"), say=say, is_virtual=subject.is_virtual)
         self._subject = subject
         self._prefix = prefix
-        # In real time groups of an earlier run may still be there.
+        # In real time groups of an earlier run may still exist.
         self._token = "" if subject.is_virtual else f"{random.SystemRandom().getrandbits(24):06x}-"
         self._cluster: PooledCluster | None = None
         self._logs: list[str] = []
@@ -65,7 +65,7 @@ class CoordinatorRun(CertifyRun):
         clusters = trio.CapacityLimiter(len(worlds) if self.is_virtual else CLUSTERS_MAX)
         async with runner.paced(), trio.open_nursery() as nursery:
             for spec, cases in worlds:
-                # The largest set, which lasts longest, gets its cluster first.
+                # The largest set takes longest, so its cluster starts first.
                 await clusters.acquire_on_behalf_of(spec)
                 nursery.start_soon(self._run_world, spec, cases, runner, stages, clusters)
 
@@ -74,7 +74,7 @@ class CoordinatorRun(CertifyRun):
             async with self._kept(spec, cases) as keeper:
                 stages.of[spec] = self._stage(spec, keeper)
                 await runner.rule([case for case in cases if not script_of(case).is_rough])
-                # Of these a broker may end, which is to cost no other case its cluster.
+                # A broker may die in these cases, which must not cost other cases their cluster.
                 await runner.rule([case for case in cases if script_of(case).is_rough])
         except Exception as error:
             trouble = trouble_in(error)
@@ -85,7 +85,7 @@ class CoordinatorRun(CertifyRun):
 
     @asynccontextmanager
     async def _kept(self, spec: ClusterSpec, cases: Sequence[Case]) -> AsyncIterator[ClusterKeeper | None]:
-        """Keep the world's cluster up, unless each run of its case has one of its own."""
+        """Keep the cluster of a cluster spec running, unless each run of its case has its own."""
         if spec.only is not None:
             yield None
             return
@@ -136,7 +136,7 @@ class CoordinatorRun(CertifyRun):
         return {**super().environment(), **provider, **self._judged_by(), **unreadable, **logs}
 
     def _judged_by(self) -> dict[str, Any]:
-        """Return what the run was judged by beside the rules: how the profile was guessed, and the settings that somebody told."""
+        """Return the grounds of the judgement beside the rules: how the profile was guessed, and the settings that the user reported."""
         guess = self._subject.guess if isinstance(self._subject, AddressedBrokers) and self._subject.asked_profile is None else None
         own_settings = {} if self._cluster is None else self._cluster.known_settings
         settings = (
@@ -145,6 +145,6 @@ class CoordinatorRun(CertifyRun):
         return {**({"profile_guess": guess.sentence} if guess is not None else {}), **settings}
 
     def _unreadable(self) -> list[str]:
-        """Return the versions that the broker offers and cannot be spoken to by, in words."""
+        """Return the versions that the broker offers but does not serve correctly, in words."""
         found = self._cluster.where.unreadable if self._cluster is not None else {}
         return [f"{api.title} v{version}: {why}" for api, versions in sorted(found.items()) for version, why in sorted(versions.items())]

@@ -1,6 +1,6 @@
-"""The ground that coordinator cases stand on: clusters, one for each set of settings that they need, and what is known of each.
+"""The clusters that coordinator cases share: one for each set of settings that cases need, with its known properties.
 
-Groups are independent, so that all cases of a set run side by side on one cluster; a case that stops brokers has clusters of its own.
+Groups are independent, so that all cases of a set run side by side on one cluster. A case that stops brokers has its own clusters.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ _LOOK_S = 0.02
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterSpec:
-    """What a cluster must be like for a set of cases; `only` names the case, or its run, that has it alone, `has_slow_disk` says that its brokers' disks can
-    be slowed, `moves` that groups move on it: those that would move together take turns."""
+    """The properties of the cluster for a set of cases. `only` names the case, or its run, that has the cluster alone. `has_slow_disk`: its brokers' disks
+    can be slowed. `moves`: groups move on it; cases whose groups would move together take turns."""
 
     settings: tuple[tuple[str, Any], ...]
     brokers: int
@@ -54,8 +54,8 @@ class ClusterSpec:
 def cluster_spec_of(case: Case, subject: object = None) -> ClusterSpec:
     """Return the cluster that the case needs on `subject`.
 
-    Unless its coordinators are elected, a case that moves them stops brokers, which would end the others' connections; and it has
-    the cluster alone where the topics that it makes would change the others' groups.
+    A case that moves coordinators stops brokers, unless coordinators are elected, and would end the connections of other cases. A case that creates
+    topics has the cluster alone where that would change the other cases' groups.
     """
     elects = moves_by_election(subject)
     script = script_of(case)
@@ -74,26 +74,26 @@ def cases_by_cluster(cases: Iterable[Case], subject: object = None) -> dict[Clus
 
 
 class PartitionTurns:
-    """Of the groups that lie in one partition of `__consumer_offsets`, and would move together, one case at a time has its own; without `partitions` nobody waits."""
+    """Gives the groups in one partition of `__consumer_offsets`, which move together, to one case at a time. Without `partitions` nobody waits."""
 
     def __init__(self, partitions: int = 0) -> None:
         self._turns = [trio.Lock() for _ in range(partitions)]
 
     @asynccontextmanager
     async def held(self, groups: Iterable[str]) -> AsyncIterator[None]:
-        """Have the partitions of `groups` for as long as the context lasts."""
+        """Hold the partitions of `groups` while the context lasts."""
         wanted = {partition_of(group, len(self._turns)) for group in groups} if self._turns else set()
         async with AsyncExitStack() as held:
-            for index in sorted(wanted):  # in one order for all, so that no two cases wait for one another
+            for index in sorted(wanted):  # in the same order for all, so that no two cases wait for each other
                 await held.enter_async_context(self._turns[index])
             yield
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PooledCluster:
-    """A running cluster with what is known of it: the `settings` that hold, and of those asked for which do not, and why.
+    """A running cluster with its known properties: its effective `settings`, and the requested ones that it lacks, with the reason.
 
-    `known_settings` are those that it has whatever was asked for: as somebody says, or as it showed.
+    `known_settings` are those that it has in any case: reported by the user, or observed.
     """
 
     where: ClusterMap
@@ -104,16 +104,16 @@ class PooledCluster:
 
     @property
     def has_fixed_settings(self) -> bool:
-        """Whether what is unmet is no setting of the program at all."""
+        """Whether the program has no such setting as the unmet ones."""
         return has_fixed_settings(self.where.cluster)
 
     @property
     def deaths(self) -> list[str]:
-        """The last words of its brokers that ended uncalled."""
+        """The last log lines of its brokers that ended unexpectedly."""
         return self.where.cluster.deaths()
 
     async def dies(self, within_s: float) -> bool:
-        """Tell whether a broker of it has ended uncalled, or does so in the time given: its connections end before it does."""
+        """Return whether a broker has ended unexpectedly or does so within `within_s`: its connections end before the process does."""
         until = trio.current_time() + within_s
         while True:
             is_dead = bool(self.deaths)
@@ -122,10 +122,10 @@ class PooledCluster:
             await trio.sleep(_LOOK_S)
 
     def hindrances(self, script: Script) -> list[str]:
-        """Return why the script makes no sense here, a line for each setting.
+        """Return why the script makes no sense on this cluster, a line for each setting.
 
-        A broker that waits before its first rebalance only takes longer; session timeouts that no member asks for need not be allowed, nor
-        need a group be bounded that has no more members.
+        A delay of the first rebalance only makes the script slower. Session timeouts that no member requests need not be allowed, and
+        a group without many members may be limited.
         """
         named = {name: why for name, why in self.unmet.items() if name in script.settings and not self._is_bearable(name, script)}
         return [f"{name}={script.settings[name]}: {why}" for name, why in named.items()]
@@ -149,7 +149,7 @@ def _sessions(script: Script) -> list[int]:
 
 @asynccontextmanager
 async def opened(subject: BrokerSubject, spec: ClusterSpec, cases: Iterable[Case], prefix: str = GROUP_PREFIX) -> AsyncIterator[PooledCluster]:
-    """Start the cluster of a world and get to know it; raise `BrokenEnvironment`."""
+    """Start the cluster of a cluster spec and learn its properties; raise `BrokenEnvironment`."""
     topics = {name: partitions for case in cases for name, partitions in topics_of(script_of(case).topics, prefix).items()}
     async with subject.cluster(settings=dict(spec.settings), brokers=spec.brokers, topics=topics) as cluster, mapped(cluster) as where:
         where.unreadable = await unreadable(where, f"{prefix}versions")
@@ -168,7 +168,7 @@ async def opened(subject: BrokerSubject, spec: ClusterSpec, cases: Iterable[Case
 
 
 async def _evident(subject: BrokerSubject, where: ClusterMap, prefix: str) -> dict[str, KnownSetting]:
-    """Return what a broker that was there already shows of the settings of KIP-848's groups."""
+    """Return the consumer group settings (KIP-848) that an already running broker shows by its behaviour."""
     return await evident_settings(where, _new_group(prefix)) if isinstance(subject, AddressedBrokers) else {}
 
 
@@ -177,14 +177,14 @@ def _new_group(prefix: str) -> str:
 
 
 def _unmet(asked: dict[str, Any], unmet: Mapping[str, str], settings: Mapping[str, str | None] | str) -> dict[str, str]:
-    """Return what does not hold. A broker that knows of no pause between targets (before 4.3, KIP-1263) makes none, which is as good as one of 0 ms."""
+    """Return the settings that do not hold. A broker without a pause between targets (before 4.3, KIP-1263) is as good as one with 0 ms."""
     listed = {} if isinstance(settings, str) else settings
     has_no_pause = asked.get(ASSIGNMENT_INTERVAL) == 0 and listed.get(ASSIGNMENT_INTERVAL) is None
     return {name: why for name, why in unmet.items() if not (has_no_pause and name == ASSIGNMENT_INTERVAL)}
 
 
 def _holding(asked: dict[str, Any], unmet: Mapping[str, str], settings: Mapping[str, str | None] | str) -> dict[str, Any]:
-    """Return the settings that hold: those asked for, and in place of the unmet what the broker tells, where it does."""
+    """Return the effective settings: the requested ones, with the broker's values in place of the unmet ones where it reports them."""
     held = {name: value for name, value in asked.items() if name not in unmet}
     values = {} if isinstance(settings, str) else settings
     return {**held, **{name: _number(value) for name in unmet if (value := values.get(name)) is not None}}
@@ -195,17 +195,17 @@ def _number(value: str) -> int | str:
 
 
 ALONE_MAX = 2
-"""How many clusters are up at once to find out which case killed one."""
+"""How many clusters run at once to find out which case killed one."""
 
 DEATHS_MAX = 12
-"""How many clusters of one world may die before the rest of its cases is given up."""
+"""How many clusters of one cluster spec may die before the rest of its cases is given up."""
 
 
 class ClusterKeeper:
-    """Keeps a cluster up for the cases that share it: when it has died, another is started for those that are still to come.
+    """Keeps a cluster running for the cases that share it. After its death another one starts for the remaining cases.
 
-    Which of the cases it died under killed it, only a run of each alone can tell; that is the stage's part, `alone` limits it. Where it `feels` the cluster's
-    pulse, by Heartbeats for that group, `pulse` tells how late the brokers are.
+    Only a run of each case alone shows which case killed it: the stage does that, and `alone` limits it. With `feels`, Heartbeats for that group
+    measure the cluster, and `pulse` reports how late the brokers are.
     """
 
     def __init__(self, start: Callable[[], AbstractAsyncContextManager[PooledCluster]], *, feels: str = "") -> None:
@@ -218,7 +218,7 @@ class ClusterKeeper:
         self._died = trio.Event()
 
     async def run(self, task_status: trio.TaskStatus[PooledCluster]) -> None:
-        """Keep a cluster up until cancelled; raise `BrokenEnvironment` where it cannot be started, or dies too often."""
+        """Keep a cluster running until cancelled; raise `BrokenEnvironment` where it cannot be started, or dies too often."""
         for deaths in range(DEATHS_MAX):
             async with self._start() as self._ground, trio.open_nursery() as nursery:
                 self._died = trio.Event()
@@ -233,13 +233,13 @@ class ClusterKeeper:
         raise BrokenEnvironment(f"the broker died {DEATHS_MAX} times; the last: {'; '.join(self._ground.deaths) if self._ground else ''}")
 
     async def current(self) -> PooledCluster:
-        """Return the cluster that is up, once one is."""
+        """Return the running cluster; wait for it if there is none."""
         await self._up.wait()
         assert self._ground is not None
         return self._ground
 
     async def has_died(self, cluster: PooledCluster, *, within_s: float = 0.0) -> bool:
-        """Tell whether `ground` is a cluster that died, or does so in the time given; if it is the current one, another is started."""
+        """Return whether `cluster` has died, or dies within `within_s`; replace it if it is the current one."""
         is_dead = await cluster.dies(within_s)
         if is_dead and cluster is self._ground and not self._died.is_set():
             self._up = trio.Event()

@@ -1,4 +1,4 @@
-"""How a coordinator case is run on a cluster, and judged."""
+"""Runs a coordinator case on a cluster, and judges it."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ from groupproof.protocol.trace import Recorder, Trace
 __all__ = ["BrokerStage", "ClusterSpec", "PooledCluster", "Stages", "called", "cases_by_cluster", "cluster_spec_of", "opened"]
 
 DYING_S = 5.0
-"""How long a broker may take from its last word on a connection to the end of its process, where a case could not go on."""
+"""How long a broker may take from its last sign on a connection to the end of its process, where a case could not go on."""
 
 CLOSING_S = 0.3
-"""The same where all that is seen is a connection that the broker closed: it may have had its reasons."""
+"""The same where the only sign is a connection that the broker closed: it may have had its reasons."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerStage:
-    """Runs and judges the cases of one world: on the cluster that `keeper` keeps up, on `ground`, or else each on a cluster of its own.
+    """Runs and judges the cases of one cluster spec: on the shared cluster of `keeper`, on `ground`, or each on a cluster of its own.
 
-    `token` tells runs of the kit apart.
+    `token` distinguishes runs of the kit.
     """
 
     subject: BrokerSubject
@@ -62,9 +62,9 @@ class BrokerStage:
         return self.subject.is_virtual
 
     async def play(self, case: Case, *, key: str, alone: bool = False) -> Play:
-        """Run `case` once; `key` is unique in the run. What ends it from outside is the play's `trouble`, beside the trace so far.
+        """Run `case` once; `key` is unique in the run. An external error is the `trouble` of the returned run, with the trace so far.
 
-        Where the cluster died under it, it is run again alone: if that one dies as well, the case's requests did it, and the trace says so.
+        If the cluster died during it, the case runs again alone. If that cluster dies too, the case's requests killed it, and the trace says so.
         """
         if self.keeper is None:
             return await (self._alone(case, key) if self.ground is None else self._attempt(case, key, nullcontext(self.ground)))
@@ -79,7 +79,7 @@ class BrokerStage:
         return await self._attempt(case, key, opened(self.subject, self.world, [case], self.prefix), is_own=True)
 
     async def _attempt(self, case: Case, key: str, context: AbstractAsyncContextManager[PooledCluster], *, is_own: bool = False) -> Play:
-        """Run the case on a cluster; where it `is_own`, the cluster's death is recorded in the trace, for it is the case's doing."""
+        """Run the case on a cluster. If the case has it alone (`is_own`), a death of the cluster is recorded in the trace as the case's effect."""
         began = trio.current_time()
         recorder = Recorder(clock_from_now(), **self._columns(case, key))
         stop = self._watch(recorder)
@@ -131,7 +131,7 @@ class BrokerStage:
         return {"run": f"{self.seed:x}.{key}", "case": case.id, "seed": seed_of(self.seed, case.id), "clock": clock}
 
     def _watch(self, recorder: Recorder) -> Callable[[], None]:
-        """Record the canary's lags that matter, and how late the brokers are where the keeper feels their pulse; return the function that ends it."""
+        """Record the canary's relevant lags, and the brokers' lateness where the keeper measures it; return the function that ends that."""
         ends = [watch_lags(self.canary, recorder)]
         if self.keeper is not None and self.keeper.pulse is not None:
             ends.append(self.keeper.pulse.listen(lambda slow_ms: _note(recorder, "slow", slow_ms=round(slow_ms, 1))))
@@ -148,7 +148,7 @@ class BrokerStage:
 
 @dataclass(slots=True, kw_only=True)
 class Stages:
-    """The stages of a run, each opened while its world's cases run; a case goes to that of its world."""
+    """The stages of a run, one for each cluster spec, each open while its cases run."""
 
     is_virtual: bool
     canary: Canary | None = None
@@ -163,16 +163,16 @@ class Stages:
 
 
 def called(subject: BrokerSubject) -> tuple[str, str | None]:
-    """Return what reports and traces call a coordinator, and its release: of an address that tells no release, the address."""
+    """Return the name of a coordinator in reports and traces, and its release. For an address without a known release the name is the address."""
     version = subject.release or subject.version
     return (subject.name, version) if version else (subject.spec, None)
 
 
 def _unspoken_dialect(case: Case, profile: str, settings: Mapping[str, Any]) -> list[str]:
-    """Return what the release has no rules for: brokers of 3.7 to 3.9 advertise KIP-848's heartbeat, and refuse it unless it is switched on.
+    """Return the dialects of the case that the release does not serve: brokers of 3.7 to 3.9 advertise KIP-848's heartbeat, and refuse it unless it is switched on.
 
-    So do those of later releases whose `settings` switch it off; a case that needs it off is about that.
-    Kafka's relatives, DataLink's manager among them, are asked by what they advertise: their dialects answer the requests of the classic one.
+    So do later releases whose `settings` switch it off; a case that needs it off is about that.
+    Kafka's relatives, DataLink's manager among them, are judged by the APIs that they advertise: their dialects answer the classic requests.
     """
     dialect = dialect_of_case(case.id)
     if profile not in relatives() and dialect not in profile_named(profile).tables:
@@ -185,7 +185,7 @@ def _unspoken_dialect(case: Case, profile: str, settings: Mapping[str, Any]) -> 
 
 
 def _patience(trace: Trace, error: RunError | None) -> float:
-    """Return how long to look whether the cluster has died, in seconds: what it does to connections is seen before it."""
+    """Return how long to wait for a death of the cluster, in seconds: its effect on connections comes first."""
     if error is not None:
         return DYING_S
     ended = any(obs.who == "link" and obs.body.get("name") == "closed" and obs.body.get("by") == "broker" for obs in trace)

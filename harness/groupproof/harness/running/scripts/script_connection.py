@@ -1,6 +1,6 @@
-"""One connection of a script: requests out, answers in, each recorded as it is sent or arrives, frames included.
+"""One connection of a script. It sends requests and receives answers, and records each with its frame when it is sent or arrives.
 
-Unlike a client's connection it knows no state: it sends what the script says, and what comes back is evidence, whatever it is.
+Unlike a client's connection it has no protocol state: it sends what the script says, and any received bytes are evidence.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from groupproof.protocol.wire.observation_columns import request_columns, respon
 __all__ = ["BROKEN", "RAW_BYTES_MAX", "Exchange", "ScriptLink"]
 
 BROKEN = (OSError, trio.BrokenResourceError, trio.ClosedResourceError)
-"""What a stream raises whose other side is gone."""
+"""The exceptions of a stream whose other side is gone."""
 
 RAW_BYTES_MAX = 16 << 10
 """Longer frames are not kept in the trace beside their decoded bodies."""
@@ -48,9 +48,9 @@ class Exchange:
 
 
 class ScriptLink:
-    """A connection called `name` to broker `node_id`; `on_answer` is called with each exchange before anyone who waits for it goes on.
+    """A connection called `name` to broker `node_id`. `on_answer` is called with each exchange before its waiters go on.
 
-    `throttle_ms` is the longest that an answer throttled it for.
+    `throttle_ms` is the longest throttle time of an answer.
     """
 
     def __init__(
@@ -79,12 +79,12 @@ class ScriptLink:
         return not self.closed.is_set()
 
     async def until_free(self) -> None:
-        """Return when the client may send again that an answer throttled (KIP-219). What no quota asks for is not kept to: the answer is judged."""
+        """Return when a throttled client may send again (KIP-219). Times beyond any quota are not waited for: the answer is judged."""
         if self._free_at > trio.current_time():
             await trio.sleep_until(self._free_at)
 
     async def ask(self, *, member: str, label: str, api: Api, version: int, body: Mapping[str, Any]) -> Exchange:
-        """Send a request; raise `ValueError` for a body that the version cannot say. A connection that breaks under it is recorded as closed."""
+        """Send a request; raise `ValueError` for a body that the version cannot encode. A connection that breaks meanwhile is recorded as closed."""
         self._correlation += 1
         payload = write_request(api, version, self._correlation, member, body)
         who, body_columns = request_columns(api, dict(body))
@@ -97,7 +97,7 @@ class ScriptLink:
         return exchange
 
     async def send_raw(self, data: bytes) -> None:
-        """Send bytes as they are; what the broker then says is recorded as it came."""
+        """Send bytes unchanged. The broker's answer is recorded as it arrives."""
         self._is_raw = True
         self._tell("raw", bytes=len(data), raw=data)
         await self._send(data)
@@ -109,7 +109,7 @@ class ScriptLink:
             self._over(f"the connection broke: {error.__cause__ or error}", by="broker")
 
     async def read(self) -> None:
-        """Take answers in until the connection ends."""
+        """Receive answers until the connection ends."""
         while self.is_open:
             if not self._may_read.is_set():
                 await self._may_read.wait()
@@ -124,7 +124,7 @@ class ScriptLink:
                 if not data:
                     self._over("the broker closed it", by="broker")
                 for payload in self._framer.feed(bytes(data)):
-                    if self.is_open:  # what was under way when the connection was cut is nobody's any more
+                    if self.is_open:  # answers that were under way when the connection was cut belong to nobody
                         self._take(payload)
         except BROKEN as error:
             self._over(f"the connection broke: {error.__cause__ or error}", by="broker")
@@ -154,7 +154,7 @@ class ScriptLink:
             self._free_at = max(self._free_at, trio.current_time() + throttle_ms / 1000)
 
     def stop_reading(self) -> None:
-        """Leave what comes in the kernel's buffers; what these do not hold piles up with the broker. They stay as they are: TCP never forgets a small one."""
+        """Leave received bytes in the kernel's buffers; the rest piles up at the broker. The buffer sizes stay as they are: TCP never forgets a small one."""
         self._may_read = trio.Event()
         self._reading.cancel()
 
@@ -162,7 +162,7 @@ class ScriptLink:
         self._may_read.set()
 
     async def cut(self, *, resets: bool = False) -> None:
-        """Close the connection without a word; with `resets` by a reset, where there is a socket. Closing twice is no error."""
+        """Close the connection without a message; with `resets` by a TCP reset, where there is a socket. Closing twice is no error."""
         if resets:
             socket_of(self._stream, socket.SO_LINGER, _RESET)
         self._over("the script cut it", by="client")
@@ -171,7 +171,7 @@ class ScriptLink:
         self._may_read.set()
 
     def _over(self, reason: str, *, by: str) -> None:
-        """Record the end, once, with the requests that are still owed an answer, and let go whoever waits for one."""
+        """Record the end, once, with the unanswered requests, and release their waiters."""
         if not self.is_open:
             return
         owed = [exchange.label or exchange.api.title for exchange in self._open.values()]
@@ -187,7 +187,7 @@ class ScriptLink:
 
 
 def socket_of(stream: trio.abc.Stream, option: int, value: int | bytes) -> None:
-    """Set an option of the socket under a stream, TLS or not; a stream without one has no options to set."""
+    """Set an option of the socket under a stream, TLS or not; do nothing without a socket."""
     inner = getattr(stream, "transport_stream", stream)
     setsockopt = getattr(inner, "setsockopt", None)
     if setsockopt is not None:
@@ -195,7 +195,7 @@ def socket_of(stream: trio.abc.Stream, option: int, value: int | bytes) -> None:
 
 
 def _whole(api: Api, columns: Mapping[str, Any], body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns with the whole body, where a client's trace has but an extract."""
+    """Return the columns with the whole body, where a client's trace has only an extract."""
     return {**columns, **({} if api in _EXTRACTED else {"body": dict(body)})}
 
 

@@ -1,12 +1,12 @@
-"""Carries a script out against a running cluster; what happens goes into one trace, which the oracle and the judges then read alone.
+"""Runs a script against a running cluster. All observations go into one trace, which the oracle and the judges read afterwards.
 
-A request that is not waited for is given time to be taken up before the next is sent: until its answer comes, or until the coordinator has
-answered a Heartbeat of nobody's for the same group that was sent a while after it (`settles`). Those Heartbeats are in no trace.
+The broker gets time to process a request that the script does not wait for: until its answer comes, or until the coordinator has
+answered a Heartbeat of an unknown member for the same group that was sent a little later (`settles`). Those Heartbeats are in no trace.
 
-In the trace the requests and answers are who `member`, with the frames in `raw` and the exchange's label in `detail`; connections are who
-`link`; who `kit` are: `ground` (what was there: settings, versions, names), `coordinator` (who coordinates a group), `step`, `settled` (a
-request that is not answered has been taken up), `timeout` (`waiting`), `unanswered` (the connection ended where an answer was due), `garbage`
-(an answer that cannot be read), `lost` (the case has failed: nothing long is waited for), `unimplemented`, `unmet`, `moved`, `topics` (came or grew), `end`, `closed`.
+In the trace `who` is `member` for requests and answers, with the frames in `raw` and the exchange's label in `detail`. It is `link` for
+connections. It is `kit` for: `ground` (settings, versions, names), `coordinator` (the coordinator of a group), `step`, `settled` (an
+unanswered request has been processed), `timeout` (`waiting`), `unanswered` (the connection ended before a due answer), `garbage`
+(an unreadable answer), `lost` (the case has failed: long waits are skipped), `unimplemented`, `unmet`, `moved`, `topics` (created or grown), `end`, `closed`.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ from groupproof.protocol.vocabulary import Api
 __all__ = ["IsLost", "perform"]
 
 SETTLE_S = 0.02
-"""How long a request has a start over what makes sure that it was taken up."""
+"""The head start of a request over the request that makes sure that it was processed."""
 
 LONG_S = 1.0
-"""Waits from this on are not worth it for a case that has failed already."""
+"""Waits of at least this are skipped in a case that has already failed."""
 
 PATIENCE = 4
-"""How many times as long as the machine was late at worst an answer is waited for beyond its time: it may hang on several timers."""
+"""Answers may be late by this multiple of the host's worst lateness: several timers may add up."""
 
 PATIENCE_S = 10.0
 BARRIER_S = 10.0
@@ -63,11 +63,11 @@ STEPS_S = 120.0
 
 
 IsLost = Callable[[Trace], Awaitable[bool]]
-"""Tells whether the trace so far proves a failure."""
+"""Returns whether the trace so far proves a failure."""
 
 
 class _Stop(Exception):
-    """The script can't go on; why is in the trace."""
+    """The script cannot go on; the trace contains the reason."""
 
 
 async def perform(
@@ -80,11 +80,11 @@ async def perform(
     is_lost: IsLost | None = None,
     **ground: Any,
 ) -> None:
-    """Run `script` on the cluster of `whereabouts`, which knows its brokers; `ground` is recorded in the trace beside what is known here.
+    """Run `script` on the cluster of `whereabouts`, which knows its brokers; `ground` is recorded in the trace with the facts that are known here.
 
-    Before a long wait `is_lost` is asked of the trace so far; where it says yes, the script ends there.
+    Before a long wait `is_lost` checks the trace so far; the script ends if it returns True.
 
-    `BrokenEnvironment` comes out where the broker is gone, possibly in an exception group; the trace so far is then in the recorder. Whatever else happens is in the trace.
+    Raise `BrokenEnvironment` where the broker is gone, possibly in an exception group; the recorder then has the trace so far. All else is in the trace.
     """
     await _Performance(script, whereabouts, recorder, names, is_lost).run(steps_s, ground)
 
@@ -129,7 +129,7 @@ class _Performance:
         return {**body, **({"unreadable": unreadable} if unreadable else {})}
 
     async def _topic_ids(self) -> dict[str, Any]:
-        """Return the ids of the topics, where the script has to do with them, and what it calls the topics."""
+        """Return the topics' ids and the script's names of the topics, where the script uses topics."""
         if not any(isinstance(step, Ask) and step.api is Api.CONSUMER_GROUP_HEARTBEAT for step in self._script.steps):
             return {}
         titles = {self._names.topic(name): name for name in (*self._script.topics, *self._script.own_topics)}
@@ -149,7 +149,7 @@ class _Performance:
             self._note("unmet", setting="brokers", why=str(missing))
 
     def _check_versions(self) -> None:
-        """Stop before anything is sent where the broker does not speak what the script asks for by its version, or an API at all."""
+        """Stop before the first request if the broker lacks an API or a version that the script uses."""
         for step in self._script.steps:
             if isinstance(step, Ask) and not self._is_left_out(step):
                 try:
@@ -173,7 +173,7 @@ class _Performance:
     # Connections
 
     async def _link(self, name: str, to: str, group: str) -> ScriptLink:
-        """Return the connection called `name`, opened where it is not, or leads elsewhere now."""
+        """Return the connection called `name`; open it if it does not exist or now leads elsewhere."""
         link = self._links.get(name)
         if to == "any" and link is not None and link.is_open:
             return link
@@ -234,7 +234,7 @@ class _Performance:
             await self._settle(exchange, link)
 
     async def _know_others(self, fields: Mapping[str, Any], group: str) -> None:
-        """Learn who coordinates the other groups that a request is about: where there are several brokers, it may be none of this one's business (FIND-08)."""
+        """Learn the coordinators of the other groups in a request: with several brokers it may be another one (FIND-08)."""
         if len(self._where.nodes) == 1:
             return
         named = [self._names.group(name) for name in groups_in(fields)] + ([""] if fields.get("group_id") == "" else [])
@@ -244,7 +244,7 @@ class _Performance:
                     await self._coordinator(other)
 
     def _group_of(self, fields: Any) -> str:
-        """Return the group that a request is about, by its first marker: whose coordinator it goes to."""
+        """Return the group in a request's first marker: the request goes to its coordinator."""
         name = next(groups_in(fields), "g")
         group = self._names.group(name)
         if group not in self._groups:
@@ -253,7 +253,7 @@ class _Performance:
         return group
 
     async def _await(self, exchange: Exchange, link: ScriptLink, within_ms: int) -> None:
-        """Wait for an answer; its absence is recorded, and counts against the broker only if that is still there."""
+        """Wait for an answer. A missing one is recorded, and counts against the broker only if the broker is still alive."""
         title = exchange.label or exchange.api.title
         await self._until(exchange.done, within_ms + link.throttle_ms)
         if not exchange.done.is_set():
@@ -265,7 +265,7 @@ class _Performance:
         await self._where.check_alive(link.node_id)
 
     async def _until(self, done: trio.Event, within_ms: float) -> None:
-        """Wait for `done`, at most so long; where that takes a while, go on waiting only if there is still something to learn."""
+        """Wait for `done`, at most `within_ms`, longer if the host was late. Stop the script before a long wait if the case has failed already."""
         end = trio.current_time() + within_ms / 1000
         with trio.move_on_at(min(end, trio.current_time() + LONG_S)):
             await done.wait()
@@ -293,7 +293,7 @@ class _Performance:
             self._note("settled", label=exchange.label, connection=link.number, correlation=exchange.columns["correlation"], answered_ms=answered_ms)
 
     async def _barrier(self, group: str, node_id: int) -> None:
-        """Return when the broker has answered a Heartbeat of nobody's for `group`; raise `BrokenEnvironment` when it is gone."""
+        """Return when the broker has answered a Heartbeat of an unknown member for `group`; raise `BrokenEnvironment` when the broker is gone."""
         with trio.move_on_after(BARRIER_S):
             try:
                 if node_id not in self._barriers:
@@ -313,7 +313,7 @@ class _Performance:
         exchange, link = self._exchanges[step.label]
         await self._await(exchange, link, step.within_ms)
 
-    # Connections, as the script treats them
+    # Steps about connections
 
     async def _pass(self, step: Pass) -> None:
         if step.ms >= LONG_S * 1000:

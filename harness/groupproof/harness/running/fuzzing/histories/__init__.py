@@ -1,1 +1,1 @@
-"""Random histories of one group for a coordinator, judged by the oracle, and made small."""
+"""Random histories of one group for a coordinator, judged by the oracle, and shrunk."""

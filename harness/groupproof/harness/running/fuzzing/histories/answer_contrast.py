@@ -1,6 +1,6 @@
-"""Two traces of one script side by side: what each subject answered, with ids and times taken out, and the first answer that differs. Pure.
+"""Compares two traces of one script: each subject's answers without ids and times, and the first answer that differs. Pure.
 
-Ids of members and groups are replaced by names in the order of their appearance; what no rule fixes (throttle times, messages, hosts) is left out, as are times.
+Ids of members and groups are replaced by names in the order of their appearance. Fields that no rule fixes (throttle times, messages, hosts) are left out, as are times.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _IDS = ("member_id", "leader", "group_id", "resource_name")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contrast:
-    """The first exchange of a script that two subjects do not answer alike: what each said, in short and in full."""
+    """The first exchange of a script that two subjects answer differently: each answer in short and in full."""
 
     label: str
     first: str
@@ -34,7 +34,7 @@ class Contrast:
 
 
 def overlap(first: Ranges, second: Ranges) -> Ranges:
-    """Return the versions that both subjects speak, so that both can be sent the same requests."""
+    """Return the versions that both subjects support, so that both can get the same requests."""
     return {
         api: (low, high)
         for api in first
@@ -43,7 +43,7 @@ def overlap(first: Ranges, second: Ranges) -> Ranges:
 
 
 def leveled(script: Script, ranges: Ranges) -> Script:
-    """Return the script with each request that goes out in the newest version put in the newest of `ranges`."""
+    """Return the script with each request for the newest version fixed at the newest of `ranges`."""
     return replace(script, steps=tuple(_leveled(step, ranges) if isinstance(step, Ask) else step for step in script.steps))
 
 
@@ -53,7 +53,7 @@ def _leveled(ask: Ask, ranges: Ranges) -> Ask:
 
 
 def contrast(first: Trace, second: Trace) -> Contrast | None:
-    """Return the first exchange that was answered in two ways, in the order in which the first subject was asked; None where all were alike."""
+    """Return the first exchange with two different answers, in the order of the first subject's requests; None where all are equal."""
     mine, theirs = dict(labelled_answers(first)), dict(labelled_answers(second))
     for label in dict.fromkeys([*mine, *theirs]):
         one, other = mine.get(label, "not asked"), theirs.get(label, "not asked")
@@ -63,7 +63,7 @@ def contrast(first: Trace, second: Trace) -> Contrast | None:
 
 
 def labelled_answers(trace: Trace) -> Iterator[tuple[str, Any]]:
-    """Yield each exchange's label, and its answer normalised, or what came in place of one."""
+    """Yield each exchange's label with its normalised answer, "no answer" without one; also the script's kit events that it could not go on."""
     answers = {obs.exchange_id: obs for obs in trace if obs.kind == "response" and obs.who == "member"}
     names: dict[str, str] = {}
     counts: dict[str, int] = {}
@@ -86,7 +86,7 @@ def _normal(request: Observation, answer: Observation | None, names: dict[str, s
 
 
 def _named(value: Any, group: str, names: dict[str, str]) -> Any:
-    """Return the value with names for ids, bytes as hex, lists in an order of their own; of a list of groups what is about this one."""
+    """Return the value with names for ids, bytes as hex, and sorted lists. Of a list of groups only this group's entries remain."""
     if isinstance(value, Mapping):
         return {name: _id_of(item, names) if name in _IDS else _named(item, group, names) for name, item in value.items()}
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""What a member of KIP-848's protocol may do next in a drawn history: most of it sensible, some with another epoch or other partitions than it should have."""
+"""The possible next requests of a consumer protocol member (KIP-848) in a random history: mostly sensible, some with a wrong epoch or wrong partitions."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ __all__ = ["CONSUMER_MOVES", "OWN_TOPIC", "TOPICS", "malformed_heartbeat"]
 
 TOPICS: Final[Mapping[str, int]] = {"t": 2, "u": 3, "v": 3}
 OWN_TOPIC: Final = "later"
-"""The topic that comes and grows in the course of a history."""
+"""The topic that is created and grows during a history."""
 
 _NAMES: Final = (("t",), ("t", "u"), ("u",), ("t", "u", "v"), (OWN_TOPIC,), ("u", OWN_TOPIC), ("t", "nowhere"), ())
 _REGEXES: Final = ("{t}", "{u}|{v}", "{u}.*", "", "{t}-none")
-# No two are alike, so that no two timers that begin together end together.
+# All are different, so that no two timers that begin together end together.
 _TIMEOUTS_MS: Final = (60_000, 2_500, 4_300)
 _ASSIGNORS: Final = ("uniform", "range")
 _RACKS: Final = ("r1", "r2")
@@ -47,7 +47,7 @@ def _stranger(weight: int, member: int = 1) -> Callable[[ModelState, Actor], int
 
 
 def _subscription(choices: ChoiceSource) -> dict[str, Any]:
-    """Return what a member subscribes to: mostly names, sometimes an expression, with an assignor or a rack now and then."""
+    """Return a member's subscription: mostly names, sometimes a regular expression, now and then with an assignor or a rack."""
     fields: dict[str, Any] = {"names": choices.one_of(_NAMES[:3] if choices.chance(2) else _NAMES)}
     if choices.chance(6):
         fields |= {"names": choices.one_of(_NAMES) if choices.chance(2) else None, "regex": choices.one_of(_REGEXES)}
@@ -63,7 +63,7 @@ def _join(choices: ChoiceSource, model: ModelState, actor: Actor) -> Ask:
 
 
 def _instance(choices: ChoiceSource, actor: Actor) -> str | None:
-    """Return the instance id that a heartbeat brings: librdkafka's bring none after the join."""
+    """Return the instance id of a heartbeat: librdkafka's heartbeats have none after the join."""
     return None if choices.chance(3) else actor.instance
 
 
@@ -80,13 +80,13 @@ def _full(choices: ChoiceSource, model: ModelState, actor: Actor) -> Ask:
 
 
 def _report(choices: ChoiceSource, model: ModelState, actor: Actor) -> Ask:
-    """Report some partitions or other, as a client that is slow to give them up, or has lost an answer."""
+    """Report random partitions, as a client that is slow to revoke them, or has lost an answer."""
     owned: Owned = tuple(dict.fromkeys(choices.one_of(_PARTITIONS) for _ in range(choices.number(0, 3))))
     return beat(actor.name, owned=owned, instance=_instance(choices, actor))
 
 
 def _repeat(choices: ChoiceSource, model: ModelState, actor: Actor) -> Ask:
-    """Send the epoch before, as a member does that has lost an answer."""
+    """Send the previous epoch, as a member that has lost an answer."""
     owned: Owned = choices.one_of(("own", "own", None, ()))
     timeout, names = (60_000, ("t",)) if choices.chance(3) else (-1, None)
     return beat(actor.name, epoch=Ref(actor.name, "member_epoch", -1), owned=owned, timeout=timeout, names=names, instance=actor.instance)
@@ -136,7 +136,7 @@ def _classic_beat(choices: ChoiceSource, model: ModelState, actor: Actor) -> Ask
 
 
 def _once(weight: int) -> Callable[[ModelState, Actor], int]:
-    """Weigh what one of the members does for all."""
+    """Return the weight of a move that one member does for all."""
     return lambda model, actor: weight if actor.name == "m0" else 0
 
 
@@ -162,11 +162,11 @@ CONSUMER_MOVES: Final = (
     Move(api=Api.LEAVE_GROUP, weigh=_once(1), make=_classic_leave),
     Move(api=Api.HEARTBEAT, weigh=_once(1), make=_classic_beat),
 )
-"""All that a member may do, offered to each in turn."""
+"""All moves of a member, offered to each member in turn."""
 
 
 def malformed_heartbeat(choices: ChoiceSource, ask: Ask, actor: Actor) -> Ask:
-    """Return the request with one field put wrong, where it has one that can be."""
+    """Return the request with one field made invalid, where it has such a field."""
     name = choices.one_of(sorted(wrong := _wrong(ask, actor)) or ("",))
     return replace(ask, fields={**ask.fields, name: choices.one_of(wrong[name])}) if name else ask
 

@@ -1,4 +1,4 @@
-"""The same schedules against two coordinators: cases and drawn histories, and for each the first answer that the two do not give alike."""
+"""Runs the same schedules against two coordinators: cases and random histories. Finds for each the first answer that differs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["Comparison", "ScriptComparison"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScriptComparison:
-    """One script: where the two diverge, or None; with `trouble` it could not be performed on both."""
+    """One script: the point where the two coordinators differ, or None. With `trouble` it could not be run on both."""
 
     case: Case
     contrast: Contrast | None = None
@@ -53,7 +53,7 @@ class Comparison:
         self._common: Ranges | None = None
 
     def go(self) -> None:
-        """Block until all is compared; raise `RunError` where a subject cannot be had."""
+        """Block until all scripts are compared; raise `RunError` where a subject cannot be started."""
         try:
             if self._is_virtual:
                 run_virtually(self._main, seed=self._seed)
@@ -80,7 +80,7 @@ class Comparison:
         return await stack.enter_async_context(opened(subject, spec, cases))
 
     async def _drawn(self, spec: ClusterSpec, number: int) -> None:
-        """Compare by drawn histories too, half of the steps in each world."""
+        """Compare by random histories too, half of the steps on each cluster spec."""
         from groupproof.harness.running.fuzzing.histories.history_source import Kind, histories
 
         async with AsyncExitStack() as stack:
@@ -104,7 +104,7 @@ class Comparison:
         self._say(f"{len(self.compared)} schedules, {sum(result.contrast is not None for result in self.compared)} diverge")
 
     def _alike(self, case: Case) -> Case:
-        """Return the case with the versions that both speak; where a request's API is not spoken by both, as it is."""
+        """Return the case at the versions that both support; a request whose API not both support stays unchanged."""
         return case if self._common is None else replace(case, plan=leveled(script_of(case), self._common))
 
     async def _one(self, case: Case, stages: Sequence[BrokerStage]) -> None:

@@ -1,4 +1,4 @@
-"""One fuzzing run of a coordinator: batches of drawn histories side by side on one cluster, until so many requests are answered or one diverges."""
+"""One fuzzing run of a coordinator: batches of random histories side by side on one cluster, until enough requests are answered or one history diverges."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ from groupproof.protocol.wire.message_codec import warm
 __all__ = ["KINDS", "FuzzEffort", "FuzzFinding", "Fuzzing", "drawn_case", "kinds_of", "topics_drawn"]
 
 ATTEMPTS: Final = 5
-"""How often a divergence is looked for again before it is shrunk: some show only now and then."""
+"""How often a divergence is reproduced before it is shrunk: some show only now and then."""
 
 SHRINK_S: Final = 120.0
-"""How long a history is shrunk; the smallest that was found by then is taken."""
+"""How long a history is shrunk, in seconds; the smallest one so far is the result."""
 
 KINDS: Final[tuple[Mapping[str, Any], ...]] = (
     {"group.initial.rebalance.delay.ms": 0, "group.min.session.timeout.ms": 100},
@@ -55,12 +55,12 @@ KINDS: Final[tuple[Mapping[str, Any], ...]] = (
         "transaction.partition.verification.enable": "false",
     },
 )
-"""The settings under which histories are drawn: half of the steps under each. Without verification offsets are taken in transactions that nobody began (KIP-890)."""
+"""The settings for random histories: half of the steps use each. Without verification, offsets are accepted in transactions that nobody began (KIP-890)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FuzzFinding:
-    """A history that the rules do not explain, as it was shrunk, with the trace that shows it; `is_fleeting`: it did not show again."""
+    """A shrunk history that the rules do not explain, with the trace that shows it. `is_fleeting`: it did not show again."""
 
     case: Case
     divergence: Divergence
@@ -71,7 +71,7 @@ class FuzzFinding:
 
 @dataclass(slots=True, kw_only=True)
 class _Stage:
-    """The stage of a batch: judges strictly, and remembers what diverged."""
+    """The stage of a batch: it judges strictly, and remembers the divergences."""
 
     inner: BrokerStage
     divergence: dict[str, tuple[Divergence, Trace]] = field(default_factory=dict)
@@ -99,9 +99,9 @@ class _Stage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FuzzEffort:
-    """How much is to be done: at least `steps` requests answered, in histories of `length` requests; with `goes_on` beyond the first divergence.
+    """The amount of work: at least `steps` answered requests, in histories of `length` requests; `goes_on` continues after the first divergence.
 
-    With `dialect` they are histories of that one, and some with those of all.
+    With `dialect` the histories are of that dialect, some of all dialects.
     """
 
     steps: int
@@ -111,7 +111,7 @@ class FuzzEffort:
 
 
 def kinds_of(profile: str) -> list[dict[str, Any]]:
-    """Return the settings under which histories are drawn, as far as the release has them."""
+    """Return the settings for random histories that the release has."""
     return [
         {name: value for name, value in {**kind, **_own(profile, number)}.items() if _is_known(name, value, profile)}
         for number, kind in enumerate(KINDS)
@@ -119,7 +119,7 @@ def kinds_of(profile: str) -> list[dict[str, Any]]:
 
 
 def _own(profile: str, number: int) -> dict[str, Any]:
-    """Return what the profile's dialects need beside the kind of that number."""
+    """Return the settings that the profile's dialects need beside the kind of that number."""
     own: dict[str, Any] = {}
     for part in histories_on(profile):
         own |= {**part.settings, **dict(*part.settings_of_kinds[number : number + 1])}
@@ -127,7 +127,7 @@ def _own(profile: str, number: int) -> dict[str, Any]:
 
 
 def topics_drawn(profile: str) -> dict[str, int]:
-    """Return the topics that histories of the profile's dialects have."""
+    """Return the topics in histories of the profile's dialects."""
     return {name: count for part in histories_on(profile) for name, count in part.topics.items()}
 
 
@@ -140,10 +140,10 @@ def _is_known(name: str, value: Any, profile: str) -> bool:
 
 
 class Fuzzing(CertifyRun):
-    """One run; `found` gets the first divergence of each sort.
+    """One run; `found` is called with the first divergence of each sort.
 
-    `by_api` counts the requests that were answered, `diverged` is what `found` was told, `more` how many further histories diverged in each way, of which nothing else is kept;
-    `undecided` are the histories that came to no verdict.
+    `by_api` counts the answered requests. `diverged` are the findings given to `found`. `more` counts the further histories that diverged in each way;
+    they are not kept. `undecided` are the histories without a verdict.
     """
 
     def __init__(
@@ -189,12 +189,10 @@ class Fuzzing(CertifyRun):
 
     @property
     def answered(self) -> int:
-        """Return how many requests were answered in all."""
         return self.by_api.total()
 
     @property
     def divergences(self) -> int:
-        """Return how many histories diverged in all."""
         return len(self.diverged) + self.more.total()
 
     @property
@@ -202,7 +200,7 @@ class Fuzzing(CertifyRun):
         return bool(self.diverged) and not self._steps.goes_on
 
     async def _under(self, settings: Mapping[str, Any], number: int, *, goal: int) -> None:
-        """Fuzz a cluster with these settings until so many requests are answered in all."""
+        """Fuzz a cluster with these settings until `goal` requests are answered in all."""
         spec = ClusterSpec(settings=tuple(sorted(settings.items())), brokers=1)
         nothing = drawn_case("none", Script(steps=(), topics=topics_drawn(self.config.profile)))
         async with opened(self._subject, spec, [nothing], self._prefix) as cluster:
@@ -211,7 +209,7 @@ class Fuzzing(CertifyRun):
                 **{name: value for name, value in settings.items() if name not in cluster.unmet},
                 **values_of(cluster.known_settings),
             }
-            # The rules of a release say nothing of versions that came after it.
+            # The rules of a release do not contain versions that came after it.
             ranges = overlap(cluster.where.readable, accepted(self.config.profile))
             kind = Kind(profile=self.config.profile, settings=held, ranges=ranges, steps=self._steps.length, dialect=self._steps.dialect)
             for batch in itertools.count():
@@ -249,7 +247,7 @@ class Fuzzing(CertifyRun):
             raise BrokenEnvironment(f"{self._subject.spec} answered none of the requests of {len(cases)} histories{_why(runner.results)}")
 
     async def _settle(self, result: CaseResult, stage: _Stage) -> None:
-        """Count what was answered; shrink what diverged, unless that was found before or nobody wants more."""
+        """Count the answered requests. Shrink a divergence unless it is of a known sort or the caller wants no more."""
         self._ruled.append(result)
         for play in result.plays[:1]:
             self.by_api += answered_counts(play.trace)
@@ -270,7 +268,7 @@ class Fuzzing(CertifyRun):
                 self._found(self.diverged[-1])
 
     async def _shrunk(self, first: FuzzFinding, stage: _Stage) -> FuzzFinding:
-        """Return the smallest history that shows the same; the one that was met, where it does not show again."""
+        """Return the smallest history with the same divergence; the original one if the divergence does not show again."""
         case, divergence = first.case, first.divergence
         limit = trio.CapacityLimiter(self.config.jobs)
         kept: dict[str, FuzzFinding] = {}
@@ -299,7 +297,7 @@ class Fuzzing(CertifyRun):
         return min(kept.values(), key=lambda diverged: size_of(script_of(diverged.case)))
 
     async def _tried(self, case: Case, divergence: Divergence, stage: _Stage) -> FuzzFinding | None:
-        """Run a smaller history; None unless it shows the same divergence."""
+        """Run a smaller history; return None unless it shows the same divergence."""
         play = await stage.play(case, key=f"s{next(self._numbers)}")
         if play.trouble is not None:
             return None
@@ -309,7 +307,7 @@ class Fuzzing(CertifyRun):
 
 
 def drawn_case(name: str, script: Script) -> Case:
-    """Return a drawn history as a case, which the oracle judges."""
+    """Return a random history as a case, which the oracle judges."""
     dialect = dialect_of_apis(step.api.title for step in script.steps if isinstance(step, Ask))
     return Case(
         id=case_id("fuzz", dialect, name), title="A drawn history.", requirements=(), level=Level.MUST, plan=script, judges=(), side="coordinator"

@@ -1,4 +1,4 @@
-"""How histories of a dialect are drawn: the part that the dialect brings for fuzzing its coordinators."""
+"""The part of a dialect that says how its random histories are made, for fuzzing coordinators."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ __all__ = ["DialectHistories"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DialectHistories(DialectPart):
-    """`moves` are what a member may do next, `malformed` puts one field of such a request wrong. `settings` are the broker settings, by their dotted names, that
-    a short history needs beside those of all (`coordinator_fuzz.KINDS`), `settings_of_kinds` those that it needs beside each of them, in their order. `topics` are the ones there
-    are, with their partitions; `own_topic`, where there is one, comes and grows in the course of the history."""
+    """`moves` are the possible next requests of a member, and `malformed` makes one field of a request invalid. `settings` are the broker settings, by their dotted names,
+    that a short history needs beside the common ones (`coordinator_fuzz.KINDS`); `settings_of_kinds` are those beside each of them, in their order. `topics` are the existing topics
+    with their numbers of partitions. `own_topic`, if any, is created and grows during the history."""
 
     moves: tuple[Move, ...]
     malformed: Callable[[ChoiceSource, Ask, Actor], Ask]

@@ -1,6 +1,6 @@
-"""The divergence of a fuzzed history: the first answer of the broker that the release's rules do not give, with both answers side by side. Pure.
+"""The divergence of a fuzzed history: the broker's first answer that the release's rules do not give, beside the expected answer. Pure.
 
-Whatever level the rule's requirement has, an answer that is not the rule's is a divergence: the profile says that the release answers so.
+An answer that differs from the rule's is a divergence at any level of the requirement: the profile says that the release answers so.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _BEFORE = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Divergence:
-    """The first divergence of one group's history: the finding, by which rule's kind, and how the history went up to it."""
+    """The first divergence of one group's history: the finding, its kind, the broken rule, and the replay up to it."""
 
     finding: Finding
     kind: str
@@ -41,15 +41,15 @@ class Divergence:
 
     @property
     def sort(self) -> tuple[str, str]:
-        """What makes two divergences the same one, for shrinking: the kind and the rule that was not kept."""
+        """The kind and the broken rule. Two divergences with the same sort are the same one for shrinking."""
         return (self.kind, self.rule)
 
 
 def divergences_in(trace: Trace) -> list[Divergence]:
-    """Return the divergences of a trace from the rules of the profile that it names, at most one a group.
+    """Return the divergences of a trace from the rules of the profile that it names, at most one for each group.
 
-    What is also explained by a request that was taken up after the broker seemed to have done so is none: among thousands that happens. Where the machine
-    lagged meanwhile, only what that does not explain is one.
+    An answer is no divergence if it is explained by a request that was processed later than the settle check suggests: among thousands that happens. If the
+    host lagged, its lag may explain the answer too.
     """
     ground: Mapping[str, Any] = next((obs.body for obs in trace if obs.who == "kit" and obs.body.get("name") == "ground"), {})
     if not ground:
@@ -69,7 +69,7 @@ def divergences_in(trace: Trace) -> list[Divergence]:
 
 
 def _first_explained(readings: Iterable[ReplayResult]) -> ReplayResult:
-    """Return the first walk without a divergence, or else the first."""
+    """Return the first replay without a divergence, or else the first."""
     first: ReplayResult | None = None
     for replay in readings:
         if replay.divergence is None:
@@ -80,7 +80,7 @@ def _first_explained(readings: Iterable[ReplayResult]) -> ReplayResult:
 
 
 def worst_lag_ms(trace: Trace) -> float:
-    """Return how late the machine was at worst while the trace was made, 0 where it never was: the kit, or the broker with an answer that waits for nothing."""
+    """Return how late the kit, or the broker with an answer that waits for nothing, was at worst while the trace was made; 0 if neither was."""
     kit = (float(obs.body["lag_ms"]) for obs in trace if obs.who == "kit" and obs.body.get("name") == "lag")
     exchanges = (
         exchange for history in histories(trace) for exchange in history.exchanges if exchange.api not in _WAITING and not exchange.is_unread
@@ -90,7 +90,7 @@ def worst_lag_ms(trace: Trace) -> float:
 
 
 def excused(judgement: Judgement, trace: Trace) -> Judgement:
-    """Return the judgement on a trace in which nothing is met: OK where it found nothing but lateness, and the machine lagged, which explains that."""
+    """Return the judgement on a trace without divergence: OK where it found only lateness, and the host's lag explains it."""
     wrong = [finding for finding in judgement.findings if finding.verdict is not Verdict.OK]
     if not worst_lag_ms(trace) or any(finding.proof is not Proof.TIMING for finding in wrong):
         return judgement
@@ -103,7 +103,7 @@ def answered_counts(trace: Trace) -> Counter[str]:
 
 
 def side_by_side(divergence: Divergence, trace: Trace, *, with_frames: bool = False) -> Iterator[str]:
-    """Yield the exchanges that led to a divergence, a line each, then what was expected beside what came; the frames where asked for."""
+    """Yield the exchanges that led to a divergence, a line each, then the expected and the recorded answer; the frames `with_frames`."""
     before = [step for step in divergence.replay.steps if step is not divergence.step][-_BEFORE:]
     for step in sorted(before, key=lambda step: step.exchange.ready_ms):
         yield f"  {step.exchange.request.at_ms:>7.0f} ms  {_asked(step.exchange)}  →  {_came(step.exchange)}"

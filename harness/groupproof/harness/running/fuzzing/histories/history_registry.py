@@ -1,4 +1,4 @@
-"""Which histories are drawn for a profile: those of the dialects that it speaks. A dialect's part is registered here."""
+"""The random histories of a profile: those of its dialects. A dialect's part is registered here."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["HISTORIES", "histories_on"]
 _SHORT: Final = {
     "group.consumer.min.session.timeout.ms": 1_000, SESSION_TIMEOUT: 6_700, "group.consumer.min.heartbeat.interval.ms": 500, HEARTBEAT_INTERVAL: 1_000,
 }  # fmt: skip
-"""Sessions that end within a history, and no classic one with them: brokers begin a classic member's with the end of the write, a heartbeat's before it."""
+"""Session timeouts that end within a history, with none of classic members beside them: brokers start a classic member's session after the write, a heartbeat's before it."""
 
 CLASSIC_HISTORIES: Final = DialectHistories(dialect=CLASSIC, moves=MOVES, malformed=malformed_request)
 CONSUMER_HISTORIES: Final = DialectHistories(
@@ -30,6 +30,6 @@ HISTORIES: Final = PartRegistry(DialectHistories, CLASSIC_HISTORIES, CONSUMER_HI
 
 
 def histories_on(profile_name: str) -> tuple[DialectHistories, ...]:
-    """Return the parts of the profile's dialects; of a relative that speaks none of them, the classic part, whose requests it has."""
+    """Return the parts of the profile's dialects; for a relative without any of them, the classic part, whose requests it has."""
     spoken = profile(profile_name).dialects
     return tuple(part for part in HISTORIES.all() if part.dialect in spoken) or (CLASSIC_HISTORIES,)

@@ -1,4 +1,4 @@
-"""Histories drawn by Hypothesis: scripts over one group, most steps sensible as the group probably stands, some wild.
+"""Random histories by Hypothesis: scripts over one group. Most steps are sensible in the group's probable state, some are not.
 
 The same seed gives the same histories, for the same release's rules and the same versions. Hypothesis comes with the extra `fuzz`.
 """
@@ -24,7 +24,7 @@ from groupproof.protocol.vocabulary import Api
 __all__ = ["Kind", "histories"]
 
 APART_MS: Final = 1_000
-"""What keeps the passing of time away from a deadline, in milliseconds."""
+"""The least distance between a pause's end and a deadline, in milliseconds."""
 
 _PASSES_MS_MAX: Final = 20_000
 _WITHIN_MS: Final = 5_000
@@ -35,17 +35,17 @@ _CUT_ONE_IN = 30
 _PASS_ONE_IN = 7
 _TOPIC_CHANGE_ONE_IN = 30
 _DELETION_ONE_IN: Final = 2
-"""Of so many changes of a topic that is there one deletes it."""
+"""One in this many changes of an existing topic deletes it."""
 _PARTITIONS_MAX = 6
 _MIXED_ONE_IN: Final = 4
-"""One history in so many has requests of all dialects that the profile speaks, the others of one."""
+"""One in this many histories has requests of all dialects of the profile, the others of one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """What the histories are for: a release's rules, the broker's settings and the versions that it speaks; `steps` is how many requests each has.
+    """The purpose of the histories: a release's rules, the broker's settings and its versions; `steps` is the number of requests in each.
 
-    Histories of one dialect alone are of `dialect`; None: of any that the profile speaks.
+    With `dialect` all histories are of that dialect; None: of any dialect of the profile.
     """
 
     profile: str
@@ -56,7 +56,7 @@ class Kind:
 
 
 def histories(kind: Kind, *, seed: int, count: int) -> list[Script]:
-    """Return so many scripts; the same seed gives the same ones."""
+    """Return `count` scripts; the same seed gives the same ones."""
     # Not at the top: cases are compared without the extra too.
     from groupproof.harness.running.fuzzing.hypothesis_source import drawn
 
@@ -78,7 +78,7 @@ class _HistoryWriter:
     own_topics: list[str] = field(init=False)
     oldest_join: int = field(init=False)
     is_dynamic: bool = field(init=False)
-    """Where a release breaks on lists of instances to leaders by old versions, a history has the one or the other: no old JoinGroup, or no instance."""
+    """In a release that fails to send lists of instances to leaders with old versions, a history has either old JoinGroups or instances."""
 
     def __post_init__(self) -> None:
         kind, choices = self.kind, self.choices
@@ -150,7 +150,7 @@ class _HistoryWriter:
         return self.choices.number(oldest, common[1]) if self.choices.chance(_OLD_VERSION_ONE_IN) else None
 
     def _await(self, labels: Sequence[str]) -> None:
-        """Wait for what the machine answers now."""
+        """Wait for the answers that the machine gives now."""
         self.steps += [AwaitAnswer(label=label, within_ms=_WITHIN_MS) for label in labels]
 
     def _await_unanswered(self) -> None:
@@ -164,7 +164,7 @@ class _HistoryWriter:
         self.model.cut(connection)
 
     def _change(self, topic: str) -> None:
-        """Let the history's own topic come, grow to six partitions at most, or go, after which it may come again under another id."""
+        """Create the history's own topic, let it grow to six partitions at most, or delete it; later it may be created again with another id."""
         partitions = self.model.partitions_of(topic)
         if partitions and self.choices.chance(_DELETION_ONE_IN):
             self._await_unanswered()
@@ -176,7 +176,7 @@ class _HistoryWriter:
             self.model.grow(topic, grown)
 
     def _pass(self) -> None:
-        """Let a little time pass, well before the next deadline, or go well beyond it."""
+        """Let a little time pass, well before the next deadline or well beyond it."""
         self._await_unanswered()
         due_ms = self.model.due_in_ms()
         goes_beyond = due_ms is not None and 0 <= due_ms <= _PASSES_MS_MAX - self.passed_ms and self.choices.chance(2)

@@ -1,4 +1,4 @@
-"""Requests put wrong: one field of a request that makes sense, replaced by a value that a coordinator has to refuse, or to bear."""
+"""Malformed requests: one field of a sensible request gets a value that a coordinator must refuse or tolerate."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NEWEST_GENERATION: Final = 2_147_483_647
 
 
 def malformed_request(choices: ChoiceSource, ask: Ask, actor: Actor) -> Ask:
-    """Return the request with one field put wrong, where it has one that can be."""
+    """Return the request with one field made invalid, where it has such a field."""
     fields = _FIELDS.get(ask.api)
     if fields is None:
         return ask

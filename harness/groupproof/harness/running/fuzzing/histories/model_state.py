@@ -1,7 +1,7 @@
-"""How a group probably stands in the middle of a history that is being drawn: the reference machine, stepped with what was drawn so far. Pure.
+"""The probable state of a group in the middle of an unfinished random history: the reference machine after the steps so far. Pure.
 
-It is there so that most of what is drawn makes sense: who has an id, who is parked, what time may pass before the next deadline. Whether the
-broker then does the same is the oracle's business, not this module's.
+It makes most random steps sensible: which members have an id, which requests are parked, how much time may pass before the next deadline. The oracle
+judges whether the broker does the same.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ __all__ = ["STEP_MS", "ModelState", "Ranges", "RequestResult"]
 Ranges = Mapping[Api, tuple[int, int]]
 
 STEP_MS: Final = 40
-"""About how long a step takes on a real broker."""
+"""About how long a step takes on a real broker, in milliseconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestResult:
-    """What came of a request: whether it is parked, and which earlier requests it let go, by their labels."""
+    """The result of a request: whether it is parked, and the labels of the earlier requests that it completed."""
 
     is_parked: bool
     released: tuple[str, ...] = ()
@@ -47,7 +47,7 @@ class _ParkedRequest:
 
 @dataclass(slots=True)
 class ModelState:
-    """The group of a history so far; `ranges` are the versions that the broker speaks, `topics` those that there are, `own_topics` those that may come."""
+    """The group of a history so far; `ranges` are the broker's versions, `topics` the existing topics, `own_topics` those that may be created."""
 
     profile: str
     settings: Settings
@@ -70,16 +70,16 @@ class ModelState:
         self._look_at_topics()
 
     def partitions_of(self, topic: str) -> int:
-        """Return how many partitions the topic has by now, 0 where it is not there."""
+        """Return the topic's current number of partitions, 0 where it does not exist."""
         return self._counts.get(topic, 0)
 
     def grow(self, topic: str, partitions: int) -> None:
-        """Let the topic have so many partitions from now on."""
+        """Give the topic `partitions` partitions."""
         self._counts[topic] = partitions
         self._look_at_topics()
 
     def delete(self, topic: str) -> None:
-        """Let the topic go. One of its name that comes later has another id."""
+        """Delete the topic. A later topic with its name gets another id."""
         del self._counts[topic]
         self._deleted[topic] += 1
         self._look_at_topics()
@@ -103,7 +103,7 @@ class ModelState:
         return common_versions(api, self.ranges) is not None
 
     def version(self, ask: Ask) -> int:
-        """Return the version in which the request goes out: its own, or else the newest."""
+        """Return the version of the request: its own, or else the newest."""
         common = common_versions(ask.api, self.ranges)
         assert common is not None
         return common[1] if ask.version is None else ask.version
@@ -127,20 +127,20 @@ class ModelState:
         return any(parked.member == member for parked in self.parked.values())
 
     def is_mute(self, connection: str) -> bool:
-        """Tell whether what is sent on the connection is not taken up yet: an earlier request there is parked."""
+        """Return whether requests on the connection are not processed yet, because an earlier one there is parked."""
         return any(parked.connection == connection for parked in self.parked.values())
 
     def free_connection(self, member: str) -> str:
-        """Return the member's connection, or another where that is mute."""
+        """Return the member's connection, or another one where that is mute."""
         return next(name for number in range(len(self.parked) + 1) if not self.is_mute(name := member + "+" * number))
 
     def due_in_ms(self) -> int | None:
-        """Return when the next timer goes off, None where there is none."""
+        """Return the time until the next timer in milliseconds, None without a timer."""
         due_ms = self._machine.next_deadline_ms()
         return None if due_ms is None else due_ms - self.now_ms
 
     def ask(self, ask: Ask) -> RequestResult | None:
-        """Take the request up; None, and nothing is done, where its version cannot say it."""
+        """Process the request; return None, without a change, where its version cannot encode it."""
         version = self.version(ask)
         try:
             frame = write_request(ask.api, version, 0, ask.member, self.memory.resolved(ask.fields))
@@ -156,12 +156,12 @@ class ModelState:
         return RequestResult(is_parked=ask.label in self.parked, released=tuple(name for name in released if name != ask.label))
 
     def elapse(self, ms: int) -> tuple[str, ...]:
-        """Let time pass and return which parked requests that answers."""
+        """Let time pass and return the labels of the parked requests that this answers."""
         self.now_ms += ms
         return self._let_go(lambda: self._machine.advance(self.now_ms))
 
     def cut(self, connection: str) -> None:
-        """Forget what is parked on a connection: nobody will see the answers."""
+        """Forget the parked requests of a connection: nobody receives the answers."""
         self.connections.discard(connection)
         self.parked = {label: parked for label, parked in self.parked.items() if parked.connection != connection}
 

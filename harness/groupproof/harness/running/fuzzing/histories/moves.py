@@ -1,7 +1,7 @@
-"""What a member may do next in a history that is being drawn, each with its weight: likely what makes sense as the group stands, seldom what does not.
+"""The possible next requests of a member in an unfinished random history, with weights: sensible ones are likely in the group's state, others are rare.
 
-Transactions are begun by their first commit and never end, each producer keeping to its first epoch: that is all of them that a group's coordinator is asked about.
-A coordinator never moves: a move takes a broker away, and with it the groups of all histories that run beside this one. The cases move theirs one at a time.
+The first commit of a transaction begins it, and transactions never end; each producer keeps its first epoch. A group's coordinator gets no other transaction requests.
+A coordinator never moves: a move stops a broker, and moves the groups of all histories that run beside this one. Cases move their groups one at a time.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ NOBODY: Final = "nobody-7f3c"
 """A member id that no coordinator gave out."""
 
 _PROTOCOLS: Final = (("range",), ("range", "sticky"), ("sticky", "range"), ("sticky",))
-# None is a multiple of another, so that no two timers that begin together end together, however often they begin anew: which of them goes off first is the broker's chance.
+# None is a multiple of another, so that no two timers that begin together end together, even after restarts: a broker fires such two in random order.
 _SESSIONS_MS: Final = (6_000, 9_000, 3_500)
 _REBALANCES_MS: Final = (11_000, 4_700, 2_300)
 _METADATA: Final = ("", "m", "long " * 1_000)
@@ -44,7 +44,7 @@ class Actor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Move:
-    """Something to do: `weigh` how likely it is now, and `make` the request."""
+    """A possible request: `weigh` returns its current weight, and `make` the request."""
 
     api: Api
     weigh: Any
@@ -52,7 +52,7 @@ class Move:
 
 
 def asked(choices: ChoiceSource, model: ModelState, actors: Sequence[Actor], moves: Sequence[Move] | None = None) -> Ask:
-    """Return a request that one of the actors might send now, its fields as they should be; None: one of the classic moves."""
+    """Return a request that one of the actors might send now, with correct fields; without `moves`, one of the classic moves."""
     options = list(_options(model, actors, MOVES if moves is None else moves))
     total = sum(weight for weight, *_ in options)
     drawn = choices.number(0, total - 1)
@@ -112,7 +112,7 @@ def _join_again(choices: ChoiceSource, model: ModelState, actor: Actor) -> Ask:
 
 
 def _member(weight: int, *, stray: int = 1) -> Any:
-    """Return the weight of a member that is in the group and has nothing parked; `stray` that of anyone else."""
+    """Return the weight for a member in the group that has nothing parked; `stray` is the weight for any other actor."""
     return lambda outlook, actor: weight if outlook.is_in(actor.name) and not outlook.is_parked(actor.name) else stray
 
 
@@ -143,7 +143,7 @@ def _leave(choices: ChoiceSource, model: ModelState, actor: Actor) -> Ask:
 
 
 def _leave_together(choices: ChoiceSource, model: ModelState, actor: Actor) -> Ask:
-    """Let several leave at once: each actor, or none of them, by id or by instance, and somebody unknown."""
+    """Let several leave at once: each actor, or none of them, by id or by instance, and an unknown member."""
     gone = [_leaving(item, by_id=not choices.chance(3)) for item in (actor, *actor.others) if choices.chance(2)]
     if choices.chance(4):
         gone.append({"member_id": NOBODY, "group_instance_id": choices.one_of((None, "i9"))})
@@ -154,7 +154,7 @@ def _leaving(actor: Actor, *, by_id: bool = True) -> dict[str, Any]:
     return {"member_id": Ref(actor.name, "member_id") if by_id or actor.instance is None else "", "group_instance_id": actor.instance}
 
 
-# Offsets and questions -------------------------------------------------------------------------------------------------------------------
+# Offsets and descriptions ----------------------------------------------------------------------------------------------------------------
 
 
 def _commit(choices: ChoiceSource, model: ModelState, actor: Actor) -> Ask:
@@ -211,4 +211,4 @@ MOVES: Final = (
     ),
     Move(api=Api.OFFSET_DELETE, weigh=lambda outlook, actor: 1 if actor.name == "m0" else 0, make=_delete_offsets),
 )
-"""All that a classic member may do, offered to each member in turn."""
+"""All moves of a classic member, offered to each member in turn."""

@@ -1,6 +1,6 @@
-"""A failing history made small: steps are left out, many attempts side by side, for as long as the same divergence shows. Pure but for `attempt`.
+"""Shrinks a failing history: leaves out steps, with many attempts side by side, while the same divergence shows. Pure except for `attempt`.
 
-Groups are independent, so that a round of attempts takes no longer on a live broker than its longest one.
+Groups are independent, so that a round of attempts on a live broker takes only as long as its longest one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Steps = tuple[ScriptStep, ...]
 
 
 async def shrunk(script: Script, attempt: Attempt[Script]) -> Script:
-    """Return the smallest script that was found to show the divergence still: shorter first, then plainer."""
+    """Return the smallest script that still shows the divergence: shorter first, then plainer."""
     shorter = [partial(_made, partial(without_parts, length=length)) for length in _halves(len(script.steps))]
     return await shrink(script, [*shorter, partial(_made, plainer)], attempt, size_of, together=_common)
 
@@ -35,14 +35,14 @@ def _made(smaller: Callable[[Steps], Iterable[Steps]], script: Script) -> Iterat
 
 
 def _common(script: Script, found: Sequence[Script]) -> Iterator[Script]:
-    """Yield the script of the steps that all of several smaller ones have in common."""
+    """Yield the script of the steps that several smaller ones have in common."""
     steps = tuple(tidied([step for step in script.steps if all(step in script.steps for script in found)]))
     if len(found) > 1 and steps:
         yield replace(script, steps=steps)
 
 
 def without_parts(steps: Steps, length: int) -> Iterator[Steps]:
-    """Yield the steps with `length` of them left out, from every multiple of it on."""
+    """Yield the steps with `length` of them left out, starting at each multiple of it."""
     lines: set[str] = set()
     for start in range(0, len(steps), length):
         left = tuple(tidied(steps[:start] + steps[start + length :]))
@@ -52,7 +52,7 @@ def without_parts(steps: Steps, length: int) -> Iterator[Steps]:
 
 
 def tidied(steps: Sequence[ScriptStep]) -> list[ScriptStep]:
-    """Return the steps without those that refer to what is gone: waits for requests that are not sent, cuts of connections that nobody opened, deletions of topics that are not there."""
+    """Return the steps without those that refer to removed ones: waits for requests that are not sent, cuts of connections that are not opened, deletions of topics that do not exist."""
     asked: set[str] = set()
     opened: set[str] = set()
     made: set[str] = set()
@@ -72,7 +72,7 @@ def tidied(steps: Sequence[ScriptStep]) -> list[ScriptStep]:
 
 
 def _is_lost(step: ScriptStep, asked: set[str], opened: set[str], made: set[str]) -> bool:
-    """Tell whether a step refers to what no step before it brought."""
+    """Return whether a step refers to a thing that no step before it created."""
     match step:
         case AwaitAnswer(label=label):
             return label not in asked
@@ -84,7 +84,7 @@ def _is_lost(step: ScriptStep, asked: set[str], opened: set[str], made: set[str]
 
 
 def plainer(steps: Steps) -> Iterator[Steps]:
-    """Yield the steps with one request put plainer: in the newest version, or with the pause that lets it be taken up."""
+    """Yield the steps with one request made plainer: at the newest version, or with the pause in which the broker can process it."""
     for index, step in enumerate(steps):
         if isinstance(step, Ask) and step.version is not None:
             yield (*steps[:index], replace(step, version=None), *steps[index + 1 :])
@@ -93,7 +93,7 @@ def plainer(steps: Steps) -> Iterator[Steps]:
 
 
 def size_of(script: Script) -> tuple[int, int, int, int]:
-    """Return what makes one script smaller than another: fewer requests, fewer steps, plainer requests, less time."""
+    """Return the size of a script for comparison: fewer requests, then fewer steps, plainer requests, less time."""
     asks = [step for step in script.steps if isinstance(step, Ask)]
     oddities = sum(step.version is not None for step in asks) + sum(not step.settles for step in asks)
     return (len(asks), len(script.steps), oddities, sum(step.ms for step in script.steps if isinstance(step, Pass)))
