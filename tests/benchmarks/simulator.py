@@ -87,7 +87,7 @@ def _heap(members: int, seconds: int) -> Outcome:
     leave = ScheduledFault(at_ms=seconds * 500, kind="leave", who=("m1",), for_ms=5_000)
     return run(
         Simulation(seed=1, members=members, faults=(), duration_ms=seconds * 1_000, auto_commit_interval_ms=COMMITS_MS),
-        plan=Schedule(happenings=(leave,)),
+        plan=Schedule(faults=(leave,)),
     )
 
 
@@ -229,7 +229,7 @@ def many(members: int, *, batch_every_ms: int = 15_000) -> tuple[Outcome, float]
     asked = Simulation(
         seed=1, members=members, partitions=members, faults=(), duration_ms=30_000 + 11 * batch_every_ms, auto_commit_interval_ms=COMMITS_MS
     )
-    return _timed(lambda: run(asked, plan=Schedule(happenings=restarts)))
+    return _timed(lambda: run(asked, plan=Schedule(faults=restarts)))
 
 
 def build_of(module_file: str) -> str:

@@ -44,15 +44,15 @@ def crowded() -> st.SearchStrategy[Schedule]:
 @st.composite
 def apart(draw: st.DrawFn, slots: int = 3) -> Schedule:
     """Draw a plan whose happenings lie so far apart that none depends on which of two things came a millisecond earlier."""
-    happenings = []
+    faults = []
     for slot in range(1, slots + 1):
         at_ms = st.integers(slot * SLOT_MS, slot * SLOT_MS + 2_000)
-        happenings.append(draw(_happening(at_ms, st.sampled_from((3_137, 14_137)), (*LASTING, "stall"))))
-    return _in_order(happenings)
+        faults.append(draw(_happening(at_ms, st.sampled_from((3_137, 14_137)), (*LASTING, "stall"))))
+    return _in_order(faults)
 
 
-def _in_order(happenings: list[ScheduledFault]) -> Schedule:
-    return Schedule(happenings=tuple(sorted(happenings, key=lambda fault: fault.at_ms)))
+def _in_order(faults: list[ScheduledFault]) -> Schedule:
+    return Schedule(faults=tuple(sorted(faults, key=lambda fault: fault.at_ms)))
 
 
 def moves_of(trace: Trace) -> list[tuple[Any, ...]]:

@@ -99,13 +99,13 @@ def test_what_befalls_networks_disks_and_brokers_moves_the_group_alike_in_simula
     leave = ScheduledFault(at_ms=52_000, kind="leave", who=("m2",), for_ms=3_137)
     if fault.kind == "append":
         leave = ScheduledFault(at_ms=38_000, kind="leave", who=("m2",), for_ms=3_137)
-    _check_alike(1, Schedule(happenings=(fault, leave)))
+    _check_alike(1, Schedule(faults=(fault, leave)))
 
 
 # The same way each time ----------------------------------------------------------------------------------------------------------
 
 TWICE = Schedule(
-    happenings=(ScheduledFault(at_ms=900, kind="crash", who=("m1",), for_ms=700), ScheduledFault(at_ms=2_100, kind="leave", who=("m2",), for_ms=500))
+    faults=(ScheduledFault(at_ms=900, kind="crash", who=("m1",), for_ms=700), ScheduledFault(at_ms=2_100, kind="leave", who=("m2",), for_ms=500))
 )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.coordinator.assignors.assignor_bugs import BUGS_OF_ASSIGNORS
-from tests.coordinator.server_laws import law_broken, spec_of, topics_of
+from tests.coordinator.server_invariants import law_broken, spec_of, topics_of
 
 from groupproof.coordinator.assignors.server_assignors import SERVER_ASSIGNORS
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 from hypothesis import given
-from tests.coordinator.server_laws import ID, groups, law_broken, member, named, spec_of, topics_of
+from tests.coordinator.server_invariants import ID, groups, law_broken, member, named, spec_of, topics_of
 
 from groupproof.coordinator.assignors.group_spec import GroupSpec, MemberSpec, SubscriptionType, TopicSpec
 from groupproof.coordinator.assignors.range_assignor import range_assign

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.coordinator.server_laws import ID
+from tests.coordinator.server_invariants import ID
 
 from groupproof.coordinator.assignors.stored_order import deep_copy, set_of, stored
 

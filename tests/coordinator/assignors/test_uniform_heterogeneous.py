@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hypothesis import given
-from tests.coordinator.server_laws import ID, groups, law_broken, member, named, spec_of, topics_of
+from tests.coordinator.server_invariants import ID, groups, law_broken, member, named, spec_of, topics_of
 
 from groupproof.coordinator.assignors.group_spec import GroupSpec, SubscriptionType, TopicSpec
 from groupproof.coordinator.assignors.uniform_heterogeneous import assign_heterogeneous

@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 from hypothesis import given
-from tests.coordinator.server_laws import ID, groups, is_balanced, member, moves, named, topics_of
+from tests.coordinator.server_invariants import ID, groups, is_balanced, member, moves, named, topics_of
 
 from groupproof.coordinator.assignors.group_spec import GroupSpec, MemberSpec, SubscriptionType, TopicSpec
 from groupproof.coordinator.assignors.uniform_homogeneous import UNKNOWN, HomogeneousBuilder, assign_homogeneous

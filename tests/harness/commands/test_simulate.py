@@ -96,7 +96,7 @@ LEAVING = {
     "schema": "groupproof.simulation/1",
     "simulation": within_seconds(member_variant="heartbeats-after-leave").to_json(),
     "violations": [{"requirement": "CLIENT-11", "at_ms": 0, "what": "seen before"}],
-    "happenings": Schedule(happenings=(ScheduledFault(at_ms=1_500, kind="leave", who=("m0",), for_ms=1_300, how={}),)).to_json(),
+    "happenings": Schedule(faults=(ScheduledFault(at_ms=1_500, kind="leave", who=("m0",), for_ms=1_300, how={}),)).to_json(),
 }
 
 

@@ -23,7 +23,7 @@ def calm(seed: int = 1, **options: Any) -> Simulation:
 def ran(simulation: Simulation, until_ms: int) -> Run:
     """Return a run that has got so far."""
     run = Run(simulation)
-    for number, process in enumerate(run.world.processes.values()):
+    for number, process in enumerate(run.targets.processes.values()):
         run.heap.at(number, process.start)
     run.heap.run(until_ms)
     return run

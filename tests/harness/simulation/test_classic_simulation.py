@@ -17,8 +17,8 @@ from groupproof.protocol.wire.messages import JoinGroupRequest, OffsetCommitRequ
 def test_it_makes_the_processes_the_invariants_and_the_settlement_of_a_run() -> None:
     run = Run(calm(members=3, static_members=1))
 
-    assert [type(process) for process in run.world.processes.values()] == [Process] * 3
-    assert [process.settings.instance_id for process in run.world.processes.values()] == ["m0-instance", None, None]
+    assert [type(process) for process in run.targets.processes.values()] == [Process] * 3
+    assert [process.settings.instance_id for process in run.targets.processes.values()] == ["m0-instance", None, None]
     assert isinstance(run.invariants, Invariants)
     assert CLASSIC_SIMULATION.settlement is Liveness
 

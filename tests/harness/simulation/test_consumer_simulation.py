@@ -108,47 +108,47 @@ def test_what_a_planted_bug_breaks_is_shrunk_to_the_faults_it_needs_and_replayed
     plan = Run(simulation).plan
     broken = run(simulation, plan=plan).violations[0].requirement
 
-    def shows(happenings: Schedule) -> bool:
-        return any(violation.requirement == broken for violation in run(simulation, plan=happenings).violations)
+    def shows(faults: Schedule) -> bool:
+        return any(violation.requirement == broken for violation in run(simulation, plan=faults).violations)
 
     async def attempt(plans: Any) -> list[bool]:
         await trio.lowlevel.checkpoint()
         return [shows(candidate) for candidate in plans]
 
     def without_half(schedule: Schedule) -> list[Schedule]:
-        happenings, half = schedule.happenings, len(schedule.happenings) // 2
-        return [Schedule(happenings=happenings[:half]), Schedule(happenings=happenings[half:])] if half else []
+        faults, half = schedule.faults, len(schedule.faults) // 2
+        return [Schedule(faults=faults[:half]), Schedule(faults=faults[half:])] if half else []
 
     def without_one(schedule: Schedule) -> list[Schedule]:
-        happenings = schedule.happenings
-        return [Schedule(happenings=happenings[:at] + happenings[at + 1 :]) for at in range(len(happenings))]
+        faults = schedule.faults
+        return [Schedule(faults=faults[:at] + faults[at + 1 :]) for at in range(len(faults))]
 
-    smallest = trio.run(partial(shrink, plan, (without_half, without_one), attempt, lambda schedule: (len(schedule.happenings),)))
-    assert 1 <= len(smallest.happenings) < len(plan.happenings)
+    smallest = trio.run(partial(shrink, plan, (without_half, without_one), attempt, lambda schedule: (len(schedule.faults),)))
+    assert 1 <= len(smallest.faults) < len(plan.faults)
     assert len({run(simulation, plan=Schedule.from_json(smallest.to_json())).trace_hash for _ in range(2)}) == 1
 
 
 def test_a_group_is_settled_when_the_coordinator_knows_every_subscription_and_every_partition_has_one_owner() -> None:
     made = ran(calm(dialect="consumer"), 12_000)
-    settlement = Convergence(made.simulation, made.world, made.invariants)
+    settlement = Convergence(made.simulation, made.targets, made.invariants)
     assert settlement.unsettled() is None
 
-    made.world.brokers.make_topics({"t": 9})
+    made.targets.brokers.make_topics({"t": 9})
     assert settlement.unsettled() == ("CGR-35", "EventuallyConverges: the coordinator has not looked at all topics and subscriptions yet")
     made.heap.run(made.heap.now_ms + 12_000)
-    made.world.processes["m0"].resubscribe(("t", "u"))
+    made.targets.processes["m0"].resubscribe(("t", "u"))
     assert settlement.unsettled() is not None
 
 
 def _left_unwritten() -> Run:
     """Return a run in which m1 left while the log of the brokers refused records, and did not come back."""
     made = ran(calm(dialect="consumer"), 12_000)
-    for node in range(made.world.brokers.count):
-        made.world.brokers.refuse_appends(node, ErrorCode.UNKNOWN_SERVER_ERROR)
-    made.world.processes["m1"].leave()
+    for node in range(made.targets.brokers.count):
+        made.targets.brokers.refuse_appends(node, ErrorCode.UNKNOWN_SERVER_ERROR)
+    made.targets.processes["m1"].leave()
     made.heap.run(13_000)
-    for node in range(made.world.brokers.count):
-        made.world.brokers.refuse_appends(node, ErrorCode.NONE)
+    for node in range(made.targets.brokers.count):
+        made.targets.brokers.refuse_appends(node, ErrorCode.NONE)
     return made
 
 
@@ -156,7 +156,7 @@ def _left_unwritten() -> Run:
 def test_a_member_whose_leave_was_not_written_holds_up_nobody_s_convergence() -> None:
     refuses = ScheduledFault(at_ms=12_000, kind="append", who=(), for_ms=1_000, how={"error": 5})
     leaves = ScheduledFault(at_ms=12_500, kind="leave", who=("m1",), for_ms=5_000)
-    outcome = run(calm(dialect="consumer"), plan=Schedule(happenings=(refuses, leaves)))
+    outcome = run(calm(dialect="consumer"), plan=Schedule(faults=(refuses, leaves)))
 
     assert outcome.violations == ()
     assert outcome.converged_at_ms is not None
@@ -164,8 +164,8 @@ def test_a_member_whose_leave_was_not_written_holds_up_nobody_s_convergence() ->
 
 def test_for_a_leave_that_was_not_written_nothing_is_excused_but_what_waits_for_it() -> None:
     made = _left_unwritten()
-    settlement, group = Convergence(made.simulation, made.world, made.invariants), made.invariants.group()
-    made.world.processes["m1"].start()
+    settlement, group = Convergence(made.simulation, made.targets, made.invariants), made.invariants.group()
+    made.targets.processes["m1"].start()
     made.heap.run(40_000)
     assert settlement.unsettled() is None
     assert (len(group.members), group.state.value) == (5, "Reconciling")

@@ -27,23 +27,23 @@ def _ran(**settings: Any) -> Run:
 
 def _advance(run: Run, ms: int) -> list[int]:
     run.heap.run(run.heap.now_ms + ms)
-    return [len(process.member.owned) for process in run.world.processes.values()]
+    return [len(process.member.owned) for process in run.targets.processes.values()]
 
 
 def test_started_processes_share_the_partitions_and_a_crashed_one_gives_its_own_up_with_its_session() -> None:
     run = _ran()
     assert _advance(run, 1) == [2, 2, 2, 2]
 
-    run.world.processes["m1"].crash()
+    run.targets.processes["m1"].crash()
     owned = _advance(run, 12_000)
     assert sorted([owned[0], *owned[2:]]) == [2, 3, 3]
-    run.world.processes["m1"].start()
+    run.targets.processes["m1"].start()
     assert _advance(run, 12_000) == [2, 2, 2, 2]
 
 
 def test_a_frozen_program_loses_its_place_and_joins_again_when_it_is_thawed() -> None:
     run = _ran()
-    process = run.world.processes["m2"]
+    process = run.targets.processes["m2"]
     process.freeze()
     assert len(run.invariants.machine.member_ids("g")) == 4
     _advance(run, 9_000)
@@ -55,7 +55,7 @@ def test_a_frozen_program_loses_its_place_and_joins_again_when_it_is_thawed() ->
 
 def test_a_topic_s_id_is_told_its_name_when_an_assignment_has_it() -> None:
     run = _ran()
-    process = run.world.processes["m0"]
+    process = run.targets.processes["m0"]
     assert process.invariants.named == {TOPIC}
     process.resubscribe((TOPIC, OTHER_TOPIC))
     _advance(run, 12_000)
@@ -65,18 +65,18 @@ def test_a_topic_s_id_is_told_its_name_when_an_assignment_has_it() -> None:
 
 def test_a_switched_program_comes_back_with_the_other_protocol_in_the_same_group() -> None:
     run = _ran(classic_members=1)
-    kinds = [type(process.member) for process in run.world.processes.values()]
+    kinds = [type(process.member) for process in run.targets.processes.values()]
     assert kinds == [EpochMember, EpochMember, EpochMember, Member]
     assert isinstance(run.invariants.group(), ConsumerGroup)
 
-    for process in run.world.processes.values():
+    for process in run.targets.processes.values():
         if process.settings.by_epochs:
             process.switch()
     _advance(run, 6_000)
-    for process in run.world.processes.values():
+    for process in run.targets.processes.values():
         process.start()
     assert _advance(run, 30_000) == [2, 2, 2, 2]
-    assert {type(process.member) for process in run.world.processes.values()} == {Member}
+    assert {type(process.member) for process in run.targets.processes.values()} == {Member}
     assert run.invariants.group() is None, "a group of classic members alone is a classic one"
 
 
@@ -117,12 +117,12 @@ def test_it_is_seen_if_a_poll_is_left_out_that_had_something_to_do(monkeypatch: 
 
 def test_a_heartbeat_that_says_nothing_is_followed_by_the_next_and_by_no_poll() -> None:
     run = _ran(max_poll_interval_ms=100_000)
-    process = run.world.processes["m0"]
+    process = run.targets.processes["m0"]
     polled_ms, asked = process.unpolled_ms, run.record.requests.copy()
     _advance(run, 7_000)
 
     beats = run.record.requests - asked
-    assert beats[ConsumerGroupHeartbeatRequest] >= 3 * len(run.world.processes)
+    assert beats[ConsumerGroupHeartbeatRequest] >= 3 * len(run.targets.processes)
     assert process.unpolled_ms == polled_ms
     assert process.member.next_beat_ms > run.heap.now_ms
 

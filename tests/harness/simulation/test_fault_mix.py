@@ -10,7 +10,7 @@ from groupproof.harness.simulation.simulator_faults import FAULTS
 
 
 def test_a_swarm_leaves_faults_out_at_random_and_over_many_seeds_none() -> None:
-    kinds = [{fault.kind for fault in drawn(settled(short(seed, duration_ms=1_000_000), (4, 1))).happenings} for seed in range(30)]
+    kinds = [{fault.kind for fault in drawn(settled(short(seed, duration_ms=1_000_000), (4, 1))).faults} for seed in range(30)]
 
     assert all(0 < len(mix) < len(FAULTS) for mix in kinds)
     assert set().union(*kinds) == {name for name, fault in FAULTS.items() if fault.dialect is None}
@@ -20,7 +20,7 @@ def test_what_one_dialect_alone_can_meet_is_drawn_for_its_groups_and_its_members
     kinds = ("interval", "deny", "upgrade")
     asked = short(1, faults=kinds, duration_ms=1_000_000, dialect="consumer", assignors=("sticky",), classic_members=0)
 
-    assert {fault.kind for fault in drawn(settled(asked, (4, 1))).happenings} == set(kinds)
+    assert {fault.kind for fault in drawn(settled(asked, (4, 1))).faults} == set(kinds)
 
 
 def test_a_schedule_is_drawn_from_the_seed_alone_within_the_duration() -> None:
@@ -28,34 +28,34 @@ def test_a_schedule_is_drawn_from_the_seed_alone_within_the_duration() -> None:
     schedule = drawn(simulation)
 
     assert schedule == drawn(simulation)
-    assert [fault.at_ms for fault in schedule.happenings] == sorted(fault.at_ms for fault in schedule.happenings)
-    assert all(0 < fault.at_ms < 300_000 for fault in schedule.happenings)
+    assert [fault.at_ms for fault in schedule.faults] == sorted(fault.at_ms for fault in schedule.faults)
+    assert all(0 < fault.at_ms < 300_000 for fault in schedule.faults)
 
 
 def test_an_upgrade_is_two_bounces_of_everyone_the_second_after_the_first() -> None:
     schedule = drawn(settled(short(1, faults=("upgrade",), assignors=("range",)), (4, 1)))
-    bounces = [(fault.how["bounce"], *fault.who) for fault in schedule.happenings]
+    bounces = [(fault.how["bounce"], *fault.who) for fault in schedule.faults]
 
     assert [bounce for bounce, _ in bounces] == [1] * 4 + [2] * 4
     assert {name for bounce, name in bounces if bounce == 1} == {name for bounce, name in bounces if bounce == 2} == {"m0", "m1", "m2", "m3"}
 
 
 def test_who_has_not_range_alone_is_not_upgraded_from_it() -> None:
-    assert drawn(settled(short(1, faults=("upgrade",), assignors=("sticky",)), (4, 1))).happenings == ()
+    assert drawn(settled(short(1, faults=("upgrade",), assignors=("sticky",)), (4, 1))).faults == ()
 
 
 def test_who_cannot_cooperate_is_not_upgraded_to_it() -> None:
-    assert drawn(settled(short(1, faults=("upgrade",), assignors=("range",), member_variant="subscription-v0"), (4, 1))).happenings == ()
+    assert drawn(settled(short(1, faults=("upgrade",), assignors=("range",), member_variant="subscription-v0"), (4, 1))).faults == ()
 
 
 def test_named_faults_are_drawn_and_no_others() -> None:
     schedule = drawn(settled(short(1, faults=("move", "crash"), duration_ms=600_000), (4, 1)))
 
-    assert {fault.kind for fault in schedule.happenings} == {"move", "crash"}
+    assert {fault.kind for fault in schedule.faults} == {"move", "crash"}
 
 
 def test_leaving_a_kind_out_changes_nothing_of_the_others() -> None:
     both = drawn(settled(short(1, faults=("move", "crash"), duration_ms=600_000), (4, 1)))
     one = drawn(settled(short(1, faults=("crash",), duration_ms=600_000), (4, 1)))
 
-    assert [fault for fault in both.happenings if fault.kind == "crash"] == list(one.happenings)
+    assert [fault for fault in both.faults if fault.kind == "crash"] == list(one.faults)

@@ -13,15 +13,15 @@ GROW = ScheduledFault(at_ms=10, kind="grow", how={"partitions": 2})
 
 
 def test_a_schedule_comes_back_from_json_as_it_was_in_the_order_of_its_times() -> None:
-    written = json.loads(json.dumps(Schedule(happenings=(CRASH, GROW)).to_json()))
+    written = json.loads(json.dumps(Schedule(faults=(CRASH, GROW)).to_json()))
 
-    assert Schedule.from_json(written).happenings == (GROW, CRASH)
+    assert Schedule.from_json(written).faults == (GROW, CRASH)
 
 
 def test_what_is_left_out_is_gone_and_the_rest_stays_in_its_order() -> None:
-    schedule = Schedule(happenings=(GROW, CRASH, GROW))
+    schedule = Schedule(faults=(GROW, CRASH, GROW))
 
-    assert schedule.without({0}).happenings == (CRASH, GROW)
+    assert schedule.without({0}).faults == (CRASH, GROW)
     assert len(schedule.without({0, 1, 2})) == 0
 
 

@@ -24,24 +24,24 @@ def test_a_group_is_settled_when_all_are_members_and_every_partition_is_owned_on
 
 def test_a_process_that_is_down_and_a_member_without_a_process_are_missed() -> None:
     made = ran(calm(), SETTLED_MS)
-    made.world.processes["m1"].crash()
+    made.targets.processes["m1"].crash()
     assert _missing(made).startswith("CLIENT-30 m1 not settled")
 
-    del made.world.processes["m1"]  # type: ignore[attr-defined]  # the world's own dictionary
+    del made.targets.processes["m1"]  # type: ignore[attr-defined]  # the world's own dictionary
     assert _missing(made).startswith("HB-11 the group has 4 members, m1-")
 
 
 def test_a_member_that_commits_before_it_leaves_is_missed() -> None:
     made = ran(calm(), SETTLED_MS)
-    made.world.processes["m1"].leave()
+    made.targets.processes["m1"].leave()
 
-    assert made.world.processes["m1"].member.is_settled
+    assert made.targets.processes["m1"].member.is_settled
     assert _missing(made).startswith("CLIENT-30 m1 not settled")
 
 
 def test_a_partition_that_nobody_owns_is_missed() -> None:
     made = ran(calm(), SETTLED_MS)
-    made.world.brokers.topics["t"] += 1
+    made.targets.brokers.topics["t"] += 1
 
     assert _missing(made) == "ASSIGN-09 t-8 has 0 owners"
     with pytest.raises(InvariantBroken, match="ASSIGN-09: now: t-8"):
@@ -54,10 +54,10 @@ def test_a_partition_that_came_while_the_static_leader_was_away_is_overlooked_as
     assert made.go().violations == ()
     generation = made.invariants.generations.current
     assert generation.has_resumed
-    assert ("t", made.world.brokers.topics["t"] - 1) not in generation.assigned
+    assert ("t", made.targets.brokers.topics["t"] - 1) not in generation.assigned
 
-    made.world.brokers.topics["t"] += 1  # of this one the leader could know
-    assert _missing(made) == f"ASSIGN-09 t-{made.world.brokers.topics['t'] - 1} has 0 owners"
+    made.targets.brokers.topics["t"] += 1  # of this one the leader could know
+    assert _missing(made) == f"ASSIGN-09 t-{made.targets.brokers.topics['t'] - 1} has 0 owners"
 
 
 def test_what_no_static_leader_overlooked_is_missed() -> None:

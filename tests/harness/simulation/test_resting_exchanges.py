@@ -30,36 +30,36 @@ MIXES: tuple[Any, ...] = (tuple(FAULTS), "swarm", ON_PATHS, ON_PROGRAMS, ())
 
 
 def _by_the_long_way(run: Run) -> Run:
-    run.world.network.resting = None
-    for node in run.world.brokers._nodes:
+    run.targets.network.resting = None
+    for node in run.targets.brokers._nodes:
         node.machine._repeats, node.machine._repeating, node.machine._parking = None, {}, {}
     return run
 
 
 def _left(run: Run) -> Any:
     """Return what a run leaves behind."""
-    return run.go(), _standing(run)
+    return run.go(), _run_state(run)
 
 
-def _standing(run: Run) -> Any:
-    """Return where a run stands: the brokers' timers, what the laws noted, the members, and the connections."""
+def _run_state(run: Run) -> Any:
+    """Return where a run stands: the brokers' timers, what the invariants noted, the members, and the connections."""
     noted = getattr(run.invariants, "deadlines", None)
-    machines = [node.machine._engine.timers for node in run.world.brokers._nodes]
-    members = [(process.member._core.session_ms, process.member._core.requests._last_id) for process in run.world.processes.values()]
+    machines = [node.machine._engine.timers for node in run.targets.brokers._nodes]
+    members = [(process.member._core.session_ms, process.member._core.requests._last_id) for process in run.targets.processes.values()]
     connections = [
         (name, key, connection.out_ms, connection.back_ms, list(connection.waiting), len(connection.inbox))
-        for name, own in run.world.network.open.items() for key, connection in own.items()
+        for name, own in run.targets.network.open.items() for key, connection in own.items()
     ]  # fmt: skip
-    laws: Any = _views(run) if noted is None else (noted.heard_ms, noted._asked_ms, noted._members, noted.has_moved)
-    alarms = [node.alarm_ms for node in run.world.brokers._nodes]
-    return machines, members, connections, laws, alarms, run.world.brokers._tokens, run.heap.events, run.record.trace_hash()
+    noted_invariants: Any = _views(run) if noted is None else (noted.heard_ms, noted._asked_ms, noted._members, noted.has_moved)
+    alarms = [node.alarm_ms for node in run.targets.brokers._nodes]
+    return machines, members, connections, noted_invariants, alarms, run.targets.brokers._tokens, run.heap.events, run.record.trace_hash()
 
 
 def _views(run: Run) -> Any:
-    """Return what the laws of the consumer dialect noted of each program and of the group, but for what they found to say nothing."""
+    """Return what the invariants of the consumer dialect noted of each program and of the group, but for what they found to say nothing."""
     views = [
         (process._sent, view and {column.name: getattr(view, column.name) for column in fields(view) if column.name not in ("bare", "empty")})
-        for process in run.world.processes.values() for view in (process.invariants,)
+        for process in run.targets.processes.values() for view in (process.invariants,)
     ]  # fmt: skip
     seats = {member_id: (seat.epoch, seat.held, seat.share) for member_id, seat in run.invariants._seats.items()}
     return views, seats, run.invariants._refused_leaves, run.invariants._is_moved
@@ -83,9 +83,9 @@ def test_a_run_is_the_same_by_the_short_way_and_by_the_long_one(profile: str, di
 def _dense(kind: str, asked: Simulation) -> Schedule:
     """Return a schedule in which faults of one kind come and go ten times as often as they are drawn, so that many strike a heartbeat on its way."""
     settled = Run(asked).simulation
-    found = [fault for part in range(10) for fault in drawn(replace(settled, seed=100 * asked.seed + part, faults=(kind,))).happenings]
+    found = [fault for part in range(10) for fault in drawn(replace(settled, seed=100 * asked.seed + part, faults=(kind,))).faults]
     chance = Random(asked.seed)
-    return Schedule(happenings=tuple(replace(fault, for_ms=chance.randint(1, 500)) for fault in sorted(found, key=lambda fault: fault.at_ms)))
+    return Schedule(faults=tuple(replace(fault, for_ms=chance.randint(1, 500)) for fault in sorted(found, key=lambda fault: fault.at_ms)))
 
 
 @pytest.mark.parametrize(("kind", "dialect"), [*((kind, None) for kind in KINDS), *((kind, "consumer") for kind in OF_EPOCHS)])
@@ -97,11 +97,11 @@ def test_a_run_in_which_one_kind_of_fault_comes_often_is_the_same_by_both_ways(k
         assert _left(Run(asked, plan)) == _left(_by_the_long_way(Run(asked, plan)))
 
 
-Strike = Callable[[Run, Connection], object]
-STRIKES: dict[str, Strike] = {
-    "another request is taken up": lambda _, connection: setattr(connection, "taken_up", -7),
-    "the client closes": lambda run, connection: run.world.network.close(connection.owner),
-    "the connection is cut": lambda run, connection: run.world.network.cut(connection),
+Disturbance = Callable[[Run, Connection], object]
+DISTURBANCES: dict[str, Disturbance] = {
+    "another request is in process": lambda _, connection: setattr(connection, "in_process", -7),
+    "the client closes": lambda run, connection: run.targets.network.close(connection.owner),
+    "the connection is cut": lambda run, connection: run.targets.network.cut(connection),
     "slow": lambda _, connection: setattr(connection.path, "slow_ms", 40),
     "silent there": lambda _, connection: setattr(connection.path, "silent_out", 1),
     "silent back": lambda _, connection: setattr(connection.path, "silent_back", 1),
@@ -113,114 +113,114 @@ STRIKES: dict[str, Strike] = {
     "the program crashes": lambda run, connection: _process(run, connection).crash(),
     "the application polls": lambda run, connection: _process(run, connection)._poll(),
     "the application leaves": lambda run, connection: _process(run, connection).leave(),
-    "the broker is stopped": lambda run, connection: run.world.brokers.stop(connection.node),
-    "the broker crashes": lambda run, connection: run.world.brokers.crash(connection.node, failover_ms=50, load_ms=50),
-    "the group moves": lambda run, connection: run.world.brokers.move((connection.node + 1) % 3, drops=False, after_ms=20),
-    "the log refuses": lambda run, connection: run.world.brokers.refuse_appends(connection.node, ErrorCode.NOT_ENOUGH_REPLICAS),
-    "the laws wait for a look": lambda run, _: setattr(run.invariants.deadlines, "has_moved", True),
-    "the laws know another generation": lambda run, _: setattr(run.invariants.generations.current, "number", 99),
-    "the laws know no member": lambda run, _: run.invariants.generations.current.members.update(
+    "the broker is stopped": lambda run, connection: run.targets.brokers.stop(connection.node),
+    "the broker crashes": lambda run, connection: run.targets.brokers.crash(connection.node, failover_ms=50, load_ms=50),
+    "the group moves": lambda run, connection: run.targets.brokers.move((connection.node + 1) % 3, drops=False, after_ms=20),
+    "the log refuses": lambda run, connection: run.targets.brokers.refuse_appends(connection.node, ErrorCode.NOT_ENOUGH_REPLICAS),
+    "the invariants wait for a look": lambda run, _: setattr(run.invariants.deadlines, "has_moved", True),
+    "the invariants know another generation": lambda run, _: setattr(run.invariants.generations.current, "number", 99),
+    "the invariants know no member": lambda run, _: run.invariants.generations.current.members.update(
         x=run.invariants.generations.current.members.popitem()[0]
     ),
 }
 
 
-def _of_the_group(strike: Callable[[Run, str], object]) -> Strike:
-    """Strike what the laws of the group know of the member whose heartbeat it is."""
-    return lambda run, connection: strike(run, _process(run, connection).member.member_id)
+def _of_the_group(disturb: Callable[[Run, str], object]) -> Disturbance:
+    """Change what the invariants of the group know of the member whose heartbeat it is."""
+    return lambda run, connection: disturb(run, _process(run, connection).member.member_id)
 
 
-def _of_the_member(**noted: Any) -> Strike:
-    """Strike what the laws of one member know of it."""
+def _of_the_member(**noted: Any) -> Disturbance:
+    """Change what the invariants of one member know of it."""
 
-    def strike(run: Run, connection: Connection) -> None:
+    def disturb(run: Run, connection: Connection) -> None:
         for name, value in noted.items():
             setattr(_process(run, connection).invariants, name, value)
 
-    return strike
+    return disturb
 
 
-CONSUMER_STRIKES: dict[str, Strike] = {
-    **{name: strike for name, strike in STRIKES.items() if not name.startswith("the laws")},
-    "the authorizer denies": lambda run, _: setattr(run.world.brokers, "denial", ErrorCode.TOPIC_AUTHORIZATION_FAILED),
-    "another interval": lambda run, _: run.world.brokers.configure_group({"consumer.heartbeat.interval.ms": "7000"}),
-    "another session": lambda run, _: run.world.brokers.configure_group({"consumer.session.timeout.ms": "50000"}),
-    "nobody looks at the timers": lambda run, connection: setattr(run.world.brokers._nodes[connection.node], "alarm_ms", None),
-    "the topic grows": lambda run, _: run.world.brokers.make_topics({TOPIC: 40}),
+CONSUMER_DISTURBANCES: dict[str, Disturbance] = {
+    **{name: disturb for name, disturb in DISTURBANCES.items() if not name.startswith("the invariants")},
+    "the authorizer denies": lambda run, _: setattr(run.targets.brokers, "denial", ErrorCode.TOPIC_AUTHORIZATION_FAILED),
+    "another interval": lambda run, _: run.targets.brokers.configure_group({"consumer.heartbeat.interval.ms": "7000"}),
+    "another session": lambda run, _: run.targets.brokers.configure_group({"consumer.session.timeout.ms": "50000"}),
+    "nobody looks at the timers": lambda run, connection: setattr(run.targets.brokers._nodes[connection.node], "alarm_ms", None),
+    "the topic grows": lambda run, _: run.targets.brokers.make_topics({TOPIC: 40}),
     "the application subscribes to more": lambda run, connection: _process(run, connection).resubscribe((TOPIC, OTHER_TOPIC)),
     "the program was frozen": lambda run, connection: (_process(run, connection).freeze(), _process(run, connection).thaw()),
     "polls are late": lambda run, connection: setattr(_process(run, connection), "unpolled_ms", run.heap.now_ms),
     "an old request is unanswered": lambda run, connection: _process(run, connection)._sent.update({0: (None, -100_000)}),
     "the answers are other objects": lambda run, _: _forget_answers(run),
-    "the laws wait for a look": lambda run, _: setattr(run.invariants, "_is_moved", True),
-    "the laws have no seat for it": _of_the_group(lambda run, member_id: run.invariants._seats.pop(member_id)),
-    "the laws know another epoch of its seat": _of_the_group(lambda run, member_id: setattr(run.invariants._seats[member_id], "epoch", 1)),
-    "the laws know of a refused leave": _of_the_group(lambda run, member_id: run.invariants._refused_leaves.add(member_id)),
+    "the invariants wait for a look": lambda run, _: setattr(run.invariants, "_is_moved", True),
+    "the invariants have no seat for it": _of_the_group(lambda run, member_id: run.invariants._seats.pop(member_id)),
+    "the invariants know another epoch of its seat": _of_the_group(lambda run, member_id: setattr(run.invariants._seats[member_id], "epoch", 1)),
+    "the invariants know of a refused leave": _of_the_group(lambda run, member_id: run.invariants._refused_leaves.add(member_id)),
     "it closes": _of_the_member(is_closing=True),
-    "the laws know a later epoch of it": _of_the_member(epoch=99),
-    "the laws know an earlier epoch of it": _of_the_member(epoch=1),
-    "the laws know another interval": _of_the_member(interval_ms=1),
-    "the laws know a longer interval": _of_the_member(interval_ms=90_000),
-    "the laws know of no heartbeat in flight": _of_the_member(in_flight=0),
-    "the laws know of two heartbeats in flight": _of_the_member(in_flight=2),
-    "the laws know that it left": _of_the_member(has_left=True),
-    "the laws know that it failed": _of_the_member(is_fatal=True),
-    "the laws know of no heartbeat": _of_the_member(sent_ms=None),
-    "the laws know of an old heartbeat": _of_the_member(sent_ms=-90_000, counts_from_ms=-90_000, answered_ms=-90_000, is_disturbed=False),
-    "the laws know other topics": _of_the_member(topics=("z",)),
-    "the laws know of what it may do": _of_the_member(may_beat_early=True, is_polling=False, is_disturbed=True),
+    "the invariants know a later epoch of it": _of_the_member(epoch=99),
+    "the invariants know an earlier epoch of it": _of_the_member(epoch=1),
+    "the invariants know another interval": _of_the_member(interval_ms=1),
+    "the invariants know a longer interval": _of_the_member(interval_ms=90_000),
+    "the invariants know of no heartbeat in flight": _of_the_member(in_flight=0),
+    "the invariants know of two heartbeats in flight": _of_the_member(in_flight=2),
+    "the invariants know that it left": _of_the_member(has_left=True),
+    "the invariants know that it failed": _of_the_member(is_fatal=True),
+    "the invariants know of no heartbeat": _of_the_member(sent_ms=None),
+    "the invariants know of an old heartbeat": _of_the_member(sent_ms=-90_000, counts_from_ms=-90_000, answered_ms=-90_000, is_disturbed=False),
+    "the invariants know other topics": _of_the_member(topics=("z",)),
+    "the invariants know of what it may do": _of_the_member(may_beat_early=True, is_polling=False, is_disturbed=True),
 }
 
 
 def _forget_answers(run: Run) -> None:
-    for node in run.world.brokers._nodes:
+    for node in run.targets.brokers._nodes:
         if node.machine._repeats is not None:
             node.machine._repeats._remembered.clear()
 
 
 def _process(run: Run, connection: Connection) -> Any:
-    return run.world.processes[connection.owner.name]
+    return run.targets.processes[connection.owner.name]
 
 
-def _struck(run: Run, strike: Strike, after_ms: int, for_ms: int) -> Any:
-    """Return where a run stands some time after something struck a heartbeat `after_ms` behind its sending; or the law that was broken, and at which event."""
-    for number, process in enumerate(run.world.processes.values()):
+def _disturbed(run: Run, disturb: Disturbance, after_ms: int, for_ms: int) -> Any:
+    """Return where a run stands some time after something disturbed a heartbeat `after_ms` behind its sending; or the invariant that was broken, and at which event."""
+    for number, process in enumerate(run.targets.processes.values()):
         run.heap.at(number, process.start)
     run.heap.run(9_000)
     while not (
         sent := [
-            connection for own in run.world.network.open.values() for (_, lane), connection in own.items() if lane == "group" and connection.waiting
+            connection for own in run.targets.network.open.values() for (_, lane), connection in own.items() if lane == "group" and connection.waiting
         ]
     ):
         run.heap.run(run.heap.now_ms + 1)
     run.heap.run(run.heap.now_ms + after_ms)
-    strike(run, sent[0])
+    disturb(run, sent[0])
     try:
         run.heap.run(run.heap.now_ms + for_ms)
     except InvariantBroken as broken:
         return str(broken), run.heap.now_ms, run.heap.events, run.record.trace_hash()
-    return _standing(run)
+    return _run_state(run)
 
 
-@pytest.mark.parametrize("strike", STRIKES.values(), ids=STRIKES)
-def test_what_strikes_a_heartbeat_on_its_way_does_the_same_by_both_ways(strike: Strike) -> None:
+@pytest.mark.parametrize("disturb", DISTURBANCES.values(), ids=DISTURBANCES)
+def test_what_strikes_a_heartbeat_on_its_way_does_the_same_by_both_ways(disturb: Disturbance) -> None:
     for after_ms in (0, 4, 8, 12, 16, 1_990):
         for for_ms in (25, 2_000, 9_000):
             asked = calm(3, auto_commit_interval_ms=10**6)
 
-            assert _struck(Run(asked), strike, after_ms, for_ms) == _struck(_by_the_long_way(Run(asked)), strike, after_ms, for_ms), (
+            assert _disturbed(Run(asked), disturb, after_ms, for_ms) == _disturbed(_by_the_long_way(Run(asked)), disturb, after_ms, for_ms), (
                 after_ms,
                 for_ms,
             )
 
 
-@pytest.mark.parametrize("strike", CONSUMER_STRIKES.values(), ids=CONSUMER_STRIKES)
-def test_what_strikes_a_bare_heartbeat_on_its_way_does_the_same_by_both_ways(strike: Strike) -> None:
+@pytest.mark.parametrize("disturb", CONSUMER_DISTURBANCES.values(), ids=CONSUMER_DISTURBANCES)
+def test_what_strikes_a_bare_heartbeat_on_its_way_does_the_same_by_both_ways(disturb: Disturbance) -> None:
     for after_ms in (0, 4, 8, 12, 16, 1_990):
         for for_ms in (25, 2_000, 9_000):
             asked = calm(3, auto_commit_interval_ms=10**6, dialect="consumer", profile="kafka-4.4", heartbeat_interval_ms=2_000)
 
-            assert _struck(Run(asked), strike, after_ms, for_ms) == _struck(_by_the_long_way(Run(asked)), strike, after_ms, for_ms), (
+            assert _disturbed(Run(asked), disturb, after_ms, for_ms) == _disturbed(_by_the_long_way(Run(asked)), disturb, after_ms, for_ms), (
                 after_ms,
                 for_ms,
             )
@@ -263,6 +263,6 @@ def test_a_variant_goes_the_long_way(options: dict[str, Any], repeated: list[boo
 def test_who_observes_sees_every_heartbeat_go_the_long_way(repeated: list[bool]) -> None:
     run = Run(calm(), recorder=lambda clock: Recorder(clock, keeps=False))
 
-    assert run.world.network.resting is None
+    assert run.targets.network.resting is None
     assert run.go().trace_hash == Run(calm()).go().trace_hash
     assert repeated, "the other one was not observed"

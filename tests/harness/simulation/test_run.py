@@ -107,7 +107,7 @@ def test_without_faults_a_group_forms_once_and_stays() -> None:
 
 
 def test_a_plan_takes_the_place_of_what_would_be_drawn() -> None:
-    plan = Schedule(happenings=(ScheduledFault(at_ms=9_000, kind="reset", who=("m0",)),))
+    plan = Schedule(faults=(ScheduledFault(at_ms=9_000, kind="reset", who=("m0",)),))
 
     assert dict(run(short(7), plan=plan).injected) == {"reset": 1}
     assert run(short(7), plan=Schedule()).injected == {}
@@ -116,7 +116,7 @@ def test_a_plan_takes_the_place_of_what_would_be_drawn() -> None:
 
 def test_what_still_lasts_at_the_end_is_healed_before_the_group_has_to_settle() -> None:
     endless = ScheduledFault(at_ms=9_000, kind="split", who=("m0", "m1"), for_ms=10**9)
-    outcome = run(calm(), plan=Schedule(happenings=(endless,)))
+    outcome = run(calm(), plan=Schedule(faults=(endless,)))
 
     assert outcome.violations == ()
     assert outcome.converged_at_ms is not None

@@ -25,12 +25,12 @@ def _advance(run: Run, ms: int) -> Run:
 
 
 def _generations(run: Run) -> set[int]:
-    return {process.member.generation for process in run.world.processes.values() if process.member.state is MemberState.STABLE}
+    return {process.member.generation for process in run.targets.processes.values() if process.member.state is MemberState.STABLE}
 
 
 def test_a_group_that_moves_keeps_its_generation_and_its_members_find_it() -> None:
     run = _stable()
-    brokers = run.world.brokers
+    brokers = run.targets.brokers
     before = brokers.owner
     assert before is not None
 
@@ -44,19 +44,19 @@ def test_a_group_that_moves_keeps_its_generation_and_its_members_find_it() -> No
 @pytest.mark.parametrize("drops", [True, False])
 def test_a_rebalance_under_way_at_a_move_is_lost_and_made_good(drops: bool) -> None:
     run = _stable()
-    run.world.processes["m0"].leave()
+    run.targets.processes["m0"].leave()
     _advance(run, 1_000)
-    run.world.brokers.move(2, drops=drops, after_ms=0)
-    run.world.processes["m0"].start()
+    run.targets.brokers.move(2, drops=drops, after_ms=0)
+    run.targets.processes["m0"].start()
     _advance(run, 30_000)
 
     assert len(_generations(run)) == 1
-    assert run.world.brokers.owner == 2
+    assert run.targets.brokers.owner == 2
 
 
 def test_a_broker_that_crashes_hands_the_group_on_and_is_no_use_until_it_is_back() -> None:
     run = _stable()
-    brokers = run.world.brokers
+    brokers = run.targets.brokers
     crashed = brokers.owner
     assert crashed is not None
 
@@ -74,9 +74,9 @@ def test_a_broker_that_crashes_hands_the_group_on_and_is_no_use_until_it_is_back
 
 def test_with_one_broker_the_group_waits_until_it_is_back() -> None:
     run = _stable(brokers=1)
-    brokers = run.world.brokers
+    brokers = run.targets.brokers
     brokers.crash(0, failover_ms=100, load_ms=100)
-    assert _advance(run, 4_000).world.brokers.owner is None
+    assert _advance(run, 4_000).targets.brokers.owner is None
 
     brokers.restart(0)
     _advance(run, 5_000)
@@ -85,14 +85,14 @@ def test_with_one_broker_the_group_waits_until_it_is_back() -> None:
 
 def test_a_broker_that_stands_still_evicts_on_waking_those_whose_heartbeats_it_did_not_read() -> None:
     run = _stable()
-    owner = run.world.brokers.owner
+    owner = run.targets.brokers.owner
     assert owner is not None
-    assert run.world.brokers.stop(owner)
-    assert not run.world.brokers.stop(owner)
+    assert run.targets.brokers.stop(owner)
+    assert not run.targets.brokers.stop(owner)
     _advance(run, 20_000)
-    assert run.world.brokers.move(0, drops=False, after_ms=0) is False
+    assert run.targets.brokers.move(0, drops=False, after_ms=0) is False
 
-    run.world.brokers.go_on(owner)
+    run.targets.brokers.go_on(owner)
     _advance(run, 40_000)
     assert _generations(run)
     assert 1 not in _generations(run)
@@ -100,15 +100,15 @@ def test_a_broker_that_stands_still_evicts_on_waking_those_whose_heartbeats_it_d
 
 def test_a_log_that_refuses_records_keeps_the_group_from_settling_until_it_takes_them() -> None:
     run = Run(calm())
-    for node in range(run.world.brokers.count):
-        run.world.brokers.refuse_appends(node, ErrorCode.NOT_ENOUGH_REPLICAS)
-    for process in run.world.processes.values():
+    for node in range(run.targets.brokers.count):
+        run.targets.brokers.refuse_appends(node, ErrorCode.NOT_ENOUGH_REPLICAS)
+    for process in run.targets.processes.values():
         process.start()
     _advance(run, 8_000)
     assert _generations(run) == set()
 
-    for node in range(run.world.brokers.count):
-        run.world.brokers.refuse_appends(node, ErrorCode.NONE)
+    for node in range(run.targets.brokers.count):
+        run.targets.brokers.refuse_appends(node, ErrorCode.NONE)
     _advance(run, 30_000)
     assert len(_generations(run)) == 1
 
@@ -116,16 +116,16 @@ def test_a_log_that_refuses_records_keeps_the_group_from_settling_until_it_takes
 def test_a_coordinator_that_loads_less_than_was_stored_breaks_a_law() -> None:
     run = _stable(coordinator_variant="groups-lost-on-move")
 
-    run.world.brokers.move(0, drops=False, after_ms=100)
+    run.targets.brokers.move(0, drops=False, after_ms=100)
     with pytest.raises(InvariantBroken, match="EMIG-03"):
         _advance(run, 1_000)
 
 
 def test_a_machine_that_cannot_go_on_breaks_a_law_of_its_own() -> None:
     run = _stable()
-    owner = run.world.brokers.owner
+    owner = run.targets.brokers.owner
     assert owner is not None
-    machine = run.world.brokers._nodes[owner].machine
+    machine = run.targets.brokers._nodes[owner].machine
     group = machine._engine.groups["g"]
     assert isinstance(group, Group)
     group.members.leader = "nobody"

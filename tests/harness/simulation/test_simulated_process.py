@@ -26,13 +26,13 @@ def _ran(until_ms: int) -> Run:
 
 
 def _holders(run: Run) -> list[str]:
-    return [name for name, process in run.world.processes.items() if process.is_up and process.epoch > 0]
+    return [name for name, process in run.targets.processes.items() if process.is_up and process.epoch > 0]
 
 
 def test_a_program_that_crashes_holds_nothing_and_another_follows_it_when_its_session_ends() -> None:
     run = _ran(1_000)
     (first,) = _holders(run)
-    run.world.processes[first].crash()
+    run.targets.processes[first].crash()
     assert _holders(run) == []
 
     run.heap.run(4_000)
@@ -42,7 +42,7 @@ def test_a_program_that_crashes_holds_nothing_and_another_follows_it_when_its_se
 def test_a_program_that_is_frozen_does_nothing_and_goes_on_with_what_came_meanwhile() -> None:
     run = _ran(1_000)
     (first,) = _holders(run)
-    process = run.world.processes[first]
+    process = run.targets.processes[first]
 
     assert process.freeze()
     assert not process.freeze()
@@ -55,7 +55,7 @@ def test_a_program_that_is_frozen_does_nothing_and_goes_on_with_what_came_meanwh
 
 def test_a_start_of_a_program_that_runs_changes_nothing_and_a_stall_ends_with_its_last_cause() -> None:
     run = _ran(1_000)
-    process = run.world.processes["m0"]
+    process = run.targets.processes["m0"]
     process.start()
     process.stall()
     process.stall()
@@ -65,7 +65,7 @@ def test_a_start_of_a_program_that_runs_changes_nothing_and_a_stall_ends_with_it
 
 
 def test_what_a_dialect_has_no_word_for_is_no_fault_that_struck() -> None:
-    process = _ran(1_000).world.processes["m0"]
+    process = _ran(1_000).targets.processes["m0"]
 
     assert process.resubscribe((TOPIC, OTHER_TOPIC)) is False
     process.upgrade(("range",))

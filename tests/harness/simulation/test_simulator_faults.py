@@ -27,7 +27,7 @@ def _one_of(kind: str) -> ScheduledFault:
 
 @pytest.mark.parametrize("kind", [name for name in FAULTS if name not in ("append", "callbacks")])
 def test_a_fault_changes_what_happens_and_the_group_gets_over_it(kind: str) -> None:
-    without, with_fault = run(calm()), run(calm(), plan=Schedule(happenings=(_one_of(kind),)))
+    without, with_fault = run(calm()), run(calm(), plan=Schedule(faults=(_one_of(kind),)))
 
     assert with_fault.trace_hash != without.trace_hash
     assert (with_fault.violations, dict(with_fault.injected)) == ((), {kind: 1})
@@ -37,7 +37,7 @@ def test_a_fault_changes_what_happens_and_the_group_gets_over_it(kind: str) -> N
 @pytest.mark.parametrize("kind", ["append", "callbacks"])
 def test_a_fault_of_rebalances_shows_when_there_is_one(kind: str) -> None:
     leave = ScheduledFault(at_ms=AT_MS + 1_000, kind="leave", who=("m1",), for_ms=1_000)
-    without, with_fault = run(calm(), plan=Schedule(happenings=(leave,))), run(calm(), plan=Schedule(happenings=(_one_of(kind), leave)))
+    without, with_fault = run(calm(), plan=Schedule(faults=(leave,))), run(calm(), plan=Schedule(faults=(_one_of(kind), leave)))
 
     assert with_fault.violations == ()
     assert with_fault.transitions != without.transitions
@@ -45,9 +45,9 @@ def test_a_fault_of_rebalances_shows_when_there_is_one(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", LASTING)
 def test_what_lasts_is_healed_at_the_end_of_its_time(kind: str) -> None:
-    made = Run(calm(), Schedule(happenings=(_one_of(kind),)))
+    made = Run(calm(), Schedule(faults=(_one_of(kind),)))
     made._break_things()
-    targets = made.world
+    targets = made.targets
 
     assert made._injected == {}
     for name in targets.processes:

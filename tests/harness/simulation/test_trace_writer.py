@@ -50,7 +50,7 @@ def test_every_request_is_in_the_trace_with_its_row_and_its_answer() -> None:
 def test_of_a_connection_that_was_closed_before_anything_came_of_it_the_end_is_told_too(is_open: bool) -> None:
     recorder = Recorder(lambda: 0, run="simulation", clock="virtual")
     observer = Observer(recorder, {}, timers=profile().timers)
-    owner = next(iter(Run(calm()).world.processes.values()))
+    owner = next(iter(Run(calm()).targets.processes.values()))
     connection = Connection(owner, 0, "group", Path(), is_open=is_open)
     observer.opened(connection)
     for number in (1, 2):
@@ -62,7 +62,7 @@ def test_of_a_connection_that_was_closed_before_anything_came_of_it_the_end_is_t
 
 def test_transitions_timers_faults_and_callbacks_are_in_the_trace() -> None:
     crash = ScheduledFault(at_ms=9_000, kind="crash", who=("m1",), for_ms=9_000)
-    outcome, trace = observed(calm(), Schedule(happenings=(crash,)))
+    outcome, trace = observed(calm(), Schedule(faults=(crash,)))
 
     assert [(obs.state_before or "", obs.state_after) for obs in trace if obs.kind == "transition"] == [
         transition[2:4] for transition in outcome.transitions

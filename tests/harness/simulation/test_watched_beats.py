@@ -19,7 +19,7 @@ from groupproof.protocol.wire.consumer_messages import ConsumerAssignment, Consu
 def _rested(**options: Any) -> tuple[Run, Any, WatchedBeats]:
     """Return a run, one of its programs, and what watches its heartbeats, at the moment when one is due."""
     run = ran(calm(3, auto_commit_interval_ms=10**6, dialect="consumer", profile="kafka-4.4", heartbeat_interval_ms=2_000, **options), 9_000)
-    process: Any = run.world.processes["m1"]
+    process: Any = run.targets.processes["m1"]
     beats = process._resting
     while process._sent or not beats.until_ms(process.member.next_beat_ms):
         run.heap.run(run.heap.now_ms + 1)
@@ -72,8 +72,8 @@ def test_an_answer_that_the_member_does_not_take_is_noted_by_nobody() -> None:
     assert process.invariants.in_flight == 1
 
 
-def _noted(laws: EpochMemberInvariants) -> dict[str, Any]:
-    return {column.name: getattr(laws, column.name) for column in fields(laws) if column.name not in ("bare", "empty")}
+def _noted(invariants: EpochMemberInvariants) -> dict[str, Any]:
+    return {column.name: getattr(invariants, column.name) for column in fields(invariants) if column.name not in ("bare", "empty")}
 
 
 def _drawn(draw: Random, topics: tuple[str, ...]) -> dict[str, Any]:
@@ -121,9 +121,9 @@ def test_the_laws_note_and_blame_by_comparisons_what_they_do_at_length() -> None
         short.bare, short.empty = bare, empty
         beat, answer = draw.choice(beats), draw.choice(answers)
         long.is_polling = True
-        for laws, sends, answered in ((short, short.sends_again, short.answered_again), (long, long.sends, long.answered)):
+        for invariants, sends, answered in ((short, short.sends_again, short.answered_again), (long, long.sends, long.answered)):
             sends(beat, 10_000, {})
-            laws.in_flight += seed % 10 == 0
+            invariants.in_flight += seed % 10 == 0
             answered(beat, answer, 10_015, {})
 
         assert _noted(short) == _noted(long), seed

@@ -101,7 +101,7 @@ class Convergence(Settlement):
     """
 
     def __init__(self, simulation: Simulation, targets: FaultTargets, invariants: EpochGroupInvariants) -> None:
-        self._world, self._invariants = targets, invariants
+        self._targets, self._invariants = targets, invariants
 
     def unsettled(self) -> tuple[str, str] | None:
         return self._is_moving() or self._strangers() or self._unowned()
@@ -116,7 +116,7 @@ class Convergence(Settlement):
             return "CGR-35", f"EventuallyConverges: the group is {'gone' if group is None else group.state}"
         if isinstance(group, ConsumerGroup) and (group.is_stale or not self._is_said(group)):
             return "CGR-35", "EventuallyConverges: the coordinator has not looked at all topics and subscriptions yet"
-        absent = [name for name, process in self._world.processes.items() if not process.is_up or not process.member.is_settled]
+        absent = [name for name, process in self._targets.processes.items() if not process.is_up or not process.member.is_settled]
         return ("CGI-13", f"{', '.join(absent[:3])} not settled at epoch {group.generation}") if absent else None
 
     def _awaits_ghosts(self) -> bool:
@@ -129,29 +129,32 @@ class Convergence(Settlement):
 
     def _is_said(self, group: ConsumerGroup) -> bool:
         """Return whether the coordinator knows every current subscription. A change is sent with the next heartbeat."""
-        mine, ghosts = {process.member.member_id: frozenset(process.topics) for process in self._world.processes.values()}, self._invariants.ghosts()
+        mine, ghosts = (
+            {process.member.member_id: frozenset(process.topics) for process in self._targets.processes.values()},
+            self._invariants.ghosts(),
+        )
         return all(mine.get(member.member_id) == member.names for member in group.members.values() if member.member_id not in ghosts)
 
     def _strangers(self) -> tuple[str, str] | None:
         here = set(self._invariants.machine.member_ids("g")) - self._invariants.ghosts()
-        mine = {process.member.member_id for process in self._world.processes.values()}
+        mine = {process.member.member_id for process in self._targets.processes.values()}
         return None if here == mine else ("CGR-36", f"the group has {len(here)} members, {len(mine & here)} of them with a process")
 
     def _unowned(self) -> tuple[str, str] | None:
         owners: dict[TopicPartition, int] = {}
-        for process in self._world.processes.values():
+        for process in self._targets.processes.values():
             for partition in process.member.owned:
                 owners[partition] = owners.get(partition, 0) + 1
-        wanted, kept = {topic for process in self._world.processes.values() for topic in process.topics}, self._kept_by_ghosts()
+        wanted, kept = {topic for process in self._targets.processes.values() for topic in process.topics}, self._kept_by_ghosts()
         for topic in sorted(wanted):
-            for index in range(self._world.brokers.topics[topic]):
+            for index in range(self._targets.brokers.topics[topic]):
                 if owners.get((topic, index), 0) != 1 and not ((topic, index) in kept and (topic, index) not in owners):
                     return "CGR-35", f"EventuallyConverges: {topic}-{index} has {owners.get((topic, index), 0)} owners"
         return None
 
     def _kept_by_ghosts(self) -> set[TopicPartition]:
         """Return the partitions of members whose leave was not written, including those of their target."""
-        group, names = self._invariants.group(), {topic_id_of(topic): topic for topic in self._world.brokers.topics}
+        group, names = self._invariants.group(), {topic_id_of(topic): topic for topic in self._targets.brokers.topics}
         if group is None:
             return set()
         members = [group.members[member_id] for member_id in self._invariants.ghosts()]

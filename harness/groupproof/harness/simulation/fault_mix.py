@@ -24,7 +24,7 @@ def drawn(simulation: Simulation) -> Schedule:
     streams = Streams(simulation.seed)
     kinds = _kinds(streams) if simulation.faults == SWARM else simulation.faults
     found = [fault for kind in kinds for fault in _of_kind(kind, simulation, streams)]
-    return Schedule(happenings=tuple(sorted(found, key=lambda fault: fault.at_ms)))
+    return Schedule(faults=tuple(sorted(found, key=lambda fault: fault.at_ms)))
 
 
 def _kinds(streams: Streams) -> Collection[str]:

@@ -41,21 +41,21 @@ class ScheduledFault:
 class Schedule:
     """Faults in the order of their times."""
 
-    happenings: tuple[ScheduledFault, ...] = ()
+    faults: tuple[ScheduledFault, ...] = ()
 
     def __len__(self) -> int:
-        return len(self.happenings)
+        return len(self.faults)
 
     def without(self, indexes: Collection[int]) -> Schedule:
         """Return the schedule without the faults at these indexes."""
-        return Schedule(happenings=tuple(fault for index, fault in enumerate(self.happenings) if index not in indexes))
+        return Schedule(faults=tuple(fault for index, fault in enumerate(self.faults) if index not in indexes))
 
     def to_json(self) -> list[dict[str, Any]]:
-        return [fault.to_json() for fault in self.happenings]
+        return [fault.to_json() for fault in self.faults]
 
     @classmethod
     def from_json(cls, value: Any) -> Schedule:
         """Return the schedule that `value` describes. Raise `ValueError` if it is no list of faults."""
         if not isinstance(value, list) or not all(isinstance(item, Mapping) for item in value):
             raise ValueError("a schedule is a list of happenings")
-        return cls(happenings=tuple(sorted((ScheduledFault.from_json(item) for item in value), key=lambda fault: fault.at_ms)))
+        return cls(faults=tuple(sorted((ScheduledFault.from_json(item) for item in value), key=lambda fault: fault.at_ms)))

@@ -51,7 +51,7 @@ class Liveness(Settlement):
     """A classic group is settled when it is Stable, every process is a member, and every partition has one owner."""
 
     def __init__(self, simulation: Simulation, targets: FaultTargets, invariants: Invariants) -> None:
-        self._world, self._invariants = targets, invariants
+        self._targets, self._invariants = targets, invariants
         self._cooperates = simulation.assignors == (COOPERATIVE_STICKY,)
 
     def unsettled(self) -> tuple[str, str] | None:
@@ -59,23 +59,25 @@ class Liveness(Settlement):
         if generations.state is not GroupState.STABLE:
             return "INV-12", f"the group is in {generations.state}"
         absent = [
-            name for name, process in self._world.processes.items() if not process.is_up or process.member.is_closing or not process.member.is_settled
+            name
+            for name, process in self._targets.processes.items()
+            if not process.is_up or process.member.is_closing or not process.member.is_settled
         ]
         if absent:
             return "CLIENT-30", f"{_listed(absent)} not settled in generation {generations.current.number}"
         here = set(self._invariants.deadlines.member_ids())
-        ghosts = here - {process.member.member_id for process in self._world.processes.values()}
-        if ghosts or len(here) != len(self._world.processes):
+        ghosts = here - {process.member.member_id for process in self._targets.processes.values()}
+        if ghosts or len(here) != len(self._targets.processes):
             return "HB-11", f"the group has {len(here)} members, {_listed(sorted(ghosts))} without a process"
         return None if generations.current.is_incomplete else self._unowned()
 
     def _unowned(self) -> tuple[str, str] | None:
         owners: dict[TopicPartition, int] = {}
-        for process in self._world.processes.values():
+        for process in self._targets.processes.values():
             for partition in process.member.owned:
                 owners[partition] = owners.get(partition, 0) + 1
-        wanted = {topic for process in self._world.processes.values() for topic in process.topics}
-        partitions = [(topic, number) for topic in sorted(wanted) for number in range(self._world.brokers.topics.get(topic, 0))]
+        wanted = {topic for process in self._targets.processes.values() for topic in process.topics}
+        partitions = [(topic, number) for topic in sorted(wanted) for number in range(self._targets.brokers.topics.get(topic, 0))]
         odd = [partition for partition in partitions if owners.get(partition, 0) != 1 and not self._was_overlooked(partition, owners)]
         if odd:
             return "ASSIGN-09", f"{odd[0][0]}-{odd[0][1]} has {owners.get(odd[0], 0)} owners"
@@ -90,7 +92,7 @@ class Liveness(Settlement):
         is_new = all(number > assigned for name, assigned in generation.assigned if name == topic)
         if not is_new or partition in owners or not generation.has_resumed:
             return False
-        return any(number < process.member.assigned_counts.get(topic, 0) for process in self._world.processes.values())
+        return any(number < process.member.assigned_counts.get(topic, 0) for process in self._targets.processes.values())
 
     def may_disturb(self, rule: str, at_ms: int, silent_until_ms: int) -> bool:
         return super().may_disturb(rule, at_ms, silent_until_ms) or rule.startswith(_DISTURBS_LATER)

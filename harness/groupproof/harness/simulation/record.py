@@ -92,7 +92,7 @@ class Record:
                 if output.token is None:
                     self.observer.timer(node, output)
                 elif request is not None:
-                    self.observer.taken_up(request, output)
+                    self.observer.processed(request, output)
 
     def moved(self, node: int, move: Transition) -> None:
         before = "" if move.before is None else move.before.value

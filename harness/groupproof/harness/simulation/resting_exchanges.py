@@ -64,7 +64,7 @@ class RestingExchanges:
         path, heap = connection.path, self._heap
         now_ms = heap.now_ms
         if (
-            connection.taken_up is not None or not connection.is_open or path.slow_ms or path.silent_back or path.is_unordered or path.repeats
+            connection.in_process is not None or not connection.is_open or path.slow_ms or path.silent_back or path.is_unordered or path.repeats
             or (answer := self._brokers.repeat(connection, request, request.member_id, now_ms)) is None
         ):  # fmt: skip
             self._brokers.arrive(connection, request_id, request)

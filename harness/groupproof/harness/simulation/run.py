@@ -63,8 +63,8 @@ class Run:
         ground = SimulationGround(
             simulation=simulation, heap=self.heap, network=network, streams=streams, record=self.record, invariants=self.invariants
         )
-        self.world = FaultTargets(processes=part.processes(ground), network=network, brokers=brokers)
-        self._settlement = part.settlement(simulation, self.world, self.invariants)
+        self.targets = FaultTargets(processes=part.processes(ground), network=network, brokers=brokers)
+        self._settlement = part.settlement(simulation, self.targets, self.invariants)
         self._injected: dict[int, ScheduledFault] = {}
         self._converged_at_ms: int | None = None
 
@@ -90,22 +90,22 @@ class Run:
         """Start these programs, each at its own random time."""
         starts = Streams(self.simulation.seed).named("starts")
         for name in names:
-            self.heap.at(starts.randint(0, self.simulation.starts_within_ms), self.world.processes[name].start)
+            self.heap.at(starts.randint(0, self.simulation.starts_within_ms), self.targets.processes[name].start)
 
     def _break_things(self) -> None:
-        self.start(self.world.processes)
-        for index, fault in enumerate(self.plan.happenings):
+        self.start(self.targets.processes)
+        for index, fault in enumerate(self.plan.faults):
             self.heap.at(fault.at_ms, self._inject, index, fault)
         self.heap.run(self.simulation.duration_ms)
 
-    def _inject(self, index: int, happening: ScheduledFault) -> None:
-        fault = FAULTS[happening.kind]
-        if not fault.inject(self.world, happening):
+    def _inject(self, index: int, fault: ScheduledFault) -> None:
+        kind = FAULTS[fault.kind]
+        if not kind.inject(self.targets, fault):
             return
-        self.record.fault(index, happening)
-        if fault.heal is not None:
-            self._injected[index] = happening
-            self.heap.after(max(1, happening.for_ms), self._heal, index)
+        self.record.fault(index, fault)
+        if kind.heal is not None:
+            self._injected[index] = fault
+            self.heap.after(max(1, fault.for_ms), self._heal, index)
 
     def _heal(self, index: int) -> None:
         fault = self._injected.pop(index, None)
@@ -113,7 +113,7 @@ class Run:
             heal = FAULTS[fault.kind].heal
             assert heal is not None, "only what can be healed is kept"
             self.record.fault(index, fault, is_over=True)
-            heal(self.world, fault)
+            heal(self.targets, fault)
 
     def _heal_everything(self) -> None:
         for index in sorted(self._injected):

@@ -149,10 +149,10 @@ class Brokers:
         node = self._nodes[connection.node]
         if node.is_stopped:
             node.backlog.append((connection, request_id, request))
-        elif connection.taken_up is not None:
+        elif connection.in_process is not None:
             connection.inbox.append((request_id, request))
         else:
-            self._take_up(connection, request_id, request)
+            self._process(connection, request_id, request)
 
     def repeat(self, connection: Connection, request: GroupRequest, member_id: str, now_ms: int) -> GroupResponse | None:
         """Answer a request that only renews its member's session, if there is no observer. Return None without a change if it may change more."""
@@ -177,7 +177,7 @@ class Brokers:
                 self._schedule_next_timer(connection.node)
         return answer
 
-    def _take_up(self, connection: Connection, request_id: int, request: Request) -> None:
+    def _process(self, connection: Connection, request_id: int, request: Request) -> None:
         if isinstance(request, _ANSWERED_BY_ALL):
             self.network.answer(connection, request_id, self._answer(request))
             return
@@ -187,12 +187,12 @@ class Brokers:
             return
         repeats = connection.path.repeats
         connection.owed.add(request_id)
-        token = connection.taken_up = self._handle(connection, request_id, request)
+        token = connection.in_process = self._handle(connection, request_id, request)
         while repeats:
             self._handle(connection, request_id, request)
             repeats -= 1
         if token not in self._pending:
-            connection.taken_up = None
+            connection.in_process = None
 
     def _handle(self, connection: Connection, request_id: int, request: GroupRequest) -> int:
         machine = self._nodes[connection.node].machine
@@ -200,7 +200,7 @@ class Brokers:
         self._pending[token] = pending = PendingRequest(connection.node, connection, request_id, request)
         arrival = Arrival(token, self._versions[type(request)], connection.owner.name, "/127.0.0.1")
         self._record.requests[type(request)] += 1
-        self._invariants.taken_up(token, pending)
+        self._invariants.processing(token, pending)
         try:
             outputs = self._asked(machine, request, arrival)
         except _FAULTS_OF_MACHINES as error:
@@ -250,12 +250,12 @@ class Brokers:
         if pending.request_id in connection.owed:
             connection.owed.discard(pending.request_id)
             self.network.answer(connection, pending.request_id, reply.message)
-        if connection.taken_up == reply.token:
+        if connection.in_process == reply.token:
             self._go_on(connection)
 
     def _go_on(self, connection: Connection) -> None:
         """Process the requests behind a parked one. If the client has closed the connection, drop them."""
-        connection.taken_up = None
+        connection.in_process = None
         if connection.is_open and not connection.is_reset:
             asked, connection.inbox = connection.inbox, type(connection.inbox)()
             for request_id, request in asked:
@@ -359,7 +359,7 @@ class Brokers:
         dropped = [token for token, pending in self._pending.items() if pending.node == number]
         for token in dropped:
             unloaded = self._pending.pop(token)
-            unloaded.connection.taken_up = None
+            unloaded.connection.in_process = None
             self.network.cut(unloaded.connection)
         self._invariants.unloaded(drops=drops)
 

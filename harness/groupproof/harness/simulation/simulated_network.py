@@ -68,7 +68,7 @@ class Path:
 
 @dataclass(slots=True, eq=False)
 class Connection:
-    """One TCP connection. `taken_up` is the token of the request in process, `inbox` the requests behind it."""
+    """One TCP connection. `in_process` is the token of the request in process, `inbox` the requests behind it."""
 
     owner: Endpoint
     node: int
@@ -79,7 +79,7 @@ class Connection:
     is_made: bool = False
     out_ms: int = 0
     back_ms: int = 0
-    taken_up: int | None = None
+    in_process: int | None = None
     kept: KeptExchange | None = None  # its last exchange without a change
     inbox: deque[tuple[int, Request]] = field(default_factory=deque)
     waiting: dict[int, None] = field(default_factory=dict)  # requests without an answer

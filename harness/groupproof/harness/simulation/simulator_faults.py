@@ -43,7 +43,7 @@ class FaultTargets:
         return [self.network.path(name, node) for name, node in ends]
 
 
-Strike = Callable[[FaultTargets, ScheduledFault], bool]
+FaultAction = Callable[[FaultTargets, ScheduledFault], bool]
 """Injects or heals a fault. It returns whether there was a target."""
 
 
@@ -57,8 +57,8 @@ class Fault:
     name: str
     says: str
     who: str
-    inject: Strike
-    heal: Strike | None = None
+    inject: FaultAction
+    heal: FaultAction | None = None
     lasts_ms: tuple[int, int] = (0, 0)
     how: Mapping[str, tuple[int, int]]
     dialect: str | None = None  # the only dialect whose groups it is drawn for
@@ -134,22 +134,22 @@ def _reset(targets: FaultTargets, fault: ScheduledFault) -> bool:
 # Processes -----------------------------------------------------------------------------------------------------------------------
 
 
-def _on_each(act: Callable[[SimulatedProcess], object]) -> Strike:
+def _on_each(act: Callable[[SimulatedProcess], object]) -> FaultAction:
     """Return a function that acts on each named process. It returns whether the act applied to any of them."""
 
-    def strike(targets: FaultTargets, fault: ScheduledFault) -> bool:
+    def act_on_targets(targets: FaultTargets, fault: ScheduledFault) -> bool:
         return any([act(targets.processes[name]) is not False for name in fault.who])
 
-    return strike
+    return act_on_targets
 
 
-def _callbacks(factor: int) -> Strike:
-    def strike(targets: FaultTargets, fault: ScheduledFault) -> bool:
+def _callbacks(factor: int) -> FaultAction:
+    def act_on_targets(targets: FaultTargets, fault: ScheduledFault) -> bool:
         for name in fault.who:
             targets.processes[name].callback_ms += factor * fault.how["callback_ms"]
         return True
 
-    return strike
+    return act_on_targets
 
 
 def _crash(process: SimulatedProcess) -> bool:

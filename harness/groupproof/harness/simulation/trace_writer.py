@@ -52,7 +52,7 @@ class Observer:
         if is_news and not connection.is_open:
             self.closed(connection, "client")
 
-    def taken_up(self, pending: PendingRequest, applied: AppliedRow) -> None:
+    def processed(self, pending: PendingRequest, applied: AppliedRow) -> None:
         frame, _ = self._frame(pending.connection, pending.request_id, pending.request)
         self._recorder.record("processed", **frame, rule=applied.rule, body={"requirement": applied.requirement})
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from groupproof.clients.outputs import Drop, Node, Send
-from groupproof.clients.relatives.datalink.worker_requests import NO_GENERATION, Post
+from groupproof.clients.relatives.datalink.worker_requests import NO_GENERATION, Requester
 from groupproof.clients.relatives.datalink.worker_settings import WorkerSettings
 from groupproof.protocol.relatives.datalink_messages import WorkerStatus, decode_status
 from groupproof.protocol.wire.messages import FindCoordinatorRequest, HeartbeatRequest, LeaveGroupRequest
@@ -12,57 +12,57 @@ MANAGER = Node(node_id=0, host="m", port=1)
 BEAT = HeartbeatRequest(group_id="g", generation_id=1, member_id="w-1")
 
 
-def _post() -> Post:
-    return Post(WorkerSettings(group="g", bootstrap=(("m", 1),), name="w", request_timeout_ms=700))
+def _requester() -> Requester:
+    return Requester(WorkerSettings(group="g", bootstrap=(("m", 1),), name="w", request_timeout_ms=700))
 
 
 def test_lookups_go_to_any_manager_and_everything_else_to_the_coordinator() -> None:
-    post = _post()
-    post.coordinator = MANAGER
-    post.send(FindCoordinatorRequest(coordinator_keys=("g",)), 0)
-    post.send(BEAT, 0)
+    requester = _requester()
+    requester.coordinator = MANAGER
+    requester.send(FindCoordinatorRequest(coordinator_keys=("g",)), 0)
+    requester.send(BEAT, 0)
 
-    assert [(item.to, item.lane) for item in post.collected() if isinstance(item, Send)] == [(None, "any"), (MANAGER, "group")]
-    assert post.collected() == []
+    assert [(item.to, item.lane) for item in requester.collected() if isinstance(item, Send)] == [(None, "any"), (MANAGER, "group")]
+    assert requester.collected() == []
 
 
 def test_an_answer_is_waited_for_as_long_as_the_settings_say() -> None:
-    post = _post()
-    request_id = post.send(BEAT, 100)
+    requester = _requester()
+    request_id = requester.send(BEAT, 100)
 
-    assert post.requests.next_deadline_ms() == 800
-    assert [pending.request_id for pending in post.requests.overdue(800)] == [request_id]
+    assert requester.requests.next_deadline_ms() == 800
+    assert [pending.request_id for pending in requester.requests.overdue(800)] == [request_id]
 
 
 def test_a_coordinator_that_is_forgotten_takes_along_what_was_asked_of_it() -> None:
-    post = _post()
-    post.coordinator = MANAGER
-    post.send(FindCoordinatorRequest(coordinator_keys=("g",)), 0)
-    post.send(BEAT, 0)
-    post.forget_coordinator()
-    post.forget_coordinator()
+    requester = _requester()
+    requester.coordinator = MANAGER
+    requester.send(FindCoordinatorRequest(coordinator_keys=("g",)), 0)
+    requester.send(BEAT, 0)
+    requester.forget_coordinator()
+    requester.forget_coordinator()
 
-    assert [item for item in post.collected() if isinstance(item, Drop)] == [Drop(to=MANAGER)]
-    assert len(post.requests.overdue(10_000)) == 1
+    assert [item for item in requester.collected() if isinstance(item, Drop)] == [Drop(to=MANAGER)]
+    assert len(requester.requests.overdue(10_000)) == 1
 
 
 def test_a_goodbye_is_said_by_a_member_to_a_coordinator_alone() -> None:
-    post = _post()
-    assert not post.say_goodbye(0)
-    post.coordinator, post.member_id = MANAGER, "w-1"
-    assert post.say_goodbye(0)
+    requester = _requester()
+    assert not requester.send_leave(0)
+    requester.coordinator, requester.member_id = MANAGER, "w-1"
+    assert requester.send_leave(0)
 
-    (sent,) = [item for item in post.collected() if isinstance(item, Send)]
+    (sent,) = [item for item in requester.collected() if isinstance(item, Send)]
     assert isinstance(sent.message, LeaveGroupRequest)
     assert [member.member_id for member in sent.message.members] == ["w-1"]
 
 
 def test_join_group_carries_the_worker_s_own_state() -> None:
-    post = _post()
-    post.member_id, post.generation = "w-1", 4
+    requester = _requester()
+    requester.member_id, requester.generation = "w-1", 4
 
-    asked = post.join_request(WorkerStatus(url="w", config_version=9))
-    post.forget_membership()
+    asked = requester.join_request(WorkerStatus(url="w", config_version=9))
+    requester.forget_membership()
 
     assert (asked.member_id, decode_status(asked.protocols[0].metadata).config_version) == ("w-1", 9)
-    assert (post.member_id, post.generation) == ("", NO_GENERATION)
+    assert (requester.member_id, requester.generation) == ("", NO_GENERATION)

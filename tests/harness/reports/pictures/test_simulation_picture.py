@@ -12,7 +12,7 @@ from groupproof.harness.simulation.fault_schedule import Schedule, ScheduledFaul
 
 
 def test_a_picture_shows_members_states_and_faults_and_can_be_read_as_svg() -> None:
-    outcome, trace = observed(calm(), Schedule(happenings=(ScheduledFault(at_ms=9_000, kind="crash", who=("m1",), for_ms=9_000),)))
+    outcome, trace = observed(calm(), Schedule(faults=(ScheduledFault(at_ms=9_000, kind="crash", who=("m1",), for_ms=9_000),)))
     picture = picture_of(trace, outcome)
 
     assert ElementTree.fromstring(picture).tag.endswith("svg")

@@ -11,7 +11,7 @@ SHORT = Simulation(seed=1, members=2, brokers=2, duration_ms=25_000, session_tim
 
 
 def _befallen(kind: str, for_ms: int, **how: int) -> Trace:
-    return in_virtual_time(SHORT, Schedule(happenings=(ScheduledFault(at_ms=9_000, kind=kind, who=("m1",), for_ms=for_ms, how=how),)))
+    return in_virtual_time(SHORT, Schedule(faults=(ScheduledFault(at_ms=9_000, kind=kind, who=("m1",), for_ms=for_ms, how=how),)))
 
 
 def _asked(trace: Trace, api: str) -> list[str | None]:
@@ -49,7 +49,7 @@ def test_a_changed_subscription_is_joined_with() -> None:
 
 
 def test_a_slow_callback_keeps_the_group_waiting() -> None:
-    trace = in_virtual_time(SHORT, Schedule(happenings=(
+    trace = in_virtual_time(SHORT, Schedule(faults=(
         ScheduledFault(at_ms=100, kind="callbacks", who=("m1",), for_ms=20_000, how={"callback_ms": 2_000}),
         ScheduledFault(at_ms=9_000, kind="leave", who=("m0",), for_ms=1_000),
     )))  # fmt: skip

@@ -6,7 +6,7 @@ from tests.stateful.plans import within_seconds
 from groupproof.harness.running.simulations.engines import ENGINES, broken, simulated
 from groupproof.harness.simulation.fault_schedule import Schedule, ScheduledFault
 
-LEAVES = Schedule(happenings=(ScheduledFault(at_ms=1_500, kind="leave", who=("m0",), for_ms=1_300, how={}),))
+LEAVES = Schedule(faults=(ScheduledFault(at_ms=1_500, kind="leave", who=("m0",), for_ms=1_300, how={}),))
 
 
 @pytest.mark.slow
@@ -25,8 +25,8 @@ def test_every_engine_carries_a_schedule_out_and_its_trace_is_judged_alike(engin
 
 def test_the_oracle_says_nothing_where_more_happened_than_the_rules_of_a_group_know() -> None:
     simulation = within_seconds(coordinator_variant="assignments-stay")
-    moves = Schedule(happenings=(*LEAVES.happenings, ScheduledFault(at_ms=2_900, kind="grow", how={"partitions": 0})))
-    beyond = Schedule(happenings=(*LEAVES.happenings, ScheduledFault(at_ms=2_900, kind="repeat", who=("m1",), for_ms=1)))
+    moves = Schedule(faults=(*LEAVES.faults, ScheduledFault(at_ms=2_900, kind="grow", how={"partitions": 0})))
+    beyond = Schedule(faults=(*LEAVES.faults, ScheduledFault(at_ms=2_900, kind="repeat", who=("m1",), for_ms=1)))
 
     assert set(broken(simulation, moves, simulated(simulation, moves))) == {"TR-082"}
     assert broken(simulation, beyond, simulated(simulation, beyond)) == {}

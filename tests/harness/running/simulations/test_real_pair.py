@@ -15,14 +15,14 @@ SHORT = Simulation(seed=1, members=2, brokers=2, duration_ms=20_000, session_tim
 
 def test_what_the_pair_cannot_carry_out_is_refused_by_its_name() -> None:
     with pytest.raises(ValueError, match="cannot carry out repeat; it can: append, broker-crash"):
-        in_virtual_time(SHORT, Schedule(happenings=(ScheduledFault(at_ms=1, kind="repeat"),)))
+        in_virtual_time(SHORT, Schedule(faults=(ScheduledFault(at_ms=1, kind="repeat"),)))
     with pytest.raises(ValueError, match="cannot carry out silence; it can: append, broker-crash"):
-        over_sockets(SHORT, Schedule(happenings=(ScheduledFault(at_ms=1, kind="silence", who=("m0",)),)))
+        over_sockets(SHORT, Schedule(faults=(ScheduledFault(at_ms=1, kind="silence", who=("m0",)),)))
 
 
 def test_the_coordinator_moves_and_the_members_follow_it() -> None:
     moves = tuple(ScheduledFault(at_ms=at_ms, kind="move", who=(f"node{node}",), how={"drops": 0}) for at_ms, node in ((8_000, 0), (12_000, 1)))
-    trace = in_virtual_time(SHORT, Schedule(happenings=moves))
+    trace = in_virtual_time(SHORT, Schedule(faults=moves))
 
     moved = [obs.at_ms for obs in trace if obs.body.get("name") == "moved"]
     beats = [obs for obs in trace if obs.api == "Heartbeat" and obs.kind == "response" and not obs.error and obs.at_ms > 13_000]
@@ -32,14 +32,14 @@ def test_the_coordinator_moves_and_the_members_follow_it() -> None:
 
 @pytest.mark.slow
 def test_partitions_that_are_added_are_given_to_somebody() -> None:
-    trace = in_virtual_time(SHORT, Schedule(happenings=(ScheduledFault(at_ms=9_000, kind="grow", how={"partitions": 2}),)))
+    trace = in_virtual_time(SHORT, Schedule(faults=(ScheduledFault(at_ms=9_000, kind="grow", how={"partitions": 2}),)))
 
     partitions = {partition for obs in trace if obs.body.get("name") == "partitions_assigned" for partition in obs.partitions}
     assert partitions == {("t", number) for number in range(6)}
 
 
 def test_members_of_the_consumer_protocol_hand_a_partition_over_to_one_that_comes_back() -> None:
-    plan = Schedule(happenings=(ScheduledFault(at_ms=9_000, kind="leave", who=("m1",), for_ms=3_000),))
+    plan = Schedule(faults=(ScheduledFault(at_ms=9_000, kind="leave", who=("m1",), for_ms=3_000),))
     trace = in_virtual_time(replace(SHORT, dialect="consumer"), plan)
 
     assert {obs.api for obs in trace if obs.kind == "request"} >= {"ConsumerGroupHeartbeat", "OffsetCommit"}
@@ -50,6 +50,6 @@ def test_members_of_the_consumer_protocol_hand_a_partition_over_to_one_that_come
 
 @pytest.mark.slow
 def test_the_same_arguments_give_the_same_trace() -> None:
-    plan = Schedule(happenings=(ScheduledFault(at_ms=9_000, kind="crash", who=("m1",), for_ms=3_000),))
+    plan = Schedule(faults=(ScheduledFault(at_ms=9_000, kind="crash", who=("m1",), for_ms=3_000),))
 
     assert in_virtual_time(SHORT, plan) == in_virtual_time(SHORT, plan)

@@ -23,14 +23,14 @@ def _preparing(*, answers_the_removed: bool = True) -> Answering:
 
 
 def _parked(answering: Answering, token: int = 1) -> Answering:
-    answering.taken_up(token)
+    answering.processing(token)
     answering.settled(pending(JOIN))
     return answering
 
 
 def test_a_request_that_is_answered_at_once_was_not_parked() -> None:
     answering = _preparing()
-    answering.taken_up(1)
+    answering.processing(1)
 
     assert not answering.answered(Reply(token=1, message=HeartbeatResponse()), pending(BEAT))
     answering.settled(pending(BEAT))
@@ -38,7 +38,7 @@ def test_a_request_that_is_answered_at_once_was_not_parked() -> None:
 
 def test_a_heartbeat_that_is_not_answered_at_once_breaks_a_law() -> None:
     answering = _preparing()
-    answering.taken_up(1)
+    answering.processing(1)
 
     with pytest.raises(InvariantBroken, match="INV-08: Heartbeat was not answered"):
         answering.settled(pending(BEAT))
@@ -86,7 +86,7 @@ def test_an_older_join_is_superseded_by_a_newer_one_of_its_member() -> None:
 
 def test_a_sync_that_parks_outside_of_its_phase_breaks_a_law() -> None:
     answering = _preparing()
-    answering.taken_up(1)
+    answering.processing(1)
 
     with pytest.raises(InvariantBroken, match="INV-06: SyncGroup is parked"):
         answering.settled(pending(SYNC))

@@ -23,7 +23,7 @@ _PREPARES, _COMPLETES = GroupState.PREPARING_REBALANCE.value, GroupState.COMPLET
 
 
 def _outcome_of(kind: str, *, who: tuple[str, ...] = ("m1",), for_ms: int = 15_000, **options: Any) -> Outcome:
-    return run(calm(**options), plan=Schedule(happenings=(ScheduledFault(at_ms=AT_MS, kind=kind, who=who, for_ms=for_ms),)))
+    return run(calm(**options), plan=Schedule(faults=(ScheduledFault(at_ms=AT_MS, kind=kind, who=who, for_ms=for_ms),)))
 
 
 def _requirement(outcome: Outcome) -> str:
@@ -51,7 +51,7 @@ def test_a_session_that_ends_at_the_wrong_time_breaks_a_law(variant: str, requir
 def test_a_join_phase_that_ends_at_the_wrong_time_breaks_a_law(variant: str, requirement: str) -> None:
     # A frozen member with a long session is waited for, to the end of the join phase, when another one leaves.
     frozen = ScheduledFault(at_ms=AT_MS, kind="pause", who=("m1",), for_ms=25_000)
-    plan = Schedule(happenings=(frozen, ScheduledFault(at_ms=AT_MS + 500, kind="leave", who=("m2",), for_ms=1_000)))
+    plan = Schedule(faults=(frozen, ScheduledFault(at_ms=AT_MS + 500, kind="leave", who=("m2",), for_ms=1_000)))
     asked = {"session_timeout_ms": 30_000, "heartbeat_interval_ms": 2_000, "duration_ms": 40_000}
 
     assert run(calm(**asked), plan=plan).violations == ()
@@ -68,7 +68,7 @@ def test_an_initial_delay_that_never_ends_breaks_a_law() -> None:
 )
 def test_a_wait_for_sync_that_ends_at_the_wrong_time_breaks_a_law(variant: str, requirement: str) -> None:
     # What m1 is answered does not reach it, while it keeps its session up by what it sends: nobody syncs for it.
-    plan = Schedule(happenings=(ScheduledFault(at_ms=4_000, kind="deaf", who=("m1",), for_ms=25_000),))
+    plan = Schedule(faults=(ScheduledFault(at_ms=4_000, kind="deaf", who=("m1",), for_ms=25_000),))
     asked = {"session_timeout_ms": 30_000, "heartbeat_interval_ms": 2_000, "duration_ms": 40_000}
 
     assert run(calm(**asked), plan=plan).violations == ()
@@ -84,7 +84,7 @@ def test_static_members_are_waited_for_from_when_a_broker_that_stood_still_goes_
     frozen = [ScheduledFault(at_ms=7_900, kind="pause", who=(name,), for_ms=ms) for name, ms in (("m0", 13_000), ("m1", 32_000), ("m2", 13_000))]
     leaves = ScheduledFault(at_ms=AT_MS, kind="leave", who=("m3",), for_ms=40_000)
     stands = ScheduledFault(at_ms=8_400, kind="broker-pause", who=("node0",), for_ms=12_000)
-    outcome = run(calm(static_members=3, session_timeout_ms=45_000, duration_ms=60_000), plan=Schedule(happenings=(*frozen, leaves, stands)))
+    outcome = run(calm(static_members=3, session_timeout_ms=45_000, duration_ms=60_000), plan=Schedule(faults=(*frozen, leaves, stands)))
 
     assert outcome.violations == ()
     assert 30_400 in {at_ms for at_ms, _, before, after, *_ in outcome.transitions if (before, after) == (_PREPARES, _COMPLETES)}
@@ -99,7 +99,7 @@ def _joining(*, from_empty: bool = False) -> Deadlines:
     deadlines = Deadlines(timeouts, heap, answering, Generations())
     for item in (answering, deadlines):
         item.moved(moved(GroupState.EMPTY if from_empty else GroupState.STABLE, GroupState.PREPARING_REBALANCE))
-    answering.taken_up(1)
+    answering.processing(1)
     answering.settled(pending(JOIN))
     return deadlines
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from groupproof.clients.member.pending_requests import earliest
-from groupproof.clients.relatives.datalink.worker_requests import NO_GENERATION, Post
+from groupproof.clients.relatives.datalink.worker_requests import NO_GENERATION, Requester
 from groupproof.clients.relatives.datalink.worker_settings import WorkerSettings
 from groupproof.protocol.wire.messages import HeartbeatRequest
 
@@ -13,14 +13,14 @@ __all__ = ["ManagerSession"]
 class ManagerSession:
     """Sends one heartbeat at a time, an interval after the previous one was sent."""
 
-    def __init__(self, settings: WorkerSettings, post: Post) -> None:
-        self._settings, self._post = settings, post
+    def __init__(self, settings: WorkerSettings, requester: Requester) -> None:
+        self._settings, self._requester = settings, requester
         self._in_flight: int | None = None
         self._next_ms = 0
         self._session_ms: int | None = None
 
     def can_beat(self) -> bool:
-        return self._post.generation != NO_GENERATION and self._post.coordinator is not None
+        return self._requester.generation != NO_GENERATION and self._requester.coordinator is not None
 
     def settled(self, now_ms: int) -> None:
         """Restart session and heartbeat interval, because the assignment came."""
@@ -43,10 +43,10 @@ class ManagerSession:
         self.forget()
 
     def beat_if_due(self, now_ms: int) -> None:
-        post = self._post
+        requester = self._requester
         if self._in_flight is None and now_ms >= self._next_ms:
-            request = HeartbeatRequest(group_id=self._settings.group, generation_id=post.generation, member_id=post.member_id)
-            self._in_flight = post.send(request, now_ms)
+            request = HeartbeatRequest(group_id=self._settings.group, generation_id=requester.generation, member_id=requester.member_id)
+            self._in_flight = requester.send(request, now_ms)
             self._next_ms = now_ms + self._settings.heartbeat_interval_ms
 
     def is_mine(self, request_id: int) -> bool:

@@ -17,10 +17,10 @@ from groupproof.clients.relatives.datalink.manager_session import ManagerSession
 from groupproof.clients.relatives.datalink.task_assignment import Leading
 from groupproof.clients.relatives.datalink.tasks import Configs
 from groupproof.clients.relatives.datalink.worker_outputs import LeaveResult, Output, RefreshConfigs, WorkerDown, WorkerState
-from groupproof.clients.relatives.datalink.worker_requests import NO_GENERATION, Post
+from groupproof.clients.relatives.datalink.worker_requests import NO_GENERATION, Requester
 from groupproof.clients.relatives.datalink.worker_settings import WorkerSettings
 from groupproof.clients.relatives.datalink.worker_stages import BEATING, ENDED, REFRESHING, SYNCING, Stage
-from groupproof.clients.relatives.datalink.worker_tasks import Bench
+from groupproof.clients.relatives.datalink.worker_tasks import WorkerTasks
 from groupproof.protocol.relatives.datalink_messages import BlobError, TaskAssignment, decode_assigned
 from groupproof.protocol.rules.classic.member_reactions import Answer, Lapse
 from groupproof.protocol.vocabulary import Api, ErrorCode, error_named
@@ -47,14 +47,14 @@ class Worker:
     def __init__(self, settings: WorkerSettings, *, random: Random) -> None:
         self.settings = settings
         self.assigned: TaskAssignment | None = None
-        self._post = Post(settings)
-        self._bench = Bench(self._post.out)
+        self._requester = Requester(settings)
+        self._tasks = WorkerTasks(self._requester.out)
         self._leading = Leading(settings, random)
         self._stage = Stage.DOWN
         self._rejoins = self._was_reset = self._is_in_loop = False
         self._attempt: int | None = None
-        self._lookup = Lookup(settings, self._post)
-        self._pulse = ManagerSession(settings, self._post)
+        self._lookup = Lookup(settings, self._requester)
+        self._session = ManagerSession(settings, self._requester)
         self._next_tick_ms = self._not_before_ms = 0
         self._refresh_ends_ms: int | None = None
 
@@ -67,134 +67,134 @@ class Worker:
             return WorkerState.JOINING
         if self._stage in SYNCING:
             return WorkerState.SYNCING
-        is_settled = self._stage is Stage.IDLE and self._post.generation != NO_GENERATION and not self._rejoins and self.assigned is not None
+        is_settled = self._stage is Stage.IDLE and self._requester.generation != NO_GENERATION and not self._rejoins and self.assigned is not None
         return WorkerState.STABLE if is_settled else WorkerState.PREPARING_JOIN
 
     @property
     def member_id(self) -> str:
-        return self._post.member_id
+        return self._requester.member_id
 
     @property
     def generation(self) -> int:
-        return self._post.generation
+        return self._requester.generation
 
     @property
     def running(self) -> frozenset[str]:
         """The names of the tasks that run here."""
-        return frozenset(self._bench.running)
+        return frozenset(self._tasks.running)
 
     @property
     def configs(self) -> Configs:
         """The configurations in use."""
-        return self._bench.configs
+        return self._tasks.configs
 
     # Inputs
 
     def start(self, configs: Configs, now_ms: int) -> list[Output]:
         """Start. The first tick joins (WORKER-03, WORKER-04)."""
-        self._bench.configs = self._bench.newest = configs
+        self._tasks.configs = self._tasks.newest = configs
         self._stage, self._rejoins, self._next_tick_ms = Stage.IDLE, True, now_ms
-        return self._post.collected()
+        return self._requester.collected()
 
     def tick(self, now_ms: int) -> list[Output]:
         """Run what is due: time out requests, send heartbeats, run the ticking thread."""
-        for pending in self._post.requests.overdue(now_ms):
+        for pending in self._requester.requests.overdue(now_ms):
             self._take(pending, Lapse.TIMED_OUT, None, now_ms)
         if self._refresh_ends_ms is not None and now_ms >= self._refresh_ends_ms:
             self._give_up_on_configs(now_ms)
-        if self._is_beating() and self._pulse.is_session_over(now_ms):
+        if self._is_beating() and self._session.is_session_over(now_ms):
             self._session_over()
         if self._is_beating():
-            self._pulse.beat_if_due(now_ms)
+            self._session.beat_if_due(now_ms)
         if self._is_in_loop:
             self._go_on(now_ms)
         elif now_ms >= self._next_tick_ms and self._stage is Stage.IDLE:
             self._go_round(now_ms)
-        return self._post.collected()
+        return self._requester.collected()
 
     def response(self, request_id: int, message: GroupResponse, now_ms: int) -> list[Output]:
         """Handle an answer. Ignore it if its request is no longer in flight."""
-        pending = self._post.requests.take(request_id)
+        pending = self._requester.requests.take(request_id)
         if pending is not None:
             codes = [coordinator.error_code for coordinator in message.coordinators] if isinstance(message, FindCoordinatorResponse) else []
             self._take(pending, next(iter(codes), getattr(message, "error_code", 0)), message, now_ms)
-        return self._post.collected()
+        return self._requester.collected()
 
     def unanswered(self, request_id: int, now_ms: int) -> list[Output]:
         """Handle a request whose connection was lost before the answer came."""
-        pending = self._post.requests.take(request_id)
+        pending = self._requester.requests.take(request_id)
         if pending is not None:
             self._take(pending, Lapse.DISCONNECTED, None, now_ms)
-        return self._post.collected()
+        return self._requester.collected()
 
     def polled(self, configs: Configs) -> list[Output]:
         """Store the database's configurations. The next tick checks them."""
-        self._bench.newest = configs
-        return self._post.collected()
+        self._tasks.newest = configs
+        return self._requester.collected()
 
     def refreshed(self, configs: Configs, now_ms: int) -> list[Output]:
         """Use the configurations that `RefreshConfigs` requested."""
         if self._stage in REFRESHING:
-            self._bench.configs = self._bench.newest = configs
+            self._tasks.configs = self._tasks.newest = configs
             self._refresh_ends_ms = None
             if self._stage is Stage.LEADING:
                 self._assign(now_ms)
             else:
                 self._resolve(now_ms)
-        return self._post.collected()
+        return self._requester.collected()
 
     def stopped(self, now_ms: int) -> list[Output]:
         """Continue after the stopped tasks have ended."""
-        self._bench.stopped()
+        self._tasks.stopped()
         stage = self._stage
         if stage is Stage.STOPPING:
             self._stage = Stage.IDLE
             self._go_on(now_ms)
         elif stage is Stage.GIVING_AWAY:
             self._start_tasks(now_ms, gave_away=True)
-        elif stage is Stage.CLOSING and not self._bench.stop(self._bench.running):
+        elif stage is Stage.CLOSING and not self._tasks.stop(self._tasks.running):
             self._leave(now_ms)
-        return self._post.collected()
+        return self._requester.collected()
 
     def measured(self, traffic: Mapping[str, float]) -> None:
         """Store the measured costs of the tasks that run here. The next JoinGroup reports them to the leader (PLAN-01)."""
-        self._bench.traffic = dict(traffic)
+        self._tasks.traffic = dict(traffic)
 
     def close(self, now_ms: int) -> list[Output]:
         """Stop the tasks and leave the group. This ends in `LeaveResult`."""
         if self._stage is not Stage.DOWN:
             self._attempt = self._refresh_ends_ms = None
             self._stage = Stage.CLOSING
-            if not self._bench.stopping and not self._bench.stop(self._bench.running):
+            if not self._tasks.stopping and not self._tasks.stop(self._tasks.running):
                 self._leave(now_ms)
-        return self._post.collected()
+        return self._requester.collected()
 
     def next_deadline_ms(self) -> int | None:
         """Return when `tick` has something to do, or None."""
-        pulse_ms = self._pulse.next_ms() if self._is_beating() else None
+        session_ms = self._session.next_ms() if self._is_beating() else None
         is_free = self._stage is Stage.IDLE
         loop_ms = self._not_before_ms if self._is_in_loop and is_free and not self._lookup.is_under_way else None
         tick_ms = self._next_tick_ms if is_free and not self._is_in_loop else None
-        return earliest(self._post.requests.next_deadline_ms(), pulse_ms, self._refresh_ends_ms, loop_ms, tick_ms)
+        return earliest(self._requester.requests.next_deadline_ms(), session_ms, self._refresh_ends_ms, loop_ms, tick_ms)
 
     # The ticking thread
 
     def _go_round(self, now_ms: int) -> None:
         """Run one tick: join if that is necessary, otherwise check the configurations (WorkerKeeper.tick)."""
         self._next_tick_ms = now_ms + self.settings.tick_ms
-        if self._rejoins or self._post.coordinator is None:
+        if self._rejoins or self._requester.coordinator is None:
             self._is_in_loop = True
             self._go_on(now_ms)
-        elif self._bench.newest is not self._bench.configs:
+        elif self._tasks.newest is not self._tasks.configs:
             self._reconfigure()
 
     def _reconfigure(self) -> None:
         """Join again if tasks were added or deleted. Otherwise restart only changed tasks (WORKER-08, WTASK-08)."""
-        bench = self._bench
-        is_same = bench.configs.tasks.keys() == bench.newest.tasks.keys()
-        bench.configs = bench.newest
+        tasks = self._tasks
+        is_same = tasks.configs.tasks.keys() == tasks.newest.tasks.keys()
+        tasks.configs = tasks.newest
         if is_same:
-            bench.restart_changed()
+            tasks.restart_changed()
         else:
             self._rejoins = True
 
@@ -202,7 +202,7 @@ class Worker:
         """Take the next step towards a membership, or end the loop if there is one."""
         if self._stage is not Stage.IDLE or self._lookup.is_under_way or now_ms < self._not_before_ms:
             return
-        if self._post.coordinator is None:
+        if self._requester.coordinator is None:
             self._lookup.seek(now_ms)
         elif self._rejoins:
             self._prepare(now_ms)
@@ -214,22 +214,22 @@ class Worker:
         """Stop the tasks before JoinGroup (WORKER-14). An incremental hand-over stops only tasks that may have another owner or no longer exist."""
         is_all = self.settings.hand_over == "stop-everything" or self._was_reset
         self._was_reset = False
-        running = self._bench.running
-        names = running if is_all else [name for name in running if name not in self._bench.configs.tasks]
+        running = self._tasks.running
+        names = running if is_all else [name for name in running if name not in self._tasks.configs.tasks]
         if not self._stop(names, Stage.STOPPING):
             self._join(now_ms)
 
     def _stop(self, names: Iterable[str], stage: Stage) -> bool:
         """Stop tasks and enter `stage` meanwhile. Return whether there is anything to wait for."""
-        is_waiting = self._bench.stop(names)
+        is_waiting = self._tasks.stop(names)
         self._stage = stage if is_waiting else self._stage
         return is_waiting
 
     def _join(self, now_ms: int) -> None:
-        self._bench.configs = self._bench.newest
+        self._tasks.configs = self._tasks.newest
         self._stage = Stage.JOINING
-        self._pulse.forget()
-        self._attempt = self._post.send(self._post.join_request(self._bench.status(self.settings, self._post.generation)), now_ms)
+        self._session.forget()
+        self._attempt = self._requester.send(self._requester.join_request(self._tasks.status(self.settings, self._requester.generation)), now_ms)
 
     # Answers
 
@@ -254,16 +254,16 @@ class Worker:
 
     def _looked_up(self, pending: RequestInFlight, answer: Answer, response: GroupResponse | None, now_ms: int) -> None:
         if self._lookup.has_found(pending, answer, response):
-            self._pulse.heard(now_ms)
+            self._session.heard(now_ms)
             self._go_on(now_ms)
         else:
             self._not_before_ms = now_ms + self.settings.retry_backoff_ms
 
     def _beaten(self, pending: RequestInFlight, answer: Answer, now_ms: int) -> None:
         """Handle a heartbeat's answer. Its consequences follow at the next tick (WORKER-07, WORKER-18)."""
-        if self._pulse.is_mine(pending.request_id):
+        if self._session.is_mine(pending.request_id):
             if answer in _HEARD:
-                self._pulse.heard(now_ms)
+                self._session.heard(now_ms)
             self._react(Api.HEARTBEAT, answer, now_ms)
 
     def _react(self, api: Api, answer: Answer, now_ms: int) -> None:
@@ -282,28 +282,28 @@ class Worker:
 
     def _reset(self) -> None:
         """Forget member id and generation. Other workers may have the tasks that run here (WORKER-11)."""
-        self._post.forget_membership()
+        self._requester.forget_membership()
         self._was_reset = True
 
     def _forget_coordinator(self) -> None:
-        self._post.forget_coordinator()
-        self._pulse.forget()
+        self._requester.forget_coordinator()
+        self._session.forget()
 
     def _session_over(self) -> None:
         """Handle a session timeout without an answer (WORKER-18): look the coordinator up and join. With `fences`, also stop the tasks."""
-        self._pulse.end_session()
+        self._session.end_session()
         self._was_reset = self._was_reset or self.settings.fences
         self._rejoins = True
         self._forget_coordinator()
         if self.settings.fences and self._stage is Stage.IDLE:
             self._is_in_loop = True
-            self._stop(self._bench.running, Stage.STOPPING)
+            self._stop(self._tasks.running, Stage.STOPPING)
 
     # Joined, synced
 
     def _joined(self, response: JoinGroupResponse, now_ms: int) -> None:
         """Store the membership and send SyncGroup. The leader's has every member's assignment (WORKER-16)."""
-        self._post.member_id, self._post.generation = response.member_id, response.generation_id
+        self._requester.member_id, self._requester.generation = response.member_id, response.generation_id
         self._rejoins = False
         if response.leader != response.member_id:
             self._sync((), now_ms)
@@ -313,18 +313,18 @@ class Worker:
         except BlobError as error:
             self._fail(f"the group cannot be led: {error}")
             return
-        if self._bench.configs.version < self._leading.newest_version:
+        if self._tasks.configs.version < self._leading.newest_version:
             self._refresh(Stage.LEADING, now_ms)
         else:
             self._assign(now_ms)
 
     def _assign(self, now_ms: int) -> None:
-        self._sync(self._leading.assignments(self.member_id, self._bench.configs), now_ms)
+        self._sync(self._leading.assignments(self.member_id, self._tasks.configs), now_ms)
 
     def _sync(self, assignments: tuple[SyncAssignment, ...], now_ms: int) -> None:
         self._stage = Stage.SYNCING
         request = SyncGroupRequest(group_id=self.settings.group, generation_id=self.generation, member_id=self.member_id, assignments=assignments)
-        self._attempt = self._post.send(request, now_ms)
+        self._attempt = self._requester.send(request, now_ms)
 
     def _synced(self, response: SyncGroupResponse, now_ms: int) -> None:
         try:
@@ -332,8 +332,8 @@ class Worker:
         except BlobError as error:
             self._fail(str(error))
             return
-        self._pulse.settled(now_ms)
-        if self._bench.configs.version < self.assigned.config_version or (self.assigned.has_failed and self.assigned.leader == self.member_id):
+        self._session.settled(now_ms)
+        if self._tasks.configs.version < self.assigned.config_version or (self.assigned.has_failed and self.assigned.leader == self.member_id):
             self._refresh(Stage.CATCHING_UP, now_ms)
         else:
             self._resolve(now_ms)
@@ -341,19 +341,19 @@ class Worker:
     def _refresh(self, stage: Stage, now_ms: int) -> None:
         self._stage = stage
         self._refresh_ends_ms = now_ms + self.settings.worker_sync_timeout_ms
-        self._post.out.append(RefreshConfigs())
+        self._requester.out.append(RefreshConfigs())
 
     def _resolve(self, now_ms: int) -> None:
         """Apply the assignment, or join again if it failed or was made from other configurations (WTASK-06, WTASK-07)."""
         assigned = self.assigned
         assert assigned is not None, "there is an assignment to go by"
         self._stage = Stage.IDLE
-        if self._was_reset or assigned.has_failed or assigned.config_version != self._bench.configs.version:
+        if self._was_reset or assigned.has_failed or assigned.config_version != self._tasks.configs.version:
             self._rejoins = True
             self._not_before_ms = now_ms + self.settings.retry_backoff_ms
             return
-        self._bench.held = assigned.tasks
-        if not self._stop(self._bench.running.keys() - set(assigned.tasks), Stage.GIVING_AWAY):
+        self._tasks.held = assigned.tasks
+        if not self._stop(self._tasks.running.keys() - set(assigned.tasks), Stage.GIVING_AWAY):
             self._start_tasks(now_ms, gave_away=False)
 
     def _start_tasks(self, now_ms: int, *, gave_away: bool) -> None:
@@ -361,37 +361,37 @@ class Worker:
         assert self.assigned is not None, "there is an assignment to go by"
         self._stage = Stage.IDLE
         if not self._was_reset:  # otherwise a heartbeat's answer has made the assignment void
-            self._bench.restart_changed()
-            self._bench.start(self.assigned.tasks)
+            self._tasks.restart_changed()
+            self._tasks.start(self.assigned.tasks)
         self._rejoins = self._rejoins or gave_away or self.assigned.is_partial
         self._go_on(now_ms)
 
     def _give_up_on_configs(self, now_ms: int) -> None:
         """Leave and stay out for a while, because the configurations did not come in time (worker.sync.timeout.ms, worker.unsync.backoff.ms)."""
         self._refresh_ends_ms = None
-        self._post.say_goodbye(now_ms)
+        self._requester.send_leave(now_ms)
         self._reset()
         self._stage, self._rejoins = Stage.IDLE, True
-        self._stop(self._bench.running, Stage.STOPPING)
+        self._stop(self._tasks.running, Stage.STOPPING)
         self._not_before_ms = now_ms + self.settings.worker_unsync_backoff_ms
 
     # Internals
 
     def _is_beating(self) -> bool:
         """Return whether the heartbeat thread is enabled. It is disabled while the worker joins or syncs (WORKER-19)."""
-        return self._stage in BEATING and self._pulse.can_beat()
+        return self._stage in BEATING and self._session.can_beat()
 
     def _leave(self, now_ms: int) -> None:
         self._stage = Stage.LEAVING
-        if not self._post.say_goodbye(now_ms):
+        if not self._requester.send_leave(now_ms):
             self._left()
 
     def _left(self) -> None:
         if self._stage is Stage.LEAVING:
             self._stage = Stage.DOWN
-            self._post.out.append(LeaveResult())
+            self._requester.out.append(LeaveResult())
 
     def _fail(self, message: str) -> None:
-        self._post.out.append(WorkerDown(message=message))
-        self._bench.stop(self._bench.running)
+        self._requester.out.append(WorkerDown(message=message))
+        self._tasks.stop(self._tasks.running)
         self._stage = Stage.DOWN

@@ -12,12 +12,12 @@ from groupproof.protocol.relatives.datalink_messages import PROTOCOL_NAME, PROTO
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.messages import GroupRequest, JoinGroupRequest, JoinProtocol, LeaveGroupRequest, LeaveMember
 
-__all__ = ["NO_GENERATION", "Post"]
+__all__ = ["NO_GENERATION", "Requester"]
 
 NO_GENERATION: Final = -1
 
 
-class Post:
+class Requester:
     """Sends requests with the worker's identity. `out` collects the outputs for the driver."""
 
     def __init__(self, settings: WorkerSettings) -> None:
@@ -64,7 +64,7 @@ class Post:
             self.out.append(Drop(to=gone))
             self.requests.take_where(lambda pending: pending.to == gone)
 
-    def say_goodbye(self, now_ms: int) -> bool:
+    def send_leave(self, now_ms: int) -> bool:
         """Send LeaveGroup if the worker has a member id and a coordinator. Return whether it was sent."""
         if self.coordinator is None or not self.member_id:
             return False

@@ -9,10 +9,10 @@ from groupproof.clients.relatives.datalink.worker_outputs import Output, Restart
 from groupproof.clients.relatives.datalink.worker_settings import WorkerSettings
 from groupproof.protocol.relatives.datalink_messages import WorkerStatus
 
-__all__ = ["Bench"]
+__all__ = ["WorkerTasks"]
 
 
-class Bench:
+class WorkerTasks:
     """The tasks of one worker. `running` maps each running task to its revision. `configs` are in use, `newest` were polled last.
 
     `held` are the tasks of the last assignment, `traffic` the measured costs of the running ones.

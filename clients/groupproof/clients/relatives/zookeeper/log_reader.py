@@ -48,7 +48,7 @@ class LogReader:
         self._wanted: dict[Node, set[TopicPartition]] = {}
         self._in_flight: set[Node] = set()
         self._held: dict[Node, deque[tuple[TopicPartition, list[Fetched]]]] = {}
-        self._course = 0
+        self._stops = 0
 
     def find_leaders(self, topics: frozenset[str], answered: Callable[[Leaders], None]) -> None:
         """Ask any broker for the leaders of these topics' partitions."""
@@ -73,7 +73,7 @@ class LogReader:
 
     def stop(self) -> None:
         """Stop fetching. Answers still under way are dropped."""
-        self._course += 1
+        self._stops += 1
         self._wanted.clear()
         self._in_flight.clear()
         self._held.clear()
@@ -111,10 +111,10 @@ class LogReader:
         self._ask(leader, Api.FETCH, body, lambda answer: self._take(leader, at, answer))
 
     def _ask(self, leader: Node, api: Api, body: Body, take: Callable[[Body | None], None]) -> None:
-        course = self._course
+        stops = self._stops
 
         def answered(answer: Body | None) -> None:
-            if course == self._course:
+            if stops == self._stops:
                 self._in_flight.discard(leader)
                 take(answer)
                 self.pursue()

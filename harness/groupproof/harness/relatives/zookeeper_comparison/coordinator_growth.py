@@ -32,7 +32,7 @@ def grow_coordinated(members: int, seed: int, *, churn: str = "join", partitions
         raise ValueError(f"a group has a member at least, and the churn is {', '.join(CHURNS)}: not {members}, {churn!r}")
     partitions = 2 * members if partitions is None else partitions
     simulation = Simulation(seed=seed, members=members + 1, partitions=partitions, faults=(), session_timeout_ms=_SESSION_MS)
-    group = _Group(Run(simulation, Schedule(happenings=())), partitions)
+    group = _Group(Run(simulation, Schedule(faults=())), partitions)
     group.form(_PAUSE_MS + Streams(seed).named("coordinator", members, churn).randrange(_PAUSE_MS))
     return group.churned(churn, members)
 
@@ -42,10 +42,10 @@ class _Group:
 
     def __init__(self, run: Run, partitions: int) -> None:
         self._run, self._partitions = run, partitions
-        self._late = list(run.world.processes.values())[-1]
+        self._late = list(run.targets.processes.values())[-1]
 
     def form(self, pause_ms: int) -> None:
-        for process in self._run.world.processes.values():
+        for process in self._run.targets.processes.values():
             if process is not self._late:
                 process.start()
         self._settle(_PAUSE_MS)
@@ -56,7 +56,7 @@ class _Group:
         record.requests.clear()
         first = len(record.transitions)
         began_ms = run.heap.now_ms
-        one = next(iter(run.world.processes.values()))
+        one = next(iter(run.targets.processes.values()))
         {"join": self._late.start, "leave": one.leave, "crash": one.crash}[churn]()
         while len(record.transitions) == first:
             run.heap.run(run.heap.now_ms + _STEP_MS)
@@ -80,5 +80,5 @@ class _Group:
         transitions = self._run.record.transitions
         if not transitions or transitions[-1][3] != "Stable":
             return False
-        up = [process.member for process in self._run.world.processes.values() if process.is_up]
+        up = [process.member for process in self._run.targets.processes.values() if process.is_up]
         return all(member.is_settled for member in up) and sum(len(member.owned) for member in up) == self._partitions

@@ -58,7 +58,7 @@ def broken(simulation: Simulation, plan: Schedule, trace: Trace) -> dict[str, st
 
 def _answers(simulation: Simulation, plan: Schedule, trace: Trace) -> Iterator[CaseResult]:
     """Yield the oracle's results on the coordinator's answers."""
-    if any(fault.kind in _BEYOND_RULES for fault in plan.happenings):
+    if any(fault.kind in _BEYOND_RULES for fault in plan.faults):
         return
     upstream: Mapping[str, Any] = {"profile": simulation.profile, "settings": simulation.coordinator_settings, "groups": ()}
     tolerance = _EXACT if any(obs.clock == "virtual" for obs in trace) else None

@@ -56,7 +56,7 @@ Open = Callable[[Cluster, Recorder], AbstractAsyncContextManager[Way]]
 def in_virtual_time(simulation: Simulation, plan: Schedule) -> Trace:
     """Return the trace of the run; it is deterministic. Raise `ValueError` for faults that the pair cannot perform."""
     _check(plan, KINDS.keys())
-    is_impaired = any(fault.kind in NETWORK_KINDS for fault in plan.happenings)
+    is_impaired = any(fault.kind in NETWORK_KINDS for fault in plan.faults)
     traces: list[Trace] = []
 
     async def main() -> None:
@@ -86,7 +86,7 @@ def over_sockets(simulation: Simulation, plan: Schedule) -> Trace:
 
 
 def _check(plan: Schedule, kinds: Collection[str]) -> None:
-    unknown = sorted({fault.kind for fault in plan.happenings if fault.kind not in kinds})
+    unknown = sorted({fault.kind for fault in plan.faults if fault.kind not in kinds})
     if unknown:
         raise ValueError(f"the trio pair cannot carry out {', '.join(unknown)}; it can: {', '.join(sorted(kinds))}")
 
@@ -158,12 +158,12 @@ class _Pair:
 
     async def _happen(self) -> None:
         """Inject and heal each fault at its time; heal the remaining ones at the end of the simulation."""
-        due = [(fault.at_ms, index, True) for index, fault in enumerate(self.plan.happenings)]
-        due += [(fault.at_ms + fault.for_ms, index, False) for index, fault in enumerate(self.plan.happenings) if fault.for_ms]
+        due = [(fault.at_ms, index, True) for index, fault in enumerate(self.plan.faults)]
+        due += [(fault.at_ms + fault.for_ms, index, False) for index, fault in enumerate(self.plan.faults) if fault.for_ms]
         begun = trio.current_time()
         for at_ms, index, is_begin in sorted(due):
             await trio.sleep_until(begun + min(at_ms, self.simulation.duration_ms) / 1000)
-            fault = self.plan.happenings[index]
+            fault = self.plan.faults[index]
             inject, heal = KINDS[fault.kind]
             if is_begin:
                 await inject(self, fault)
@@ -181,7 +181,7 @@ class _Pair:
         await trio.sleep(2 * _number(self.simulation.session_timeout_ms) / 1000)
 
     def _until_topics_s(self) -> float:
-        return METADATA_MS / 1000 if any(fault.kind == "grow" for fault in self.plan.happenings) else 0.0
+        return METADATA_MS / 1000 if any(fault.kind == "grow" for fault in self.plan.faults) else 0.0
 
     def _is_whole(self) -> bool:
         view = self.cluster.view(GROUP)

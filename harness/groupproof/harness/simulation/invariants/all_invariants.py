@@ -45,8 +45,8 @@ class Invariants(SimulatedInvariants):
         self.answering.unloaded(drops=drops)
         self.deadlines.unloaded()
 
-    def taken_up(self, token: int, pending: PendingRequest) -> None:
-        self.answering.taken_up(token)
+    def processing(self, token: int, pending: PendingRequest) -> None:
+        self.answering.processing(token)
         if type(pending.request) is SyncGroupRequest:
             self.generations.syncs(pending.request)
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 from groupproof.clients.member.consumer.epoch_core import TopicIdPartition
 from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup, Share
 from groupproof.coordinator.machine.consumer.consumer_members import AWAY, LEFT, Assigned, ConsumerMember, MemberProgress, partitions_of
+from groupproof.harness.simulation.invariants.checked_members import CheckedMembers, CheckedTarget
 from groupproof.harness.simulation.invariants.epoch_owners import EpochOwners
-from groupproof.harness.simulation.invariants.seen_members import SeenMembers, SeenTarget
 from groupproof.harness.simulation.invariants.simulated_invariants import SimulatedInvariants
 from groupproof.harness.simulation.settings import GROUP, InvariantBroken
 from groupproof.protocol.rules.consumer.consumer_terms import ConsumerState
@@ -60,7 +60,7 @@ class EpochGroupInvariants(SimulatedInvariants):
         self._target_epoch = -1
         self._is_moved = False
         self._heard_ms: dict[str, int] = {}  # unused here: the machine says when a session ends
-        self._seen_members, self._seen_target = SeenMembers(), SeenTarget()
+        self._checked_members, self._checked_target = CheckedMembers(), CheckedTarget()
 
     # Events
 
@@ -182,13 +182,13 @@ class EpochGroupInvariants(SimulatedInvariants):
         if self._target_epoch != group.assignment_epoch == group.generation:  # a leaving member's share is gone until the next target
             self._target_epoch = group.assignment_epoch
             yield from self._illegal_target(group)
-        changed = self._seen_members.changed(group)
+        changed = self._checked_members.changed(group)
         yield from self._invalid_members(group, changed)
         if group.state is ConsumerState.STABLE:
-            yield from self._unstable(group, changed if self._seen_members.was_stable else group.members.values())
+            yield from self._unstable(group, changed if self._checked_members.was_stable else group.members.values())
 
     def _illegal_target(self, group: ConsumerGroup) -> Iterator[tuple[str, str, str]]:
-        last_target = self._seen_target
+        last_target = self._checked_target
         for (topic_id, index), member_id, other in last_target.take(group.target):
             yield "CGI-11", "LegalTargetAssignment", f"{index} of {topic_id} is for {member_id} and for {other}"
         if (
@@ -202,7 +202,7 @@ class EpochGroupInvariants(SimulatedInvariants):
                 yield "CGI-06", "no member is ahead of the target", f"{member.member_id} is at {member.epoch}, the target at {group.assignment_epoch}"
             if _is_since_no_epoch(member.assigned) or _is_since_no_epoch(member.pending):
                 yield "CGI-02", "ValidPartitionEpoch", f"{member.member_id} has a partition since no epoch"
-            for partition, other in self._seen_members.take(member):
+            for partition, other in self._checked_members.take(member):
                 yield "CGI-02", "one owner of a partition at an epoch", f"{member.member_id} and {other} have {_partitions_text({partition})}"
             if member.epoch == group.assignment_epoch and self._ends_with_the_target and not self._is_within(group, member):
                 yield "CGI-08", "ValidMemberEpoch", f"{member.member_id} has reached epoch {member.epoch} with partitions that are another's"

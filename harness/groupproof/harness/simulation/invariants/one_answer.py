@@ -35,7 +35,7 @@ class Answering:
         self._state: State = None
         self._has_moved = False
 
-    def taken_up(self, token: int) -> None:
+    def processing(self, token: int) -> None:
         self._open = token
 
     def answered(self, reply: Reply, pending: PendingRequest | None) -> bool:

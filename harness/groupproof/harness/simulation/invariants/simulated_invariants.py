@@ -21,7 +21,7 @@ class SimulatedInvariants:
     def unloaded(self, *, drops: bool) -> None:
         """End the tenure. Unless it `drops` them, all parked requests have been answered."""
 
-    def taken_up(self, token: int, pending: PendingRequest) -> None:
+    def processing(self, token: int, pending: PendingRequest) -> None:
         """Check a request before the machine processes it."""
 
     def answered(self, reply: Reply, pending: PendingRequest | None) -> None:

@@ -99,7 +99,7 @@ def _store_epochs(run: Run, recorder: Recorder, epochs: dict[int, list[Stored]])
     stored = StoredEpochs(GROUP)
 
     def follow(obs: Observation) -> None:
-        machine = run.world.brokers.leading
+        machine = run.targets.brokers.leading
         group = machine.group(GROUP) if machine is not None else None
         if isinstance(group, ConsumerGroup) and (records := list(stored.follow(group, round(obs.at_ms)))):
             epochs[obs.seq] = records

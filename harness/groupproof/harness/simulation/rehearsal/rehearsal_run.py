@@ -104,7 +104,7 @@ def warm_up_ms(settings: RehearsedSettings) -> int:
 
 
 def _act(run: Run, settings: RehearsedSettings, step: Step) -> None:
-    ACTS[step.act](run.world, run.heap, settings, step)
+    ACTS[step.act](run.targets, run.heap, settings, step)
 
 
 def _generations(run: Run, before: int) -> int:

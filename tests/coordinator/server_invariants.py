@@ -64,7 +64,7 @@ def _owned(owners: Mapping[tuple[str, int], int], index: int) -> Partitions:
 
 
 def law_broken(spec: GroupSpec, topics: Topics, target: TargetAssignment) -> str | None:
-    """Return which law an assignment breaks: each member has one, of topics that it subscribes to, and each subscribed partition has one owner."""
+    """Return which invariant an assignment breaks: each member has one, of topics that it subscribes to, and each subscribed partition has one owner."""
     if target.keys() != spec.members.keys():
         return "a member has no assignment, or a stranger has one"
     held = [(topic, number) for partitions in target.values() for topic, numbers in partitions.items() for number in numbers]

@@ -11,8 +11,8 @@ from tests.harness.simulation.test_consumer_simulation import COORDINATORS
 
 from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
 from groupproof.coordinator.machine.consumer.consumer_members import MemberProgress
+from groupproof.harness.simulation.invariants.checked_members import CheckedMembers, CheckedTarget
 from groupproof.harness.simulation.invariants.epoch_group_invariants import EpochGroupInvariants
-from groupproof.harness.simulation.invariants.seen_members import SeenMembers, SeenTarget
 from groupproof.harness.simulation.run import Run
 from groupproof.harness.simulation.simulation_registry import simulation_of
 from groupproof.protocol.rules import profile
@@ -26,14 +26,14 @@ def _group() -> ConsumerGroup:
     return group
 
 
-def _look(members: SeenMembers, group: ConsumerGroup) -> tuple[list[str], list[str]]:
+def _look(members: CheckedMembers, group: ConsumerGroup) -> tuple[list[str], list[str]]:
     """Return the ids of the members that are looked at, and of those that have what another has."""
     changed = members.changed(group)
     return [member.member_id for member in changed], [member.member_id for member in changed if list(members.take(member))]
 
 
 def test_a_member_is_looked_at_once_and_again_when_it_has_changed() -> None:
-    group, members = _group(), SeenMembers()
+    group, members = _group(), CheckedMembers()
     ids = list(group.members)
     assert _look(members, group) == (ids, [])
     assert _look(members, group) == ([], [])
@@ -49,7 +49,7 @@ def test_a_member_is_looked_at_once_and_again_when_it_has_changed() -> None:
 
 
 def test_with_another_target_those_are_looked_at_that_have_reached_it_and_with_another_topic_or_group_everyone() -> None:
-    group, members = _group(), SeenMembers()
+    group, members = _group(), CheckedMembers()
     ids = list(group.members)
     _look(members, group)
 
@@ -65,7 +65,7 @@ def test_with_another_target_those_are_looked_at_that_have_reached_it_and_with_a
 
 
 def test_of_a_target_what_two_are_to_have_and_what_nobody_is_to_have_is_found_whoever_has_another_share() -> None:
-    group, last_target = _group(), SeenTarget()
+    group, last_target = _group(), CheckedTarget()
     first, second = list(group.members)[:2]
     target = dict(group.target)
     lacking = frozenset((topic_id, index) for topic_id, indexes in target[first].items() for index in indexes)
@@ -82,7 +82,7 @@ def test_of_a_target_what_two_are_to_have_and_what_nobody_is_to_have_is_found_wh
 
 
 def test_what_two_have_is_found_whichever_of_them_has_changed_and_no_more_when_one_has_gone() -> None:
-    group, members = _group(), SeenMembers()
+    group, members = _group(), CheckedMembers()
     ids = list(group.members)
     _look(members, group)
     first, second = (group.members[member_id] for member_id in ids[:2])
@@ -105,10 +105,10 @@ class Compared(EpochGroupInvariants):
         self.looks = looks
 
     def _broken(self, group: ConsumerGroup) -> Iterator[Broken]:
-        memory = self._seen_members, self._seen_target, self._target_epoch
-        self._seen_members, self._seen_target = SeenMembers(), SeenTarget()
+        memory = self._checked_members, self._checked_target, self._target_epoch
+        self._checked_members, self._checked_target = CheckedMembers(), CheckedTarget()
         whole = [*super()._broken(group)]
-        self._seen_members, self._seen_target, self._target_epoch = memory
+        self._checked_members, self._checked_target, self._target_epoch = memory
         self.looks.append((whole, [*super()._broken(group)]))
         yield from self.looks[-1][1]
 

@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from groupproof.coordinator.machine.consumer.consumer_members import Assigned, ConsumerMember
     from groupproof.coordinator.machine.topics_image import TopicImage
 
-__all__ = ["SeenMembers", "SeenTarget"]
+__all__ = ["CheckedMembers", "CheckedTarget"]
 
-_STANDING: Final = attrgetter("epoch", "progress", "assigned", "pending", "names")
+_COMPARED_FIELDS: Final = attrgetter("epoch", "progress", "assigned", "pending", "names")
 """The fields that the invariants of one member depend on, beside its share."""
 _EPOCH: Final = attrgetter("epoch")
 _NO_SHARE: Final[Share] = {}
 
 
-class SeenMembers:
+class CheckedMembers:
     """The members at the last check. `was_stable`: the group was also Stable at these epochs at the previous check."""
 
     def __init__(self) -> None:
@@ -62,13 +62,17 @@ class SeenMembers:
     def _compared(self, group: ConsumerGroup, *, is_same: bool) -> Iterator[bool]:
         """Return for each member whether it changed. In a changed group every member counts as changed."""
         before, members = self._last_look, group.members
-        self._last_look = ids, standings, shares = list(members), list(map(_STANDING, members.values())), list(map(group.target.get, members))
+        self._last_look = ids, field_values, shares = (
+            list(members),
+            list(map(_COMPARED_FIELDS, members.values())),
+            list(map(group.target.get, members)),
+        )
         if not is_same:
             return iter([True] * len(ids))
         if ids == before[0]:
-            return map(or_, map(ne, standings, before[1]), map(is_not, shares, before[2]))
-        stood = dict(zip(before[0], zip(*before[1:], strict=True), strict=True))
-        return map(ne, zip(standings, shares, strict=True), map(stood.get, ids))
+            return map(or_, map(ne, field_values, before[1]), map(is_not, shares, before[2]))
+        before_by_id = dict(zip(before[0], zip(*before[1:], strict=True), strict=True))
+        return map(ne, zip(field_values, shares, strict=True), map(before_by_id.get, ids))
 
     def take(self, member: ConsumerMember) -> Iterator[tuple[TopicIdPartition, str]]:
         """Record a member's assigned and pending partitions. Yield each that another member has too, with that member's id."""
@@ -91,7 +95,7 @@ class SeenMembers:
         return noted is not None and not (noted[0] is member.assigned and noted[1] is member.pending)
 
 
-class SeenTarget:
+class CheckedTarget:
     """The target owner of each partition, from the newest checked target."""
 
     def __init__(self) -> None:
