@@ -159,10 +159,11 @@ class _ByTen(RandomChoices):
 
 
 class _TargetsLater(RandomChoices):
-    """Computes each target with the next heartbeat, the first of a group at once."""
+    """Computes each target with the next heartbeat; the first of a group at once, and one that was due before (CGR-26)."""
 
     def computes_target(self, group: ConsumerGroup, arrival: Arrival | None, *, is_usual: bool) -> bool:
-        return is_usual and not group.assignment_epoch
+        was_due = group.generation > group.assignment_epoch + 1
+        return is_usual and (was_due or not group.assignment_epoch)
 
 
 class _SharedEpochs(_TargetsLater):
