@@ -120,9 +120,18 @@ def test_a_description_tells_that_a_target_was_there_as_a_member_went() -> None:
     group = _group(3, is_due=True)
 
     for answers, computes in (
-        ([described(3, 3, {})], True),
+        ([described(3, 3, {"a": "t0"})], True),
         ([described(3, 2, {}, group_epoch=3)], False),
-        ([beaten, described(3, 3, {})], False),
+        ([beaten, described(3, 3, {"a": "t0"})], False),
         ([], False),
     ):
         assert _choices([left, *answers]).computes_target(group, _arrival(left), is_usual=False) is computes
+
+
+@pytest.mark.requirement("CGR-32")
+def test_an_empty_group_at_the_epoch_of_its_target_tells_of_no_target() -> None:
+    left = beat(1, "b", -1, None, asked_at=-1)
+    group = _group(3, is_due=True)
+
+    assert not _choices([left, described(2, 3, {})]).computes_target(group, _arrival(left), is_usual=False)
+    assert _choices([left, described(2, 3, {}, group_epoch=4)]).computes_target(group, _arrival(left), is_usual=False)

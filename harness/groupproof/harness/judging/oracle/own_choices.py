@@ -6,7 +6,7 @@ Kafka's choices are tried first, with `RecordedChoices`. This class follows a br
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from groupproof.harness.judging.oracle.recorded_choices import RecordedChoices
 from groupproof.harness.judging.oracle.recorded_targets import TargetEvidence, evidence_of, is_as_shown, is_wholly_shown, reconstructed
@@ -147,9 +147,15 @@ class OwnChoices(RecordedChoices):
 def _shows_target(exchange: Exchange, group: ConsumerGroup) -> bool | None:
     """Return whether an answer shows that the target of the group's epoch existed before it; None where it shows nothing."""
     if exchange.api is Api.CONSUMER_GROUP_DESCRIBE:
-        return any(described["assignment_epoch"] >= group.generation for described in (exchange.answer or {}).get("groups", ()))
+        groups = [described for described in (exchange.answer or {}).get("groups", ()) if not _is_given_up(described)]
+        return any(described["assignment_epoch"] >= group.generation for described in groups) if groups else None
     computes = exchange.api in _COMPUTING and not exchange.code and getattr(exchange.message, "member_epoch", 0) >= 0
     return False if computes else None
+
+
+def _is_given_up(described: Mapping[str, Any]) -> bool:
+    """Tell whether a group is Empty and at the epoch of its target, be it that none was computed: with its last member nothing is due any more (CGR-32)."""
+    return not described["members"] and described["assignment_epoch"] == described["group_epoch"]
 
 
 def _epoch_shown(exchange: Exchange | None) -> int:
