@@ -54,7 +54,11 @@ SHIMS = ("clients/groupproof/clients/shims/python/*",)
 
 # One word a thing (CONTRIBUTING, "Vocabulary"): what is banned, and the word that stands for it.
 SYNONYMS = {
+    "bent": "altered",
     "counterpart": "peer",
+    "errand": "offset request",
+    "happening": "fault",
+    "happenings": "faults",
     "keepalive": "heartbeat",
     "master": "leader",
     "nemesis": "fault",

@@ -28,7 +28,7 @@ def within_seconds(**options: Any) -> Simulation:
     })  # fmt: skip
 
 
-def _happening(at_ms: st.SearchStrategy[int], for_ms: st.SearchStrategy[int], kinds: tuple[str, ...]) -> st.SearchStrategy[ScheduledFault]:
+def _fault(at_ms: st.SearchStrategy[int], for_ms: st.SearchStrategy[int], kinds: tuple[str, ...]) -> st.SearchStrategy[ScheduledFault]:
     def made(kind: str, who: int, at: int, long: int) -> ScheduledFault:
         return ScheduledFault(at_ms=at, kind=kind, who=(f"m{who}",), for_ms=long, how={"callback_ms": 50} if kind == "callbacks" else {})
 
@@ -37,8 +37,8 @@ def _happening(at_ms: st.SearchStrategy[int], for_ms: st.SearchStrategy[int], ki
 
 def crowded() -> st.SearchStrategy[Schedule]:
     """Draw a plan in which much happens, all within the few seconds of `within_seconds`."""
-    happening = _happening(st.integers(1_500, SECONDS * 1_000 - 500), st.sampled_from((400, 700, 1_300)), LASTING)
-    return st.lists(happening, max_size=16).map(_in_order)
+    fault = _fault(st.integers(1_500, SECONDS * 1_000 - 500), st.sampled_from((400, 700, 1_300)), LASTING)
+    return st.lists(fault, max_size=16).map(_in_order)
 
 
 @st.composite
@@ -47,7 +47,7 @@ def apart(draw: st.DrawFn, slots: int = 3) -> Schedule:
     faults = []
     for slot in range(1, slots + 1):
         at_ms = st.integers(slot * SLOT_MS, slot * SLOT_MS + 2_000)
-        faults.append(draw(_happening(at_ms, st.sampled_from((3_137, 14_137)), (*LASTING, "stall"))))
+        faults.append(draw(_fault(at_ms, st.sampled_from((3_137, 14_137)), (*LASTING, "stall"))))
     return _in_order(faults)
 
 

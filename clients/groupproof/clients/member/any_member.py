@@ -147,7 +147,7 @@ class AnyMember(ABC):
 
     # Internals
 
-    def _tell_failure(self) -> None:
+    def _report_failure(self) -> None:
         core = self._core
         if core.failure is not None and not self._has_reported_failure:
             self._has_reported_failure = True

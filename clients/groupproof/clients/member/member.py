@@ -97,7 +97,7 @@ class Member(AnyMember):
         core = self._core
         core.positions = positions
         self._heartbeats.polled(now_ms)
-        self._tell_failure()
+        self._report_failure()
         if core.is_taking_part:
             if core.policy.heartbeats == "polled":
                 self._heartbeats.beat_from_poll(now_ms)

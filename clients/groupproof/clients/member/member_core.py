@@ -217,9 +217,9 @@ class Core:
         elif effect is Effect.TAKE_ID and isinstance(response, JoinGroupResponse):
             self.member_id = response.member_id
         elif effect in _APP_EFFECTS:
-            self._tell(effect, pending.message.api, answer)
+            self._inform_application(effect, pending.message.api, answer)
 
-    def _tell(self, effect: Effect, api: Api, answer: Answer) -> None:
+    def _inform_application(self, effect: Effect, api: Api, answer: Answer) -> None:
         error, why = answer_named(answer), f"{api.title} was answered {answer_named(answer)}"
         if effect is Effect.REJOIN:
             self.request_rejoin(why, is_asked=True)

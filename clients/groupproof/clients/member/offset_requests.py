@@ -94,7 +94,7 @@ class OffsetRequests:
         if offsets:
             self._add(token, offsets, now_ms, mode, timeout_ms)
         else:
-            self._tell(OffsetRequest(token=token, mode=mode, offsets={}, deadline_ms=now_ms), None)
+            self._report(OffsetRequest(token=token, mode=mode, offsets={}, deadline_ms=now_ms), None)
 
     def fetch(self, token: Hashable, partitions: frozenset[TopicPartition], now_ms: int) -> None:
         """Request committed offsets. The fetch ends in an `OffsetFetchResult`."""
@@ -104,7 +104,7 @@ class OffsetRequests:
         timeout_ms = self._core.settings.default_api_timeout_ms if timeout_ms is None else timeout_ms
         request = OffsetRequest(token=token, mode=mode, offsets=dict(offsets), deadline_ms=now_ms + timeout_ms)
         if len(self.under_way) >= OFFSET_REQUESTS_MAX:
-            self._tell(request, f"TOO_MANY_REQUESTS ({OFFSET_REQUESTS_MAX} are under way)")
+            self._report(request, f"TOO_MANY_REQUESTS ({OFFSET_REQUESTS_MAX} are under way)")
             return
         self.under_way.append(request)
 
@@ -239,9 +239,9 @@ class OffsetRequests:
 
     def _end(self, request: OffsetRequest, error: str | None, response: object = None) -> None:
         self.under_way.remove(request)
-        self._tell(request, error, response)
+        self._report(request, error, response)
 
-    def _tell(self, request: OffsetRequest, error: str | None, response: object = None) -> None:
+    def _report(self, request: OffsetRequest, error: str | None, response: object = None) -> None:
         core = self._core
         if request.mode == "fetch":
             core.out.append(OffsetFetchResult(token=request.token, offsets=_fetched(response), error=error))

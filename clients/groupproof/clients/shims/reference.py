@@ -76,7 +76,7 @@ class _LineWriter:
         self._emit, self._delay_s = emit, delay_s
         self._to_write, self._to_emit = trio.open_memory_channel[tuple[float, str] | trio.Event](_LINES_MAX)
 
-    def tell(self, body: Body) -> None:
+    def write(self, body: Body) -> None:
         self._to_write.send_nowait((trio.current_time() + self._delay_s, json.dumps(body, separators=(",", ":"))))
 
     async def flush(self) -> None:
@@ -102,14 +102,14 @@ class _Process:
     """The members of one process by name. A kit that does not use `multi` uses the empty name."""
 
     def __init__(self, nursery: trio.Nursery, writer: _LineWriter, connect: Connect, seed: int, policy: Policy) -> None:
-        self._nursery, self._voice, self._connect, self._seed, self._policy = nursery, writer, connect, seed, policy
+        self._nursery, self._writer, self._connect, self._seed, self._policy = nursery, writer, connect, seed, policy
         self._members: dict[str, ShimMember] = {}
         self._ended = trio.Event()
 
     async def run(self, lines: AsyncIterator[str]) -> None:
         if self._policy.start_ms:
             await trio.sleep(self._policy.start_ms / 1000)
-        self._voice.tell(_hello(self._policy))
+        self._writer.write(_hello(self._policy))
         async for line in lines:
             if line.strip() and not self._obey(line):
                 break
@@ -161,10 +161,10 @@ class _Process:
         if self._has(name):
             self._answer(command, error="ILLEGAL_STATE", message=f"member {name!r} has subscribed already", fatal=False)
             return
-        tell = functools.partial(self._tell, name)
-        member = ShimMember(subscribe, self._connect, tell, self._voice.flush, policy=policy, seed=self._seed)
+        report = functools.partial(self._write, name)
+        member = ShimMember(subscribe, self._connect, report, self._writer.flush, policy=policy, seed=self._seed)
         self._members[name] = member
-        tell({"name": "startup_complete"})
+        report({"name": "startup_complete"})
         self._nursery.start_soon(self._live, name, member)
         self._answer(command, ok=True, ignored=list(subscribe.ignored))
 
@@ -181,10 +181,10 @@ class _Process:
 
     def _answer(self, command: Body, **fields: Any) -> None:
         if "id" in command:
-            self._tell(str(command.get("member") or ""), {"id": command["id"], **fields})
+            self._write(str(command.get("member") or ""), {"id": command["id"], **fields})
 
-    def _tell(self, name: str, body: Body) -> None:
-        self._voice.tell(body | {"member": name} if name else body)
+    def _write(self, name: str, body: Body) -> None:
+        self._writer.write(body | {"member": name} if name else body)
 
 
 def _hello(policy: Policy) -> Body:

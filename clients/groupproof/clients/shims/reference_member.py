@@ -20,10 +20,10 @@ from groupproof.clients.outputs import Callback, CallbackKind, CommitResult, Fai
 from groupproof.clients.shims.subscribe_settings import NotImplementedHere, Subscribe, WrongField
 from groupproof.protocol.vocabulary import TopicPartition
 
-__all__ = ["COMMANDS_MAX", "ShimMember", "Tell"]
+__all__ = ["COMMANDS_MAX", "Report", "ShimMember"]
 
 Body = dict[str, Any]
-Tell = Callable[[Body], None]
+Report = Callable[[Body], None]
 """Writes an event or an answer of this member. Lines keep their order."""
 
 COMMANDS_MAX: Final = 100
@@ -34,9 +34,9 @@ class ShimMember:
     """One member, from `subscribe` to `close`. `run` ends with the member."""
 
     def __init__(
-        self, subscribe: Subscribe, connect: Connect, tell: Tell, flush: Callable[[], Awaitable[None]], *, policy: Policy, seed: int
+        self, subscribe: Subscribe, connect: Connect, report: Report, flush: Callable[[], Awaitable[None]], *, policy: Policy, seed: int
     ) -> None:
-        self._subscribe, self._tell, self._flush, self._policy = subscribe, tell, flush, policy
+        self._subscribe, self._report, self._flush, self._policy = subscribe, report, flush, policy
         self._consumer = Consumer(
             subscribe.settings,
             connect,
@@ -87,7 +87,7 @@ class ShimMember:
 
     def answer(self, command: Mapping[str, Any], **fields: Any) -> None:
         if "id" in command:
-            self._tell({"id": command["id"], **fields})
+            self._report({"id": command["id"], **fields})
 
     def _refuse(self, command: Mapping[str, Any], error: str, message: str) -> None:
         self.answer(command, error=error, message=message, fatal=False)
@@ -113,10 +113,10 @@ class ShimMember:
             deliveries = await self._consumer.poll(self._subscribe.poll_timeout_ms)
         except ConsumerError as error:
             self._is_failed = True
-            self._tell({"name": "error", "error": error.error, "message": str(error), "fatal": True})
+            self._report({"name": "error", "error": error.error, "message": str(error), "fatal": True})
             return
         if deliveries:
-            self._tell_records(deliveries)
+            self._report_records(deliveries)
             await trio.sleep(self._subscribe.handler_delay_ms / 1000)  # the application processes them; nothing interrupts it
         if self._policy.poll_pause_ms:
             with trio.move_on_after(self._policy.poll_pause_ms / 1000):
@@ -193,7 +193,7 @@ class ShimMember:
             if command.get("timeout_ms") is None or not self._policy.epochs.short_close_is_cut:
                 await self._consumer.close(leave=command.get("leave"))
             self._is_closed = True
-        self._tell({"name": "shutdown_complete"})
+        self._report({"name": "shutdown_complete"})
         return {}
 
     _HANDLERS: Final[dict[str, Callable[[ShimMember, Body], Awaitable[Body]]]] = {
@@ -208,14 +208,14 @@ class ShimMember:
 
     # Events
 
-    def _tell_records(self, deliveries: Iterable[Delivery]) -> None:
+    def _report_records(self, deliveries: Iterable[Delivery]) -> None:
         """Report the consumed records, changed only by a planted bug."""
         first = self._policy.tells_records_from
         consumed = [replace(delivery, first=max(delivery.first, first)) for delivery in deliveries if delivery.last >= first]
         if self._policy.tells_records == "of-everybody":
             consumed += [replace(delivery, partition=(delivery.partition[0], delivery.partition[1] + 1)) for delivery in consumed]
         if consumed:
-            self._tell(_records(consumed))
+            self._report(_records(consumed))
 
     async def _on_callback(self, callback: Callback) -> None:
         """Run the application's listener: report the callback, perform `on_revoked`, report its end."""
@@ -230,7 +230,7 @@ class ShimMember:
 
     async def _call(self, callback: Callback) -> None:
         nobodys = frozenset({("nobody-has-this", 0)} if self._policy.tells_assigned == "more" else ())
-        self._tell(
+        self._report(
             {
                 "name": f"partitions_{callback.kind.value}",
                 "partitions": _partitions(callback.partitions | nobodys),
@@ -243,21 +243,21 @@ class ShimMember:
             await trio.sleep(self._subscribe.on_revoked.get("sleep_ms", 0) / 1000)
             if self._subscribe.on_revoked.get("commit"):
                 await self._consumer.commit()
-        self._tell({"name": "callback_done"})
+        self._report({"name": "callback_done"})
         await self._flush()
 
     def _on_end(self, ended: CommitResult | Fail) -> None:
         if isinstance(ended, Fail):
-            self._tell({"name": "error", "error": ended.error, "message": ended.message, "fatal": ended.fatal})
+            self._report({"name": "error", "error": ended.error, "message": ended.message, "fatal": ended.fatal})
             return
         listed = [{"topic": topic, "partition": partition, "offset": offset} for (topic, partition), offset in sorted(ended.offsets.items())]
         if self._policy.commits_untold:
             self._on_end(Fail(error=ended.error, message="a commit failed", fatal=False)) if ended.error is not None else None
-            self._tell({"name": "offsets_committed", "outcome": "unknown", "offsets": listed})
+            self._report({"name": "offsets_committed", "outcome": "unknown", "offsets": listed})
             return
         offsets = listed if self._policy.tells_offsets_committed else []
         event: Body = {"name": "offsets_committed", "success": ended.error is None, "offsets": offsets}
-        self._tell(event if ended.error is None else event | {"error": ended.error})
+        self._report(event if ended.error is None else event | {"error": ended.error})
 
 
 def _partitions(partitions: Iterable[TopicPartition]) -> list[Body]:

@@ -83,7 +83,7 @@ class Connection:
 
     async def serve(self) -> None:
         """Serve until either side ends it."""
-        self._tell("connected", peer=self._peer)
+        self._record_event("connected", peer=self._peer)
         self.broker.peers.add(self)
         try:
             with self._scope:
@@ -124,13 +124,13 @@ class Connection:
         finally:
             self._waiting_for = None
 
-    def _tell(self, name: str, **body: Any) -> None:
+    def _record_event(self, name: str, **body: Any) -> None:
         self.broker.recorder.record("event", who="link", node=self.broker.node_id, connection=self.number, body={"name": name, **body})
 
     def _record_closed(self, reason: str, by: str) -> None:
         if self._is_open:
             self._is_open = False
-            self._tell("closed", reason=reason, by=by)
+            self._record_event("closed", reason=reason, by=by)
 
     async def _guarded(self, work: Callable[[], Awaitable[None]]) -> None:
         """Run `work`; any error ends this connection."""
@@ -296,7 +296,7 @@ class Connection:
             return to.send_now(data)
         except trio.BrokenResourceError:
             if recorder.is_heard:
-                self._tell_unsent(arrived)
+                self._record_unsent(arrived)
             raise
 
     async def _go_on(self, begun: OpenRequest) -> None:
@@ -376,14 +376,14 @@ class Connection:
             async with self.broker.turn or contextlib.nullcontext():
                 await self._send(self.broker.line.sends(arrived, data), api)
         except (ConnectionEnd, trio.BrokenResourceError, trio.ClosedResourceError) as error:
-            self._tell_unsent(arrived)
+            self._record_unsent(arrived)
             self._faults.sent(applied_faults, failure=str(error) or "the connection broke")
             raise
         if applied_faults:
             self._faults.sent(applied_faults, failure="" if await self._is_taken() else "the client had closed the connection")
         self._faults.passed(arrived, "response")
 
-    def _tell_unsent(self, arrived: IncomingRequest) -> None:
+    def _record_unsent(self, arrived: IncomingRequest) -> None:
         self.broker.recorder.record("event", **{**arrived.columns, "who": "link", "body": {"name": "unsent"}})
 
     async def _send(self, data: bytes, api: Api) -> None:

@@ -61,7 +61,7 @@ class Cluster:
         self._coordinators = Coordinators(
             profile=profile, settings=Settings.of(named, profile), nodes=brokers, seed=seed, recorder=recorder, variant=variant
         )  # fmt: skip
-        self._topics = Topics(records, on_change=self._tell_topics)
+        self._topics = Topics(records, on_change=self._notify_topics_changed)
         for recorded in () if stored is None else stored.topics():
             self._topics.restore(recorded)
         for name, partitions in (topics or {}).items():
@@ -83,7 +83,7 @@ class Cluster:
             for node_id in range(brokers)
         ]  # fmt: skip
 
-    def _tell_topics(self) -> None:
+    def _notify_topics_changed(self) -> None:
         """Send the existing topics to every coordinator: KIP-848's coordinators assign partitions themselves."""
         self._coordinators.change_topics(self._topics.image())
 

@@ -282,7 +282,7 @@ class Coordinator:
         event = self._asked(kind, request.event, message.group_id, message, arrival)
         request.fill(event, message)
         if request.asks_offsets:
-            self._tell_offsets(event, message)
+            self._fill_offsets(event, message)
         if kind is ClassicEvent.TXN_OFFSET_COMMIT:
             record_transaction_error(self._engine, event, self.transaction_error)
         self._decide(event, request.undoes)
@@ -305,7 +305,7 @@ class Coordinator:
             event.refusal = engine.answer_to(kind, engine.append_error)
         return event
 
-    def _tell_offsets(self, event: Event, message: GroupRequest) -> None:
+    def _fill_offsets(self, event: Event, message: GroupRequest) -> None:
         """Put into the event what is stored of the group's offsets, and what may be done with the group."""
         event.offsets = self._offsets(event.group_id)
         asks_operations = getattr(message, "include_authorized_operations", False)
@@ -325,7 +325,7 @@ class Coordinator:
         engine, first = self._engine, len(self._engine.out)
         for group_id, fetch in batch.groups(message):
             event = self._asked(batch.kind, engine.tables.home[batch.kind].event, group_id, message, arrival)
-            self._tell_offsets(event, message)
+            self._fill_offsets(event, message)
             event.fetch = fetch
             self._decide(event)
         replies = [output for output in engine.out[first:] if isinstance(output, Reply) and output.token == arrival.token]

@@ -220,7 +220,7 @@ class Network:
             connection.inbox.clear()
             if self.closed is not None and connection.is_open:
                 self.closed(connection, "reset")
-            self._tell_lost(connection)
+            self._send_reset(connection)
 
     def flow(self, path: Path) -> None:
         """Release the frames that the path holds, in each direction that is no longer silent."""
@@ -228,10 +228,10 @@ class Network:
             while held and not is_silent:
                 held.popleft()()
 
-    def _tell_lost(self, connection: Connection) -> None:
+    def _send_reset(self, connection: Connection) -> None:
         path = connection.path
         if path.silent_back and connection.is_made:
-            path.held_back.append(lambda: self._tell_lost(connection))
+            path.held_back.append(lambda: self._send_reset(connection))
         else:
             self._heap.after(1 + self._way_ms(path), self._report_lost, connection)
 

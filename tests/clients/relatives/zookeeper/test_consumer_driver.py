@@ -12,12 +12,12 @@ from tests.clients.relatives.zookeeper.real_world import NEEDS_JAVA, RealClient,
 from groupproof.clients.outputs import Node
 from groupproof.clients.relatives.zookeeper.consumer_driver import ZooKeeperConsumer
 from groupproof.clients.relatives.zookeeper.consumer_outputs import (
+    Notification,
     OffsetsStored,
     OwnerNodesCreated,
     OwnerNodesDeleted,
     ShutdownResult,
     StreamsReady,
-    Telling,
 )
 from groupproof.clients.relatives.zookeeper.group_settings import ConsumerSettings
 from groupproof.clients.relatives.zookeeper.paths import broker_data, broker_path, consumer_id, topic_data, topic_path
@@ -36,7 +36,7 @@ class Group:
     def __init__(self, hosts: str, network: MemoryNetwork, nursery: trio.Nursery, server: RunningZooKeeper) -> None:
         self.server = server
         self.consumers: dict[str, ZooKeeperConsumer] = {}
-        self.tellings: dict[str, list[Telling]] = {}
+        self.tellings: dict[str, list[Notification]] = {}
         self.took: dict[str, list[tuple[int, int]]] = {}
         self._hosts, self._network, self._nursery = hosts, network, nursery
 

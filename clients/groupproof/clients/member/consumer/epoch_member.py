@@ -106,7 +106,7 @@ class EpochMember(AnyMember):
         if self._is_at_rest(now_ms):
             return []
         self._step_callbacks(now_ms)
-        self._tell_failure()
+        self._report_failure()
         return self._outcome(now_ms)
 
     def response(self, request_id: int, message: Any, now_ms: int) -> list[Output]:

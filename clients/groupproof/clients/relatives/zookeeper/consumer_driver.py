@@ -26,11 +26,11 @@ from groupproof.clients.relatives.zookeeper.consumer_outputs import (
     FetchFromKafka,
     FindLeaders,
     FindOffsetManager,
+    Notification,
     Output,
     Reply,
     ShutdownResult,
     StopFetchers,
-    Telling,
 )
 from groupproof.clients.relatives.zookeeper.consumer_outputs import Connect as OpenSession
 from groupproof.clients.relatives.zookeeper.consumer_streams import Fetched, Record
@@ -62,7 +62,7 @@ class ZooKeeperConsumer:
         hosts: str,
         connect: Connect,
         bootstrap: Sequence[tuple[str, int]],
-        report: Callable[[Telling], None] = lambda _: None,
+        report: Callable[[Notification], None] = lambda _: None,
         delivered: Callable[[Record], None] = lambda _: None,
         session_changed: Callable[[SessionState], None] = lambda _: None,
         observer: Observer | None = None,
@@ -190,9 +190,9 @@ class ZooKeeperConsumer:
             case FetchFromKafka(ask_id, partitions):
                 self._offsets.fetch(partitions, partial(self._answered, ask_id))
             case _:
-                self._tell(output)
+                self._notify(output)
 
-    def _tell(self, output: Telling) -> None:
+    def _notify(self, output: Notification) -> None:
         self._report(output)
         if isinstance(output, ShutdownResult):
             self._ended.set()

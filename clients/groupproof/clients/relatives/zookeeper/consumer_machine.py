@@ -124,7 +124,7 @@ class ConsumerMachine:
         assert not self._is_started, "a consumer creates its streams at most once"
         self._is_started = True
         process = self._process
-        process.tell(Connect(process.settings.zookeeper_session_timeout_ms))
+        process.emit(Connect(process.settings.zookeeper_session_timeout_ms))
         process.threads.start(EVENT_THREAD, process.client.run_events())
         process.threads.start(_STARTING, self._start())
         return process.threads.run(now_ms)
@@ -137,7 +137,7 @@ class ConsumerMachine:
         elif state is SessionState.DISCONNECTED:
             process.client.disconnected()
         elif not self.is_closed:
-            process.tell(Connect(process.settings.zookeeper_session_timeout_ms))
+            process.emit(Connect(process.settings.zookeeper_session_timeout_ms))
             process.client.expired()
         return process.threads.run(now_ms)
 
@@ -226,9 +226,9 @@ class ConsumerMachine:
                 yield from self._watch_topics()
         except (NodeTrouble, RebalanceFailed) as error:
             name = "ConsumerRebalanceFailedException" if isinstance(error, RebalanceFailed) else "ZkException"
-            process.tell(ConsumerFailure(error=name, message=str(error), cause="start"))
+            process.emit(ConsumerFailure(error=name, message=str(error), cause="start"))
             return
-        process.tell(StreamsReady())
+        process.emit(StreamsReady())
 
     def _first_topics(self) -> Steps[dict[str, int]]:
         if not self._process.registration.is_by_pattern:
@@ -259,7 +259,7 @@ class ConsumerMachine:
         try:
             yield from self._offsets.commit(retries=retries)
         except NodeTrouble as trouble:
-            self._process.tell(ConsumerFailure(error="ZkException", message=str(trouble), cause="commit"))
+            self._process.emit(ConsumerFailure(error="ZkException", message=str(trouble), cause="commit"))
 
     def _shut_down(self) -> Body:
         process = self._process
@@ -273,7 +273,7 @@ class ConsumerMachine:
         process.threads.release(process.rebalance_lock)
         for name in (EVENT_THREAD, FINDER, _STARTING):
             process.threads.cancel(name)
-        process.tell(ShutdownResult())
+        process.emit(ShutdownResult())
 
     # The event thread
 
@@ -283,9 +283,9 @@ class ConsumerMachine:
         try:
             yield from self._register()
         except NodeTrouble as trouble:
-            self._process.tell(ConsumerFailure(error="ZkException", message=str(trouble), cause="session"))
+            self._process.emit(ConsumerFailure(error="ZkException", message=str(trouble), cause="session"))
             return
-        yield from self._rebalancing.rebalance_or_tell("session")
+        yield from self._rebalancing.rebalance_or_report("session")
 
     def _watch_topics(self) -> Steps[None]:
         """Watch for topics that match a pattern (ZookeeperTopicEventWatcher)."""
@@ -306,4 +306,4 @@ class ConsumerMachine:
         try:
             yield from self._initialize(topics, "topics")
         except RebalanceFailed as failed:
-            self._process.tell(ConsumerFailure(error="ConsumerRebalanceFailedException", message=str(failed), cause="topics"))
+            self._process.emit(ConsumerFailure(error="ConsumerRebalanceFailedException", message=str(failed), cause="topics"))

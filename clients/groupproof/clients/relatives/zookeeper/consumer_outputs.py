@@ -165,7 +165,7 @@ class ShutdownResult:
 
 
 Asking = Ask | StopFetchers | FindLeaders | FindOffsetManager | CommitToKafka | FetchFromKafka | Disconnect
-Telling = (
+Notification = (
     BeforeReleasing
     | BeforeStarting
     | AttemptBegan
@@ -177,5 +177,5 @@ Telling = (
     | ConsumerFailure
     | ShutdownResult
 )
-Output = Connect | Fetch | Asking | Telling
+Output = Connect | Fetch | Asking | Notification
 Reply = Answer | Mapping[TopicPartition, Node] | Mapping[TopicPartition, int] | None

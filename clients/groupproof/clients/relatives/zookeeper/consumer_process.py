@@ -34,7 +34,7 @@ class Process:
         self.streams = streams_of(self.registration, settings.queued_max_message_chunks)
         self.feeds: dict[tuple[str, str], Stream] = {}
 
-    def tell(self, output: Output) -> None:
+    def emit(self, output: Output) -> None:
         self.threads.outputs.append(output)
 
     def make_feeds(self, topics: dict[str, int]) -> None:

@@ -136,7 +136,7 @@ class KazooSession:
             values = (*values, result.value[0])
         if error is not None or len(values) == len(operation.names):
             sent = len(values) + (error is not None)
-            self._tell(partial(self._took_each, answered, sent), Answer(_code(error), values=values))
+            self._call_in_loop(partial(self._took_each, answered, sent), Answer(_code(error), values=values))
             return
         asked = self._kazoo.get_async(f"{operation.parent}/{operation.names[len(values)]}")
         asked.rawlink(partial(self._get_each, operation, answered, values))
@@ -147,11 +147,11 @@ class KazooSession:
 
     def _answered(self, operation: Operation, answered: Answered, result: Any) -> None:
         if result.exception is not None:
-            self._tell(answered, Answer(_code(result.exception)))
+            self._call_in_loop(answered, Answer(_code(result.exception)))
             return
         if getattr(operation, "is_watched", False):
             self._armed[type(operation), operation.path] = _mark(operation, result.value)  # type: ignore[union-attr]  # what is watched has a path
-        self._tell(answered, _answer(operation, result.value))
+        self._call_in_loop(answered, _answer(operation, result.value))
 
     def _fired(self, event: Any) -> None:
         kind = _KINDS.get(event.type)
@@ -163,7 +163,7 @@ class KazooSession:
         for watch in watches:
             self._armed.pop((watch, event.path), None)
         self.heard += 1
-        self._tell(self._watched, WatchEvent(kind, event.path))
+        self._call_in_loop(self._watched, WatchEvent(kind, event.path))
 
     def _on_state(self, state: str) -> None:
         if self._is_over:
@@ -171,12 +171,12 @@ class KazooSession:
         if state == KazooState.CONNECTED:
             self._session_id = int(self._kazoo.client_id[0])
             self._arm_again()
-            self._tell(partial(self._changed, SessionState.SYNC_CONNECTED), self._session_id)
+            self._call_in_loop(partial(self._changed, SessionState.SYNC_CONNECTED), self._session_id)
         elif state == KazooState.SUSPENDED:
-            self._tell(partial(self._changed, SessionState.DISCONNECTED), self._session_id)
+            self._call_in_loop(partial(self._changed, SessionState.DISCONNECTED), self._session_id)
         else:
             self._armed.clear()
-            self._tell(partial(self._changed, SessionState.EXPIRED), self._session_id)
+            self._call_in_loop(partial(self._changed, SessionState.EXPIRED), self._session_id)
 
     def _arm_again(self) -> None:
         """Set the earlier watches on a session's new connection (Java's SetWatches), and report changes since."""
@@ -195,7 +195,7 @@ class KazooSession:
         if now != mark:
             self._fired(_LostEvent(_missed(operation, mark, now), path))
 
-    def _tell(self, report: Callable[[Any], None], change: Any) -> None:
+    def _call_in_loop(self, report: Callable[[Any], None], change: Any) -> None:
         with suppress(trio.RunFinishedError):
             self._token.run_sync_soon(self._take, report, change)
 

@@ -77,7 +77,7 @@ class Offsets:
                 yield from process.client.update_persistent(process.paths.offset(partition), str(offset).encode())
                 process.checkpointed[partition] = written[partition] = offset
         if written:
-            process.tell(OffsetsStored(offsets=written, store="zookeeper"))
+            process.emit(OffsetsStored(offsets=written, store="zookeeper"))
 
     def _to_kafka(self, offsets: Mapping[TopicPartition, int]) -> Steps[bool]:
         yield from self.find_manager()
@@ -87,7 +87,7 @@ class Offsets:
             return False
         stored = {partition: offset for partition, offset in offsets.items() if errors.get(partition) == 0}
         if stored:
-            self._process.tell(OffsetsStored(offsets=stored, store="kafka"))
+            self._process.emit(OffsetsStored(offsets=stored, store="kafka"))
             if self._process.settings.is_dual:
                 yield from self._to_zookeeper(stored)
         if not _MOVED.isdisjoint(errors.values()):

@@ -59,4 +59,4 @@ class Fetchers:
             found.setdefault(leaders[partition], {})[partition] = self._partitions[partition].fetched
             self.leaderless.discard(partition)
         for leader, offsets in found.items():
-            self._process.tell(Fetch(leader, offsets))
+            self._process.emit(Fetch(leader, offsets))

@@ -81,14 +81,14 @@ class Rebalancing:
                 yield Wait(self._triggered, WAKE_MS, is_bare=True)
             is_wanted, self.is_pending = self.is_pending, False
             if is_wanted:
-                yield from self.rebalance_or_tell("event")
+                yield from self.rebalance_or_report("event")
 
-    def rebalance_or_tell(self, cause: str) -> Steps[bool]:
+    def rebalance_or_report(self, cause: str) -> Steps[bool]:
         """Rebalance in a thread without a caller: a failure is only logged (ZK-72). Return whether it succeeded."""
         try:
             yield from self.rebalance(cause)
         except RebalanceFailed as failed:
-            self._process.tell(ConsumerFailure(error="ConsumerRebalanceFailedException", message=str(failed), cause=cause))
+            self._process.emit(ConsumerFailure(error="ConsumerRebalanceFailedException", message=str(failed), cause=cause))
             return False
         return True
 
@@ -101,9 +101,9 @@ class Rebalancing:
             for attempt in range(process.settings.rebalance_max_retries):
                 if process.is_shutting_down:
                     return
-                process.tell(AttemptBegan(attempt=attempt, cause=cause))
+                process.emit(AttemptBegan(attempt=attempt, cause=cause))
                 ended = yield from self._attempt(attempt)
-                process.tell(ended)
+                process.emit(ended)
                 if ended.error is None:
                     return
                 yield from self._close_fetchers(None)
@@ -133,7 +133,7 @@ class Rebalancing:
             yield from process.client.subscribe_children(BROKERS, self.on_children)  # ZK-38
             return
         yield from self._close_fetchers(frozenset(mine))
-        process.tell(BeforeReleasing(partitions=frozenset(process.owned)))
+        process.emit(BeforeReleasing(partitions=frozenset(process.owned)))
         yield from self._release()
         assigned = yield from self._assign()
         own = assigned.get(process.consumer_id)
@@ -145,8 +145,8 @@ class Rebalancing:
         owned = self._infos(own, offsets)
         yield from self._claim(own)
         process.owned = owned
-        process.tell(OwnerNodesCreated(partitions=frozenset(owned)))
-        process.tell(BeforeStarting(consumer_id=process.consumer_id, assignment=assigned))
+        process.emit(OwnerNodesCreated(partitions=frozenset(owned)))
+        process.emit(BeforeStarting(consumer_id=process.consumer_id, assignment=assigned))
         self._fetchers.start(owned)
 
     def _close_fetchers(self, topics: frozenset[str] | None) -> Steps[None]:
@@ -163,7 +163,7 @@ class Rebalancing:
             yield from process.client.delete(process.paths.owner(partition))
             process.owned.pop(partition, None)
         if released:
-            process.tell(OwnerNodesDeleted(partitions=released))
+            process.emit(OwnerNodesDeleted(partitions=released))
 
     def _infos(self, own: Mapping[TopicPartition, str], offsets: Mapping[TopicPartition, int]) -> dict[TopicPartition, OwnedPartition]:
         process = self._process

@@ -18,12 +18,12 @@ from groupproof.clients.relatives.zookeeper.consumer_outputs import (
     AttemptEnded,
     BeforeReleasing,
     ConsumerFailure,
+    Notification,
     OffsetsStored,
     OwnerNodesCreated,
     OwnerNodesDeleted,
     ShutdownResult,
     StreamsReady,
-    Telling,
 )
 from groupproof.clients.relatives.zookeeper.consumer_streams import Record
 from groupproof.clients.relatives.zookeeper.group_settings import ConsumerSettings
@@ -130,7 +130,7 @@ class ZooKeeperSide:
             columns = {"name": WATCHED, "what": change, **body}
             self._recorder.record("event", who="member", client=name, group=GROUP, partitions=tuple(sorted(partitions)), body=columns)
 
-    def _recorded(self, name: str, event: Telling) -> None:
+    def _recorded(self, name: str, event: Notification) -> None:
         """Write down what the diagnosis reads."""
         match event:
             case AttemptBegan(attempt=attempt, cause=cause):
@@ -144,7 +144,7 @@ class ZooKeeperSide:
             case ConsumerFailure(error=error):
                 self._record(name, "failed", error=error)
 
-    def _on_report(self, name: str, event: Telling) -> None:
+    def _on_report(self, name: str, event: Notification) -> None:
         self._recorded(name, event)
         match event:
             case AttemptBegan(attempt=0):
