@@ -18,13 +18,13 @@ from groupproof.harness.judging.oracle.exchanges import throttle_ms
 from groupproof.harness.judging.oracle.predictions import judge_of, transitions
 from groupproof.harness.judging.ruling import Judgement
 from groupproof.harness.judging.script_checkers.config_codes import due_config_code
-from groupproof.harness.judging.script_checkers.described_configs import group_configs_are_told
+from groupproof.harness.judging.script_checkers.described_configs import group_configs_are_described
 from groupproof.harness.judging.script_checkers.expected_answers import (
     BESIDE_GROUPS,
     answers_as_written,
     answers_can_be_read,
+    answers_describe_asked_groups,
     answers_in_order,
-    answers_tell_of_asked_groups,
     codes_as_written,
     connections_end_as_written,
 )
@@ -46,8 +46,8 @@ DRAWN_MAX = 2_000
 
 _IDS = "JOIN-03"
 
-_BY_GRAVITY = (Verdict.FAILED, Verdict.NON_STRICT, Verdict.INFORMATIONAL)
-_GRAVEST = dict(zip((Level.MUST, Level.SHOULD, Level.INFO), _BY_GRAVITY, strict=True))
+_BY_SEVERITY = (Verdict.FAILED, Verdict.NON_STRICT, Verdict.INFORMATIONAL)
+_MOST_SEVERE = dict(zip((Level.MUST, Level.SHOULD, Level.INFO), _BY_SEVERITY, strict=True))
 
 _ENDED = {"unimplemented": "It does not speak", "unmet": "The case needs"}
 
@@ -78,12 +78,12 @@ def judge_script_run(case: Case, trace: Trace) -> Judgement:
         connections_end_as_written(script, requirement),
         answers_can_be_read(requirement),
         answers_in_order(requirement),
-        answers_tell_of_asked_groups,
+        answers_describe_asked_groups,
         throttles_are_bearable,
         coordinators_agree(requirement),
         bystanders_stay_connected(script, requirement, case.level),
         unknown_topic_ids_are_refused,
-        group_configs_are_told,
+        group_configs_are_described,
     )
     judgement = _if_ended(judge_run(replace(case, judges=tuple(_about(case, judge) for judge in judges)), trace, ()), trace)
     return _if_elsewhere(judgement, script, Evidence(trace), ground)
@@ -117,19 +117,19 @@ def _if_elsewhere(judgement: Judgement, script: Script, evidence: Evidence, grou
 
 def _about(case: Case, judge: Judge) -> Judge:
     """Return the judge, no graver than the case's level, by what one sight proves, and without a word on the form of member ids where the case is not about them."""
-    gravest = _GRAVEST[case.level]
+    most_severe = _MOST_SEVERE[case.level]
 
     def judge_mildly(evidence: Evidence) -> Iterator[Finding]:
         for found in judge(evidence):
             if found.verdict is Verdict.INFORMATIONAL and found.requirement == _IDS and _IDS not in case.requirements:
                 continue
-            yield as_passing(replace(found, verdict=_milder(found.verdict, gravest)), evidence.trace)
+            yield as_passing(replace(found, verdict=_capped(found.verdict, most_severe)), evidence.trace)
 
     return judge_mildly
 
 
-def _milder(verdict: Verdict, gravest: Verdict) -> Verdict:
-    return gravest if verdict in _BY_GRAVITY and _BY_GRAVITY.index(verdict) < _BY_GRAVITY.index(gravest) else verdict
+def _capped(verdict: Verdict, most_severe: Verdict) -> Verdict:
+    return most_severe if verdict in _BY_SEVERITY and _BY_SEVERITY.index(verdict) < _BY_SEVERITY.index(most_severe) else verdict
 
 
 def with_transitions(trace: Trace) -> Trace:
