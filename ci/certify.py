@@ -24,7 +24,7 @@ from groupproof.harness.reports.texts.undecided_cases import undecided_in, undec
 from groupproof.protocol.kit_release import release
 from groupproof.protocol.rules.requirements import catalogue_sha256
 
-__all__ = ["CLIENTS", "Certification", "absent_programs", "certify", "ending", "gravest", "main", "summary"]
+__all__ = ["CLIENTS", "Certification", "absent_programs", "certify", "ending", "main", "most_severe", "summary"]
 
 CLIENTS: Final = ("kafka-python", "aiokafka", "confluent-kafka", "java")
 ALL: Final = "all"
@@ -59,7 +59,7 @@ class Certification:
     is_kept: bool = False
 
 
-def gravest(codes: Iterable[int]) -> int:
+def most_severe(codes: Iterable[int]) -> int:
     """Return the code that comes first in the contract's order; an unknown one counts as our own failure."""
     ranked = [code if code in _PRECEDENCE else 5 for code in codes]
     return min(ranked, key=_PRECEDENCE.index, default=0)
@@ -184,8 +184,8 @@ def summary(done: Iterable[Certification]) -> Iterable[str]:
 
 def ending(done: Sequence[Certification]) -> Iterator[str]:
     """Yield how many clients came to what, the gravest last, and what the exit code says where it is that of a verdict that is not whole."""
-    code = gravest(certification.code for certification in done)
-    for meant in sorted({certification.code for certification in done}, key=lambda number: _PRECEDENCE.index(gravest([number])), reverse=True):
+    code = most_severe(certification.code for certification in done)
+    for meant in sorted({certification.code for certification in done}, key=lambda number: _PRECEDENCE.index(most_severe([number])), reverse=True):
         names = [certification.name for certification in done if certification.code == meant]
         yield f"{len(names)} of {len(done)} {_meaning(meant)}{'' if meant == 0 else ': ' + ', '.join(names)}"
     if code == NO_FULL_VERDICT:
@@ -214,7 +214,7 @@ def main(arguments: Sequence[str], command: Sequence[str]) -> int:
     done = certify(names() if subjects == [ALL] else subjects or CLIENTS, command, resume=RESUME in arguments)
     _merge(done, command)
     print("\nCertified:", *summary(done), "", *ending(done), sep="\n", flush=True)
-    return gravest(certification.code for certification in done)
+    return most_severe(certification.code for certification in done)
 
 
 if __name__ == "__main__":

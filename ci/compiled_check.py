@@ -24,7 +24,7 @@ from groupproof.harness.simulation import run as simulator
 from groupproof.harness.simulation.settings import Simulation
 from groupproof.harness.simulation.simulator_faults import FAULTS
 
-__all__ = ["Told", "deselected", "differences", "main", "simulations"]
+__all__ = ["BuildResult", "deselected", "differences", "main", "simulations"]
 
 TESTS: Final = ("tests/harness/simulation", "tests/clients/member", "tests/coordinator/machine")
 TESTS_S_MAX: Final = 240.0
@@ -32,7 +32,7 @@ _DIALECTS: Final = {"kafka-1.1": ("classic",), "kafka-2.4": ("classic",), "kafka
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class BuildResult:
     """What a process told of its build: its processor time for all simulations, and the outcome of each, by name."""
 
     file: str
@@ -73,16 +73,16 @@ def _tell() -> None:
     print(json.dumps({"file": simulator.__file__, "took_s": time.process_time() - began_s, "outcomes": outcomes}))
 
 
-def _build_run(environment: Mapping[str, str]) -> Told:
+def _build_run(environment: Mapping[str, str]) -> BuildResult:
     done = subprocess.run(
         [sys.executable, __file__, "--tell"], cwd=ROOT, env={**os.environ, **environment}, capture_output=True, text=True, check=False
     )
     if done.returncode != 0:
         raise SystemExit(f"the simulations ended with {done.returncode}:\n{done.stderr[-4000:]}")
-    return Told(**json.loads(done.stdout))
+    return BuildResult(**json.loads(done.stdout))
 
 
-def differences(pure: Told, compiled: Told) -> list[str]:
+def differences(pure: BuildResult, compiled: BuildResult) -> list[str]:
     """Say what is not as it has to be: the builds that ran, and each outcome that differs."""
     found = [
         f"{build.file} ran as the {name} build"

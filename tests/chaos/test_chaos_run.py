@@ -16,10 +16,10 @@ from groupproof.harness.subjects.client_registry import candidate
 CASE = compile_scenario(chosen(["fenced-twin"])[0], mode=RunMode.VIRTUAL)
 
 
-def run(*, brokers: ReferenceBrokers | None = None, untried: dict[str, str] | None = None, timeout_s: float | None = None) -> ChaosRun:
+def run(*, brokers: ReferenceBrokers | None = None, unsupported: dict[str, str] | None = None, timeout_s: float | None = None) -> ChaosRun:
     found = candidate("groupproof", (), profile="kafka-4.1", seed=1, say=lambda _: None)
     config = RunConfig(cases=[CASE], profile="kafka-4.1", level="info", seed=1, jobs=1, command=["x"], timeout_s=timeout_s)
-    return ChaosRun(found, brokers, config, say=lambda *_: None, on_hello=lambda _: None, note=lambda _: None, untried=untried or {})
+    return ChaosRun(found, brokers, config, say=lambda *_: None, on_hello=lambda _: None, note=lambda _: None, unsupported=unsupported or {})
 
 
 def test_a_night_of_virtual_time_is_not_cut_short() -> None:
@@ -53,6 +53,6 @@ def test_the_report_names_both_sides() -> None:
 
 
 def test_what_can_not_be_had_here_is_said_to_be_untried() -> None:
-    (result,) = run(untried={CASE.id: "It runs in virtual time alone: so."}).go().summary.results
+    (result,) = run(unsupported={CASE.id: "It runs in virtual time alone: so."}).go().summary.results
 
     assert (result.ruling.verdict, result.ruling.observed) == (Verdict.UNIMPLEMENTED, "It runs in virtual time alone: so.")

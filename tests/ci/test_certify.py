@@ -42,7 +42,7 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     [([], 0), ([0, 2], 2), ([2, 4], 4), ([4, 1, 2], 1), ([1, 3], 3), ([3, 5, 0], 5), ([0, 130], 130), ([0, -9], 5), ([0, 1, 77], 5)],
 )
 def test_the_gravest_exit_code_is_the_first_in_the_contracts_order(codes: list[int], expected: int) -> None:
-    assert certify.gravest(codes) == expected
+    assert certify.most_severe(codes) == expected
 
 
 def test_each_client_gets_its_own_folder_and_the_run_ends_with_the_gravest_code(

@@ -72,8 +72,8 @@ def test_both_builds_run_both_dialects_with_and_without_faults() -> None:
     assert {(simulation.members, bool(simulation.faults)) for simulation in asked.values()} == {(3, True), (3, False), (10, True), (10, False)}
 
 
-def _outcomes_of(file: str, trace_hash: str = "a") -> compiled_check.Told:
-    return compiled_check.Told(file=file, took_s=1.0, outcomes={"seed 0": {"hash": trace_hash}})
+def _outcomes_of(file: str, trace_hash: str = "a") -> compiled_check.BuildResult:
+    return compiled_check.BuildResult(file=file, took_s=1.0, outcomes={"seed 0": {"hash": trace_hash}})
 
 
 def test_another_outcome_is_a_difference() -> None:

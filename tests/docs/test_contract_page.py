@@ -9,7 +9,7 @@ from groupproof.harness.running.plans.plan_runner import Limits
 from groupproof.harness.subjects.shims.contract_lines import LINE_BYTES_MAX
 from groupproof.harness.subjects.shims.conversation import EVENTS_MAX
 from groupproof.harness.subjects.shims.strict_lines import CAPABILITIES, EVENTS
-from groupproof.harness.subjects.subject import GREETED_S
+from groupproof.harness.subjects.subject import FIRST_ANSWER_S
 from groupproof.protocol.schemas import schema
 from groupproof.protocol.vocabulary import ErrorCode
 
@@ -47,5 +47,5 @@ def test_every_event_and_every_name_of_an_error_stands_there() -> None:
 
 
 def test_the_bounds_are_the_codes() -> None:
-    assert (LINE_BYTES_MAX, EVENTS_MAX, GREETED_S, Limits().subscribe_s) == (1 << 20, 5_000, 20.0, 30.0)
+    assert (LINE_BYTES_MAX, EVENTS_MAX, FIRST_ANSWER_S, Limits().subscribe_s) == (1 << 20, 5_000, 20.0, 30.0)
     assert all(bound in PAGE for bound in ("longer than 1 MiB", "more than 5 000\nevents", "answered within 20 s", "`subscribe` within 30 s"))

@@ -36,17 +36,17 @@ _VIRTUAL: Final = Limits(steps_s=7_200, observations_max=100_000)
 
 
 class ChaosRun(ClientRun):
-    """One run of `config.cases`. With `brokers` None it uses the reference coordinator, in virtual time. `untried` has the reason why a case cannot
+    """One run of `config.cases`. With `brokers` None it uses the reference coordinator, in virtual time. `unsupported` has the reason why a case cannot
     run here; `drawn` is the random scenario of its case, which is shrunk if it fails."""
 
     def __init__(
-        self, candidate: Candidate, brokers: BrokerSubject | None, config: RunConfig, *, say: Say, on_hello: OnHello, note: Callable[[str], None], untried: Mapping[str, str],
+        self, candidate: Candidate, brokers: BrokerSubject | None, config: RunConfig, *, say: Say, on_hello: OnHello, note: Callable[[str], None], unsupported: Mapping[str, str],
         drawn: SmallerScenario | None = None,
     ) -> None:  # fmt: skip
         super().__init__(candidate, config, say=say, on_hello=on_hello, catalogue=config.cases)
         self._brokers = brokers
         self._note = note
-        self._untried = untried
+        self._unsupported_reason = unsupported
         self._drawn = drawn
         self.shrunk: Case | None = None
         self._provided_by = ""
@@ -74,7 +74,7 @@ class ChaosRun(ClientRun):
         return case_of_scenario(less.scenario, mode=mode, members=less.members)
 
     def lack(self, case: Case) -> str:
-        return self._untried.get(case.id) or super().lack(case)
+        return self._unsupported_reason.get(case.id) or super().lack(case)
 
     @asynccontextmanager
     async def staged(self) -> AsyncIterator[CaseStage]:

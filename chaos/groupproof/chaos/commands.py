@@ -141,19 +141,19 @@ class _Chaos:
         if found.release is not None:
             certification.settle_output(f"chaos-{found.name}-{found.release}")
         config = certification.run_config(profile=self._profile(brokers), jobs=self._jobs(found))
-        untried = {} if brokers is None else {scenario.case_id: why for scenario in scenarios if (why := _untried(scenario, brokers))}
-        for case, why in untried.items():
+        unsupported = {} if brokers is None else {scenario.case_id: why for scenario in scenarios if (why := _unsupported_reason(scenario, brokers))}
+        for case, why in unsupported.items():
             certification.say(f"{case} is left out: {why}")
         drawn = None if names else SmallerScenario(scenario=scenarios[0], members=self._members or scenarios[0].members)
         runs: list[ChaosRun] = []
 
-        def greeted(hello: Hello) -> None:
+        def on_hello(hello: Hello) -> None:
             if found.release is None:
                 certification.settle_output(f"chaos-{hello.client}-{hello.version}")
 
         def start_run(display: ProgressDisplay) -> CertifyRun:
             note = certification.say
-            runs.append(ChaosRun(found, brokers, config, say=display.report, on_hello=greeted, note=note, untried=untried, drawn=drawn))
+            runs.append(ChaosRun(found, brokers, config, say=display.report, on_hello=on_hello, note=note, unsupported=unsupported, drawn=drawn))
             return runs[0]
 
         code = certification.run(start_run)
@@ -206,7 +206,7 @@ class _Chaos:
         return f"{client} before {brokers.spec}, over the wire"
 
 
-def _untried(scenario: Scenario, brokers: BrokerSubject) -> str:
+def _unsupported_reason(scenario: Scenario, brokers: BrokerSubject) -> str:
     """Return why a scenario cannot run over the wire with these brokers; empty where it can."""
     if scenario.only_virtual:
         return f"It runs in virtual time alone: {scenario.only_virtual}."

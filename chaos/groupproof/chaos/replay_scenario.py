@@ -57,4 +57,4 @@ def outcome_of(schedule: Schedule, subject: str | None, program: tuple[str, ...]
     case = case_of(schedule, RunMode.VIRTUAL if is_virtual else RunMode.WIRE)
     command = ["groupproof", *sys.argv[1:]]
     config = RunConfig(cases=[case], profile=schedule.profile, level="info", seed=schedule.seed, jobs=1, command=command)
-    return ChaosRun(found, brokers, config, say=lambda *_: None, on_hello=lambda _: None, note=say, untried={}).go()
+    return ChaosRun(found, brokers, config, say=lambda *_: None, on_hello=lambda _: None, note=say, unsupported={}).go()

@@ -57,7 +57,7 @@ def test_a_container_is_paused_killed_and_started_again_with_what_it_wrote_and_i
     async def main() -> None:
         process = await BrokerProcess.start(command)
         try:
-            assert await process.heard() == "says after "
+            assert await process.next_line() == "says after "
             await process.order("pause")
             assert _state(name) == "paused"
             await process.order("resume")
@@ -65,7 +65,7 @@ def test_a_container_is_paused_killed_and_started_again_with_what_it_wrote_and_i
             await process.order("kill")
             assert (_state(name), process.death()) == ("exited", None)
             await process.order("start")
-            assert await process.heard() == "says after up"
+            assert await process.next_line() == "says after up"
             with pytest.raises(BrokenEnvironment, match=r"can't be made to resume: resume failed: .* is not paused"):
                 await process.order("resume")
             await process.order("pause")

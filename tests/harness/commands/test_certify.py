@@ -86,7 +86,7 @@ def test_a_program_that_is_not_there_is_the_environments_fault(groupproof: Call)
 )
 def test_a_shim_that_does_not_get_going_is_broken(oddity: str, message: str, groupproof: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(subject_module, "HELLO_S", 1.0 if "no hello" in message else 60.0)
-    monkeypatch.setattr(subject_module, "GREETED_S", 1.0)
+    monkeypatch.setattr(subject_module, "FIRST_ANSWER_S", 1.0)
 
     called = groupproof("certify", "client", *odd(oddity))
 

@@ -6,7 +6,7 @@ import pytest
 from tests.harness.judging.judged import OK, case, finding, judged, says
 from tests.traces import Story
 
-from groupproof.harness.judging.empty_traces import lies_in, silence_of
+from groupproof.harness.judging.empty_traces import impossible_events, silence_of
 from groupproof.harness.judging.ruling import Judgement
 from groupproof.harness.model.plan import Member, Plan
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
@@ -103,4 +103,4 @@ def test_a_client_that_cannot_be_named_is_not_taken_for_silent() -> None:
     plan_case = case(says(OK), plan=PLAN)
     assert silence_of(plan_case, story.trace, Verdict.OK) == ""
     assert silence_of(plan_case, subscribed(ignored=["client_id"]).trace, Verdict.OK) != ""
-    assert lies_in(plan_case, story.trace) == []
+    assert impossible_events(plan_case, story.trace) == []

@@ -11,8 +11,8 @@ from groupproof.harness.model.verdicts import Finding, Goodbye, Proof, Verdict, 
 
 
 def judgement(*findings: Finding, reason: str = "", verdict: Verdict | None = None) -> Judgement:
-    gravest = verdict or judge_run(case(says(*findings)), [], ()).verdict
-    return Judgement(verdict=gravest, findings=findings, reason=reason, goodbye=Goodbye.CLEAN)
+    most_severe = verdict or judge_run(case(says(*findings)), [], ()).verdict
+    return Judgement(verdict=most_severe, findings=findings, reason=reason, goodbye=Goodbye.CLEAN)
 
 
 SILENT = finding(Verdict.FAILED, "nothing came", proof=Proof.LIVENESS)

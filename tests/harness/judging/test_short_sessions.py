@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from tests.traces import ID, Story
 
-from groupproof.harness.judging.short_sessions import outpaced
+from groupproof.harness.judging.short_sessions import late_rejoin
 from groupproof.protocol.vocabulary import Api
 
 SLOW = "m0 joins 2000 ms after it is given its id, when the short session of 1500 ms that the case asks for is over"
@@ -21,16 +21,16 @@ def joining(*, session_ms: int = 1_500, pause_ms: int = 2_000, member: str = ID)
 
 
 def test_who_joins_with_its_id_when_a_short_session_is_over_is_too_slow_for_the_case() -> None:
-    assert outpaced(joining().trace) == SLOW
+    assert late_rejoin(joining().trace) == SLOW
 
 
 @pytest.mark.parametrize("how", [{"pause_ms": 1_400}, {"session_ms": 6_000, "pause_ms": 7_000}, {"member": ""}])
 def test_who_is_in_time_or_slow_for_any_session_or_never_comes_with_its_id_is_judged(how: dict[str, Any]) -> None:
-    assert outpaced(joining(**how).trace) == ""
+    assert late_rejoin(joining(**how).trace) == ""
 
 
 def test_what_the_machine_lost_is_no_pause_of_the_client() -> None:
     story = joining()
     story.kit("lag", lag_ms=900.0, source="loop")
 
-    assert outpaced(story.trace) == ""
+    assert late_rejoin(story.trace) == ""

@@ -8,7 +8,7 @@ from tests.traces import Story
 from groupproof.harness.judging.ruling import Judgement
 from groupproof.harness.judging.tried_word import refuted_words, tried_words, with_trial, without_refuted, words_of
 from groupproof.harness.model.verdicts import Finding, Grounds, Proof, Verdict
-from groupproof.harness.running.shim_check.word_trial import PACE_OF
+from groupproof.harness.running.shim_check.word_trial import EXERCISE_OF
 from groupproof.protocol.trace import Trace
 
 UNREVOKED = Finding(
@@ -69,7 +69,7 @@ def test_without_a_refuted_word_the_judgement_stands(trace: Trace) -> None:
     assert without_refuted(judgement(UNREVOKED), trace) == judgement(UNREVOKED)
 
 
-@pytest.mark.parametrize("word", PACE_OF)
+@pytest.mark.parametrize("word", EXERCISE_OF)
 def test_each_word_that_is_tried_has_its_two_causes(word: str) -> None:
     blame = replace(UNREVOKED, grounds=Grounds(word=word))
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from groupproof.harness.model.requirement_levels import GRAVEST, capped, gravest_level
+from groupproof.harness.model.requirement_levels import MOST_SEVERE, capped, highest_level
 from groupproof.harness.model.verdicts import Finding, Level, Verdict
 from groupproof.protocol.rules.requirements import UnknownRequirement, by_id
 
@@ -33,12 +33,12 @@ def test_what_decides_nothing_is_left_as_it_is() -> None:
 
 
 def test_every_level_has_a_gravest_verdict() -> None:
-    assert set(GRAVEST) == set(Level)
+    assert set(MOST_SEVERE) == set(Level)
 
 
 def test_the_gravest_level_of_some_requirements_is_that_of_a_case_about_them() -> None:
-    assert gravest_level(("CLIENT-72", "CLIENT-63", "CLIENT-73")) is Level.MUST
-    assert gravest_level(("CLIENT-72", "CLIENT-73")) is Level.SHOULD
-    assert gravest_level(iter(("CLIENT-72",))) is Level.INFO
+    assert highest_level(("CLIENT-72", "CLIENT-63", "CLIENT-73")) is Level.MUST
+    assert highest_level(("CLIENT-72", "CLIENT-73")) is Level.SHOULD
+    assert highest_level(iter(("CLIENT-72",))) is Level.INFO
     with pytest.raises(UnknownRequirement, match="MY-01"):
-        gravest_level(("CLIENT-72", "MY-01"))
+        highest_level(("CLIENT-72", "MY-01"))

@@ -4,14 +4,14 @@ from collections.abc import Collection, Mapping
 
 from groupproof.harness.cases.client import CASES
 from groupproof.harness.model.case import Case
-from groupproof.harness.running.case_turns import turns_of
+from groupproof.harness.running.case_turns import scheduled_cases
 
 LONG, MIDDLE, SHORT = CASES[:3]
 
 
 def turns(lengths: Mapping[str, float], failing: Collection[str] = (), *, jobs: int = 8) -> list[tuple[Case, bool]]:
-    found = turns_of([SHORT, MIDDLE, LONG], lambda case: lengths[case.id], failing=failing, jobs=jobs)
-    return [(turn.case, turn.is_repeated_at_once) for turn in found]
+    found = scheduled_cases([SHORT, MIDDLE, LONG], lambda case: lengths[case.id], failing=failing, jobs=jobs)
+    return [(scheduled.case, scheduled.is_repeated_at_once) for scheduled in found]
 
 
 def test_the_longest_case_begins_first() -> None:
@@ -31,4 +31,4 @@ def test_where_three_runs_do_not_go_at_once_none_has_its_repetitions_beside_it()
 
 
 def test_no_cases_have_no_turns() -> None:
-    assert turns_of([], lambda _case: 0.0, failing=(), jobs=1) == []
+    assert scheduled_cases([], lambda _case: 0.0, failing=(), jobs=1) == []

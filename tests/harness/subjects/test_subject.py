@@ -71,7 +71,7 @@ def test_a_shim_that_says_nothing_is_refused_after_a_while(monkeypatch: pytest.M
 
 
 def test_a_shim_that_says_hello_and_then_nothing_is_told_apart_from_a_mute_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(subjects, "GREETED_S", 0.3)
+    monkeypatch.setattr(subjects, "FIRST_ANSWER_S", 0.3)
 
     async def main() -> None:
         with pytest.raises(ExceptionGroup) as error:

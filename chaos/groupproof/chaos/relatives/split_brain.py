@@ -132,7 +132,7 @@ class _Ways:
         made = self.proxies[member] = await self._stack.enter_async_context(proxy)
         return made.address
 
-    async def strike(self, toxics: Sequence[Toxic]) -> None:
+    async def impair(self, toxics: Sequence[Toxic]) -> None:
         for proxy in self.proxies.values():
             for impairment in toxics:
                 await (proxy.disable() if impairment.kind == "down" else proxy.add(impairment))
@@ -192,7 +192,7 @@ class _Trial:
         if self._fault == CUT:
             await trio.sleep_until(self._between_commits(began))
         since_ms = now_ms()
-        await self._ways.strike(self._course.toxics)
+        await self._ways.impair(self._course.toxics)
         if self._fault == LATE:
             await self._side.begin(_NEWCOMER)
         await trio.sleep(self._course.for_s)

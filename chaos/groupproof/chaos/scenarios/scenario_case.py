@@ -12,7 +12,7 @@ from groupproof.harness.judging.case_checkers.convergence import settles
 from groupproof.harness.model.case import Case, Judge
 from groupproof.harness.model.plan import Freeze, Kill
 from groupproof.harness.model.prerequisites import needs_of_plan
-from groupproof.harness.model.requirement_levels import gravest_level
+from groupproof.harness.model.requirement_levels import highest_level
 
 __all__ = ["compile_scenario", "expectations_of"]
 
@@ -25,7 +25,7 @@ def compile_scenario(scenario: Scenario, *, mode: RunMode, members: int | None =
         id=scenario.case_id,
         title=scenario.title,
         requirements=scenario.requirements,
-        level=gravest_level(scenario.requirements),
+        level=highest_level(scenario.requirements),
         plan=plan,
         judges=(*expectations_of(terms), faults_left_receipts(plan, frozenset(_optional(terms))), _settles(terms)),
         needs=frozenset(needs_of_plan(plan)),

@@ -16,7 +16,7 @@ from groupproof.harness.judging.checkers.frame_facts import partitions_of
 from groupproof.harness.model.case import checker
 from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.plan import Arm, BreakBroker, Impair, Plan
-from groupproof.harness.model.requirement_levels import GRAVEST
+from groupproof.harness.model.requirement_levels import MOST_SEVERE
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.rules.requirements import by_id
 from groupproof.protocol.trace import Observation
@@ -134,7 +134,7 @@ def meets(ev: Evidence, expectation: Expectation, clients: tuple[str, ...], mark
     elif expectation.requirement is None:
         raise NotReached(f"what the scenario brings about was not seen: {expectation.says} ({_describe_counts(clients, counted)})")
     else:
-        verdict = GRAVEST[by_id(expectation.requirement).level]
+        verdict = MOST_SEVERE[by_id(expectation.requirement).level]
         yield _finding(expectation, expectation.requirement, verdict, "It was not seen.", _describe_counts(clients, counted))
 
 

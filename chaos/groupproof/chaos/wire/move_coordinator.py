@@ -13,7 +13,7 @@ from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.subjects.brokers.cluster import MovableCluster, RunningCluster
 from groupproof.harness.subjects.brokers.cluster_map import ClusterMap
 from groupproof.harness.subjects.brokers.coordinator_election import agreed_partition, can_elect, elect, target_of
-from groupproof.harness.subjects.networks.request_connection import GONE, NotSpoken
+from groupproof.harness.subjects.networks.request_connection import GONE, NoCommonVersion
 from groupproof.protocol.faults import Move
 
 __all__ = ["move_group"]
@@ -35,7 +35,7 @@ async def move_group(running: RunningCluster, where: ClusterMap, group: str, mov
             await where.coordinator_of(group, other_than=partition.leader)
         else:
             await _take_over(running, where, group, partition.leader)
-    except (*GONE, NotSpoken) as error:
+    except (*GONE, NoCommonVersion) as error:
         raise BrokenEnvironment(f"the coordinator of {group} can't be moved: {str(error) or type(error).__name__}") from error
 
 

@@ -17,7 +17,7 @@ from groupproof.harness.subjects.brokers.apache.apache_kafka import ApacheKafka
 from groupproof.harness.subjects.brokers.cluster import BrokerSubject, RunningCluster
 from groupproof.harness.subjects.brokers.cluster_map import ClusterMap, mapped
 from groupproof.harness.subjects.brokers.coordinator_election import offsets_partitions
-from groupproof.harness.subjects.networks.request_connection import GONE, NotSpoken
+from groupproof.harness.subjects.networks.request_connection import GONE, NoCommonVersion
 from groupproof.protocol.faults import Move
 from groupproof.protocol.vocabulary import Api
 
@@ -161,5 +161,5 @@ class ClusterPool:
 async def _partitions(running: RunningCluster) -> int:
     try:
         return await offsets_partitions(running)
-    except (*GONE, NotSpoken):
+    except (*GONE, NoCommonVersion):
         return 0

@@ -35,7 +35,7 @@ from groupproof.harness.running.run_clock import clock_from_now
 from groupproof.harness.subjects.brokers.cluster import BrokerSubject
 from groupproof.harness.subjects.brokers.readiness import create_topics, delete_topics
 from groupproof.harness.subjects.brokers.topic_admin import fill_topics
-from groupproof.harness.subjects.networks.request_connection import GONE, NotSpoken
+from groupproof.harness.subjects.networks.request_connection import GONE, NoCommonVersion
 from groupproof.harness.subjects.subject import Subject
 from groupproof.harness.subjects.tap.addresses import NamedBroker
 from groupproof.harness.subjects.tap.groups_in_frames import GroupsInFrames
@@ -146,7 +146,7 @@ class _Run:
         self._plan = plan
         self._key = key
         self._recorder = recorder
-        self._running, self._where, self._ground = cluster.running, cluster.where, cluster
+        self._running, self._where, self._wire_cluster = cluster.running, cluster.where, cluster
         self._server = server
         self._alone = alone
         self._groups = tuple(dict.fromkeys(str(member.settings["group"]) for member in plan.members))
@@ -158,10 +158,10 @@ class _Run:
 
     async def carried_out(self) -> dict[str, list[str]]:
         """Create the topics, run the plan, and delete the topics; return the members' stderr."""
-        if hindrance := self._hindrance():
-            self._recorder.record("event", who="kit", body=hindrance)
+        if unmet_setting := self._unmet_setting():
+            self._recorder.record("event", who="kit", body=unmet_setting)
             return {}
-        self._ground.groups.update(self._groups)
+        self._wire_cluster.groups.update(self._groups)
         self._running.used(self._groups)
         try:
             await create_topics(self._running.connect, self._running.addresses[0], self._plan.topics, replicas=len(self._where.nodes))
@@ -169,10 +169,10 @@ class _Run:
             await self._cluster.learn_topics()
             return await self._played()
         finally:
-            self._ground.groups.difference_update(self._groups)
+            self._wire_cluster.groups.difference_update(self._groups)
             await self._tidied()
 
-    def _hindrance(self) -> dict[str, Any]:
+    def _unmet_setting(self) -> dict[str, Any]:
         """Return the trace event for a setting that the coordinator cannot have, which makes the case UNIMPLEMENTED; empty if it can have all."""
         wanted = {name: value for name, value in self._plan.coordinator.items() if name not in COORDINATOR_DEFAULTS}
         lacking = next((name for name in wanted if name in self._running.unmet), None)
@@ -231,5 +231,5 @@ class _Run:
         with trio.move_on_after(_DELETED_S, shield=True):
             try:
                 await delete_topics(self._running.connect, self._running.addresses[0], self._cluster.topics)
-            except (*GONE, NotSpoken, IndexError):
+            except (*GONE, NoCommonVersion, IndexError):
                 return

@@ -14,7 +14,7 @@ from groupproof.harness.judging.case_checkers.after_errors import (
     SETTLES_MS,
     ends_up_a_member,
     ids_are_given_up_for_a_reason,
-    refusals_are_heeded,
+    refusals_are_respected,
     refused_ids_are_dropped,
 )
 from groupproof.harness.judging.case_checkers.convergence import settles
@@ -74,7 +74,7 @@ def drawn_case(name: str, plan: Plan) -> Case:
         judges=(
             ids_are_given_up_for_a_reason,
             refused_ids_are_dropped,
-            refusals_are_heeded(_HEALED),
+            refusals_are_respected(_HEALED),
             *(ends_up_a_member(name, after=_HEALED) for name in judged),
         ),
         needs=frozenset({CLASSIC.name}),

@@ -63,11 +63,11 @@ def _certify_client(subject: str | None, program: tuple[str, ...], options: RunO
         raise click.UsageError("--hold waits for a debugger at a shim's process; the reference runs inside groupproof, in virtual time")
     config = certification.run_config(profile=profile, jobs=found.jobs, hold=Hold(certification.say) if options.hold else None)
 
-    def greeted(hello: Hello) -> None:
+    def on_hello(hello: Hello) -> None:
         name, release = (found.name, found.release) if found.release else (hello.client, hello.version)
         certification.settle_output(f"{name}-{release}")
 
-    return certification.run(lambda display: ClientRun(found, config, say=display.report, on_hello=greeted, catalogue=cases))
+    return certification.run(lambda display: ClientRun(found, config, say=display.report, on_hello=on_hello, catalogue=cases))
 
 
 @click.command()

@@ -166,9 +166,9 @@ def _judging(requirement: str) -> list[str]:
     listing = {case.id: f"{case.id}  {case.title}" for case in every_case() if requirement in case.requirements}
     more = len(speaking - listing.keys())
     lines = [line for case, line in listing.items() if case in speaking] + ([f"{more} more, in passing"] if more else [])
-    whys = [f"none: {gap.why}" for gap in unjudged() if requirement in gap.ids]
+    reasons = [f"none: {gap.why}" for gap in unjudged() if requirement in gap.ids]
     silent = [line for case, line in listing.items() if case not in speaking]
-    return [*_listed("Cases that judge it", [*lines, *whys]), *_listed("Cases that list it, whose findings cite another", silent)]
+    return [*_listed("Cases that judge it", [*lines, *reasons]), *_listed("Cases that list it, whose findings cite another", silent)]
 
 
 def _witnesses_of(requirement: str) -> list[str]:

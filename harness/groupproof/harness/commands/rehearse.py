@@ -76,12 +76,12 @@ def _incident(name: str, seed: int, *, as_json: bool) -> int:
 
     if name not in INCIDENTS:
         raise click.UsageError(f"no incident is called {name!r}{nearest(name, INCIDENTS)}; `groupproof list incidents` has them all")
-    run, cured = run_incident(INCIDENTS[name], seed), run_incident(INCIDENTS[name], seed, with_remedy=True)
-    for line in incident_lines(run, cured):
+    run, remedied = run_incident(INCIDENTS[name], seed), run_incident(INCIDENTS[name], seed, with_remedy=True)
+    for line in incident_lines(run, remedied):
         click.echo(line, err=as_json)
     if as_json:
-        click.echo(json.dumps(incident_to_json(run, cured), ensure_ascii=False, indent=1))
-    return 0 if run.occurs and not cured.occurs else _TOO_LONG
+        click.echo(json.dumps(incident_to_json(run, remedied), ensure_ascii=False, indent=1))
+    return 0 if run.occurs and not remedied.occurs else _TOO_LONG
 
 
 def _settings(file: Path, profile: str) -> RehearsedSettings:

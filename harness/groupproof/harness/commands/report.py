@@ -50,7 +50,7 @@ def command(dirs: tuple[Path, ...], output: Path, *, history: bool, newest: bool
     else:
         write_matrix(whole, output, newest=newest)
         click.echo(f"matrix: {output / MATRIX}")
-    return _gravest([code for _, code in joined])
+    return _most_severe([code for _, code in joined])
 
 
 def _print_differences(reports: list[Mapping[str, Any]]) -> int:
@@ -82,14 +82,16 @@ def _joined(shards: list[ReportFile], output: Path, baseline: Path | None) -> tu
     folder = output / _folder(run)
     write_report(run, folder)
     code = max(
-        ending_of(run, cases_of(run.subject.side, run.subject.capabilities, run.suite.profile)), 2 if joined.missing else 0, key=_GRAVITY.index
+        ending_of(run, cases_of(run.subject.side, run.subject.capabilities, run.suite.profile)),
+        2 if joined.missing else 0,
+        key=_EXIT_CODES_BY_SEVERITY.index,
     )
     print_summary(Console(highlight=False), RunOutcome(summary=run, exit_code=code), folder)
     _tell_missing(joined)
     return folder, code
 
 
-_GRAVITY = (0, 2, 4, 1, 3, 5, 130)
+_EXIT_CODES_BY_SEVERITY = (0, 2, 4, 1, 3, 5, 130)
 
 
 def _tell_missing(joined: MergedRun) -> None:
@@ -119,5 +121,5 @@ def _folder(run: RunSummary) -> str:
     return as_folder("-".join(filter(None, (run.subject.name, run.subject.version))) + profile)
 
 
-def _gravest(codes: list[int]) -> int:
-    return max(codes, key=_GRAVITY.index, default=0)
+def _most_severe(codes: list[int]) -> int:
+    return max(codes, key=_EXIT_CODES_BY_SEVERITY.index, default=0)

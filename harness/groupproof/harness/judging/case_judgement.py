@@ -15,12 +15,12 @@ from groupproof.harness.judging.checkers.checker_registry import checkers_named
 from groupproof.harness.judging.checkers.classic.classic_checkers import CLASSIC_CHECKERS
 from groupproof.harness.judging.clean_close import clean_close_of
 from groupproof.harness.judging.crashes import crash_in, gave_up_in
-from groupproof.harness.judging.empty_traces import lies_in, silence_of
+from groupproof.harness.judging.empty_traces import impossible_events, silence_of
 from groupproof.harness.judging.lag import lags_in, most_lag_ms, with_lag
 from groupproof.harness.judging.ruling import Judgement
 from groupproof.harness.judging.shim_claims import GROUP_TITLES, broken_claims, unattributed
 from groupproof.harness.judging.shim_word import word_of
-from groupproof.harness.judging.short_sessions import outpaced
+from groupproof.harness.judging.short_sessions import late_rejoin
 from groupproof.harness.judging.tried_word import tried_words, without_refuted
 from groupproof.harness.model.case import Case, Judge
 from groupproof.harness.model.case_dialect import dialect_of_case
@@ -61,7 +61,7 @@ def _ended_early(case: Case, trace: Trace) -> Judgement | None:
         return _refusal(trace, refused, dialect_of_case(case.id))
     if crash := crash_in(case, trace):
         return crash
-    if claims := (*broken_claims(trace), *lies_in(case, trace)):
+    if claims := (*broken_claims(trace), *impossible_events(case, trace)):
         return Judgement(verdict=Verdict.BROKEN, reason="; ".join(claims))
     if (stranger := unattributed(trace)) is not None:
         text = f"the shim can't tell its client an id, and whose the requests of {stranger!r} are can't be told here"
@@ -107,7 +107,7 @@ def _judged(case: Case, trace: Trace, universal: Sequence[Judge]) -> Judgement:
     evidence = Evidence(trace)
     own, general = _asked(case.judges, evidence), _asked(_universal(case, universal), evidence)
     entries = (*own.findings, *general.findings)
-    if lack := own.lack or outpaced(trace):
+    if lack := own.lack or late_rejoin(trace):
         return _not_offered(lack, [_grounded(capped(finding), trace) for finding in entries])
     flood = _flood_of(case, trace)
     findings = tuple(_grounded(with_lag(capped(finding), trace), trace) for finding in (*entries, *flood))

@@ -31,7 +31,7 @@ def watch(condition: Condition, subjects: frozenset[str]) -> Watcher:
         return Settling(condition.members, condition.topics, condition.after)
     if isinstance(condition, Reconciled):
         return _ReconciledWatcher(condition)
-    return _SeenWatcher(condition) if isinstance(condition, Matches) else _StableWatcher(condition, subjects)
+    return _ObservationWatcher(condition) if isinstance(condition, Matches) else _StableWatcher(condition, subjects)
 
 
 def marks_of(obs: Observation) -> str | None:
@@ -61,7 +61,7 @@ class _Since:
         return self.is_expected and not before
 
 
-class _SeenWatcher:
+class _ObservationWatcher:
     def __init__(self, condition: Matches) -> None:
         self._condition = condition
         self._since = _Since(condition.after)

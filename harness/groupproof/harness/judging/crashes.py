@@ -25,10 +25,10 @@ _SIGNAL_STATUS: Final = 128
 
 def crash_in(case: Case, trace: Trace) -> Judgement | None:
     """Return the judgement on a run in which a shim's process ended uncommanded. Return None where none did."""
-    crash = next((obs for obs in _exits(trace) if _is_unasked(obs) and not obs.body.get("gave_up")), None)
+    crash = next((obs for obs in _exits(trace) if _is_unrequested(obs) and not obs.body.get("gave_up")), None)
     if crash is None:
         return None
-    how, words = str(crash.body["how"]), _last_words(crash)
+    how, words = str(crash.body["how"]), _last_lines(crash)
     if crash.body["shared"]:
         reason = f"a shim process shared with other cases {how}"
         ends = () if signal_from_outside(crash) is not None else (f"{how}: {words or 'nothing on stderr'}",)
@@ -82,7 +82,7 @@ def has_crashed_closing(ended: Observation) -> bool:
     return bool(ended.body["commanded"] and not ended.body["shared"] and status and signal_from_outside(ended) is None)
 
 
-def _is_unasked(ended: Observation) -> bool:
+def _is_unrequested(ended: Observation) -> bool:
     """Return whether the end was unasked. For a process of many members, a close of one member is no request to end."""
     return not ended.body["commanded"] or bool(ended.body["shared"] and ended.body.get("status"))
 
@@ -91,7 +91,7 @@ def _exits(trace: Trace) -> Iterator[Observation]:
     return (obs for obs in trace if obs.who == "kit" and obs.body.get("name") == "exit")
 
 
-def _last_words(ended: Observation) -> str:
+def _last_lines(ended: Observation) -> str:
     return " | ".join(ended.body.get("stderr") or ())
 
 

@@ -13,27 +13,27 @@ from groupproof.harness.model.plan import Plan
 from groupproof.harness.model.verdicts import ADVERSE, Verdict
 from groupproof.protocol.trace import Observation, Trace
 
-__all__ = ["lies_in", "silence_of"]
+__all__ = ["impossible_events", "silence_of"]
 
 _NEED_FRAMES: Final = {"partitions_assigned": "partitions", "records_consumed": "count", "offsets_committed": "offsets"}
 """The events that no client can have without its group, each with the field that must not be empty."""
 
 
-def lies_in(case: Case, trace: Trace) -> list[str]:
+def impossible_events(case: Case, trace: Trace) -> list[str]:
     """Return the events that cannot be true as sentences, the first of each member."""
     names = _subjects(case)
     if not names or not _is_attributable(trace):
         return []
-    spoke: set[str] = set()
-    lied: dict[str, str] = {}
+    requesting: set[str] = set()
+    impossible: dict[str, str] = {}
     for obs in trace:
         if obs.client is None or obs.client not in names:
             continue
         if obs.kind == "request" and obs.api in GROUP_TITLES:
-            spoke.add(obs.client)
-        elif obs.client not in spoke and (claim := _claimed(obs)) is not None:
-            lied.setdefault(obs.client, f"the shim of {obs.client} told {claim} although its client had sent no request of the group protocol")
-    return list(lied.values())
+            requesting.add(obs.client)
+        elif obs.client not in requesting and (claim := _claimed(obs)) is not None:
+            impossible.setdefault(obs.client, f"the shim of {obs.client} told {claim} although its client had sent no request of the group protocol")
+    return list(impossible.values())
 
 
 def silence_of(case: Case, trace: Trace, verdict: Verdict) -> str:

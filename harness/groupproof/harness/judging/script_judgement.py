@@ -18,13 +18,13 @@ from groupproof.harness.judging.oracle.exchanges import throttle_ms
 from groupproof.harness.judging.oracle.predictions import judge_of, transitions
 from groupproof.harness.judging.ruling import Judgement
 from groupproof.harness.judging.script_checkers.config_codes import due_config_code
-from groupproof.harness.judging.script_checkers.described_configs import group_configs_are_told
+from groupproof.harness.judging.script_checkers.described_configs import group_configs_are_described
 from groupproof.harness.judging.script_checkers.expected_answers import (
     BESIDE_GROUPS,
     answers_as_written,
     answers_can_be_read,
+    answers_describe_asked_groups,
     answers_in_order,
-    answers_tell_of_asked_groups,
     codes_as_written,
     connections_end_as_written,
 )
@@ -48,8 +48,8 @@ DRAWN_MAX = 2_000
 _IDS = "JOIN-03"
 _ONE_COORDINATOR = "FIND-03"
 
-_BY_GRAVITY = (Verdict.FAILED, Verdict.NON_STRICT, Verdict.INFORMATIONAL)
-_GRAVEST = dict(zip((Level.MUST, Level.SHOULD, Level.INFO), _BY_GRAVITY, strict=True))
+_BY_SEVERITY = (Verdict.FAILED, Verdict.NON_STRICT, Verdict.INFORMATIONAL)
+_MOST_SEVERE = dict(zip((Level.MUST, Level.SHOULD, Level.INFO), _BY_SEVERITY, strict=True))
 
 _ENDED = {"unimplemented": "It does not speak", "unmet": "The case needs"}
 
@@ -80,12 +80,12 @@ def judge_script_run(case: Case, trace: Trace) -> Judgement:
         connections_end_as_written(script, requirement),
         answers_can_be_read(requirement),
         answers_in_order(requirement),
-        answers_tell_of_asked_groups,
+        answers_describe_asked_groups,
         throttles_are_bearable,
         coordinators_agree(_ONE_COORDINATOR),
         bystanders_stay_connected(script, requirement, case.level),
         unknown_topic_ids_are_refused,
-        group_configs_are_told,
+        group_configs_are_described,
     )
     judgement = _if_ended(judge_run(replace(case, judges=tuple(_about(case, judge) for judge in judges)), trace, ()), trace)
     return _if_elsewhere(judgement, script, Evidence(trace), ground)
@@ -118,30 +118,30 @@ def _if_elsewhere(judgement: Judgement, script: Script, evidence: Evidence, grou
 
 
 def _about(case: Case, judge: Judge) -> Judge:
-    """Return the judge with its findings limited to the gravity of the case's level and of the requirement, and with the proof that one observation gives. Findings on
+    """Return the judge with its findings limited to the severity of the case's level and of the requirement, and with the proof that one observation gives. Findings on
     the form of member ids are left out where the case is not about them."""
-    gravest = _GRAVEST[case.level]
+    most_severe = _MOST_SEVERE[case.level]
 
     def judge_mildly(evidence: Evidence) -> Iterator[Finding]:
         for found in judge(evidence):
             if found.verdict is Verdict.INFORMATIONAL and found.requirement == _IDS and _IDS not in case.requirements:
                 continue
-            verdict = _milder(_milder(found.verdict, gravest), _gravest_of(found.requirement))
+            verdict = _capped(_capped(found.verdict, most_severe), _most_severe_of(found.requirement))
             yield as_passing(replace(found, verdict=verdict), evidence.trace)
 
     return judge_mildly
 
 
-def _gravest_of(requirement: str) -> Verdict:
-    """Return the gravest verdict on a requirement. A fuzzed history has no requirement."""
+def _most_severe_of(requirement: str) -> Verdict:
+    """Return the most severe verdict on a requirement. A fuzzed history has no requirement."""
     try:
-        return _GRAVEST[by_id(requirement).level]
+        return _MOST_SEVERE[by_id(requirement).level]
     except UnknownRequirement:
         return Verdict.FAILED
 
 
-def _milder(verdict: Verdict, gravest: Verdict) -> Verdict:
-    return gravest if verdict in _BY_GRAVITY and _BY_GRAVITY.index(verdict) < _BY_GRAVITY.index(gravest) else verdict
+def _capped(verdict: Verdict, most_severe: Verdict) -> Verdict:
+    return most_severe if verdict in _BY_SEVERITY and _BY_SEVERITY.index(verdict) < _BY_SEVERITY.index(most_severe) else verdict
 
 
 def with_transitions(trace: Trace) -> Trace:

@@ -42,7 +42,7 @@ def refuted_settings(trace: Trace) -> Iterator[str]:
             yield from _commits_nothing(client, settings, life, stretch)
         if "on-revoked" in capabilities and settings.get("on_revoked"):
             yield from _sleeps_not(client, settings["on_revoked"].get("sleep_ms", 0), life)
-        yield from _ends_unsaid(client, life)
+        yield from _check_closed_member(client, life)
 
 
 def _lives(trace: Trace) -> Iterator[tuple[str, frozenset[str], Life]]:
@@ -115,7 +115,7 @@ def _sleeps_not(client: str, sleep_ms: float, life: Life) -> Iterator[str]:
             event, revoked, is_back = None, None, False
 
 
-def _ends_unsaid(client: str, life: Life) -> Iterator[str]:
+def _check_closed_member(client: str, life: Life) -> Iterator[str]:
     """Check a member that the plan closed. Members that the run closes at its end are not judged."""
     closing = next((at for at, obs in enumerate(life) if _is_command(obs, "close")), len(life))
     planned = any(obs.who == "kit" and obs.body.get("name") == "end" for obs in life[closing:])

@@ -12,7 +12,7 @@ from groupproof.harness.judging.lag import lost_ms
 from groupproof.protocol.trace import Observation, Trace
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
-__all__ = ["SESSION_MS_MIN", "outpaced"]
+__all__ = ["SESSION_MS_MIN", "late_rejoin"]
 
 SESSION_MS_MIN: Final = 6_000
 """Kafka's default of group.min.session.timeout.ms. A client need not be in time for a shorter session."""
@@ -20,7 +20,7 @@ SESSION_MS_MIN: Final = 6_000
 _JOIN: Final = Api.JOIN_GROUP.title
 
 
-def outpaced(trace: Trace) -> str:
+def late_rejoin(trace: Trace) -> str:
     """Return as text which client rejoined with its new member id only after its short session was over; "" where none did."""
     answers: dict[str, Observation] = {}
     for obs in trace:

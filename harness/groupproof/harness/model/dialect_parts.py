@@ -32,13 +32,13 @@ _LISTENERS: Final[list[Callable[[], None]]] = []
 
 
 class PartRegistry(Generic[Part]):
-    """The parts of one room: the permanent `residents`, and those that a test registers for a while.
+    """The parts of one room: the permanent `built_in`, and those that a test registers for a while.
 
     `loads` return more residents at the first lookup. So a registry that many modules import depends on few itself.
     """
 
-    def __init__(self, kind: type[Part], *residents: Part, loads: tuple[Callable[[], Part], ...] = ()) -> None:
-        self._kind, self._residents, self._loads = kind, residents, loads
+    def __init__(self, kind: type[Part], *built_in: Part, loads: tuple[Callable[[], Part], ...] = ()) -> None:
+        self._kind, self._built_in, self._loads = kind, built_in, loads
 
     def of(self, dialect: Dialect) -> Part | None:
         """Return the dialect's part, or None."""
@@ -47,8 +47,8 @@ class PartRegistry(Generic[Part]):
     def all(self) -> tuple[Part, ...]:
         """Return every part, the residents first."""
         if self._loads:
-            self._residents, self._loads = (*self._residents, *(load() for load in self._loads)), ()
-        return (*self._residents, *(part for part in _VISITORS if isinstance(part, self._kind)))
+            self._built_in, self._loads = (*self._built_in, *(load() for load in self._loads)), ()
+        return (*self._built_in, *(part for part in _VISITORS if isinstance(part, self._kind)))
 
 
 @contextmanager

@@ -13,9 +13,9 @@ from typing import Final
 from groupproof.harness.model.verdicts import ADVERSE, Finding, Level, Verdict, worst
 from groupproof.protocol.rules.requirements import UnknownRequirement, by_id
 
-__all__ = ["GRAVEST", "capped", "gravest_level"]
+__all__ = ["MOST_SEVERE", "capped", "highest_level"]
 
-GRAVEST: Final[Mapping[Level, Verdict]] = {Level.MUST: Verdict.FAILED, Level.SHOULD: Verdict.NON_STRICT, Level.INFO: Verdict.INFORMATIONAL}
+MOST_SEVERE: Final[Mapping[Level, Verdict]] = {Level.MUST: Verdict.FAILED, Level.SHOULD: Verdict.NON_STRICT, Level.INFO: Verdict.INFORMATIONAL}
 
 
 def capped(finding: Finding) -> Finding:
@@ -23,13 +23,13 @@ def capped(finding: Finding) -> Finding:
     if finding.verdict not in ADVERSE:
         return finding
     try:
-        gravest = GRAVEST[by_id(finding.requirement).level]
+        most_severe = MOST_SEVERE[by_id(finding.requirement).level]
     except UnknownRequirement:
         return finding  # a user's own case may cite requirements that no catalogue holds
-    is_graver = worst((finding.verdict, gravest)) is not gravest
-    return replace(finding, verdict=gravest) if is_graver else finding
+    is_more_severe = worst((finding.verdict, most_severe)) is not most_severe
+    return replace(finding, verdict=most_severe) if is_more_severe else finding
 
 
-def gravest_level(requirements: Iterable[str]) -> Level:
+def highest_level(requirements: Iterable[str]) -> Level:
     """Return the gravest level among these requirements. It is the level of a case about them."""
     return min((by_id(requirement).level for requirement in requirements), key=list(Level).index)

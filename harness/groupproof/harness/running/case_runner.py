@@ -23,7 +23,7 @@ from groupproof.harness.model.case import Case
 from groupproof.harness.model.case_length import length_ms
 from groupproof.harness.model.errors import RunError
 from groupproof.harness.running.canary import Canary
-from groupproof.harness.running.case_turns import Turn, turns_of
+from groupproof.harness.running.case_turns import ScheduledCase, scheduled_cases
 from groupproof.harness.running.error_search import trouble_in
 from groupproof.harness.running.pace import Pace
 from groupproof.harness.running.runs.case_durations import expected_ms
@@ -118,9 +118,9 @@ class Runner:
         """Run the cases, the longest first; return when all have a ruling."""
         length = length_ms if self._stage.is_virtual else expected_ms
         async with trio.open_nursery() as nursery:
-            for turn in turns_of(cases, length, failing=self._failing, jobs=self._jobs):
+            for entry in scheduled_cases(cases, length, failing=self._failing, jobs=self._jobs):
                 await self._pace.enter()
-                nursery.start_soon(self._rule, turn)
+                nursery.start_soon(self._rule, entry)
 
     def give_up(self, cases: Sequence[Case], error: RunError) -> None:
         """Record that the cases cannot be run at all."""
@@ -128,13 +128,13 @@ class Runner:
             self.results.append(unfinished(case, [], error))
             self._say(Progress.DONE, case, self.results[-1])
 
-    async def _rule(self, turn: Turn) -> None:
-        case = turn.case
+    async def _rule(self, entry: ScheduledCase) -> None:
+        case = entry.case
         self._say(Progress.STARTED, case, None)
         began = trio.current_time()
         plays: list[Play] = []
         try:
-            judgements = await (self._judged_at_once if turn.is_repeated_at_once else self._judged)(case, plays)
+            judgements = await (self._judged_at_once if entry.is_repeated_at_once else self._judged)(case, plays)
             result = CaseResult(case=case, ruling=rule_on(case, judgements), plays=plays)
         except Exception as error:
             result = unfinished(case, plays, trouble_in(error, case))

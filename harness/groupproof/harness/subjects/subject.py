@@ -30,7 +30,7 @@ __all__ = ["HELLO_S", "Handle", "ProcessSubject", "ReferenceSubject", "Subject",
 HELLO_S = 60.0
 """How long (s) a shim may take to its hello. A cold JVM on a busy computer needs several seconds."""
 
-GREETED_S = 20.0
+FIRST_ANSWER_S = 20.0
 """How long (s) it may take from its hello to the answer to an unknown command."""
 
 CANNOT_RUN = 89
@@ -236,14 +236,14 @@ class ProcessSubject:
         conversation = process.conversation
         try:
             with trio.fail_after(HELLO_S):
-                await conversation.greeted()
-            with trio.fail_after(GREETED_S):
+                await conversation.wait_for_hello()
+            with trio.fail_after(FIRST_ANSWER_S):
                 await conversation.try_made_up_command(self._draw)
         except trio.TooSlowError:
             late = (
                 f"no hello within {HELLO_S:.0f} s"
                 if conversation.hello is None
-                else f"hello came; a made-up command was not answered within {GREETED_S:.0f} s"
+                else f"hello came; a made-up command was not answered within {FIRST_ANSWER_S:.0f} s"
             )
             raise BrokenShim(f"{late}, from: {self.program}") from None
         except ShimGone as gone:
@@ -313,10 +313,10 @@ def warnings_of(subject: Subject) -> list[str]:
 
 
 def _trouble_of(program: Program, ending: Ending) -> Exception:
-    last_words = f"; its last words: {' | '.join(ending.stderr[-3:])}" if ending.stderr else ""
+    last_lines = f"; its last words: {' | '.join(ending.stderr[-3:])}" if ending.stderr else ""
     if ending.broken is None and ending.status == CANNOT_RUN:
-        return BrokenEnvironment(f"the shim says that it can't run here (status {CANNOT_RUN}): {program}{last_words}")
-    return BrokenShim(f"the shim {'broke the contract: ' if ending.broken else ''}{ending} before its client spoke: {program}{last_words}")
+        return BrokenEnvironment(f"the shim says that it can't run here (status {CANNOT_RUN}): {program}{last_lines}")
+    return BrokenShim(f"the shim {'broke the contract: ' if ending.broken else ''}{ending} before its client spoke: {program}{last_lines}")
 
 
 @dataclass(slots=True)
@@ -371,7 +371,7 @@ class ReferenceSubject:
         async with trio.open_nursery() as nursery:
             shim = self._shim(_refuse, seed=0)
             nursery.start_soon(shim.run)
-            self.hello = await shim.conversation.greeted()
+            self.hello = await shim.conversation.wait_for_hello()
             shim.kill()
             await shim.ended.wait()
             yield
@@ -385,7 +385,7 @@ class ReferenceSubject:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(shim.run)
             try:
-                await shim.conversation.greeted()
+                await shim.conversation.wait_for_hello()
                 await shim.conversation.try_made_up_command(random.Random(seed))
                 shim.conversation.attach(key, listener)
                 yield _ReferenceHandle(shim, key, line=self.name)

@@ -171,11 +171,11 @@ class VerifiableSubject:
         process = ShimProcess(replace(self.program, argv=(*self.program.argv, *arguments)))
         process.conversation.hello = self.hello
         process.conversation.attach(handle.key, handle.watched)
-        process.heed = partial(self._heed, handle.watched)
+        process.on_stderr_line = partial(self._read_stderr_line, handle.watched)
         await self._nursery.start(handle.run, process)
         return process
 
-    def _heed(self, watched: _EventWatcher, line: str) -> None:
+    def _read_stderr_line(self, watched: _EventWatcher, line: str) -> None:
         """Turn a line of stderr into the event that it stands for."""
         found = self._error_line.match(line) if self._error_line else None
         if found is not None:

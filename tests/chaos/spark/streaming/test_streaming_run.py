@@ -41,7 +41,7 @@ class FakeQuery:
         return 0 if self.is_deaf else int(trio.current_time() - self.started)
 
     @property
-    def stands(self) -> Mapping[int, int]:
+    def positions(self) -> Mapping[int, int]:
         return dict.fromkeys(range(2), self.topic.produced)
 
     @property

@@ -24,7 +24,7 @@ def lines(trace: list[Observation]) -> str:
 
 def held(growing: Growing, start: dict[str, int] | None = None, end: dict[str, int] | None = None) -> list[int]:
     """Return the numbers of what is between two places, in the order of the pieces."""
-    pieces = growing.pieces(start or {}, growing.stand() if end is None else end)
+    pieces = growing.pieces(start or {}, growing.position() if end is None else end)
     return [obs.seq for piece in pieces for some in read_piece(piece, 3) for obs in some]
 
 
@@ -32,7 +32,7 @@ def test_a_line_that_is_half_written_is_left_for_later(tmp_path: Path) -> None:
     file, whole = tmp_path / "trace.ndjson", lines(TRACE)
     file.write_text(whole[:-10])
     growing = Growing(tmp_path)
-    before = growing.stand()
+    before = growing.position()
 
     assert held(growing) == list(range(39))
     file.write_text(whole)
@@ -66,7 +66,7 @@ def test_segments_are_taken_in_the_order_of_their_writers(tmp_path: Path) -> Non
         if obs.seq % 4 == 3:
             for sealer in sealers:
                 sealer.seal()
-            places.append(growing.stand())
+            places.append(growing.position())
 
     assert sorted(held(growing, {}, places[0])) == [0, 1, 2, 3]
     assert sorted(held(growing, places[0], places[1])) == [4, 5, 6, 7]
@@ -87,11 +87,11 @@ def test_a_file_that_has_become_shorter_is_another_trace(tmp_path: Path) -> None
     file = tmp_path / "trace.ndjson"
     file.write_text(lines(TRACE))
     growing = Growing(file)
-    stand = growing.stand()
+    position = growing.position()
     file.write_text(lines(TRACE[:3]))
 
     with pytest.raises(WrongUsage, match="has become shorter since it was last looked at"):
-        growing.pieces({}, stand)
+        growing.pieces({}, position)
 
 
 def test_what_is_not_there_and_what_is_no_trace_are_told_by_name(tmp_path: Path) -> None:

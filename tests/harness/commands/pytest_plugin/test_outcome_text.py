@@ -8,7 +8,7 @@ from tests.harness.commands.pytest_plugin.known import KNOWN
 from tests.harness.commands.pytest_plugin.made import CASE, shared_result
 
 from groupproof.harness.commands.pytest_plugin.case_queue import Result
-from groupproof.harness.commands.pytest_plugin.outcome_text import ItemOutcome, Kind, framed, saying_of
+from groupproof.harness.commands.pytest_plugin.outcome_text import ItemOutcome, Kind, framed, item_outcome
 from groupproof.harness.judging.summary.run_summary import CaseReport
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.model.verdicts import Goodbye, Verdict
@@ -17,7 +17,7 @@ from groupproof.harness.reports.texts.frame_text import FrameLine
 
 def _saying(verdict: Verdict, *, fail_on: frozenset[str] = frozenset(), stale: str = "", **more: object) -> ItemOutcome:
     result = shared_result(verdict, **more).result(CASE)  # type: ignore[arg-type]  # whatever a ruling takes
-    return saying_of(Result(report=CaseReport(result=result), stale=stale), Path("reports/odd"), fail_on)
+    return item_outcome(Result(report=CaseReport(result=result), stale=stale), Path("reports/odd"), fail_on)
 
 
 @pytest.mark.parametrize(
@@ -58,14 +58,14 @@ def test_the_environments_trouble_is_an_error_in_its_own_words() -> None:
 
 
 def test_a_case_that_was_not_reached_is_an_error() -> None:
-    assert saying_of(Result(missing="not reached: given up"), None) == ItemOutcome(kind=Kind.ERROR, text="not reached: given up")
+    assert item_outcome(Result(missing="not reached: given up"), None) == ItemOutcome(kind=Kind.ERROR, text="not reached: given up")
 
 
 def test_a_known_failure_is_expected_with_its_reason_unless_pytest_runs_those_too() -> None:
     report = CaseReport(result=shared_result(Verdict.FAILED).result(CASE), excuse=KNOWN)
 
-    assert saying_of(Result(report=report), None) == ItemOutcome(kind=Kind.EXPECTED, text="drops its id (https://example.org/7)")
-    assert saying_of(Result(report=report), None, runs_xfail=True).kind is Kind.FAILED
+    assert item_outcome(Result(report=report), None) == ItemOutcome(kind=Kind.EXPECTED, text="drops its id (https://example.org/7)")
+    assert item_outcome(Result(report=report), None, runs_xfail=True).kind is Kind.FAILED
 
 
 def test_a_stale_expectation_fails_what_passes() -> None:
@@ -85,7 +85,7 @@ def test_what_fail_on_names_fails_too() -> None:
 def test_a_preview_is_shown_and_not_counted() -> None:
     report = CaseReport(result=shared_result(Verdict.FAILED).result(replace(CASE, preview=True)))
 
-    assert saying_of(Result(report=report), None).kind is Kind.SKIPPED
+    assert item_outcome(Result(report=report), None).kind is Kind.SKIPPED
 
 
 def test_frames_stand_under_one_heading() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from tests.harness.commands.pytest_plugin.made import CASE, OTHER, about, shared_result
 
 from groupproof.harness.cases.catalogue import cases_of
-from groupproof.harness.commands.pytest_plugin.xdist_shares import ENDED, SharedFolder, ShareEnd, dealt
+from groupproof.harness.commands.pytest_plugin.xdist_shares import ENDED, SharedFolder, ShareEnd, share_cases
 from groupproof.harness.judging.case_result import Play
 from groupproof.harness.model.case_length import length_ms
 from groupproof.harness.model.errors import BrokenEnvironment
@@ -16,7 +16,7 @@ from groupproof.harness.model.verdicts import Verdict
 def test_every_case_is_in_one_share_and_the_shares_are_about_as_long() -> None:
     cases = cases_of("client")
 
-    shares = dealt(cases, 3)
+    shares = share_cases(cases, 3)
 
     assert sorted(case.id for share in shares for case in share) == sorted(case.id for case in cases)
     lengths = [sum(length_ms(case) for case in share) for share in shares]
@@ -24,7 +24,7 @@ def test_every_case_is_in_one_share_and_the_shares_are_about_as_long() -> None:
 
 
 def test_the_same_cases_are_dealt_in_the_same_way_whatever_their_order() -> None:
-    assert dealt([CASE, OTHER], 2) == dealt([OTHER, CASE], 2)
+    assert share_cases([CASE, OTHER], 2) == share_cases([OTHER, CASE], 2)
 
 
 def test_a_share_is_claimed_once(tmp_path: Path) -> None:

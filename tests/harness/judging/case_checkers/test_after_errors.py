@@ -8,7 +8,7 @@ from groupproof.harness.judging.case_checkers.after_errors import (
     SETTLES_MS,
     ends_up_a_member,
     ids_are_given_up_for_a_reason,
-    refusals_are_heeded,
+    refusals_are_respected,
     refused_ids_are_dropped,
 )
 from groupproof.harness.model.evidence import NotOffered, NotReached
@@ -17,7 +17,7 @@ from groupproof.protocol.vocabulary import Api
 
 SESSION = {"session_timeout_ms": 6_000, "protocols": ()}
 SETTLED = ends_up_a_member("m0", after="healed")
-HEEDED = refusals_are_heeded("healed")
+HEEDED = refusals_are_respected("healed")
 
 
 def anew(story: Story, *, instance: str | None = None, rebalance_ms: int = 60_000) -> Story:

@@ -34,7 +34,7 @@ def test_an_end_may_be_of_another_gravity_and_one_before_the_instant_is_not_of_i
     before.tell("error", error="REBALANCE_IN_PROGRESS", message="", fatal=True)
     after = marked(Story())
     after.tell("error", error="REBALANCE_IN_PROGRESS", message="", fatal=True)
-    judge = hears_nothing_fatal("m0", after="since", requirement="CLIENT-75", gravity=Verdict.NON_STRICT)
+    judge = hears_nothing_fatal("m0", after="since", requirement="CLIENT-75", severity=Verdict.NON_STRICT)
 
     assert [verdict(judge, story) for story in (marked(before), after)] == [Verdict.OK, Verdict.NON_STRICT]
 

@@ -14,10 +14,10 @@ from groupproof.harness.model.verdicts import Finding, Proof, Verdict
 CLAIM = Claim(requirement="CLIENT-46", expected="The client joins again.")
 
 
-def judged(story: Story, *, comes: bool, gravity: Verdict = Verdict.FAILED) -> Finding | None:
+def judged(story: Story, *, comes: bool, severity: Verdict = Verdict.FAILED) -> Finding | None:
     obs = story.trace[1] if comes else None
     return overdue(
-        Evidence(story.trace), CLAIM, obs, since=story.trace[0], within_ms=2_000, never="It never came.", late="It came late.", gravity=gravity
+        Evidence(story.trace), CLAIM, obs, since=story.trace[0], within_ms=2_000, never="It never came.", late="It came late.", severity=severity
     )
 
 
@@ -59,7 +59,7 @@ def test_what_comes_after_the_tolerance_is_late() -> None:
 
 
 def test_what_never_comes_is_an_absence_and_as_grave_as_the_judge_says() -> None:
-    never = judged(story(comes_at=1, ends_at=3_000), comes=False, gravity=Verdict.NON_STRICT)
+    never = judged(story(comes_at=1, ends_at=3_000), comes=False, severity=Verdict.NON_STRICT)
 
     assert never is not None
     assert (never.verdict, never.proof, never.observed) == (Verdict.NON_STRICT, Proof.LIVENESS, "It never came.")

@@ -84,15 +84,15 @@ def test_a_process_that_crashes_at_close_has_ended() -> None:
     assert (crashed.verdict, crashed.observed) == (Verdict.INFORMATIONAL, "It crashed while closing.")
 
 
-@pytest.mark.parametrize("gravity", [Verdict.NON_STRICT, Verdict.FAILED])
-def test_a_request_that_must_not_come_is_as_grave_as_the_case_says(gravity: Verdict) -> None:
+@pytest.mark.parametrize("severity", [Verdict.NON_STRICT, Verdict.FAILED])
+def test_a_request_that_must_not_come_is_as_grave_as_the_case_says(severity: Verdict) -> None:
     story = Story().member().mark("close")
-    judge = sends_none("m0", Api.HEARTBEAT, after="close", requirement="LEAVE-55", gravity=gravity, grace_ms=1_000)
+    judge = sends_none("m0", Api.HEARTBEAT, after="close", requirement="LEAVE-55", severity=severity, grace_ms=1_000)
     story.at(900).beat()
     assert verdict(judge, story) is Verdict.OK
 
     story.at(1_100).beat()
-    assert verdict(judge, story) is gravity
+    assert verdict(judge, story) is severity
 
 
 def test_a_rebalance_that_a_member_made_is_told_of_the_others_and_not_of_itself() -> None:

@@ -10,8 +10,8 @@ from groupproof.harness.judging.case_checkers.partition_owner import (
     holdings,
     keeps_partitions,
     names_owned_partitions,
+    reports_no_revocation,
     revokes_before_joining,
-    tells_no_revocation,
 )
 from groupproof.harness.judging.checkers.classic.ownership import OwnersNeverOverlap, RecordsComeToOwners
 from groupproof.harness.model.evidence import Evidence, NotReached
@@ -177,10 +177,10 @@ def test_who_did_not_join_again_is_not_asked_for_a_revocation() -> None:
         verdict(revokes_before_joining("m0", after="newcomer"), owner().mark("newcomer").end())
 
 
-@pytest.mark.parametrize(("gravely", "expected"), [(False, Verdict.NON_STRICT), (True, Verdict.FAILED)])
+@pytest.mark.parametrize(("is_severe", "expected"), [(False, Verdict.NON_STRICT), (True, Verdict.FAILED)])
 @pytest.mark.parametrize("callback", ["revoked", "lost"])
-def test_a_needless_revocation_is_as_grave_as_the_case_says(callback: str, gravely: bool, expected: Verdict) -> None:
-    judge = tells_no_revocation("m0", after="moved", requirement="EMIG-04", gravely=gravely)
+def test_a_needless_revocation_is_as_grave_as_the_case_says(callback: str, is_severe: bool, expected: Verdict) -> None:
+    judge = reports_no_revocation("m0", after="moved", requirement="EMIG-04", is_severe=is_severe)
     story = owner().mark("moved")
     story.partitions(callback)
     assert verdict(judge, story) is Verdict.OK
@@ -197,7 +197,7 @@ def test_partitions_that_a_session_cost_are_told_with_it() -> None:
     story.see("transition", rule="SessionEnd/Stable/session-ends", detail=f"removing member on heartbeat expiration {ID}")
     story.partitions("lost", T0)
 
-    (found,) = findings(tells_no_revocation("m0", after="moved", requirement="ASSIGN-09"), story.end(9_000))
+    (found,) = findings(reports_no_revocation("m0", after="moved", requirement="ASSIGN-09"), story.end(9_000))
     assert (found.verdict, found.observed) == (Verdict.NON_STRICT, "Its session ended, and its partitions were taken from the application.")
     assert found.detail == "no Heartbeat for 6100 ms"
 

@@ -123,7 +123,7 @@ def test_a_member_that_left_before_it_joined_anew_leaves_no_ghost() -> None:
 
 def test_an_absent_rejoin_is_as_grave_as_the_case_says_and_may_be_told_instead() -> None:
     assert after_fault(rejoins("m0", after="error", requirement="CLIENT-76", absent=Verdict.NON_STRICT), does="beat") is Verdict.NON_STRICT
-    assert after_fault(rejoins("m0", after="error", requirement="CLIENT-31", or_tells=True), does=None, tells=True) is Verdict.OK
+    assert after_fault(rejoins("m0", after="error", requirement="CLIENT-31", or_reports=True), does=None, tells=True) is Verdict.OK
     assert after_fault(rejoins("m0", after="error", requirement="CLIENT-31"), does=None, tells=True) is Verdict.FAILED
 
 
@@ -165,7 +165,7 @@ def test_nothing_is_due_of_a_fault_that_was_never_armed() -> None:
 
 @pytest.mark.parametrize(("does", "tells", "expected"), [("find", False, Verdict.OK), (None, True, Verdict.OK), (None, False, Verdict.FAILED)])
 def test_a_retry_comes_or_the_application_is_told(does: str | None, tells: bool, expected: Verdict) -> None:
-    judge = retries("m0", Api.FIND_COORDINATOR, after="error", requirement="CLIENT-06", or_tells=True)
+    judge = retries("m0", Api.FIND_COORDINATOR, after="error", requirement="CLIENT-06", or_reports=True)
 
     assert after_fault(judge, does=does, tells=tells) is expected
 
@@ -201,7 +201,7 @@ def test_a_member_is_back_when_its_group_answers_it(does: str, expected: Verdict
     ],
 )
 def test_a_membership_that_stands_is_kept(does: str | None, tells: bool, expected: Verdict) -> None:
-    assert after_fault(keeps_membership("m0", after="error", requirement="CLIENT-49", or_tells=True), does=does, tells=tells) is expected
+    assert after_fault(keeps_membership("m0", after="error", requirement="CLIENT-49", or_reports=True), does=does, tells=tells) is expected
 
 
 def test_who_was_no_member_has_nothing_to_keep() -> None:
@@ -221,7 +221,7 @@ def test_an_error_reaches_the_application(does: str | None, tells: bool, expecte
 
 @pytest.mark.parametrize(("does", "expected"), [("join anew", Verdict.FAILED), ("beat", Verdict.OK), (None, Verdict.OK)])
 def test_who_has_joined_anew_tells_too_late_that_it_was_replaced(does: str | None, expected: Verdict) -> None:
-    judge = surfaces("m0", after="error", requirement="CLIENT-57", unaware=Verdict.FAILED, before_joining=True)
+    judge = surfaces("m0", after="error", requirement="CLIENT-57", if_unreported=Verdict.FAILED, before_joining=True)
 
     assert after_fault(judge, does=does, tells=True) is expected
 
@@ -236,7 +236,7 @@ def test_who_is_replaced_goes_on_only_from_the_refusal_on(goes_on: bool, observe
     story.at(600).beat(error=ErrorCode.FENCED_INSTANCE_ID)
     if goes_on:
         story.at(900).beat(error=ErrorCode.FENCED_INSTANCE_ID)
-    judge = surfaces("m0", after="twin", requirement="CLIENT-57", unaware=Verdict.FAILED, refusals=[ErrorCode.FENCED_INSTANCE_ID])
+    judge = surfaces("m0", after="twin", requirement="CLIENT-57", if_unreported=Verdict.FAILED, refusals=[ErrorCode.FENCED_INSTANCE_ID])
 
     assert [(finding.verdict, finding.observed) for finding in findings(judge, story.end(9_000))] == [(Verdict.FAILED, observed)]
 
@@ -248,9 +248,9 @@ def test_who_is_replaced_goes_on_only_from_the_refusal_on(goes_on: bool, observe
         (surfaces("m0", after="error", requirement="CLIENT-57", before_joining=True), "join anew"),
         (surfaces("m0", after="error", requirement="CLIENT-17"), None),
         (survives("m0", after="error", requirement="CLIENT-21"), None),
-        (rejoins("m0", after="error", requirement="CLIENT-21", or_tells=True), None),
-        (retries("m0", Api.OFFSET_FETCH, after="error", requirement="CLIENT-79", or_tells=True), None),
-        (keeps_membership("m0", after="error", requirement="CLIENT-49", or_tells=True), None),
+        (rejoins("m0", after="error", requirement="CLIENT-21", or_reports=True), None),
+        (retries("m0", Api.OFFSET_FETCH, after="error", requirement="CLIENT-79", or_reports=True), None),
+        (keeps_membership("m0", after="error", requirement="CLIENT-49", or_reports=True), None),
     ],
 )
 def test_of_a_program_that_has_no_event_for_an_error_nobody_says_that_it_was_not_told(judge: Judge, does: str | None) -> None:

@@ -10,7 +10,7 @@ from tests.harness.judging.checkers.stories import busy_group
 
 from groupproof.harness.judging.checkers.checker import Checker, Newest, Numbers, UnderWay, Waiting, findings_of
 from groupproof.harness.judging.checkers.classic.invariants import GroupInvariants
-from groupproof.harness.judging.checkers.classic.universal import UNIVERSAL_FOLDS
+from groupproof.harness.judging.checkers.classic.universal import UNIVERSAL_CHECKERS
 from groupproof.harness.model.verdicts import Finding
 from groupproof.protocol.trace import Observation
 
@@ -88,7 +88,7 @@ def test_a_request_is_under_way_until_it_is_answered_or_its_connection_ends() ->
     assert under_way.rest() == [2]
 
 
-@pytest.mark.parametrize("make", [*UNIVERSAL_FOLDS, GroupInvariants], ids=lambda make: make.__name__)
+@pytest.mark.parametrize("make", [*UNIVERSAL_CHECKERS, GroupInvariants], ids=lambda make: make.__name__)
 def test_a_fold_goes_on_where_it_was_put_away(make: Callable[[], Checker]) -> None:
     trace = busy_group()
     whole = list(findings_of(make(), trace))
@@ -103,6 +103,6 @@ def test_a_fold_goes_on_where_it_was_put_away(make: Callable[[], Checker]) -> No
 
 
 def test_the_busy_group_breaks_every_rule_that_is_always_judged() -> None:
-    broken = {make.__name__ for make in UNIVERSAL_FOLDS if list(findings_of(make(), busy_group()))}
+    broken = {make.__name__ for make in UNIVERSAL_CHECKERS if list(findings_of(make(), busy_group()))}
 
-    assert broken == {make.__name__ for make in UNIVERSAL_FOLDS}
+    assert broken == {make.__name__ for make in UNIVERSAL_CHECKERS}

@@ -18,13 +18,13 @@ from tests.traces import Story
 from groupproof.harness.judging.checkers.checker import Checker, findings_of
 from groupproof.harness.judging.checkers.checker_set import CheckerSet
 from groupproof.harness.judging.checkers.classic.invariants import INVARIANTS, GroupInvariants
-from groupproof.harness.judging.checkers.classic.universal import UNIVERSAL_FOLDS
+from groupproof.harness.judging.checkers.classic.universal import UNIVERSAL_CHECKERS
 from groupproof.harness.judging.checkers.consumer.consumer_checkers import CONSUMER_CHECKERS
 from groupproof.harness.model.verdicts import Finding
 from groupproof.protocol.trace import Observation, Trace
 from groupproof.protocol.vocabulary import Api
 
-MAKERS = (*UNIVERSAL_FOLDS, *CONSUMER_CHECKERS.members)
+MAKERS = (*UNIVERSAL_CHECKERS, *CONSUMER_CHECKERS.members)
 
 
 def one_by_one(trace: Trace) -> list[Finding]:
@@ -110,7 +110,7 @@ def test_an_invariant_that_hears_what_it_listens_to_finds_the_same(story: str, c
 
 
 def test_a_checker_that_forgot_to_listen_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    for make in UNIVERSAL_FOLDS:
+    for make in UNIVERSAL_CHECKERS:
         monkeypatch.setattr(make, "listens", frozenset())
 
     assert together(busy_group()) != one_by_one(busy_group())

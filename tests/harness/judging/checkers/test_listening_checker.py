@@ -6,7 +6,7 @@ import pytest
 from tests.harness.judging.checkers.stories import busy_group
 
 from groupproof.harness.judging.checkers.classic.ownership import OwnersNeverOverlap
-from groupproof.harness.judging.checkers.classic.universal import UNIVERSAL_FOLDS
+from groupproof.harness.judging.checkers.classic.universal import UNIVERSAL_CHECKERS
 from groupproof.harness.judging.checkers.listening_checker import ListeningChecker, is_frame
 from groupproof.harness.judging.checkers.tracking.group_tracker import GroupTracker, TrackingChecker
 from groupproof.protocol.trace import Observation
@@ -24,7 +24,7 @@ def test_only_requests_and_responses_of_a_coordinator_or_a_tap_are_dealt_out(kin
 
 
 def test_every_universal_checker_says_what_it_listens_to() -> None:
-    assert all(isinstance(make, type) and issubclass(make, ListeningChecker) and make.listens for make in UNIVERSAL_FOLDS)
+    assert all(isinstance(make, type) and issubclass(make, ListeningChecker) and make.listens for make in UNIVERSAL_CHECKERS)
 
 
 def test_a_checker_alone_keeps_its_tracker_up_to_date_and_one_that_shares_leaves_that_to_others() -> None:

@@ -2,14 +2,14 @@ from __future__ import annotations
 
 import pytest
 
-from groupproof.harness.judging.checkers.classic.universal import UNIVERSAL_FOLDS
+from groupproof.harness.judging.checkers.classic.universal import UNIVERSAL_CHECKERS
 from groupproof.harness.judging.checkers.consumer.consumer_checkers import CONSUMER_CHECKERS
 from groupproof.harness.judging.checkers.requirements import SPEAKS_OF
 from groupproof.protocol.rules.requirements import by_id
 
 
 def test_every_fold_of_every_case_says_of_what_it_speaks() -> None:
-    assert set(SPEAKS_OF) == {*UNIVERSAL_FOLDS, *CONSUMER_CHECKERS.members}
+    assert set(SPEAKS_OF) == {*UNIVERSAL_CHECKERS, *CONSUMER_CHECKERS.members}
     assert {name for fold in CONSUMER_CHECKERS.members for name in SPEAKS_OF[fold]} == set(CONSUMER_CHECKERS.member_requirements)
 
 

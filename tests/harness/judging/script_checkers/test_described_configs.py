@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.harness.running.scripts.in_process import performed
 
-from groupproof.harness.judging.script_checkers.described_configs import group_configs_are_told
+from groupproof.harness.judging.script_checkers.described_configs import group_configs_are_described
 from groupproof.harness.model.consumer_script_builders import configure, describe_configs
 from groupproof.harness.model.evidence import Evidence
 from groupproof.harness.model.script import Script
@@ -36,10 +36,10 @@ def with_value(value: str | None) -> list[Observation]:
 @pytest.mark.requirement("CGD-29")
 @pytest.mark.parametrize(("value", "observed"), [("5000", "It tells 5000."), (None, "It tells nothing.")])
 def test_a_setting_that_was_accepted_and_is_not_told_is_failed(value: str | None, observed: str) -> None:
-    (finding,) = group_configs_are_told(Evidence(with_value(value)))
+    (finding,) = group_configs_are_described(Evidence(with_value(value)))
 
     assert (finding.verdict, finding.observed) == (Verdict.FAILED, observed)
 
 
 def test_settings_that_are_told_are_not_remarked_on() -> None:
-    assert list(group_configs_are_told(Evidence(TRACE))) == []
+    assert list(group_configs_are_described(Evidence(TRACE))) == []

@@ -9,8 +9,8 @@ from tests.harness.running.scripts.in_process import performed
 from groupproof.harness.judging.script_checkers.expected_answers import (
     BESIDE_GROUPS,
     answers_as_written,
+    answers_describe_asked_groups,
     answers_in_order,
-    answers_tell_of_asked_groups,
     connections_end_as_written,
     raw_is_answered,
 )
@@ -138,9 +138,9 @@ def test_a_group_that_nobody_asked_about_is_told(ask: Ask, field: str) -> None:
     entry = trace[index].body[field]
     beside = replace(trace[index], body={**trace[index].body, field: ({**entry[0], "group_id": "another"}, *entry)})
 
-    (found,) = answers_tell_of_asked_groups(Evidence([*trace[:index], beside, *trace[index + 1 :]]))
+    (found,) = answers_describe_asked_groups(Evidence([*trace[:index], beside, *trace[index + 1 :]]))
 
-    assert list(answers_tell_of_asked_groups(Evidence(trace))) == []
+    assert list(answers_describe_asked_groups(Evidence(trace))) == []
     assert (found.verdict, found.requirement, found.seq) == (Verdict.FAILED, "TRIG-12", beside.seq)
     assert found.observed == f"{ask.api.title} was answered with another group beside them."
 
@@ -148,4 +148,4 @@ def test_a_group_that_nobody_asked_about_is_told(ask: Ask, field: str) -> None:
 def test_an_answer_that_names_no_group_is_about_the_one_that_was_asked_about() -> None:
     trace = performed(Script(steps=(*stable("a"), fetch("x", version=5))))
 
-    assert list(answers_tell_of_asked_groups(Evidence(trace))) == []
+    assert list(answers_describe_asked_groups(Evidence(trace))) == []

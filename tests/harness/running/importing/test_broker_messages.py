@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from groupproof.harness.running.importing.broker_log import read_broker_log
-from groupproof.harness.running.importing.broker_messages import WORDINGS, may_tell, speaker_of
+from groupproof.harness.running.importing.broker_messages import MESSAGE_PATTERNS, may_match, prefix_of
 from groupproof.protocol.rules.coverage import everything
 
 ID = "m0-0dfaaeb3-2a54-4f7c-9c1b-1f6e0d6a5a11"
@@ -38,14 +38,14 @@ def test_each_wording_is_told_by_its_name(line: str, name: str, member: str | No
 
 
 def test_the_speaker_names_broker_and_offsets_partition() -> None:
-    assert speaker_of("[GroupCoordinator 2]: words") == (2, None, "words")
-    assert speaker_of("[GroupMetadataManager brokerId=2] words") == (2, None, "words")
-    assert speaker_of("[GroupCoordinator id=2 topic=__consumer_offsets partition=7] words") == (2, 7, "words")
-    assert speaker_of("words") == (None, None, "words")
+    assert prefix_of("[GroupCoordinator 2]: words") == (2, None, "words")
+    assert prefix_of("[GroupMetadataManager brokerId=2] words") == (2, None, "words")
+    assert prefix_of("[GroupCoordinator id=2 topic=__consumer_offsets partition=7] words") == (2, 7, "words")
+    assert prefix_of("words") == (None, None, "words")
 
 
 def test_marks_are_requirements_of_the_catalogue() -> None:
-    marks = {wording.marks for wording in WORDINGS} - {""}
+    marks = {message_pattern.marks for message_pattern in MESSAGE_PATTERNS} - {""}
 
     assert {"DIAG-01", "DIAG-02", "DIAG-03", "DIAG-04", "DIAG-05", "DIAG-06", "DIAG-09", "LEAVE-09"} == marks
     assert marks <= set(everything())
@@ -59,5 +59,5 @@ def test_a_line_of_anything_else_tells_nothing(line: str) -> None:
 
 
 def test_what_is_worth_reading_is_told_cheaply() -> None:
-    assert may_tell("Preparing to rebalance group g")
-    assert not may_tell("[ReplicaFetcher] Truncating t-0 to 7")
+    assert may_match("Preparing to rebalance group g")
+    assert not may_match("[ReplicaFetcher] Truncating t-0 to 7")

@@ -10,7 +10,7 @@ from tests.harness.running.plans.driving import M0, kit, ok, play, requests, shi
 
 from groupproof.harness.model.plan import Await, Condition, Matches, Member, Stable, Start
 from groupproof.harness.running.plans import fresh_records
-from groupproof.harness.running.plans.fresh_records import FRESH_MS, FRESH_RECORDS, leave_records, waits_in_vain
+from groupproof.harness.running.plans.fresh_records import FRESH_MS, FRESH_RECORDS, leave_records, may_wait_forever
 from groupproof.harness.running.plans.member_control import Actor
 from groupproof.protocol.trace import Recorder
 
@@ -32,7 +32,7 @@ def actor(make: type[Actor]) -> Actor:
     [(RECORDS, Committing, True), (RECORDS, Actor, False), (Stable(members=("m0",)), Committing, False)],
 )
 def test_records_may_never_come_where_a_member_commits_unasked(condition: Condition, make: type[Actor], *, in_vain: bool) -> None:
-    assert waits_in_vain(condition, [actor(make)]) == in_vain
+    assert may_wait_forever(condition, [actor(make)]) == in_vain
 
 
 def test_a_few_records_come_to_each_partition_once_those_before_must_have_come() -> None:

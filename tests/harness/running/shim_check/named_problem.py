@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from groupproof.harness.running.shim_check.bench import Bench
-from groupproof.harness.running.shim_check.shim_check import Pace, ShimCheck
+from groupproof.harness.running.shim_check.shim_check import Exercise, ShimCheck
 from groupproof.harness.subjects.shims.shim_memory import RunShim
 from groupproof.harness.subjects.shims.shim_process import Program
 
@@ -19,10 +19,10 @@ class CheckUntilNamed(ShimCheck):
         super().__init__(program, say=lambda _: None)
         self._problem_awaited = problem
 
-    async def put_through(self, paces: Iterable[Pace]) -> Bench:
+    async def put_through(self, paces: Iterable[Exercise]) -> Bench:
         return await super().put_through(self._until_named(paces))
 
-    def _until_named(self, paces: Iterable[Pace]) -> Iterator[Pace]:
-        for pace in paces:
+    def _until_named(self, paces: Iterable[Exercise]) -> Iterator[Exercise]:
+        for exercise in paces:
             if not (self._problem_awaited and any(self._problem_awaited in problem for problem in self.problems)):
-                yield pace
+                yield exercise

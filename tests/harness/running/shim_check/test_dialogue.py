@@ -22,7 +22,7 @@ def talking(part: Callable[[MemberDialogue], Awaitable[None]], oddity: str = "no
         shim = WatchedShim(Program(argv=(sys.executable, str(ODD_SHIM), oddity)), problems.append)
         async with trio.open_nursery() as nursery:
             await nursery.start(shim.run)
-            await shim.conversation.greeted()
+            await shim.conversation.wait_for_hello()
             try:
                 await part(MemberDialogue(shim, Recorder(lambda: 0), problems.append, group="g"))
             except Stop:

@@ -7,7 +7,7 @@ import trio
 from tests.harness.subjects.brokers.test_cluster_map import Dying, run
 
 from groupproof.harness.subjects.brokers import broker_lag as module
-from groupproof.harness.subjects.brokers.broker_lag import Pulse
+from groupproof.harness.subjects.brokers.broker_lag import LagReporter
 from groupproof.harness.subjects.brokers.cluster_map import ClusterMap, beat_of_nobody
 from groupproof.harness.subjects.networks.request_connection import Asker
 
@@ -35,7 +35,7 @@ def felt(then: Then, monkeypatch: pytest.MonkeyPatch) -> tuple[list[float], floa
     monkeypatch.setattr(module, "beat_of_nobody", lateness.beat)
 
     async def body(cluster: Dying, where: ClusterMap) -> None:
-        pulse = Pulse(where, "pulse")
+        pulse = LagReporter(where, "pulse")
         end = pulse.listen(entries.append)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(pulse.run)

@@ -13,7 +13,7 @@ from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.subjects.brokers.cluster import RunningCluster
 from groupproof.harness.subjects.brokers.cluster_map import BrokerAddress, ClusterMap, NoSuchBroker, beat_of_nobody
 from groupproof.harness.subjects.brokers.reference_brokers import ReferenceBrokers
-from groupproof.harness.subjects.networks.request_connection import NotSpoken
+from groupproof.harness.subjects.networks.request_connection import NoCommonVersion
 from groupproof.harness.subjects.networks.virtual_time import run_virtually
 from groupproof.protocol.faults import Answer, Fault, Selector
 from groupproof.protocol.vocabulary import Api, ErrorCode
@@ -77,9 +77,9 @@ def test_it_learns_versions_and_brokers() -> None:
         assert where.version(Api.JOIN_GROUP, 1) == 1
         assert not where.speaks(Api.JOIN_GROUP, 5)
         assert not where.speaks(Api.CONSUMER_GROUP_HEARTBEAT)
-        with pytest.raises(NotSpoken, match=r"JoinGroup v5 \(its ApiVersions say v0 to v2\)"):
+        with pytest.raises(NoCommonVersion, match=r"JoinGroup v5 \(its ApiVersions say v0 to v2\)"):
             where.version(Api.JOIN_GROUP, 5)
-        with pytest.raises(NotSpoken, match=r"ConsumerGroupHeartbeat \(its ApiVersions say nothing of it\)"):
+        with pytest.raises(NoCommonVersion, match=r"ConsumerGroupHeartbeat \(its ApiVersions say nothing of it\)"):
             where.version(Api.CONSUMER_GROUP_HEARTBEAT)
 
     run(body, profile="kafka-1.1")

@@ -11,7 +11,7 @@ from groupproof.harness.subjects.brokers.cluster_map import ClusterMap
 from groupproof.harness.subjects.brokers.evident_settings import evident_settings
 from groupproof.harness.subjects.brokers.known_settings import KnownSetting, values_of
 from groupproof.harness.subjects.brokers.reference_brokers import ReferenceBrokers
-from groupproof.harness.subjects.networks.request_connection import Asker, NotSpoken
+from groupproof.harness.subjects.networks.request_connection import Asker, NoCommonVersion
 from groupproof.harness.subjects.networks.virtual_time import run_virtually
 from groupproof.protocol.vocabulary import Api
 
@@ -40,7 +40,7 @@ def told_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
     async def refused(asker: Asker, api: Api, body: Mapping[str, Any], **versions: Any) -> dict[str, Any]:
         if api is Api.DESCRIBE_CONFIGS:
-            raise NotSpoken("it does not speak DescribeConfigs")
+            raise NoCommonVersion("it does not speak DescribeConfigs")
         return await ask(asker, api, body, **versions)
 
     monkeypatch.setattr(Asker, "ask", refused)

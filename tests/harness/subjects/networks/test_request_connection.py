@@ -7,7 +7,7 @@ import trio
 import trio.testing
 from tests.harness.subjects.brokers.scripted_broker import ALL, Answer, ScriptedBroker
 
-from groupproof.harness.subjects.networks.request_connection import NotSpoken, asking, versions_of
+from groupproof.harness.subjects.networks.request_connection import NoCommonVersion, asking, versions_of
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.message_codec import WireError
 
@@ -41,13 +41,13 @@ def test_a_newer_version_than_wanted_is_not_asked() -> None:
 def test_an_api_that_the_broker_lacks_is_not_spoken() -> None:
     with pytest.raises(ExceptionGroup) as caught:
         _ask(lambda _: {}, {Api.METADATA: (0, 1)})
-    assert caught.group_contains(NotSpoken, match="it does not speak Heartbeat")
+    assert caught.group_contains(NoCommonVersion, match="it does not speak Heartbeat")
 
 
 def test_versions_that_do_not_meet_are_both_named() -> None:
     with pytest.raises(ExceptionGroup) as caught:
         _ask(lambda _: {}, {Api.HEARTBEAT: (20, 21)})
-    assert caught.group_contains(NotSpoken, match="it speaks Heartbeat v20 to v21, the kit v0 to v4")
+    assert caught.group_contains(NoCommonVersion, match="it speaks Heartbeat v20 to v21, the kit v0 to v4")
 
 
 def test_a_broker_that_closes_instead_of_answering_is_told() -> None:

@@ -20,7 +20,7 @@ def _command(tmp_path: Path, code: str, *, speaks: bool = False) -> Command:
 def test_a_killed_process_is_gone_and_no_death(tmp_path: Path) -> None:
     async def main() -> None:
         process = await BrokerProcess.start(_command(tmp_path, PATIENT, speaks=True))
-        assert await process.heard() == "up"
+        assert await process.next_line() == "up"
         assert process.status is None
         await process.kill()
         assert process.status is not None
@@ -35,7 +35,7 @@ def test_a_killed_process_is_gone_and_no_death(tmp_path: Path) -> None:
 def test_a_process_can_end_in_order(tmp_path: Path) -> None:
     async def main() -> None:
         process = await BrokerProcess.start(_command(tmp_path, "print('up', flush=True); input()", speaks=True))
-        assert await process.heard() == "up"
+        assert await process.next_line() == "up"
         assert await process.finish(within_s=300)
         assert (process.status, process.death()) == (0, None)
         await process.kill()
@@ -47,7 +47,7 @@ def test_a_process_that_outlives_its_input_is_killed(tmp_path: Path) -> None:
     async def main() -> None:
         code = "import time; print('up', flush=True); time.sleep(600)"
         process = await BrokerProcess.start(_command(tmp_path, code, speaks=True))
-        await process.heard()
+        await process.next_line()
         await process.kill(within_s=0.05)
         assert process.status == -9
 
@@ -84,7 +84,7 @@ def test_a_process_that_says_no_more_is_the_environments_fault(tmp_path: Path) -
     async def main() -> None:
         process = await BrokerProcess.start(_command(tmp_path, "import sys; print('oh', file=sys.stderr); sys.exit(4)", speaks=True))
         try:
-            await process.heard()
+            await process.next_line()
         finally:
             await process.kill()
 

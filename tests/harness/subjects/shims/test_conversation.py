@@ -226,7 +226,7 @@ def test_anything_but_hello_first_breaks_the_contract() -> None:
         conversation.hello = None
         conversation.feed('{"name":"startup_complete"}')
         with pytest.raises(ShimGone, match="the first line is no hello"):
-            await conversation.greeted()
+            await conversation.wait_for_hello()
 
     trio.run(main)
 

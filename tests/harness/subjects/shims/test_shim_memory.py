@@ -50,7 +50,7 @@ def test_the_contract_is_spoken_over_channels_with_the_seed_and_the_variant() ->
         running = shim()
         async with trio.open_nursery() as nursery:
             nursery.start_soon(running.run)
-            assert (await running.conversation.greeted()).client == "c"
+            assert (await running.conversation.wait_for_hello()).client == "c"
             answer = await running.conversation.ask("pause", {}, "m0")
             assert (answer.body["seed"], answer.body["variant"]) == (5, "odd")
             running.close_stdin()
@@ -65,7 +65,7 @@ def test_a_member_that_raises_has_crashed_with_its_traceback_as_last_words() -> 
         running, heard = shim(), Heard()
         async with trio.open_nursery() as nursery:
             nursery.start_soon(running.run)
-            await running.conversation.greeted()
+            await running.conversation.wait_for_hello()
             running.conversation.attach("m0", heard)
             with pytest.raises(ShimGone):
                 await running.conversation.ask("crash", {}, "m0")
@@ -81,7 +81,7 @@ def test_a_killed_member_drops_its_connections_and_says_nothing() -> None:
         running, heard = shim(line), Heard()
         async with trio.open_nursery() as nursery:
             nursery.start_soon(running.run)
-            await running.conversation.greeted()
+            await running.conversation.wait_for_hello()
             running.conversation.attach("m0", heard)
             await running.conversation.ask("connect", {}, "m0")
             running.kill()

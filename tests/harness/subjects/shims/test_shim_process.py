@@ -51,7 +51,7 @@ def test_a_shim_speaks_in_a_session_and_an_environment_of_its_own() -> None:
     heard = Heard()
 
     async def use(process: ShimProcess) -> None:
-        hello = await process.conversation.greeted()
+        hello = await process.conversation.wait_for_hello()
         assert hello.client == "fake"
         process.conversation.attach("m0", heard)
         assert (await process.conversation.ask("subscribe", {}, "m0")).ok
@@ -69,7 +69,7 @@ def test_a_shim_that_closes_its_stdout_and_goes_on_has_broken_the_contract(monke
     monkeypatch.setattr(shim_process, "CLOSED_S", 0.1)
 
     async def use(process: ShimProcess) -> None:
-        await process.conversation.greeted()
+        await process.conversation.wait_for_hello()
         with pytest.raises(ShimGone, match="the shim closed its stdout and goes on running"):
             await process.conversation.ask("subscribe", {}, "m0")
 
@@ -78,7 +78,7 @@ def test_a_shim_that_closes_its_stdout_and_goes_on_has_broken_the_contract(monke
 
 def test_a_shim_that_broke_the_contract_is_ended() -> None:
     async def use(process: ShimProcess) -> None:
-        await process.conversation.greeted()
+        await process.conversation.wait_for_hello()
         with pytest.raises(ShimGone, match="is no JSON"):
             await process.conversation.ask("subscribe", {}, "m0")
         await process.ended.wait()
@@ -90,7 +90,7 @@ def test_a_shim_that_broke_the_contract_is_ended() -> None:
 
 def test_an_exit_is_told_with_its_status_and_the_last_words() -> None:
     async def use(process: ShimProcess) -> None:
-        await process.conversation.greeted()
+        await process.conversation.wait_for_hello()
         with pytest.raises(ShimGone) as gone:
             await process.conversation.ask("subscribe", {}, "m0")
         assert gone.value.ending.status == 7
@@ -101,7 +101,7 @@ def test_an_exit_is_told_with_its_status_and_the_last_words() -> None:
 
 def test_a_shim_that_heeds_no_sigterm_is_killed_after_the_grace() -> None:
     async def use(process: ShimProcess) -> None:
-        await process.conversation.greeted()
+        await process.conversation.wait_for_hello()
 
     process = with_process("ignores-sigterm", use)
 
@@ -111,7 +111,7 @@ def test_a_shim_that_heeds_no_sigterm_is_killed_after_the_grace() -> None:
 
 def test_the_end_of_stdin_means_close() -> None:
     async def use(process: ShimProcess) -> None:
-        await process.conversation.greeted()
+        await process.conversation.wait_for_hello()
 
     process = with_process("honest", use, grace_s=10)
 
@@ -124,7 +124,7 @@ def test_the_end_of_stdin_means_close() -> None:
 )
 def test_nothing_is_left_behind_of_what_a_shim_has_started() -> None:
     async def use(process: ShimProcess) -> None:
-        await process.conversation.greeted()
+        await process.conversation.wait_for_hello()
         process.signal(signal.SIGKILL)
         await process.ended.wait()
 
@@ -136,7 +136,7 @@ def test_nothing_is_left_behind_of_what_a_shim_has_started() -> None:
 
 def test_a_frozen_process_can_be_ended() -> None:
     async def use(process: ShimProcess) -> None:
-        await process.conversation.greeted()
+        await process.conversation.wait_for_hello()
         process.signal(signal.SIGSTOP)
 
     process = with_process("honest", use, grace_s=10)
@@ -146,7 +146,7 @@ def test_a_frozen_process_can_be_ended() -> None:
 
 def test_a_flood_on_both_streams_neither_blocks_nor_fills_memory() -> None:
     async def use(process: ShimProcess) -> None:
-        await process.conversation.greeted()
+        await process.conversation.wait_for_hello()
         assert (await process.conversation.ask("subscribe", {}, "m0")).ok
 
     process = with_process("floods", use)
@@ -159,7 +159,7 @@ def test_a_flood_on_both_streams_neither_blocks_nor_fills_memory() -> None:
 def test_signals_to_one_that_has_ended_are_no_error() -> None:
     async def use(process: ShimProcess) -> None:
         with pytest.raises(ShimGone):
-            await process.conversation.greeted()
+            await process.conversation.wait_for_hello()
         await process.ended.wait()
 
     process = with_process("dies-at-once", use)

@@ -27,7 +27,7 @@ class Taken:
             interception.arm(fault)
         tracker = GroupsInFrames()
         tracker.follow(Api.JOIN_GROUP, "g", {"error_code": 0, "generation_id": 2, "leader": "a"})
-        self.striking = TapFaults(interception, tracker)
+        self.frame_faults = TapFaults(interception, tracker)
         body = {"group_id": "g", "generation_id": 2, "member_id": "b"} if api is Api.HEARTBEAT else {}
         self.entry = Entry(
             passing=passing_of(write_request(api, version, 1, "app", body)),
@@ -46,22 +46,22 @@ def test_a_request_is_struck_by_what_the_tap_has_seen_of_its_group() -> None:
     struck = fault(Answer(error_code=27), role="follower", generation=2, client="app", node=0)
     tapped = Taken(struck)
 
-    assert tapped.striking.on_request(tapped.entry) == struck
+    assert tapped.frame_faults.on_request(tapped.entry) == struck
     assert tapped.stages() == ["armed", "triggered"]
 
 
 def test_a_leader_is_no_follower() -> None:
     tapped = Taken(fault(Answer(error_code=27), role="leader"))
 
-    assert tapped.striking.on_request(tapped.entry) is None
+    assert tapped.frame_faults.on_request(tapped.entry) is None
 
 
 def test_an_answer_is_struck_by_its_error() -> None:
     struck = fault(Answer(error_code=0), direction="response", error=27)
     tapped = Taken(struck)
 
-    assert tapped.striking.on_response(tapped.entry, {"error": 0}) is None
-    assert tapped.striking.on_response(tapped.entry, {"error": 27}) == struck
+    assert tapped.frame_faults.on_response(tapped.entry, {"error": 0}) is None
+    assert tapped.frame_faults.on_response(tapped.entry, {"error": 27}) == struck
     assert answer_columns(tapped.entry, {"error": 27, "body": {}})["error"] == 27
 
 
@@ -69,12 +69,14 @@ def test_what_cannot_be_read_is_never_struck() -> None:
     tapped = Taken(fault(Answer(error_code=27)))
     unread = Entry(passing=passing_of(b"\x00\x0c\x00\x63\x00\x00\x00\x09"))
 
-    assert tapped.striking.on_request(unread) is None
+    assert tapped.frame_faults.on_request(unread) is None
 
 
 def test_code_0_keeps_what_was_said() -> None:
     tapped = Taken()
-    kept = tapped.striking.answer(fault(Answer(error_code=0, body={"throttle_time_ms": 9})), tapped.entry, {"error_code": 27, "throttle_time_ms": 0})
+    kept = tapped.frame_faults.answer(
+        fault(Answer(error_code=0, body={"throttle_time_ms": 9})), tapped.entry, {"error_code": 27, "throttle_time_ms": 0}
+    )
 
     assert kept == {"error_code": 27, "throttle_time_ms": 9}
 
@@ -82,7 +84,7 @@ def test_code_0_keeps_what_was_said() -> None:
 def test_an_answer_that_the_version_cannot_say_is_a_receipt_of_failure() -> None:
     tapped = Taken()
 
-    assert tapped.striking.answer(fault(Answer(error_code=27, body={"nonsense": 1})), tapped.entry) is None
+    assert tapped.frame_faults.answer(fault(Answer(error_code=27, body={"nonsense": 1})), tapped.entry) is None
     assert tapped.stages() == ["failed"]
     assert "nonsense" in tapped.recorder.trace[0].body["why"]
 
@@ -90,7 +92,7 @@ def test_an_answer_that_the_version_cannot_say_is_a_receipt_of_failure() -> None
 def test_a_frame_is_chosen_by_the_state_that_its_group_was_last_heard_to_be_in() -> None:
     tapped = Taken(fault(Answer(error_code=27), state="CompletingRebalance"))
 
-    assert tapped.striking.on_request(tapped.entry) is not None
+    assert tapped.frame_faults.on_request(tapped.entry) is not None
 
 
 def test_a_coordinator_is_moved_by_who_can_and_it_is_told_where_nobody_can() -> None:
@@ -103,12 +105,12 @@ def test_a_coordinator_is_moved_by_who_can_and_it_is_told_where_nobody_can() -> 
 
     async def main() -> None:
         able, unable = Taken(), Taken()
-        able.striking = TapFaults(able.interception, GroupsInFrames(), mover)
+        able.frame_faults = TapFaults(able.interception, GroupsInFrames(), mover)
         nameless = replace(able.entry, columns={"api": "Heartbeat"})
-        await able.striking.move(fault(Move()), able.entry)
-        await able.striking.move(fault(Move(to=7)), able.entry)
-        await able.striking.move(fault(Move()), nameless)
-        await unable.striking.move(fault(Move()), unable.entry)
+        await able.frame_faults.move(fault(Move()), able.entry)
+        await able.frame_faults.move(fault(Move(to=7)), able.entry)
+        await able.frame_faults.move(fault(Move()), nameless)
+        await unable.frame_faults.move(fault(Move()), unable.entry)
 
         assert moved == [("g", Move())]
         assert [(obs.detail, obs.body.get("why")) for obs in (*able.recorder.trace, *unable.recorder.trace)] == [

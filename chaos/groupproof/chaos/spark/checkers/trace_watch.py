@@ -39,7 +39,7 @@ _ROWS: Final = "run string, case string, bucket int, seen binary"
 _STATE: Final = "watched binary"
 _ROW_SCHEMA: Final = "run string, case string, bucket int, what string, text string, taken long, rows long, late long, waiting long"
 _COLUMNS: Final = ("run", "case", "bucket", "what", "text", "taken", "rows", "late", "waiting")
-_ALERT, _GROUP, _PULSE, _REST = "alert", "group", "pulse", "rest"
+_ALERT, _GROUP, _PROGRESS, _REST = "alert", "group", "pulse", "rest"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +64,7 @@ class Watcher:
     say: Callable[[Alert], None]
     alerts: int = 0
     last_batch: int = -1
-    _pulses: dict[tuple[str, str, int], Mapping[str, int]] = field(default_factory=dict)
+    _progress: dict[tuple[str, str, int], Mapping[str, int]] = field(default_factory=dict)
     _rested: dict[tuple[str, str, int], int] = field(default_factory=dict)
     _groups: dict[tuple[str, str, str], GroupResult] = field(default_factory=dict)
 
@@ -78,7 +78,7 @@ class Watcher:
         """Add the messages of one batch of the query."""
         for row in rows:
             key = (row["run"], row["case"], row["bucket"])
-            self._pulses[key] = {name: row[name] for name in ("taken", "rows", "late", "waiting")}
+            self._progress[key] = {name: row[name] for name in ("taken", "rows", "late", "waiting")}
             if row["what"] == _REST:
                 self._rested[key] = row["taken"]
             if row["what"] == _GROUP:
@@ -95,12 +95,12 @@ class Watcher:
 
     def total(self, name: str) -> int:
         """Return `rows`, `late` or `waiting` over all buckets."""
-        return sum(pulse[name] for pulse in self._pulses.values())
+        return sum(progress[name] for progress in self._progress.values())
 
     @property
     def is_at_rest(self) -> bool:
         """Whether all observations have been judged, and the results of their groups have been reported."""
-        return all(self._rested.get(key) == pulse["taken"] for key, pulse in self._pulses.items())
+        return all(self._rested.get(key) == progress["taken"] for key, progress in self._progress.items())
 
     def results(self) -> list[CaseResult]:
         """Return the current verdicts on the groups, as in `groupproof trace check`."""
@@ -154,7 +154,7 @@ def _fold(watch: Watch, key: tuple[str, str, int], frames: Iterable[pd.DataFrame
     state.update((pickle.dumps(watched),))
     state.setTimeoutDuration(round(watch.idle_s * 1_000))  # after a silence too: a later query with this state asks for its groups' results
     pairs = [(_ALERT, _text(alert)) for alert in alerts] + [(_GROUP, _text(group)) for group in groups]
-    pairs.append((_REST if state.hasTimedOut else _PULSE, ""))
+    pairs.append((_REST if state.hasTimedOut else _PROGRESS, ""))
     import pandas as pd  # only in a Spark worker: it takes half a second
 
     yield pd.DataFrame(

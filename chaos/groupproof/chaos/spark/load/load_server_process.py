@@ -60,7 +60,7 @@ class LoadServerProcess:
         if not self.bootstrap:
             raise BrokenEnvironment(f"the process that serves the load's members did not come up within {_UP_S:g} s")
 
-    async def hear(self, failed: Callable[[Mapping[str, Any]], None]) -> None:
+    async def read_messages(self, failed: Callable[[Mapping[str, Any]], None]) -> None:
         """Read its messages until it ends; `failed` gets each failure after the start."""
         assert self.process.stdout is not None, "it was opened with one"
         lines = Lines(self.process.stdout)
@@ -90,7 +90,7 @@ async def running_load_server(config: LoadServerConfig, failed: Callable[[Mappin
         # The process has its own session: Ctrl-C goes to the driver, which ends the process in order.
         process = await trio.lowlevel.open_process(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
         server = LoadServerProcess(process)
-        nursery.start_soon(server.hear, failed)
+        nursery.start_soon(server.read_messages, failed)
         try:
             assert process.stdin is not None, "it was opened with one"
             await process.stdin.send_all(json.dumps(asdict(config)).encode() + b"\n")

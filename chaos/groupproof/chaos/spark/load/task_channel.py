@@ -151,7 +151,7 @@ class TaskRegistry:
             lines = Lines(stream)
             while (message := await lines.next()) is not None:
                 if task is None:
-                    task = self._greeted(message)
+                    task = self._handshake(message)
                     if task is None or self._is_stopped:
                         return
                     attempt = task.attempt
@@ -169,7 +169,7 @@ class TaskRegistry:
                     task.lost += 1
                     self._lost(task)
 
-    def _greeted(self, message: Mapping[str, Any]) -> Task | None:
+    def _handshake(self, message: Mapping[str, Any]) -> Task | None:
         number, attempt = message.get("task"), message.get("attempt")
         if not hmac.compare_digest(str(message.get("secret")), self.secret) or not isinstance(number, int) or not isinstance(attempt, int):
             return None

@@ -26,7 +26,7 @@ instant, after their request timeouts, so that all of them would ask again."""
 
 _ENTERING_S: Final = 5.0
 """After so long a member without a coordinator no longer delays the others."""
-_GOODBYE_S: Final = 10.0
+_CLOSE_S: Final = 10.0
 _POLL_MS_MAX: Final = 10_000
 _POLLS_IN_TIME: Final = 4
 """The minimum polls of a member within its max.poll.interval: the protocol does not need polls, and each is expensive with a thousand members."""
@@ -139,7 +139,7 @@ class _Life:
                 # after a pause, a member makes up for one commit, not for all
                 self._due = max(self._due, trio.current_time() - self._period_s) + self._period_s
                 self.consumer.commit_async()
-        with trio.move_on_after(_GOODBYE_S):
+        with trio.move_on_after(_CLOSE_S):
             await self.consumer.close()
 
     def _commits(self) -> bool:
@@ -216,7 +216,7 @@ class ReferenceMember:
                     break
                 await self._do(action, nursery, over)
             await over.wait()
-            await self._end("left", goodbye=True)
+            await self._end("left", is_clean=True)
 
     async def _waited(self, at_s: float, over: trio.Event) -> bool:
         """Wait until `at_s`; return whether the run was over before."""
@@ -226,10 +226,10 @@ class ReferenceMember:
 
     async def _do(self, action: MemberAction, nursery: trio.Nursery, over: trio.Event) -> None:
         does: dict[Action, Callable[[], Awaitable[None]]] = {
-            Action.LEAVE: lambda: self._end("left", goodbye=True),
-            Action.DIE: lambda: self._end("died", goodbye=False),
-            Action.RESTART: lambda: self._end("left", goodbye=True),
-            Action.CRASH: lambda: self._end("died", goodbye=False),
+            Action.LEAVE: lambda: self._end("left", is_clean=True),
+            Action.DIE: lambda: self._end("died", is_clean=False),
+            Action.RESTART: lambda: self._end("left", is_clean=True),
+            Action.CRASH: lambda: self._end("died", is_clean=False),
         }
         if action.action in does:
             await does[action.action]()
@@ -246,10 +246,10 @@ class ReferenceMember:
         self._recorder.event(self._member, "started", standing=True)
         nursery.start_soon(self._life.run)
 
-    async def _end(self, name: str, *, goodbye: bool) -> None:
+    async def _end(self, name: str, *, is_clean: bool) -> None:
         life, self._life = self._life, None
         if life is not None:
-            await (life.leave() if goodbye else life.die())
+            await (life.leave() if is_clean else life.die())
             self._recorder.event(self._member, name, standing=False)
 
     async def _still(self, action: MemberAction, over: trio.Event) -> None:

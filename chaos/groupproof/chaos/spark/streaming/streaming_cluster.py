@@ -83,8 +83,8 @@ async def opened(
     trace: Trace = []
     recorder = Recorder(lambda: round((time.monotonic() - began) * 1e9), keeps=False, run="spark", seed=seed)
     recorder.listen(lambda obs: None if _is_ours(obs) else trace.append(obs))
-    stand = _reference(recorder, profile, {topic: partitions}, seed) if brokers is None else _tapped(brokers, recorder, {topic: partitions})
-    async with stand as (addresses, interception, connect, direct), trio.open_nursery() as nursery:
+    parts = _reference(recorder, profile, {topic: partitions}, seed) if brokers is None else _tapped(brokers, recorder, {topic: partitions})
+    async with parts as (addresses, interception, connect, direct), trio.open_nursery() as nursery:
         growing = Topic(topic, partitions, connect, direct, rate)
         nursery.start_soon(growing.grow)
         yield StreamingCluster(bootstrap=bootstrap_of(addresses), topic=growing, interception=interception, trace=trace, began_s=began_s)
@@ -96,11 +96,11 @@ def _is_ours(obs: Observation) -> bool:
     return obs.client == CLIENT_ID
 
 
-_Stand = tuple[list[Address], Interception, Connect, Address]
+_Parts = tuple[list[Address], Interception, Connect, Address]
 
 
 @asynccontextmanager
-async def _reference(recorder: Recorder, profile: str, topics: dict[str, int], seed: int) -> AsyncIterator[_Stand]:
+async def _reference(recorder: Recorder, profile: str, topics: dict[str, int], seed: int) -> AsyncIterator[_Parts]:
     async with trio.open_nursery() as nursery:
         serving: ServingCluster = await nursery.start(
             partial(serve, ports=(0, 0), profile=profile, settings=_SETTINGS, topics=topics, seed=seed, recorder=recorder)
@@ -110,7 +110,7 @@ async def _reference(recorder: Recorder, profile: str, topics: dict[str, int], s
 
 
 @asynccontextmanager
-async def _tapped(brokers: BrokerSubject, recorder: Recorder, topics: dict[str, int]) -> AsyncIterator[_Stand]:
+async def _tapped(brokers: BrokerSubject, recorder: Recorder, topics: dict[str, int]) -> AsyncIterator[_Parts]:
     async with brokers.cluster(settings=_SETTINGS, brokers=1, topics=topics) as cluster, trio.open_nursery() as nursery:
         interception = Interception(recorder)
         hub = Hub(recorder=recorder, connect=cluster.connect, doors=TcpDoors(nursery=nursery), interception=interception, is_quiet=True)

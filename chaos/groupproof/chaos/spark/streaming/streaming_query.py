@@ -66,7 +66,7 @@ class RunningQuery:
         return sum(_progress(progress)["numInputRows"] > 0 for progress in self._query.recentProgress)
 
     @property
-    def stands(self) -> dict[int, int]:
+    def positions(self) -> dict[int, int]:
         """Return its position in each partition of its last batch."""
         last = self._query.lastProgress
         end = None if last is None else _progress(last)["sources"][0]["endOffset"]

@@ -33,7 +33,7 @@ class Query(Protocol):
     def batches(self) -> int: ...
 
     @property
-    def stands(self) -> Mapping[int, int]:
+    def positions(self) -> Mapping[int, int]:
         """Return its position in each partition of its last batch."""
         ...
 
@@ -184,8 +184,8 @@ def _has_read(query: Query, batches: int) -> bool:
 
 
 def _has_all(query: Query, due: Mapping[int, int]) -> bool:
-    stands = query.stands
-    return query.failed is not None or (bool(stands) and all(at >= due.get(partition, 0) for partition, at in stands.items()))
+    positions = query.positions
+    return query.failed is not None or (bool(positions) and all(at >= due.get(partition, 0) for partition, at in positions.items()))
 
 
 def _ended(query: Query, began_s: float, due: Mapping[int, int]) -> QueryReads:

@@ -81,7 +81,7 @@ class _Reader(DataSourceReader):
 
     def partitions(self) -> Sequence[InputPartition]:
         growing = Growing(self._path)
-        return [_Part(piece) for piece in growing.pieces({}, growing.stand())] or [_Part(_NOTHING)]
+        return [_Part(piece) for piece in growing.pieces({}, growing.position())] or [_Part(_NOTHING)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         return _batches(partition)
@@ -103,7 +103,7 @@ class _StreamReader(DataSourceStreamReader):
         return {"stand": "{}", "reader": ""}
 
     def latestOffset(self) -> dict[str, Any]:
-        return {"stand": json.dumps(Growing(self._path).stand(), sort_keys=True), "reader": self._reader}
+        return {"stand": json.dumps(Growing(self._path).position(), sort_keys=True), "reader": self._reader}
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         pieces = Growing(self._path).pieces(json.loads(start["stand"]), json.loads(end["stand"]))

@@ -18,9 +18,9 @@ from groupproof.harness.running.trace_files import is_parquet, reading, stream, 
 from groupproof.protocol.trace import Observation, read_trace
 from groupproof.protocol.trace_columns import parquet_files, read_parquet
 
-__all__ = ["PIECE_BYTES", "Growing", "Piece", "Stand", "read_piece"]
+__all__ = ["PIECE_BYTES", "Growing", "Piece", "Position", "read_piece"]
 
-Stand = Mapping[str, int]
+Position = Mapping[str, int]
 """Bytes by file of lines; the newest segment's number, counted from 1, by writer of segments."""
 
 PIECE_BYTES: Final = 16 * 1024 * 1024
@@ -47,20 +47,20 @@ class Growing:
         if not path.exists():
             raise WrongUsage(f"there is no trace at {path}")
 
-    def stand(self) -> dict[str, int]:
+    def position(self) -> dict[str, int]:
         """Return how far it reaches now; raise `WrongUsage` where a file cannot be read."""
-        stand: dict[str, int] = {}
+        position: dict[str, int] = {}
         for file in self._files():
             with reading(file):
                 writer, number = _place(file) if is_parquet(file) or file.suffix == ".gz" else (str(file), _whole_lines(file))
-                stand[writer] = max(number, stand.get(writer, 0))
-        return stand
+                position[writer] = max(number, position.get(writer, 0))
+        return position
 
-    def pieces(self, start: Stand, end: Stand) -> list[Piece]:
+    def pieces(self, start: Position, end: Position) -> list[Piece]:
         """Return its content from `start` to `end`; raise `WrongUsage` where a file has become shorter."""
         return [piece for file in self._files() for piece in self._of(file, start, end)]
 
-    def _of(self, file: Path, start: Stand, end: Stand) -> Iterator[Piece]:
+    def _of(self, file: Path, start: Position, end: Position) -> Iterator[Piece]:
         if is_parquet(file) or file.suffix == ".gz":
             writer, number = _place(file)
             if start.get(writer, 0) < number <= end.get(writer, 0):

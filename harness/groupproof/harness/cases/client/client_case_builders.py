@@ -10,7 +10,7 @@ from groupproof.harness.model.case import Case, Judge
 from groupproof.harness.model.case_dialect import case_id
 from groupproof.harness.model.plan import Member, Plan
 from groupproof.harness.model.prerequisites import needs_of_plan
-from groupproof.harness.model.requirement_levels import gravest_level
+from groupproof.harness.model.requirement_levels import highest_level
 from groupproof.harness.model.verdicts import Level
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
 from groupproof.protocol.rules.dialect import Dialect
@@ -61,13 +61,13 @@ def case(
     cited = tuple(requirements)
     subjects = [member for member in plan.members if member.kind == "subject"]
     wanted = {subject.name: _insisted(subject, insists, spares) for subject in subjects}
-    has_company = len(plan.members) > len(subjects)
-    common = {subject.name: "range" for subject in subjects if has_company and "assignors" not in subject.settings}
+    has_peers = len(plan.members) > len(subjects)
+    common = {subject.name: "range" for subject in subjects if has_peers and "assignors" not in subject.settings}
     return Case(
         id=case_id(area, dialect, name),
         title=title,
         requirements=cited,
-        level=level or gravest_level(cited),
+        level=level or highest_level(cited),
         plan=plan,
         judges=(insists_on(wanted, common), *judges) if common or any(wanted.values()) else judges,
         needs=frozenset({dialect.name, *needs_of_plan(plan), *needs}),
@@ -83,7 +83,7 @@ def embedded_case(
     """Return a case for clients of a kind that embeds the classic protocol. A shim must declare the kind, which is also the area."""
     cited = tuple(requirements)
     return Case(
-        id=case_id(kind, CLASSIC, name), title=title, requirements=cited, level=level or gravest_level(cited), plan=plan, judges=judges,
+        id=case_id(kind, CLASSIC, name), title=title, requirements=cited, level=level or highest_level(cited), plan=plan, judges=judges,
         needs=frozenset({kind, *needs}),
     )  # fmt: skip
 

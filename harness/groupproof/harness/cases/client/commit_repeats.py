@@ -186,8 +186,8 @@ CASES: tuple[Case, ...] = (
             passing(500),
         ),
         request_came("error", "m0", Api.JOIN_GROUP, requirement="CLIENT-76"),
-        rejoins("m0", after="error", requirement="CLIENT-76", or_tells=True),
-        hears_nothing_fatal("m0", after="error", requirement="CLIENT-75", gravity=Verdict.NON_STRICT),
+        rejoins("m0", after="error", requirement="CLIENT-76", or_reports=True),
+        hears_nothing_fatal("m0", after="error", requirement="CLIENT-75", severity=Verdict.NON_STRICT),
         level=SHOULD,
     ),
 )

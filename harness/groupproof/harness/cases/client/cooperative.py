@@ -6,7 +6,7 @@ from typing import Any
 
 from groupproof.harness.cases.client.client_case_builders import GHOST_SESSION_MS, case
 from groupproof.harness.judging.case_checkers.leader_assignment import holds_partitions
-from groupproof.harness.judging.case_checkers.partition_owner import claims_nothing, keeps_partitions, names_owned_partitions, tells_no_revocation
+from groupproof.harness.judging.case_checkers.partition_owner import claims_nothing, keeps_partitions, names_owned_partitions, reports_no_revocation
 from groupproof.harness.judging.case_checkers.reactions import Identity, ignores_stale_refusal, recovers, rejoins, request_came
 from groupproof.harness.model.case import Case, Judge
 from groupproof.harness.model.plan import Member
@@ -36,7 +36,7 @@ def _cooperative(name: str = "m0", **settings: Any) -> Member:
 
 
 def _keeps_all(*, after: str) -> Judge:
-    return tells_no_revocation("m0", after=after, requirement="ASSIGN-06")
+    return reports_no_revocation("m0", after=after, requirement="ASSIGN-06")
 
 
 CASES: tuple[Case, ...] = (

@@ -88,7 +88,7 @@ def _odd(code: int, title: str) -> Case:
         ("CLIENT-50", "CLIENT-40"),
         _kept(code),
         survives("m0", after="error", requirement="CLIENT-40"),
-        keeps_membership("m0", after="error", requirement="CLIENT-50", or_tells=True),
+        keeps_membership("m0", after="error", requirement="CLIENT-50", or_reports=True),
     )
 
 
@@ -121,7 +121,7 @@ _ERRORS: tuple[Case, ...] = (
             passing(800),
         ),
         survives("m0", after=next(iter(_ALIEN)), requirement="CLIENT-40"),
-        keeps_membership("m0", after=next(iter(_ALIEN)), requirement="CLIENT-50", or_tells=True),
+        keeps_membership("m0", after=next(iter(_ALIEN)), requirement="CLIENT-50", or_reports=True),
     ),
     case(
         "heartbeat/group-authorization-failed",
@@ -129,7 +129,7 @@ _ERRORS: tuple[Case, ...] = (
         ("CLIENT-50",),
         _kept(ErrorCode.GROUP_AUTHORIZATION_FAILED),
         surfaces("m0", after="error", requirement="CLIENT-50", tried_again=_BEAT),
-        keeps_membership("m0", after="error", requirement="CLIENT-50", or_tells=True),
+        keeps_membership("m0", after="error", requirement="CLIENT-50", or_reports=True),
     ),
 )
 

@@ -156,7 +156,7 @@ _ERRORS: tuple[Case, ...] = (
         ("CLIENT-21",),
         _again(ErrorCode.REBALANCE_IN_PROGRESS, within_ms=7_000),
         survives("m0", after="error", requirement="CLIENT-21"),
-        rejoins("m0", after="error", requirement="CLIENT-10", or_tells=True),
+        rejoins("m0", after="error", requirement="CLIENT-10", or_reports=True),
     ),
     case(
         "join/illegal-generation",
@@ -164,7 +164,7 @@ _ERRORS: tuple[Case, ...] = (
         ("CLIENT-21",),
         _again(ErrorCode.ILLEGAL_GENERATION, within_ms=7_000),
         survives("m0", after="error", requirement="CLIENT-21"),
-        rejoins("m0", after="error", requirement="CLIENT-21", or_tells=True),
+        rejoins("m0", after="error", requirement="CLIENT-21", or_reports=True),
     ),
     case(
         "join/unheard-of-error",

@@ -91,7 +91,7 @@ _PHASES: tuple[Case, ...] = (
             passing(1_600),
         ),
         leaves("m0", after="unsubscribe", requirement="CLIENT-73"),
-        sends_none("m0", Api.HEARTBEAT, after="left", requirement="LEAVE-55", gravity=Verdict.INFORMATIONAL, grace_ms=1_000),
+        sends_none("m0", Api.HEARTBEAT, after="left", requirement="LEAVE-55", severity=Verdict.INFORMATIONAL, grace_ms=1_000),
     ),
     case(
         "leave/close-before-joined",

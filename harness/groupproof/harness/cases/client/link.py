@@ -224,7 +224,7 @@ _LATE: tuple[Case, ...] = (
         ),
         # Less than that of the session remains when the answer has come.
         keeps_membership("m0", after=_FAULT, requirement="CLIENT-40", within_ms=1_500),
-        sends_none("m0", Api.JOIN_GROUP, after=_FAULT, requirement="CLIENT-40", gravity=Verdict.NON_STRICT),
+        sends_none("m0", Api.JOIN_GROUP, after=_FAULT, requirement="CLIENT-40", severity=Verdict.NON_STRICT),
     ),
     case(
         "link/late-commit",
@@ -336,7 +336,7 @@ _SILENT: tuple[Case, ...] = (
         ("CLIENT-51",),
         _silent(Api.HEARTBEAT, delivered(_FAULT), _back(), passing(500)),
         comes_back("m0", after=_FAULT, requirement="CLIENT-51"),
-        sends_none("m0", Api.LEAVE_GROUP, after=_FAULT, requirement="CLIENT-51", gravity=Verdict.NON_STRICT),
+        sends_none("m0", Api.LEAVE_GROUP, after=_FAULT, requirement="CLIENT-51", severity=Verdict.NON_STRICT),
     ),
     case(
         "link/silent-commit",

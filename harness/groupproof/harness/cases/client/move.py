@@ -8,7 +8,7 @@ from groupproof.harness.judging.case_checkers.commit_reactions import commit_is_
 from groupproof.harness.judging.case_checkers.discovery import goes_to_another
 from groupproof.harness.judging.case_checkers.fields import starts_at
 from groupproof.harness.judging.case_checkers.leave_group import closes, leaves
-from groupproof.harness.judging.case_checkers.partition_owner import tells_no_revocation
+from groupproof.harness.judging.case_checkers.partition_owner import reports_no_revocation
 from groupproof.harness.judging.case_checkers.reactions import Identity, keeps_membership, recovers, rejoins
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.plan import Plan
@@ -100,7 +100,7 @@ _IDLE: tuple[Case, ...] = (
         ),
         goes_to_another("m0", Api.HEARTBEAT, after="moved", requirement="CLIENT-07"),
         keeps_membership("m0", after="moved", requirement="CLIENT-49"),
-        tells_no_revocation("m0", after="moved", requirement="EMIG-04"),
+        reports_no_revocation("m0", after="moved", requirement="EMIG-04"),
     ),
     case(
         "move/idle-state-lost",
@@ -150,7 +150,7 @@ _IDLE: tuple[Case, ...] = (
         ),
         goes_to_another("m0", Api.HEARTBEAT, after="moved", requirement="CLIENT-07"),
         goes_to_another("m1", Api.HEARTBEAT, after="moved", requirement="CLIENT-07"),
-        tells_no_revocation("m0", after="moved", requirement="EMIG-04"),
+        reports_no_revocation("m0", after="moved", requirement="EMIG-04"),
     ),
 )
 

@@ -83,7 +83,7 @@ CASES: tuple[Case, ...] = (
         "A static member whose application polls no more stops heartbeating and sends no LeaveGroup.",
         ("CLIENT-52", "STATIC-15"),
         plan(_slow(instance_id="i0"), *joined("m0"), mark("stopped"), *paused("m0", {"t": 2}), passing(_POLL_MS + _TICK_MS + 2_000)),
-        sends_none("m0", Api.LEAVE_GROUP, after="stopped", requirement="STATIC-15", gravity=Verdict.NON_STRICT),
+        sends_none("m0", Api.LEAVE_GROUP, after="stopped", requirement="STATIC-15", severity=Verdict.NON_STRICT),
         heartbeats_stop("m0", after="stopped", requirement="CLIENT-52", within_ms=_POLL_MS + _TICK_MS),
         needs=["poll-deadline"],
     ),

@@ -72,7 +72,11 @@ def _fencing(api: Api, title: str, requirement: str) -> Case:
         _fenced(api),
         request_came("fenced", "m0", api, requirement=requirement),
         surfaces(
-            "m0", after="fenced", requirement=requirement, unaware=Verdict.FAILED if api is Api.HEARTBEAT else Verdict.NON_STRICT, within_ms=_TELL_MS
+            "m0",
+            after="fenced",
+            requirement=requirement,
+            if_unreported=Verdict.FAILED if api is Api.HEARTBEAT else Verdict.NON_STRICT,
+            within_ms=_TELL_MS,
         ),
         stays_out("m0", after="fenced", requirement=requirement),
     )
@@ -112,7 +116,9 @@ _FENCED: tuple[Case, ...] = (
             event("m0", "error", after="twin", within_ms=_TELL_MS + 1_500, go_on=True),
             passing(1_000),
         ),
-        surfaces("m0", after="twin", requirement="CLIENT-57", unaware=Verdict.FAILED, before_joining=True, refusals=_REPLACED, within_ms=_TELL_MS),
+        surfaces(
+            "m0", after="twin", requirement="CLIENT-57", if_unreported=Verdict.FAILED, before_joining=True, refusals=_REPLACED, within_ms=_TELL_MS
+        ),
         stays_out("m0", after="twin", requirement="STATIC-10"),
         recovers("m1", after="twin", requirement="CLIENT-57"),
     ),
@@ -131,7 +137,7 @@ _COURSE: tuple[Case, ...] = (
         "A static member that closes sends no LeaveGroup: its place waits for it until its session ends.",
         ("STATIC-15",),
         plan(_instance(), *joined("m0"), mark("close"), close("m0"), passing(300)),
-        sends_none("m0", Api.LEAVE_GROUP, after="close", requirement="STATIC-15", gravity=Verdict.NON_STRICT, whole=True),
+        sends_none("m0", Api.LEAVE_GROUP, after="close", requirement="STATIC-15", severity=Verdict.NON_STRICT, whole=True),
     ),
     case(
         "static/unsubscribe-stays",
@@ -146,7 +152,7 @@ _COURSE: tuple[Case, ...] = (
             command("m0", "unsubscribe"),
             passing(1_500),
         ),
-        sends_none("m0", Api.LEAVE_GROUP, after="unsubscribe", requirement="STATIC-15", gravity=Verdict.NON_STRICT),
+        sends_none("m0", Api.LEAVE_GROUP, after="unsubscribe", requirement="STATIC-15", severity=Verdict.NON_STRICT),
     ),
     case(
         "static/restart-in-order",

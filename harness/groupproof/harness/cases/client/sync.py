@@ -99,7 +99,7 @@ def _odd(code: int, title: str) -> Case:
         ("CLIENT-31", "CLIENT-35"),
         _failing(code, within_ms=7_000),
         survives("m0", after="error", requirement="CLIENT-35"),
-        rejoins("m0", after="error", requirement="CLIENT-31", or_tells=True, or_syncs=True),
+        rejoins("m0", after="error", requirement="CLIENT-31", or_reports=True, or_syncs=True),
     )
 
 

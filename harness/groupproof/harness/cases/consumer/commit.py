@@ -7,12 +7,12 @@ from typing import Any
 from groupproof.harness.cases.client.client_case_builders import code_name
 from groupproof.harness.cases.consumer.epoch_builders import BEAT, INTERVAL_MS, LONG_MS, case, joined, plan, reconciled, subject, triggered
 from groupproof.harness.judging.case_checkers.consumer.epoch_commits import (
-    asks_again_or_tells,
+    asks_again_or_reports,
     commit_is_answered,
-    commit_is_told,
     commits_on,
     commits_with_epoch,
     reads_on_from,
+    refused_commit_is_reported,
     retries_commit,
 )
 from groupproof.harness.judging.case_checkers.consumer.epoch_reactions import keeps_epoch
@@ -53,7 +53,7 @@ def _reported(code: int, title: str, requirement: str, **open_ends: Any) -> Case
         (requirement, "CGP-01"),
         _refused(code),
         request_came("error", "m0", _COMMIT, requirement="CGP-01"),
-        commit_is_told("m0", after="error", requirement=requirement),
+        refused_commit_is_reported("m0", after="error", requirement=requirement),
         commit_is_answered("m0", after="error", requirement=requirement, **open_ends),
         commits_with_epoch("m0"),
     )
@@ -201,8 +201,8 @@ def _as_member(code: int, title: str) -> Case:
         _positions(code),
         request_came("error", "m0", _FETCH, requirement="CGP-11", within_ms=12_000),
         reads_on_from("m0", after="back", positions=_NAMED, reads=None),
-        asks_again_or_tells("m0", after="error", requirement="CGP-09"),
-        *(() if code == ErrorCode.UNKNOWN_MEMBER_ID else (keeps_epoch("m0", after="error", requirement="CGP-09", or_tells=True),)),
+        asks_again_or_reports("m0", after="error", requirement="CGP-09"),
+        *(() if code == ErrorCode.UNKNOWN_MEMBER_ID else (keeps_epoch("m0", after="error", requirement="CGP-09", or_reports=True),)),
     )
 
 

@@ -116,19 +116,27 @@ def _kept_at_once(code: int, title: str, requirement: str) -> Case:
     )
 
 
-def _ends(code: int, title: str, requirement: str, *, is_static: bool = False, untold: Verdict = Verdict.NON_STRICT, anew: str | None = None) -> Case:
+def _ends(
+    code: int,
+    title: str,
+    requirement: str,
+    *,
+    is_static: bool = False,
+    if_unreported: Verdict = Verdict.NON_STRICT,
+    rejoin_requirement: str | None = None,
+) -> Case:
     """Return a case in which each heartbeat of a settled member gets an error that no retry can cure."""
     settings = {"instance_id": "one"} if is_static else {}
     return case(
         f"heartbeat/{code_name(code)}",
         title,
-        (requirement,) if anew is None else (anew, requirement),
+        (requirement,) if rejoin_requirement is None else (rejoin_requirement, requirement),
         plan(
             subject(**settings),
             [*joined("m0"), answers("error", BEAT, code, count=None), delivered("error"), passing(LONG_MS), heal("error"), passing(500)],
         ),
         request_came("error", "m0", BEAT, requirement="CGC-28"),
-        shows_or_tries("m0", after="error", requirement=requirement, untold=untold, anew=anew),
+        shows_or_tries("m0", after="error", requirement=requirement, if_unreported=if_unreported, rejoin_requirement=rejoin_requirement),
         spaces_its_tries("m0", after="error", requirement=requirement),
     )
 
@@ -162,7 +170,7 @@ _ERRORS: tuple[Case, ...] = (
         "A static member whose instance is another's tells its application, or tries again with a pause.",
         "CGT-27",
         is_static=True,
-        untold=Verdict.OK,
+        if_unreported=Verdict.OK,
     ),
     _ends(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "A member that may no longer read a topic tells its application.", "CGT-30"),
     case(
@@ -173,12 +181,12 @@ _ERRORS: tuple[Case, ...] = (
         request_came("error", "m0", BEAT, requirement="CGC-28"),
         stays_a_member("m0", after="error", requirement="CGT-28"),
     ),
-    _ends(ErrorCode.GROUP_ID_NOT_FOUND, "A member whose group is gone joins again or tells its application.", "CGT-30", anew="CGT-29"),
+    _ends(ErrorCode.GROUP_ID_NOT_FOUND, "A member whose group is gone joins again or tells its application.", "CGT-30", rejoin_requirement="CGT-29"),
     _ends(
         ErrorCode.STALE_MEMBER_EPOCH,
         "A heartbeat answered with what is for commits costs no more than a new join.",
         "CGT-30",
-        untold=Verdict.INFORMATIONAL,
+        if_unreported=Verdict.INFORMATIONAL,
     ),
     _ends(ErrorCode.UNKNOWN_SERVER_ERROR, "A heartbeat that makes the coordinator fail is not looped on in silence.", "CGT-30"),
     _ends(UNHEARD_OF, "A heartbeat answered with an unheard-of error is not looped on in silence.", "CGT-30"),

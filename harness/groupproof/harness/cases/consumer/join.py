@@ -6,7 +6,7 @@ from typing import Any
 
 from groupproof.harness.cases.client.client_case_builders import UNHEARD_OF, code_name
 from groupproof.harness.cases.consumer.epoch_builders import BEAT, LONG_MS, beaten, case, joined, plan, reconciled, rejoining, subject
-from groupproof.harness.judging.case_checkers.consumer.epoch_hand_over import is_told_of_assignment, names_only_what_is_new
+from groupproof.harness.judging.case_checkers.consumer.epoch_hand_over import assignment_is_reported, names_only_what_is_new
 from groupproof.harness.judging.case_checkers.consumer.epoch_join import (
     acknowledges,
     carries_instance,
@@ -61,7 +61,7 @@ _CONTENT: tuple[Case, ...] = (
             [*start("m0"), reconciled("m0", topics={"t": 2, "u": 3}, go_on=True), mark("idle"), beaten("m0", after="idle", count=4)],
             topics={"t": 2, "u": 3},
         ),
-        is_told_of_assignment("m0"),
+        assignment_is_reported("m0"),
         acknowledges("m0"),
         says_little_when_idle("m0", after="idle"),
         never_two_in_flight("m0"),
@@ -144,7 +144,7 @@ def _again(code: int, title: str, requirement: str) -> Case:
     )
 
 
-def _for_good(code: int, title: str, requirement: str, *, instance: str | None = None, untold: Verdict = Verdict.NON_STRICT) -> Case:
+def _for_good(code: int, title: str, requirement: str, *, instance: str | None = None, if_unreported: Verdict = Verdict.NON_STRICT) -> Case:
     """Return a case in which every join gets the error."""
     wanted = {} if instance is None else {"instance_id": instance}
     return case(
@@ -156,7 +156,7 @@ def _for_good(code: int, title: str, requirement: str, *, instance: str | None =
             [answers("error", BEAT, code, count=None), *start("m0"), delivered("error"), passing(LONG_MS), heal("error"), passing(500)],
         ),
         request_came("error", "m0", BEAT, requirement="CGC-07"),
-        shows_or_tries("m0", after="error", requirement=requirement, untold=untold),
+        shows_or_tries("m0", after="error", requirement=requirement, if_unreported=if_unreported),
         spaces_its_tries("m0", after="error", requirement=requirement),
     )
 
@@ -178,7 +178,7 @@ _ERRORS: tuple[Case, ...] = (
         "A static member whose instance another has tells its application, or tries again.",
         "CGT-27",
         instance="one",
-        untold=Verdict.OK,
+        if_unreported=Verdict.OK,
     ),
     _for_good(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "A member that may not read a topic tells its application.", "CGT-25"),
     _for_good(ErrorCode.GROUP_ID_NOT_FOUND, "A member whose group is of another kind tells its application.", "CGT-25"),

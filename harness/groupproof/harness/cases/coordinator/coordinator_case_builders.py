@@ -13,7 +13,7 @@ from typing import Any, Final
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.case_dialect import case_id
 from groupproof.harness.model.prerequisites import is_core
-from groupproof.harness.model.requirement_levels import gravest_level
+from groupproof.harness.model.requirement_levels import highest_level
 from groupproof.harness.model.script import Ask, Group, Pass, Ref, Script, ScriptStep, Topic
 from groupproof.harness.model.script_builders import answered, beat, join, joined, leave, stable, sync
 from groupproof.harness.model.verdicts import Level
@@ -69,7 +69,7 @@ def case(
         id=case_id(area, dialect, name),
         title=f"The coordinator {title}.",
         requirements=cited,
-        level=level or gravest_level(cited),
+        level=level or highest_level(cited),
         plan=plan,
         judges=(),
         needs=frozenset(need for step in plan.steps if isinstance(step, Ask) for need in _needs(step)),

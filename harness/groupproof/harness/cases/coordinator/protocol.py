@@ -25,17 +25,17 @@ from groupproof.protocol.vocabulary import Level
 __all__ = ["CASES"]
 
 
-def _offered(wishes: Mapping[str, Sequence[str]]) -> tuple[ScriptStep, ...]:
+def _offered(protocols: Mapping[str, Sequence[str]]) -> tuple[ScriptStep, ...]:
     """Return the joins of members that offer different protocols into one generation; the first leads."""
-    first, *others = wishes
-    steps: list[ScriptStep] = list(alone(first, protocols=wishes[first]))
+    first, *others = protocols
+    steps: list[ScriptStep] = list(alone(first, protocols=protocols[first]))
     for other in others:
-        steps += joined(other, protocols=wishes[other], is_parked=True)
-    return (*steps, join(first, protocols=wishes[first]), *(answered(f"join {option}", code=0) for option in wishes))
+        steps += joined(other, protocols=protocols[other], is_parked=True)
+    return (*steps, join(first, protocols=protocols[first]), *(answered(f"join {option}", code=0) for option in protocols))
 
 
-def _vote(name: str, title: str, wishes: Mapping[str, Sequence[str]], *more: Steps, level: Level | None = None) -> Case:
-    return case(f"protocol/{name}", title, ("JOIN-32", "JOIN-13"), _offered(wishes), *more, level=level, required=level is None)
+def _vote(name: str, title: str, protocols: Mapping[str, Sequence[str]], *more: Steps, level: Level | None = None) -> Case:
+    return case(f"protocol/{name}", title, ("JOIN-32", "JOIN-13"), _offered(protocols), *more, level=level, required=level is None)
 
 
 _VOTES = (

@@ -154,7 +154,9 @@ class SummaryRun(CertifyRun):
         return self._outcome(self._about.subject, self._about.started, self._about.duration_s)
 
 
-def _spoken(run_plan: RunPlan, cases: Sequence[Case], about: RunEnd, results: Sequence[CaseResult]) -> tuple[Sequence[Case], Sequence[CaseResult]]:
+def _of_spoken_dialects(
+    run_plan: RunPlan, cases: Sequence[Case], about: RunEnd, results: Sequence[CaseResult]
+) -> tuple[Sequence[Case], Sequence[CaseResult]]:
     """Leave out the cases of dialects that a client does not speak, which were never run, unless only such cases were selected."""
     if run_plan.options.side == "coordinator":
         return cases, results
@@ -165,7 +167,7 @@ def _spoken(run_plan: RunPlan, cases: Sequence[Case], about: RunEnd, results: Se
 
 def summed_up(run_plan: RunPlan, cases: Sequence[Case], about: RunEnd, results: Sequence[CaseResult]) -> RunOutcome:
     """Return the outcome of all cases of a session. Cases without a result make it interrupted."""
-    cases, results = _spoken(run_plan, cases, about, results)
+    cases, results = _of_spoken_dialects(run_plan, cases, about, results)
     reached = {result.case.id for result in results}
     interrupted = about.gave_up is None and any(case.id not in reached for case in cases)
     return SummaryRun(run_plan, cases, about, interrupted=interrupted).outcome(results)

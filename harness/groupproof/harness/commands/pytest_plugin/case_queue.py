@@ -11,7 +11,7 @@ from datetime import UTC, date, datetime
 from itertools import chain
 from typing import TYPE_CHECKING, Final, Protocol
 
-from groupproof.harness.commands.pytest_plugin.xdist_shares import ENDED, SharedResult, ShareEnd, dealt
+from groupproof.harness.commands.pytest_plugin.xdist_shares import ENDED, SharedResult, ShareEnd, share_cases
 from groupproof.harness.judging.summary.expectations import CaseVerdict, load, settle, verdict_of, without_races
 from groupproof.harness.judging.summary.run_summary import CaseReport
 from groupproof.harness.running.case_runner import Progress
@@ -154,7 +154,7 @@ class WorkerQueue(CaseQueue):
         super().__init__(run_plan, cases)
         self._folder = folder
         self._worker, self._workers = worker, workers
-        self._shares = dealt(cases, workers)
+        self._shares = share_cases(cases, workers)
         self._share_of = {case.id: number for number, share in enumerate(self._shares) for case in share}
         self._running: list[_Running] = []
         self._taken_over: dict[str, _Running] = {}

@@ -13,7 +13,7 @@ import pytest
 
 from groupproof.harness.commands.pytest_plugin.case_queue import CaseQueue, SingleProcessQueue, WorkerQueue
 from groupproof.harness.commands.pytest_plugin.items import NODE, CaseItem, Cases
-from groupproof.harness.commands.pytest_plugin.outcome_text import ItemOutcome, saying_of
+from groupproof.harness.commands.pytest_plugin.outcome_text import ItemOutcome, item_outcome
 from groupproof.harness.commands.pytest_plugin.pytest_options import options_of
 from groupproof.harness.commands.pytest_plugin.run_plan import RunPlan
 from groupproof.harness.commands.pytest_plugin.session_end import SessionEnd, closed
@@ -79,7 +79,7 @@ class CaseSession:
         result = self.engine.wait(case)
         subject = self.engine.subject
         output = None if subject is None else self.run_plan.output(subject)
-        return saying_of(result, output, self.run_plan.options.fail_on, runs_xfail=bool(self.config.getoption("runxfail")))
+        return item_outcome(result, output, self.run_plan.options.fail_on, runs_xfail=bool(self.config.getoption("runxfail")))
 
     def _engine(self) -> CaseQueue:
         if self.folder is None or self.worker is None:

@@ -23,12 +23,12 @@ class Cases(pytest.Collector):
     """The cases of the session."""
 
     cases: tuple[Case, ...]
-    tell: OutcomeOf
+    outcome_of: OutcomeOf
 
     @classmethod
-    def made(cls, session: pytest.Session, cases: Iterable[Case], tell: OutcomeOf) -> Cases:
+    def made(cls, session: pytest.Session, cases: Iterable[Case], outcome_of: OutcomeOf) -> Cases:
         collector: Cases = cls.from_parent(session, name=NODE, nodeid=NODE)
-        collector.cases, collector.tell = tuple(cases), tell
+        collector.cases, collector.outcome_of = tuple(cases), outcome_of
         # A test explorer lists them under the file that requests them.
         collector.path = session.config.inipath or session.config.rootpath
         return collector
@@ -42,30 +42,30 @@ class CaseItem(pytest.Item):
     """One case; it reports the result of the background run."""
 
     case: Case
-    tell: OutcomeOf
+    outcome_of: OutcomeOf
 
     @classmethod
     def made(cls, parent: Cases, case: Case) -> CaseItem:
         item: CaseItem = cls.from_parent(parent, name=case.id)
-        item.case, item.tell = case, parent.tell
+        item.case, item.outcome_of = case, parent.outcome_of
         item.extra_keyword_matches.update(case.requirements)
         item.add_marker(pytest.mark.groupproof(side=case.side, level=case.level.value.lower()))
         return item
 
     def setup(self) -> None:
         """Wait for the case. A case without a result is an error and no failure."""
-        self._saying = self.tell(self.case)
-        if self._saying.kind is Kind.ERROR:
-            pytest.fail(self._saying.text, pytrace=False)
+        self._outcome = self.outcome_of(self.case)
+        if self._outcome.kind is Kind.ERROR:
+            pytest.fail(self._outcome.text, pytrace=False)
 
     def runtest(self) -> None:
-        saying = self._saying
-        if saying.kind is Kind.FAILED:
-            pytest.fail(saying.text, pytrace=False)
-        if saying.kind is Kind.SKIPPED:
-            pytest.skip(saying.text)
-        if saying.kind is Kind.EXPECTED:
-            pytest.xfail(saying.text)
+        outcome = self._outcome
+        if outcome.kind is Kind.FAILED:
+            pytest.fail(outcome.text, pytrace=False)
+        if outcome.kind is Kind.SKIPPED:
+            pytest.skip(outcome.text)
+        if outcome.kind is Kind.EXPECTED:
+            pytest.xfail(outcome.text)
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
         return self.path, None, self.name

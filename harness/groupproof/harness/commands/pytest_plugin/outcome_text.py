@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from groupproof.harness.model.verdicts import Finding
     from groupproof.harness.reports.texts.frame_text import FrameLine
 
-__all__ = ["ItemOutcome", "Kind", "framed", "saying_of"]
+__all__ = ["ItemOutcome", "Kind", "framed", "item_outcome"]
 
 FRAMES_MAX: Final = 14
 
@@ -43,7 +43,7 @@ class ItemOutcome:
     text: str = ""
 
 
-def saying_of(result: Result, output: Path | None, fail_on: frozenset[str] = frozenset(), *, runs_xfail: bool = False) -> ItemOutcome:
+def item_outcome(result: Result, output: Path | None, fail_on: frozenset[str] = frozenset(), *, runs_xfail: bool = False) -> ItemOutcome:
     """Return the item's outcome; with `runs_xfail` a known failure fails like any other, as with pytest's own `--runxfail`."""
     report = result.report
     if report is None:

@@ -58,12 +58,12 @@ class SessionEnd:
 
 def closed(run_plan: RunPlan, cases: Sequence[Case], engine: CaseQueue | None, folder: Path | None) -> SessionEnd | None:
     """Sum up and write the report; return None where no case was run."""
-    entries, abouts, troubles, cases = _gathered(run_plan, cases, engine, folder)
-    if not abouts:
+    entries, run_ends, troubles, cases = _gathered(run_plan, cases, engine, folder)
+    if not run_ends:
         return SessionEnd(outcome=None, output=None, trouble=f"no report: {troubles[0]}") if troubles else None
     by_id = {case.id: case for case in cases}
     results = [result.result(by_id[result.case]) for result in entries if result.case in by_id]
-    outcome = summed_up(run_plan, cases, _together(abouts), results)
+    outcome = summed_up(run_plan, cases, _together(run_ends), results)
     output = run_plan.output(outcome.summary.subject)
     try:
         write_report(outcome.summary, output)
@@ -95,17 +95,17 @@ def _gathered(run_plan: RunPlan, cases: Sequence[Case], engine: CaseQueue | None
     )
 
 
-def _together(abouts: Sequence[RunEnd]) -> RunEnd:
+def _together(run_ends: Sequence[RunEnd]) -> RunEnd:
     """Return several runs side by side as one: from the first start to the last end, with all jobs."""
-    first = min(abouts, key=lambda end: end.started)
-    end = max(end.started.timestamp() + end.duration_s for end in abouts)
-    lag = max(end.environment.get("lag_ms_worst", 0.0) for end in abouts)
+    first = min(run_ends, key=lambda end: end.started)
+    end = max(end.started.timestamp() + end.duration_s for end in run_ends)
+    lag = max(end.environment.get("lag_ms_worst", 0.0) for end in run_ends)
     return replace(
         first,
-        jobs=sum(end.jobs for end in abouts),
+        jobs=sum(end.jobs for end in run_ends),
         duration_s=end - first.started.timestamp(),
-        environment={**first.environment, "lag_ms_worst": lag, "processes": len(abouts)},
-        gave_up=next((end.gave_up for end in abouts if end.gave_up), None),
+        environment={**first.environment, "lag_ms_worst": lag, "processes": len(run_ends)},
+        gave_up=next((end.gave_up for end in run_ends if end.gave_up), None),
     )
 
 

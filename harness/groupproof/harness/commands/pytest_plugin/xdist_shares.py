@@ -24,7 +24,7 @@ from groupproof.harness.model.case_length import length_ms
 from groupproof.harness.model.errors import RunError
 from groupproof.harness.model.verdicts import Verdict
 
-__all__ = ["ENDED", "RESULT_SUFFIX", "RunEnd", "ShareEnd", "SharedFolder", "SharedResult", "SubjectRecord", "dealt"]
+__all__ = ["ENDED", "RESULT_SUFFIX", "RunEnd", "ShareEnd", "SharedFolder", "SharedResult", "SubjectRecord", "share_cases"]
 
 
 ENDED: Final = ".ended"
@@ -88,7 +88,7 @@ class SharedResult:
         return CaseResult(case=case, ruling=self.ruling, plays=list(self.plays), duration_s=self.duration_s, trouble=self.trouble)
 
 
-def dealt(cases: Sequence[Case], shares: int) -> list[list[Case]]:
+def share_cases(cases: Sequence[Case], shares: int) -> list[list[Case]]:
     """Return the cases as shares of about the same duration, the same in every process."""
     longest_first = sorted(cases, key=lambda case: (-length_ms(case), case.id))
     return [longest_first[number::shares] for number in range(shares)]

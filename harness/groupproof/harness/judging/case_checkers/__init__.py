@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Final
 
 from groupproof.harness.judging.case_checkers.whole_trace import folded
-from groupproof.harness.judging.checkers.classic.universal import UNIVERSAL_FOLDS
+from groupproof.harness.judging.checkers.classic.universal import UNIVERSAL_CHECKERS
 from groupproof.harness.model.case import Judge
 
 __all__ = ["UNIVERSAL"]
 
-UNIVERSAL: Final[tuple[Judge, ...]] = (folded(*UNIVERSAL_FOLDS),)
+UNIVERSAL: Final[tuple[Judge, ...]] = (folded(*UNIVERSAL_CHECKERS),)

@@ -20,7 +20,7 @@ from groupproof.protocol.rules.classic.member_reactions import MEMBER_APIS, Effe
 from groupproof.protocol.trace import ExchangeId, Observation
 from groupproof.protocol.vocabulary import Api, ErrorCode, api_named, error_named
 
-__all__ = ["HEEDS_MS", "SETTLES_MS", "ends_up_a_member", "ids_are_given_up_for_a_reason", "refusals_are_heeded", "refused_ids_are_dropped"]
+__all__ = ["HEEDS_MS", "SETTLES_MS", "ends_up_a_member", "ids_are_given_up_for_a_reason", "refusals_are_respected", "refused_ids_are_dropped"]
 
 SETTLES_MS: Final = 30_000
 """The time (ms) within which a group settles after healing: a ghost's session, a whole join phase of plans with timeouts of at most ten seconds,
@@ -64,7 +64,7 @@ def _last_given(ev: Evidence, client: str, join: Observation) -> Observation:
 
 def _fault_that_took_id(ev: Evidence, client: str, since: Observation, join: Observation) -> tuple[str, str] | None:
     """Return the requirement and the fault after which `client` gave up its id. Return None where it may."""
-    heard, mishaps, held, without = since, list[Observation](), since, _requests_without_id(ev, client)
+    heard, disturbances, held, without = since, list[Observation](), since, _requests_without_id(ev, client)
     for obs in (obs for obs in ev.trace[since.seq + 1 : join.seq] if obs.client == client):
         if (obs.kind == "request" and obs.api == Api.LEAVE_GROUP.title) or (obs.who == "kit" and obs.body.get("name") == "kill"):
             return None
@@ -75,12 +75,12 @@ def _fault_that_took_id(ev: Evidence, client: str, since: Observation, join: Obs
             if _gives_up(obs) and obs.exchange_id not in without:
                 return None
             heard = obs if obs.error in _ALIVE and obs.api in _HEARD_BY else heard
-            mishaps += [obs] if obs.error else []
+            disturbances += [obs] if obs.error else []
         elif obs.who == "link" and obs.body.get("name") == "closed":
-            mishaps.append(obs)
-    if not mishaps or elapsed_ms(heard, join) >= join.body.get("session_timeout_ms", 0) or _was_away(ev, client, since, join):
+            disturbances.append(obs)
+    if not disturbances or elapsed_ms(heard, join) >= join.body.get("session_timeout_ms", 0) or _was_away(ev, client, since, join):
         return None
-    late = [observation for observation in mishaps if elapsed_ms(observation, held) <= SLACK_MS] or mishaps
+    late = [observation for observation in disturbances if elapsed_ms(observation, held) <= SLACK_MS] or disturbances
     bare = next(
         (
             observation
@@ -163,10 +163,10 @@ def _row(answer: Observation) -> Reaction:
     return reaction(api_named(answer.api or ""), answer.error or 0, Phase.CURRENT)
 
 
-def _likeliest(mishaps: Sequence[Observation], without: Container[ExchangeId]) -> tuple[str, str]:
+def _likeliest(disturbances: Sequence[Observation], without: Container[ExchangeId]) -> tuple[str, str]:
     """Return the probable reason for giving up the id: an answer that costs the generation, or else the last fault."""
-    answers = [obs for obs in mishaps if obs.kind == "response"]
-    likeliest = next((obs for obs in answers if Effect.DROP_GENERATION in _row(obs)), mishaps[-1])
+    answers = [obs for obs in disturbances if obs.kind == "response"]
+    likeliest = next((obs for obs in answers if Effect.DROP_GENERATION in _row(obs)), disturbances[-1])
     if likeliest.kind != "response":
         return "CLIENT-05", "its connection was closed"
     how = ", sent without the id," if likeliest.exchange_id in without else ""
@@ -174,7 +174,7 @@ def _likeliest(mishaps: Sequence[Observation], without: Container[ExchangeId]) -
 
 
 @checker
-def refusals_are_heeded(ev: Evidence, after: str) -> Iterator[Finding]:
+def refusals_are_respected(ev: Evidence, after: str) -> Iterator[Finding]:
     """Judge that from an instant on no client uses a membership after a Heartbeat was refused: it rejoins, or falls out.
 
     Such an error may be the client's first sign of what others know already. A client that goes on works on partitions of others.

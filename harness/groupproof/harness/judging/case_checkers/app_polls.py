@@ -27,14 +27,14 @@ _DELAY_TOLERANCE = 0.8
 
 
 @checker
-def hears_nothing_fatal(ev: Evidence, client: str, *, after: str, requirement: str, gravity: Verdict = Verdict.FAILED) -> Iterator[Finding]:
+def hears_nothing_fatal(ev: Evidence, client: str, *, after: str, requirement: str, severity: Verdict = Verdict.FAILED) -> Iterator[Finding]:
     """Judge that the application gets no fatal error from an instant on: it learned of a rebalance, which a rejoin cures (KAFKA-10870)."""
     claim = Claim(requirement=requirement, expected="The application is told of no fatal error for what a rejoin cures.")
     moment(ev, after)
     ends = [obs for obs in ev.events("error", client, after, ev.closing) if obs.body.get("fatal")]
     if ends:
         detail = str(ends[0].body.get("error"))
-        yield claim.found(gravity, "The application was told that it is over.", ends[0], detail=detail, proof=Proof.LIVENESS)
+        yield claim.found(severity, "The application was told that it is over.", ends[0], detail=detail, proof=Proof.LIVENESS)
     else:
         yield claim.ok("It was told of none.")
 

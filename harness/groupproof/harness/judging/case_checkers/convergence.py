@@ -30,7 +30,7 @@ def settles(
     settling = Settling(members, topics, after)
     begun = _settled_from(ev, settling)
     never, late = "The group did not settle.", "The group settled late."
-    found = overdue(ev, claim, begun, since=since, within_ms=within_ms, never=never, late=late, tardy=Verdict.FAILED)
+    found = overdue(ev, claim, begun, since=since, within_ms=within_ms, never=never, late=late, late_severity=Verdict.FAILED)
     if found is None:
         yield claim.ok("They are.", begun)
     else:

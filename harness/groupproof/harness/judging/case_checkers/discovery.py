@@ -37,7 +37,7 @@ def rediscovers(ev: Evidence, client: str, *, after: str, requirement: str, api:
     find = next((obs for obs in finds if obs.seq < ev.closing), None)
     requests = _next_requests(ev, client, api, after)
     asked = next((obs for obs in requests if find is None or not _was_on_its_way(obs, since)), None)
-    beside = next((obs for obs in finds if asked is not None and _came_beside(obs, asked)), None)  # the plan may end in between
+    beside = next((obs for obs in finds if asked is not None and _was_sent_with_request(obs, asked)), None)  # the plan may end in between
     if find is not None and (asked is None or find.seq < asked.seq):
         yield claim.ok("It did.", find)
     elif beside is not None:
@@ -78,7 +78,7 @@ def _was_on_its_way(request: Observation, refusal: Observation) -> bool:
     return request.api == Api.OFFSET_FETCH.title and request.at_ms - refusal.at_ms <= SLACK_MS
 
 
-def _came_beside(find: Observation, request: Observation) -> bool:
+def _was_sent_with_request(find: Observation, request: Observation) -> bool:
     """Return whether the lookup came with the request on its own connection. Their order is then unknown (librdkafka sends both from one timer)."""
     return find.connection != request.connection and find.at_ms - request.at_ms <= SLACK_MS
 

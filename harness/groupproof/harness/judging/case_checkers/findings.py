@@ -19,7 +19,7 @@ from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.trace import Observation
 
-__all__ = ["TimedJudge", "end", "milder", "overdue", "timed_checker"]
+__all__ = ["TimedJudge", "end", "less_severe", "overdue", "timed_checker"]
 
 P = ParamSpec("P")
 
@@ -62,7 +62,7 @@ def end(ev: Evidence, *, whole: bool = False) -> Observation:
     return ev.trace[-1] if whole else ev.trace[min(ev.closing, len(ev.trace) - 1)]
 
 
-def milder(one: Verdict, other: Verdict) -> Verdict:
+def less_severe(one: Verdict, other: Verdict) -> Verdict:
     """Return the less grave of two verdicts."""
     order = list(Verdict)
     return min(one, other, key=order.index)
@@ -77,11 +77,11 @@ def overdue(
     within_ms: float,
     never: str,
     late: str,
-    gravity: Verdict = Verdict.FAILED,
-    tardy: Verdict = Verdict.NON_STRICT,
+    severity: Verdict = Verdict.FAILED,
+    late_severity: Verdict = Verdict.NON_STRICT,
     whole: bool = False,
 ) -> Finding | None:
-    """Return the finding that `obs` never came (`gravity`) or came late (`tardy`, never graver). Return None when it came in time. With `whole` it
+    """Return the finding that `obs` never came (`severity`) or came late (`late_severity`, never graver). Return None when it came in time. With `whole` it
     may come in the clean close.
 
     Raise `NotReached` when it did not come but the run ended before its time was over.
@@ -92,8 +92,8 @@ def overdue(
         if elapsed_ms(since, obs) <= tolerated_ms(due_ms):
             return None
         detail = f"after {elapsed_ms(since, obs):.0f} ms, due within {due_ms:.0f}"
-        return claim.found(milder(gravity, tardy), late, obs, proof=Proof.TIMING, detail=detail)
+        return claim.found(less_severe(severity, late_severity), late, obs, proof=Proof.TIMING, detail=detail)
     last = end(ev, whole=whole)
     if elapsed_ms(since, last) < tolerated_ms(due_ms):
         raise NotReached(f"the run ended before its time was over: {never}")
-    return claim.found(gravity, never, since, proof=Proof.LIVENESS, detail=f"within {due_ms:.0f} ms", wait=waited(since, last, due_ms))
+    return claim.found(severity, never, since, proof=Proof.LIVENESS, detail=f"within {due_ms:.0f} ms", wait=waited(since, last, due_ms))

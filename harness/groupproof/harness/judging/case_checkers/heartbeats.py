@@ -39,10 +39,10 @@ def heartbeats_go_on(
         _cannot_see(ev, client, "the window is shorter than half a session timeout")
     quiet, at = _longest_silence(ev, client, since, until)
     if quiet > tolerated_ms(session_ms):
-        gravity = Verdict.NON_STRICT if unasked and unasked not in ev.capabilities(client) else absent
+        severity = Verdict.NON_STRICT if unasked and unasked not in ev.capabilities(client) else absent
         silent = "It was silent for longer than its session timeout."
         detail = f"{quiet:.0f} ms, with a session timeout of {session_ms:.0f} ms"
-        yield claim.found(gravity, silent, at, proof=Proof.LIVENESS, detail=detail, wait=_wait(ev, at, quiet, tolerated_ms(session_ms)))
+        yield claim.found(severity, silent, at, proof=Proof.LIVENESS, detail=detail, wait=_wait(ev, at, quiet, tolerated_ms(session_ms)))
     else:
         yield claim.ok("It did.", at)
 

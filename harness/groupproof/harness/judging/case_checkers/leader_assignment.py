@@ -38,7 +38,7 @@ def _led(ev: Evidence, client: str, after: str | None) -> list[tuple[Observation
     return leading
 
 
-def _forgotten(sync: Observation, join: MembershipGrant, topics: Mapping[str, int]) -> Partitions:
+def _unassigned(sync: Observation, join: MembershipGrant, topics: Mapping[str, int]) -> Partitions:
     """Return the unassigned partitions of the subscribed `topics`.
 
     A cooperative leader may withhold a partition on its way from one member to another, so for it the result is empty.
@@ -56,7 +56,7 @@ def assigns_everything(
     """Judge that the newest assignment of `client` as leader assigns every partition of the subscribed `topics`."""
     claim = Claim(requirement=requirement, expected="The leader assigns every partition of every subscribed topic.")
     sync, join = _led(ev, client, after)[-1]
-    missing = _forgotten(sync, join, topics)
+    missing = _unassigned(sync, join, topics)
     if missing:
         never = "The leader left partitions of a subscribed topic to nobody."
         yield claim.failed(never, sync, detail=str(missing), proof=Proof.LIVENESS)
@@ -70,7 +70,7 @@ def assigns_at_once(ev: Evidence, client: str, topics: Mapping[str, int], *, aft
     members must rejoin once the metadata has come."""
     claim = Claim(requirement=requirement, expected="The leader assigns every partition in the generation in which its member joined.")
     sync, join = _led(ev, client, after)[0]
-    missing = _forgotten(sync, join, topics)
+    missing = _unassigned(sync, join, topics)
     another = "The leader left partitions to nobody until another rebalance."
     yield claim.tolerated(another, sync, detail=str(missing)) if missing else claim.ok("It did.", sync)
 

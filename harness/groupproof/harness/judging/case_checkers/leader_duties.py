@@ -107,14 +107,14 @@ def leaves_nobody_out(
     assigned = [(sync, join) for sync, join in _syncs(ev, client, after) if accepted(ev, sync) and len(_listed(join)) >= members]
     if not assigned:
         raise NotReached(f"no assignment of {client} for {members} members was accepted")
-    forgotten = [(sync, missing) for sync, join in assigned if (missing := _listed(join) - set(assignments_of(sync)))]
+    left_out = [(sync, missing) for sync, join in assigned if (missing := _listed(join) - set(assignments_of(sync)))]
     last = assigned[-1][0]
-    if not forgotten:
+    if not left_out:
         yield claim.ok("It does.", last)
-    elif forgotten[-1][0] is last and partitions >= members and elapsed_ms(last, end(ev)) >= FOR_GOOD_MS:
-        yield claim.failed("The leader left a member out for good.", last, proof=Proof.LIVENESS, detail=str(sorted(forgotten[-1][1])))
+    elif left_out[-1][0] is last and partitions >= members and elapsed_ms(last, end(ev)) >= FOR_GOOD_MS:
+        yield claim.failed("The leader left a member out for good.", last, proof=Proof.LIVENESS, detail=str(sorted(left_out[-1][1])))
     else:
-        yield claim.tolerated("The leader left a member out of an assignment.", forgotten[-1][0], detail=str(sorted(forgotten[-1][1])))
+        yield claim.tolerated("The leader left a member out of an assignment.", left_out[-1][0], detail=str(sorted(left_out[-1][1])))
 
 
 def _listed(join: MembershipGrant) -> set[str]:

@@ -36,18 +36,18 @@ def leaves(
         since = moment(ev, after)
         if left is None and newest(ev, client, before=after) is None:
             yield claim.ok("It had no member id to leave with.")
-        elif left is None and closed is not None and _is_forgotten(ev, client, after, closed):
+        elif left is None and closed is not None and _is_already_removed(ev, client, after, closed):
             yield claim.ok("The coordinator no longer knew it: it had nothing to leave.", closed)
         elif left is None and closed is not None and whole:
             yield claim.found(absent, never, closed, proof=Proof.LIVENESS, wait=waited(since, closed, 0))
         else:
-            missing = overdue(ev, claim, left, since=since, within_ms=within_ms, never=never, late=late, gravity=absent, whole=whole)
+            missing = overdue(ev, claim, left, since=since, within_ms=within_ms, never=never, late=late, severity=absent, whole=whole)
             yield missing or claim.ok("It did.", left)
 
     return judge if whole else TimedJudge(judge, after, within_ms)
 
 
-def _is_forgotten(ev: Evidence, client: str, after: str, closed: Observation) -> bool:
+def _is_already_removed(ev: Evidence, client: str, after: str, closed: Observation) -> bool:
     """Return whether the coordinator itself, and no fault, answered before the close that the member is unknown. On a slow computer its session may
     end."""
     answers = ev.select("response", None, client, after, closed.seq)
@@ -88,13 +88,13 @@ def leaves_once(ev: Evidence, client: str, *, after: str, requirement: str = "CL
 
 @checker
 def sends_none(
-    ev: Evidence, client: str, api: Api, *, after: str, requirement: str, gravity: Verdict, grace_ms: float = 0, whole: bool = False
+    ev: Evidence, client: str, api: Api, *, after: str, requirement: str, severity: Verdict, grace_ms: float = 0, whole: bool = False
 ) -> Iterator[Finding]:
     """Judge that no `api` comes later than `grace_ms` after an instant."""
     claim = Claim(requirement=requirement, expected=f"The client sends no {api.title}.")
     since = moment(ev, after)
     sent = [obs for obs in ev.requests(api, client, after, None if whole else ev.closing) if elapsed_ms(since, obs) > grace_ms]
-    yield claim.found(gravity, "It sent one.", sent[0]) if sent else claim.ok("It sent none.")
+    yield claim.found(severity, "It sent one.", sent[0]) if sent else claim.ok("It sent none.")
 
 
 @checker
@@ -162,5 +162,5 @@ def closes(ev: Evidence, client: str, *, after: str, requirement: str = "CLIENT-
         return
     never, late = "It did not end.", "It ended late."
     since = moment(ev, after)
-    slow = overdue(ev, claim, done, since=since, within_ms=within_ms, never=never, late=late, gravity=Verdict.INFORMATIONAL, whole=True)
+    slow = overdue(ev, claim, done, since=since, within_ms=within_ms, never=never, late=late, severity=Verdict.INFORMATIONAL, whole=True)
     yield slow or claim.ok("It did.", done)

@@ -21,7 +21,7 @@ from groupproof.harness.model.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import COOPERATIVE, Api, TopicPartition
 
-__all__ = ["claims_nothing", "holdings", "keeps_partitions", "names_owned_partitions", "owned_at", "revokes_before_joining", "tells_no_revocation"]
+__all__ = ["claims_nothing", "holdings", "keeps_partitions", "names_owned_partitions", "owned_at", "reports_no_revocation", "revokes_before_joining"]
 
 _TAKES = ("partitions_revoked", "partitions_lost")
 
@@ -90,24 +90,24 @@ def _next_assignment(ev: Evidence, client: str, since: Observation) -> int:
 
 
 @checker
-def tells_no_revocation(
-    ev: Evidence, client: str, *, after: str, before: str | None = None, requirement: str, gravely: bool = False
+def reports_no_revocation(
+    ev: Evidence, client: str, *, after: str, before: str | None = None, requirement: str, is_severe: bool = False
 ) -> Iterator[Finding]:
-    """Judge that the application gets no callback for revoked or lost partitions between two instants (`gravely`: FAILED, else NON_STRICT)."""
+    """Judge that the application gets no callback for revoked or lost partitions between two instants (`is_severe`: FAILED, else NON_STRICT)."""
     claim = Claim(requirement=requirement, expected="The client keeps its partitions.")
     last = ev.closing if before is None else before
     revocations = [obs for name in _TAKES for obs in ev.events(name, client, after, last) if partitions_of(obs)]
     if not revocations:
         yield claim.ok("No partition was taken from the application.")
         return
-    gravity = Verdict.FAILED if gravely else Verdict.NON_STRICT
+    severity = Verdict.FAILED if is_severe else Verdict.NON_STRICT
     ended = _session_end(ev, client, after, revocations[0])
     if ended is None:
-        yield claim.found(gravity, "Partitions were taken from the application.", revocations[0], proof=Proof.LIVENESS)
+        yield claim.found(severity, "Partitions were taken from the application.", revocations[0], proof=Proof.LIVENESS)
     else:
         beats = ev.requests(Api.HEARTBEAT, client, before=ended.seq)
         silent = f"no Heartbeat for {elapsed_ms(beats[-1], ended):.0f} ms" if beats else "no Heartbeat at all"
-        yield claim.found(gravity, "Its session ended, and its partitions were taken from the application.", ended, detail=silent)
+        yield claim.found(severity, "Its session ended, and its partitions were taken from the application.", ended, detail=silent)
 
 
 def _session_end(ev: Evidence, client: str, after: str, before: Observation) -> Observation | None:

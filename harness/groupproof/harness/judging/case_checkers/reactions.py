@@ -65,7 +65,7 @@ def rejoins(
     identity: Identity = Identity.KEPT,
     within_ms: float = REACT_MS,
     absent: Verdict = Verdict.FAILED,
-    or_tells: bool = False,
+    or_reports: bool = False,
     or_syncs: bool = False,
     beyond_session_of: str = "",
 ) -> Iterator[Finding]:
@@ -73,7 +73,7 @@ def rejoins(
 
     A dropped id is NON_STRICT. So is one JoinGroup with an id that another request was refused for: it costs a round trip, and the answer to that
     JoinGroup decides. A rejoin with an id that JoinGroup itself refused is FAILED, because it can never succeed. `absent` is the verdict if no
-    JoinGroup comes. With `or_tells` a report to the application is as good. With `or_syncs` the same SyncGroup once more is as good, which the
+    JoinGroup comes. With `or_reports` a report to the application is as good. With `or_syncs` the same SyncGroup once more is as good, which the
     coordinator accepts (SYNC-53). With `beyond_session_of` the wait is longer by the session of that former member.
     """
     claim = Claim(requirement=requirement, expected=f"The client joins again{_AS[identity]}.")
@@ -83,11 +83,11 @@ def rejoins(
     if resent is not None and (join is None or resent.seq < join.seq):
         yield claim.ok("It sent its SyncGroup once more.", resent)
         return
-    if join is None and or_tells and (report := report_due(ev, client, after)) is not None:
+    if join is None and or_reports and (report := report_due(ev, client, after)) is not None:
         yield claim.ok("It told the application.", report)
         return
     due_ms = within_ms + (ev.terms(beyond_session_of).session_ms if beyond_session_of else 0)
-    never = overdue(ev, claim, join, since=since, within_ms=due_ms, never="No JoinGroup came.", late="It joined again late.", gravity=absent)
+    never = overdue(ev, claim, join, since=since, within_ms=due_ms, never="No JoinGroup came.", late="It joined again late.", severity=absent)
     if never is not None:
         yield never
     if join is not None and mine is None and not join.member:
@@ -154,12 +154,12 @@ def _joins_refused(ev: Evidence, client: str, member: str, first: Observation) -
 
 @timed_checker
 def retries(
-    ev: Evidence, client: str, api: Api, *, after: str, requirement: str, within_ms: float = REACT_MS, or_tells: bool = False
+    ev: Evidence, client: str, api: Api, *, after: str, requirement: str, within_ms: float = REACT_MS, or_reports: bool = False
 ) -> Iterator[Finding]:
-    """Judge that `client` sends `api` again. With `or_tells` a report to the application is as good."""
+    """Judge that `client` sends `api` again. With `or_reports` a report to the application is as good."""
     claim = Claim(requirement=requirement, expected=f"The client sends {api.title} again.")
     again = next(iter(ev.requests(api, client, after, ev.closing)), None)
-    if again is None and or_tells and (report := report_due(ev, client, after)) is not None:
+    if again is None and or_reports and (report := report_due(ev, client, after)) is not None:
         yield claim.ok("It told the application.", report)
         return
     never, late = f"No further {api.title} came.", f"{api.title} came again late."
@@ -244,7 +244,7 @@ def comes_back(ev: Evidence, client: str, *, after: str, requirement: str, withi
 
 @timed_checker
 def keeps_membership(
-    ev: Evidence, client: str, *, after: str, requirement: str, within_ms: float = REACT_MS, or_tells: bool = False
+    ev: Evidence, client: str, *, after: str, requirement: str, within_ms: float = REACT_MS, or_reports: bool = False
 ) -> Iterator[Finding]:
     """Judge that heartbeats go on with the same member id and generation. A new JoinGroup is a needless rebalance: NON_STRICT."""
     claim = Claim(requirement=requirement, expected="The client goes on heartbeating with the membership it has.")
@@ -254,12 +254,12 @@ def keeps_membership(
     beat = next(iter(ev.requests(Api.HEARTBEAT, client, after, ev.closing)), None)
     join = next(iter(ev.requests(Api.JOIN_GROUP, client, after, ev.closing)), None)
     first = min((obs for obs in (beat, join) if obs is not None), key=lambda obs: obs.seq, default=None)
-    if first is None and or_tells and (report := report_due(ev, client, after)) is not None:
+    if first is None and or_reports and (report := report_due(ev, client, after)) is not None:
         yield claim.ok("It told the application.", report)
         return
     due_ms = max(within_ms, 2 * ev.terms(client).heartbeat_ms)
     never, late = "Neither a Heartbeat nor a JoinGroup came.", "It went on late."
-    yield overdue(ev, _gravely(claim), first, since=moment(ev, after), within_ms=due_ms, never=never, late=late) or _kept(
+    yield overdue(ev, _as_silence(claim), first, since=moment(ev, after), within_ms=due_ms, never=never, late=late) or _kept(
         ev, claim, join, beat, mine.member
     )
 
@@ -283,13 +283,13 @@ def surfaces(
     *,
     after: str,
     requirement: str,
-    unaware: Verdict = Verdict.NON_STRICT,
+    if_unreported: Verdict = Verdict.NON_STRICT,
     within_ms: float = REACT_MS,
     tried_again: Api | None = None,
     before_joining: bool = False,
     refusals: Collection[int] = (),
 ) -> Iterator[Finding]:
-    """Judge that the client reports the error to the application. Going on without a report gets the verdict `unaware`, or is as good if it sends
+    """Judge that the client reports the error to the application. Going on without a report gets the verdict `if_unreported`, or is as good if it sends
     `tried_again`.
 
     Silence on the wire and to the application is FAILED. With `before_joining` a report after a new JoinGroup is too late. With `refusals` the
@@ -297,7 +297,7 @@ def surfaces(
     """
     claim = Claim(requirement=requirement, expected="The client tells the application of the error.")
     since = _refused(ev, client, after, refusals) if refusals else moment(ev, after)
-    report, went_on = surfaced(ev, client, after), _goes_on(ev, client, since.seq if refusals else after)
+    report, next_request = surfaced(ev, client, after), _goes_on(ev, client, since.seq if refusals else after)
     anew = next(iter(ev.requests(Api.JOIN_GROUP, client, after, ev.closing)), None) if before_joining else None
     if report is not None and anew is not None and anew.seq < report.seq:
         report = None
@@ -306,9 +306,13 @@ def surfaces(
         yield claim.ok("It did.", report)
     elif again is not None:
         yield claim.ok("It tried again.", again)
-    elif went_on is not None and (report_due(ev, client, after) is None or before_joining):
+    elif next_request is not None and (report_due(ev, client, after) is None or before_joining):
         yield claim.found(
-            unaware, "It went on without telling the application.", went_on, proof=Proof.LIVENESS, wait=waited(went_on, end(ev), tolerated_ms(0))
+            if_unreported,
+            "It went on without telling the application.",
+            next_request,
+            proof=Proof.LIVENESS,
+            wait=waited(next_request, end(ev), tolerated_ms(0)),
         )
     else:
         yield _silent(ev, claim, client, since, within_ms)
@@ -325,11 +329,11 @@ def _refused(ev: Evidence, client: str, after: str, errors: Collection[int]) -> 
 def survives(ev: Evidence, client: str, *, after: str, requirement: str, within_ms: float = REACT_MS) -> Iterator[Finding]:
     """Judge that after an unexpected answer the client neither stops nor hides it: it goes on, or reports to the application."""
     claim = Claim(requirement=requirement, expected="The client goes on, or tells the application.")
-    report, went_on = surfaced(ev, client, after), _goes_on(ev, client, after)
+    report, next_request = surfaced(ev, client, after), _goes_on(ev, client, after)
     if report is not None:
         yield claim.ok("It told the application.", report)
-    elif went_on is not None:
-        yield claim.ok("It went on.", went_on)
+    elif next_request is not None:
+        yield claim.ok("It went on.", next_request)
     else:
         yield _silent(ev, claim, client, moment(ev, after), within_ms)
 
@@ -344,7 +348,7 @@ _SILENCE: Final = {"CLIENT-17": "CLIENT-21", "CLIENT-50": "CLIENT-40"}
 """The requirement that a silence breaks where the expected reaction is only a SHOULD: progress or the membership is lost."""
 
 
-def _gravely(claim: Claim) -> Claim:
+def _as_silence(claim: Claim) -> Claim:
     return replace(claim, requirement=_SILENCE.get(claim.requirement, claim.requirement))
 
 
@@ -353,7 +357,7 @@ def _silent(ev: Evidence, claim: Claim, client: str, since: Observation, within_
     if elapsed_ms(ev.clock(since), end(ev)) < within_ms * ev.stretch:
         raise NotReached("the run ended before its time was over")
     wait = waited(ev.clock(since), end(ev), within_ms * ev.stretch)
-    return _gravely(claim).failed("It fell silent, on the wire and to the application.", since, proof=Proof.LIVENESS, wait=wait)
+    return _as_silence(claim).failed("It fell silent, on the wire and to the application.", since, proof=Proof.LIVENESS, wait=wait)
 
 
 @checker

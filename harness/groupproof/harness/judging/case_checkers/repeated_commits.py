@@ -183,9 +183,9 @@ def commits_nothing_handed_over(ev: Evidence, client: str, *, after: str, requir
             handed_over = {partition: at for partition, at in handed_over.items() if partition not in partitions_of(obs)}
         elif obs.kind == "request" and obs.api == _COMMIT.title and accepted(ev, obs):
             late = [(t, p) for t, p, _ in obs.offsets if (t, p) in handed_over and elapsed_ms(handed_over[t, p], obs) > REPORTING_MS]
-            anothers = [partition for partition in late if _is_anothers(ev, partition, obs)]
-            if anothers:
-                yield claim.failed(sentence, obs, detail=str(sorted(anothers)))
+            foreign = [partition for partition in late if _belongs_to_another(ev, partition, obs)]
+            if foreign:
+                yield claim.failed(sentence, obs, detail=str(sorted(foreign)))
                 return
             if late and needless is None:
                 needless = claim.tolerated(sentence, obs, detail=str(sorted(late)), proof=Proof.LIVENESS)
@@ -194,7 +194,7 @@ def commits_nothing_handed_over(ev: Evidence, client: str, *, after: str, requir
     yield needless or claim.ok("It does.")
 
 
-def _is_anothers(ev: Evidence, partition: TopicPartition, commit: Observation) -> bool:
+def _belongs_to_another(ev: Evidence, partition: TopicPartition, commit: Observation) -> bool:
     """Return whether another member got a partition in the generation that a commit names, or in a newer one by then."""
     named = commit.generation or 0
     answers = (

@@ -21,7 +21,7 @@ from groupproof.protocol.trace import Observation
 __all__ = ["CheckerSet"]
 
 _Look = Callable[[Observation], Iterable[Finding]]
-_Heard = frozenset[tuple[str, str]] | None
+_FrameFilter = frozenset[tuple[str, str]] | None
 """The frames that a checker listens to. None means all."""
 _NEVER_MS: Final = float("inf")
 
@@ -31,7 +31,7 @@ class CheckerSet:
 
     def __init__(self, makers: Sequence[Callable[[], Checker]]) -> None:
         self._checkers = [make() for make in makers]
-        self._heard = tuple(map(_heard_by, self._checkers))
+        self._filters = tuple(map(_filter_of, self._checkers))
         self._group = GroupTracker()
         trackers = [checker for checker in self._checkers if isinstance(checker, TrackingChecker)]
         for checker in trackers:
@@ -75,8 +75,8 @@ class CheckerSet:
         """Return the checkers that listen to any of these frames, each with its index and its frames."""
         found = self._hearers_of.get(frames)
         if found is None:
-            heard = ((place, checker, _frames_of(checker, frames)) for place, checker in enumerate(self._checkers))
-            found = self._hearers_of[frames] = [entry for entry in heard if entry[2]]
+            filters = ((place, checker, _frames_of(checker, frames)) for place, checker in enumerate(self._checkers))
+            found = self._hearers_of[frames] = [entry for entry in filters if entry[2]]
         return found
 
     def is_before(self, at_ms: float) -> bool:
@@ -134,13 +134,13 @@ class CheckerSet:
         return sorted(chain(due, found), key=lambda entry: entry[0]) if due else found
 
     def _due(self, at_ms: float) -> list[tuple[int, Finding]]:
-        ripe = {place: checker for place, checker, queue in self._waiting if queue.until_ms < at_ms}
-        found = [(place, finding) for place, checker in ripe.items() for finding in checker.due(at_ms)]
+        due = {place: checker for place, checker, queue in self._waiting if queue.until_ms < at_ms}
+        found = [(place, finding) for place, checker in due.items() for finding in checker.due(at_ms)]
         self._due_ms = min((queue.until_ms for _, _, queue in self._waiting), default=_NEVER_MS)
         return found
 
     def _listeners_to(self, kind: str | None, api: str | None) -> tuple[tuple[int, _Look], ...]:
-        return tuple((place, _look_of(self._checkers[place])) for place in _places(self._heard, kind, api))
+        return tuple((place, _look_of(self._checkers[place])) for place in _places(self._filters, kind, api))
 
     def end(self) -> Iterable[Finding]:
         """Yield what is certain when nothing follows. Called once."""
@@ -149,7 +149,7 @@ class CheckerSet:
 
 
 def _frames_of(checker: Checker, frames: frozenset[tuple[str, str]]) -> frozenset[tuple[str, str]]:
-    return frozenset((kind, api) for kind, api in frames if _is_heard(_heard_by(checker), kind, api))
+    return frozenset((kind, api) for kind, api in frames if _passes(_filter_of(checker), kind, api))
 
 
 def _look_of(checker: Checker) -> _Look:
@@ -157,14 +157,14 @@ def _look_of(checker: Checker) -> _Look:
 
 
 @lru_cache(maxsize=1_024)
-def _places(heard: tuple[_Heard, ...], kind: str | None, api: str | None) -> tuple[int, ...]:
+def _places(filters: tuple[_FrameFilter, ...], kind: str | None, api: str | None) -> tuple[int, ...]:
     """Return the indexes of the checkers that listen. It is cached, because a run judges hundreds of traces with the same checkers."""
-    return tuple(place for place, frames in enumerate(heard) if _is_heard(frames, kind, api))
+    return tuple(place for place, frames in enumerate(filters) if _passes(frames, kind, api))
 
 
-def _heard_by(checker: Checker) -> _Heard:
+def _filter_of(checker: Checker) -> _FrameFilter:
     return checker.listens if isinstance(checker, ListeningChecker) else None
 
 
-def _is_heard(frames: _Heard, kind: str | None, api: str | None) -> bool:
+def _passes(frames: _FrameFilter, kind: str | None, api: str | None) -> bool:
     return kind is None or frames is None or (kind, ANY_API) in frames or (kind, api) in frames

@@ -33,7 +33,7 @@ class DialectCheckers(DialectPart):
     `members` are made for each group, and for each case of the dialect. They check what is illegal or unsafe in any case. `invariants` makes the
     checker of the group's invariants. The two requirement lists name what was checked where nothing was broken. `blind_spots` get all observations
     of a group and return why its coordinator cannot be judged, or "". `unmet` also gets the facts about the brokers. `holds_of_coordinators` check
-    what must hold of the coordinator whatever other members the group has. `is_of_strangers` returns whether an answer may differ in the fields of
+    what must hold of the coordinator whatever other members the group has. `may_be_of_unobserved_member` returns whether an answer may differ in the fields of
     these paths because the group has a member that did not come through the tap.
     """
 
@@ -44,4 +44,4 @@ class DialectCheckers(DialectPart):
     blind_spots: tuple[Callable[[Trace], str], ...] = ()
     unmet: Callable[[Trace, Mapping[str, Any]], str] = lambda _story, _upstream: ""
     holds_of_coordinators: tuple[Callable[[], Checker], ...] = ()
-    is_of_strangers: Callable[[Sequence[FieldDifference]], bool] = lambda _differences: False
+    may_be_of_unobserved_member: Callable[[Sequence[FieldDifference]], bool] = lambda _differences: False

@@ -14,8 +14,8 @@ from groupproof.harness.judging.checkers.checker_set import CheckerSet
 from groupproof.harness.judging.checkers.classic.classic_checkers import CLASSIC_CHECKERS
 from groupproof.harness.judging.checkers.dialect_checkers import DialectCheckers
 from groupproof.harness.judging.checkers.steady import NO_ROWS, Steady, Stretch
+from groupproof.harness.judging.checkers.tracking.departures import Departures
 from groupproof.harness.judging.checkers.tracking.earlier_members import EarlierMembers
-from groupproof.harness.judging.checkers.tracking.partings import Partings
 from groupproof.harness.judging.checkers.tracking.process_names import Naming
 from groupproof.harness.model.requirement_levels import capped
 from groupproof.harness.model.verdicts import Finding, Goodbye
@@ -101,7 +101,7 @@ class GroupChecker:
         self._before: deque[Observation] = deque(maxlen=_BEFORE_KEPT)
         self._members: dict[tuple[str, str, str], FindingCount] = {}
         self._broken: dict[tuple[str, str, str], FindingCount] = {}
-        self._partings = Partings()
+        self._departures = Departures()
         self._observations = self._duplicates = 0
         self._first: Observation | None = None
         self._last: Observation | None = None
@@ -125,7 +125,7 @@ class GroupChecker:
                 found.append(_noted(self._broken, finding))  # most rows find nothing, and a comprehension costs a call
         if obs.kind != _UNHEARD:
             named = self._naming.named(obs)
-            self._partings.follow(named)
+            self._departures.follow(named)
             if not self._earlier.is_judged(named):
                 return found
             for run in runs:
@@ -187,12 +187,12 @@ class GroupChecker:
         return run if all(self._is_steady(run, steady) for steady in stretch.members) else None
 
     def _is_steady(self, run: _DialectRun, steady: Steady) -> bool:
-        is_named = bool(steady.client) and self._partings.is_steady(steady) and self._earlier.is_settled(steady)
+        is_named = bool(steady.client) and self._departures.is_steady(steady) and self._earlier.is_settled(steady)
         return is_named and run.invariants.wants(steady) == NO_ROWS
 
     def _absorb(self, run: _DialectRun, steady: Steady, wanted: Collection[int]) -> Iterable[Finding]:
         run.invariants.absorb(steady)
-        self._partings.absorb(steady)
+        self._departures.absorb(steady)
         run.members.absorb(steady, wanted)
         return ()
 
@@ -230,13 +230,13 @@ class GroupChecker:
                 _noted(self._members, capped(finding))
             for finding in run.invariants.end():
                 _noted(self._broken, finding)
-        goodbye, why = self._partings.goodbye(self._naming.label_of)
+        goodbye, why = self._departures.clean_close(self._naming.label_of)
         run_name, case, group = self._key
         first, last = self._first, self._last
         return GroupResult(
-            run=run_name, case=case, group=group, observations=self._observations, duplicates=self._duplicates, requests=self._partings.requests,
-            joined=self._partings.has_members, is_virtual=first is not None and first.clock == "virtual",
-            clients=tuple(sorted(self._naming.label_of(client) for client in self._partings.of)), goodbye=goodbye, goodbye_reason=why,
+            run=run_name, case=case, group=group, observations=self._observations, duplicates=self._duplicates, requests=self._departures.requests,
+            joined=self._departures.has_members, is_virtual=first is not None and first.clock == "virtual",
+            clients=tuple(sorted(self._naming.label_of(client) for client in self._departures.of)), goodbye=goodbye, goodbye_reason=why,
             duration_s=0.0 if first is None or last is None else (last.at_ns - first.at_ns) / 1e9,
             members=tuple(self._members.values()), invariants=tuple(self._broken.values()),
             dialect=next(iter(self._router.spoken), CLASSIC_CHECKERS.dialect.name),

@@ -71,15 +71,15 @@ def _answers(trace: Trace, *, names_release: bool, tolerance: Tolerance | None) 
     story = [obs for obs in trace if obs.group == group]
     parts = [part for part, _ in checkers_spoken(story)]
     broken = [finding for part in parts for make in part.holds_of_coordinators for finding in findings_of(make(), story)]
-    is_of_strangers = any(part.is_of_strangers(reading.unlike) for part in parts)
-    others = () if is_of_strangers else tuple(_seen_in_one_run(finding) for finding in reading.findings)
+    may_be_of_unobserved_member = any(part.may_be_of_unobserved_member(reading.unlike) for part in parts)
+    others = () if may_be_of_unobserved_member else tuple(_seen_in_one_run(finding) for finding in reading.findings)
     kept = tuple(dict.fromkeys(finding.requirement for finding in reading.upheld))
     findings = (*broken, *others, _fine(len(reading.predictions), kept, profile))
     title = f"What the coordinator answered to group {group!r}, by the rules of {profile}"
     dialect = parts[0].dialect if parts else dialect_of_apis(obs.api for obs in story)
     case = case_in(ANSWERED, group, title, findings, kept, dialect=dialect)
     result = result_of(case, Judgement(verdict=worst(finding.verdict for finding in findings), findings=findings), trace)
-    return result, f"{_STRANGERS}: {reading.findings[0].observed}" if is_of_strangers and not broken else ""
+    return result, f"{_STRANGERS}: {reading.findings[0].observed}" if may_be_of_unobserved_member and not broken else ""
 
 
 def _judged(group: str, trace: Trace, upstream: Mapping[str, Any] | None, *, is_cut: bool, **how: Any) -> CaseResult | UnjudgedSide:

@@ -15,8 +15,8 @@ from groupproof.harness.judging.checkers.checker_registry import checkers_spoken
 from groupproof.harness.judging.checkers.checker_set import CheckerSet
 from groupproof.harness.judging.checkers.classic.classic_checkers import CLASSIC_CHECKERS
 from groupproof.harness.judging.checkers.dialect_checkers import DialectCheckers
+from groupproof.harness.judging.checkers.tracking.departures import Departures
 from groupproof.harness.judging.checkers.tracking.earlier_members import EarlierMembers
-from groupproof.harness.judging.checkers.tracking.partings import Partings
 from groupproof.harness.judging.checkers.tracking.process_names import with_process_names
 from groupproof.harness.judging.checkers.tracking.reader_registry import membership_apis
 from groupproof.harness.judging.ruling import Judgement, rule_on
@@ -54,15 +54,15 @@ def _groups(trace: Trace) -> Iterator[tuple[str, Trace]]:
 
 
 def _judged(group: str, story: Trace, *, is_whole: bool) -> CaseResult:
-    evidence, partings, earlier = Evidence(story), Partings(), EarlierMembers()
+    evidence, departures, earlier = Evidence(story), Departures(), EarlierMembers()
     for obs in story:
-        partings.follow(obs)
+        departures.follow(obs)
     spoken = checkers_spoken(obs for obs in evidence.sent if is_whole or earlier.is_judged(obs))
     findings = tuple(capped(finding) for part, own in spoken for found in CheckerSet(part.members).by_checker(own) for finding in found)
     part = spoken[0][0] if spoken else CLASSIC_CHECKERS
-    goodbye, why = partings.goodbye()
+    goodbye, why = departures.clean_close()
     judgement = judgement_of(
-        part, findings, joined=partings.has_members, requests=partings.requests, clients=sorted(partings.of), goodbye=goodbye, why=why
+        part, findings, joined=departures.has_members, requests=departures.requests, clients=sorted(departures.of), goodbye=goodbye, why=why
     )
     return result_of(case_of(part, group, findings), judgement, story)
 

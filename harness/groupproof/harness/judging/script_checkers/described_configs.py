@@ -11,10 +11,10 @@ from groupproof.protocol.rules.consumer.group_configs import ConfigResource
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api
 
-__all__ = ["group_configs_are_told"]
+__all__ = ["group_configs_are_described"]
 
 
-def group_configs_are_told(evidence: Evidence) -> Iterator[Finding]:
+def group_configs_are_described(evidence: Evidence) -> Iterator[Finding]:
     """Yield a finding for each group config that has another value than was set."""
     for request in evidence.requests(Api.DESCRIBE_CONFIGS):
         answer = evidence.answer(request)

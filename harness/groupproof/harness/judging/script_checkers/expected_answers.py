@@ -21,8 +21,14 @@ from groupproof.protocol.wire.message_codec import WireError, read_response
 from groupproof.protocol.wire.message_conversion import GROUP_APIS
 
 __all__ = [
-    "BESIDE_GROUPS", "answers_as_written", "answers_can_be_read", "answers_in_order", "answers_tell_of_asked_groups", "codes_as_written",
-    "connections_end_as_written", "raw_is_answered",
+    "BESIDE_GROUPS",
+    "answers_as_written",
+    "answers_can_be_read",
+    "answers_describe_asked_groups",
+    "answers_in_order",
+    "codes_as_written",
+    "connections_end_as_written",
+    "raw_is_answered",
 ]  # fmt: skip
 
 BESIDE_GROUPS = frozenset(Api) - (GROUP_APIS - {Api.FIND_COORDINATOR})
@@ -105,7 +111,7 @@ def answers_in_order(evidence: Evidence, requirement: str) -> Iterator[Finding]:
         last[request.connection] = answer
 
 
-def answers_tell_of_asked_groups(evidence: Evidence) -> Iterator[Finding]:
+def answers_describe_asked_groups(evidence: Evidence) -> Iterator[Finding]:
     """Judge that an answer about groups contains only the requested groups. Yield nothing where it does.
 
     A client that reads the first group of an OffsetFetch would otherwise begin at another group's offsets. Before v8 the answer names no group.

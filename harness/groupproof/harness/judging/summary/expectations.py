@@ -253,10 +253,10 @@ def _instead(entry: KnownFailure, otherwise: Sequence[CaseVerdict]) -> str:
     """Return the results of the cases that do not fail as the entry says, first those that fail in another way."""
     ordered = sorted(otherwise, key=lambda verdict: verdict.verdict is not entry.verdict)
     more = f"; and {len(ordered) - _NAMED_MAX} more" if len(ordered) > _NAMED_MAX else ""
-    return "; ".join(_stands(entry, verdict) for verdict in ordered[:_NAMED_MAX]) + more
+    return "; ".join(_still_fails(entry, verdict) for verdict in ordered[:_NAMED_MAX]) + more
 
 
-def _stands(entry: KnownFailure, verdict: CaseVerdict) -> str:
+def _still_fails(entry: KnownFailure, verdict: CaseVerdict) -> str:
     if verdict.verdict is entry.verdict:
         return f"{verdict.case} is {verdict.verdict.value} in another way: fingerprint {verdict.fingerprint}, not {entry.fingerprint}"
     return f"{verdict.case} is {verdict.verdict.value}, not {entry.verdict.value} any more"

@@ -75,10 +75,10 @@ def update(file: Path, report: Mapping[str, Any], reading: KnownReason) -> Updat
     cases = [case for case in report["cases"] if not case["preview"]]
     blocks, changes = [text[: starts[0]] if starts else text], []
     for entry, (start, end) in zip(failures, pairwise([*starts, len(text)]), strict=True):
-        block, change = _mended(entry, text[start:end], report, cases)
+        block, change = _updated_entry(entry, text[start:end], report, cases)
         blocks.append(block)
         changes += change
-    new = [case for case in cases if case["verdict"] == Verdict.FAILED.value and not _is_mended(failures, report, case)]
+    new = [case for case in cases if case["verdict"] == Verdict.FAILED.value and not _is_updated(failures, report, case)]
     entries = [_entry(case, report, _check_source(reading, new)) for case in new]
     changes += [f"added {case['id']}: {case['observed']}" for case in new]
     return Update(text=_joined("".join(blocks), entries), changes=tuple(changes))
@@ -103,12 +103,12 @@ def _covered(entry: KnownFailure, cases: Sequence[Mapping[str, Any]]) -> list[Ma
     return [case for case in cases if entry.covers(case["id"]) and case["verdict"] not in silent]
 
 
-def _mended(entry: KnownFailure, block: str, report: Mapping[str, Any], cases: Sequence[Mapping[str, Any]]) -> tuple[str, list[str]]:
+def _updated_entry(entry: KnownFailure, block: str, report: Mapping[str, Any], cases: Sequence[Mapping[str, Any]]) -> tuple[str, list[str]]:
     """Return the entry's text after the run: unchanged, with a new fingerprint, only for the cases that fail as it says, or removed."""
     if entry.by_chance:
         return block, []  # no run contradicts it: a failure by chance is absent from most runs
     covered = _covered(entry, cases) if _is_about(entry, report) else []
-    standing = [case for case in covered if _stands(entry, case)]
+    standing = [case for case in covered if _still_fails(entry, case)]
     if len(standing) == len(covered):
         return block, []
     if standing:
@@ -116,8 +116,8 @@ def _mended(entry: KnownFailure, block: str, report: Mapping[str, Any], cases: S
         return "\n\n".join(narrowed) + "\n\n", [f"narrowed {entry.case} to {', '.join(case['id'] for case in standing)}: others that it covers pass"]
     failing = [case for case in covered if case["verdict"] == entry.verdict.value]
     if failing and len(covered) == 1:
-        mended = _FINGERPRINT.sub(lambda match: f'{match[1]}"{failing[0]["fingerprint"]}"', block, count=1)
-        return mended, [f"changed {entry.case}: it fails in another way; see that its reason still holds: {failing[0]['observed']}"]
+        updated = _FINGERPRINT.sub(lambda match: f'{match[1]}"{failing[0]["fingerprint"]}"', block, count=1)
+        return updated, [f"changed {entry.case}: it fails in another way; see that its reason still holds: {failing[0]['observed']}"]
     return "", [f"took out {entry.case}: it is {covered[0]['verdict']} in {report['subject']['name']} {report['subject']['version']}"]
 
 
@@ -125,18 +125,18 @@ def _about_alone(block: str, case: str) -> str:
     return _CASE.sub(lambda match: f'{match[1]}"{case}"', block.rstrip("\n"), count=1)
 
 
-def _stands(entry: KnownFailure, case: Mapping[str, Any]) -> bool:
+def _still_fails(entry: KnownFailure, case: Mapping[str, Any]) -> bool:
     """Return whether a case fails as the entry says, even if the entry excuses it. Old reports lack the verdict beneath."""
     is_excused = case["verdict"] == Verdict.EXCUSED.value
     verdict = case.get("excused", {}).get("verdict", entry.verdict.value) if is_excused else case["verdict"]
     return bool(verdict == entry.verdict.value and entry.fails_as(case["fingerprint"]))
 
 
-def _is_mended(failures: Sequence[KnownFailure], report: Mapping[str, Any], case: Mapping[str, Any]) -> bool:
+def _is_updated(failures: Sequence[KnownFailure], report: Mapping[str, Any], case: Mapping[str, Any]) -> bool:
     """Return whether an entry for this case alone got a new fingerprint, or one for several was narrowed to it."""
     about = [entry for entry in failures if _is_about(entry, report)]
     return any(entry.case == case["id"] and entry.verdict.value == case["verdict"] for entry in about) or any(
-        entry.covers(case["id"]) and _stands(entry, case) for entry in about
+        entry.covers(case["id"]) and _still_fails(entry, case) for entry in about
     )
 
 

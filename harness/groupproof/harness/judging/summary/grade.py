@@ -56,7 +56,7 @@ def totals_of(counted: Iterable[CaseCount]) -> dict[str, int]:
 
 def required_of(catalogue: Iterable[Case], level: str) -> list[Case]:
     """Return the required cases of a level, whatever was selected."""
-    oldest = cache(_oldest_that_speaks)  # for this call only: a dialect can be registered after it
+    oldest = cache(_oldest_release_with)  # for this call only: a dialect can be registered after it
     return [case for case in at_level(catalogue, level) if case.required and not case.preview and _is_for_all(case, oldest)]
 
 
@@ -67,7 +67,7 @@ def _is_for_all(case: Case, oldest: Callable[[str], str]) -> bool:
     return case.needs - {dialect} <= CORE_CAPABILITIES and not unheard_of(case, oldest(dialect))
 
 
-def _oldest_that_speaks(dialect: str) -> str:
+def _oldest_release_with(dialect: str) -> str:
     return min((name for name in RELEASES if is_spoken(dialect, name)), key=RELEASES.__getitem__, default=_OLDEST)
 
 

@@ -84,7 +84,7 @@ class SwitchResult:
         return self.rejoined == self.switching.workers and not self.wrong and self.settled_ms is not None
 
 
-class _Ground(Protocol):
+class _Network(Protocol):
     def opened(self, brokers: Cluster) -> AbstractAsyncContextManager[list[Address]]: ...
 
     async def entrance(self, member: str) -> Entrance: ...
@@ -95,7 +95,7 @@ def play(switching: Switching) -> SwitchResult:
     played: list[SwitchResult] = []
 
     async def main() -> None:
-        played.append(await _Play(switching).run())
+        played.append(await _SwitchRun(switching).run())
 
     if switching.is_real:
         trio.run(main)
@@ -104,11 +104,11 @@ def play(switching: Switching) -> SwitchResult:
     return played[0]
 
 
-class _Play:
+class _SwitchRun:
     def __init__(self, switching: Switching) -> None:
         self._switching = switching
         self._ledger, self._board, self._items = TaskLedger(), Board(), Counter[str]()
-        self._keepers: list[WorkerMain] = []
+        self._workers: list[WorkerMain] = []
         self._streams = Streams(switching.seed)
         self._began_s = 0.0
 
@@ -123,27 +123,27 @@ class _Play:
         for number in range(switching.tasks):
             self._board.add(GROUP, Task(name=f"t{number}"))
             self._ledger.wanted(f"t{number}", 0)
-        ground: _Ground = LoopbackNetwork() if switching.is_real else MemoryNetwork()
-        async with ground.opened(cluster) as addresses, trio.open_nursery() as nursery:
+        network: _Network = LoopbackNetwork() if switching.is_real else MemoryNetwork()
+        async with network.opened(cluster) as addresses, trio.open_nursery() as nursery:
             await nursery.start(cluster.run)
             for number in range(switching.workers):
-                await self._start(number, ground, addresses, nursery)
+                await self._start(number, network, addresses, nursery)
             outcome = await self._course(cluster, recorder)
             nursery.cancel_scope.cancel()
         return outcome
 
-    async def _start(self, number: int, ground: _Ground, addresses: list[Address], nursery: trio.Nursery) -> None:
+    async def _start(self, number: int, network: _Network, addresses: list[Address], nursery: trio.Nursery) -> None:
         switching, name = self._switching, f"w{number}"
         settings = WorkerSettings(
             group=GROUP, bootstrap=tuple(addresses), name=name, assignor=switching.assignor, hand_over=switching.hand_over, fences=switching.fences,
             **drifting(self._streams.named("pace", number)),
         )  # fmt: skip
-        entrance = await ground.entrance(name)
+        entrance = await network.entrance(name)
         keeper = WorkerMain(
             settings, connect=entrance.connect, read=lambda: self._board.configs(GROUP), work=partial(self._work, name),
             random=self._streams.named("worker", number),
         )  # fmt: skip
-        self._keepers.append(keeper)
+        self._workers.append(keeper)
         await nursery.start(keeper.run)
         await trio.sleep(self._streams.named("starts", number).random())
 
@@ -151,7 +151,7 @@ class _Play:
         switching = self._switching
         await self._settled()
         await trio.sleep(switching.before_s)
-        generation, switch_ms = self._keepers[0].worker.generation, self._now_ms()
+        generation, switch_ms = self._workers[0].worker.generation, self._now_ms()
         lost_ms, active = self._ledger.lost_ms(switch_ms), cluster.coordinator_node(GROUP)
         cluster.kill(active)
         async with trio.open_nursery() as nursery:
@@ -160,7 +160,7 @@ class _Play:
         await trio.sleep(switching.after_s)
         now_ms = self._now_ms()
         overlaps = self._overlaps(now_ms, switch_ms)
-        up = [keeper for keeper in self._keepers if keeper.worker.state is WorkerState.STABLE]
+        up = [keeper for keeper in self._workers if keeper.worker.state is WorkerState.STABLE]
         generations = Counter(keeper.worker.generation for keeper in up)
         after, rejoined = generations.most_common(1)[0] if generations else (-1, 0)
         return SwitchResult(
@@ -190,7 +190,7 @@ class _Play:
         return None
 
     def _is_settled(self) -> bool:
-        workers = [keeper.worker for keeper in self._keepers]
+        workers = [keeper.worker for keeper in self._workers]
         view = self._cluster.view(GROUP)
         knows_all = view is not None and {member.member_id for member in view.members} == {worker.member_id for worker in workers}
         is_one = len({worker.generation for worker in workers}) == 1

@@ -84,11 +84,11 @@ class SimulatedWorkers:
         self._tasks = 0
         for _ in range(course.tasks):
             self.add_task()
-        self.bays = [self._bay(number) for number in range(course.workers)]
+        self.bays = [self._worker_process(number) for number in range(course.workers)]
         self.violations: list[str] = []
         self._settled_ms: list[int] = []
 
-    def _bay(self, number: int) -> WorkerProcess:
+    def _worker_process(self, number: int) -> WorkerProcess:
         course = self.course
         settings = WorkerSettings(
             group=GROUP, bootstrap=(("manager-0", 8899), ("manager-1", 8899)), name=f"w{number}", assignor=course.assignor, hand_over=course.hand_over,

@@ -72,7 +72,7 @@ class SimulatedGroup:
         self._free_us: Counter[int] = Counter()
         self._by_session: dict[int, Member] = {}
         self._deadline_us: int | None = None
-        self._doing: dict[type, Callable[[Member, Any], None]] = {
+        self._handlers: dict[type, Callable[[Member, Any], None]] = {
             Ask: self._ask, StopFetchers: self._stop, FindLeaders: self._find, Fetch: self._fetch, Connect: self._connect, Disconnect: self._disconnect,
             CommitToKafka: self._commit, FetchFromKafka: self._committed, FindOffsetManager: self._find_manager,
             AttemptBegan: self._began, AttemptEnded: self._ended, ConsumerFailure: self._failed, ShutdownResult: self._closed,
@@ -186,7 +186,7 @@ class SimulatedGroup:
 
     def _do(self, member: Member, outputs: Iterable[Output]) -> None:
         for output in outputs:
-            act = self._doing.get(type(output))
+            act = self._handlers.get(type(output))
             if act is not None:
                 act(member, output)
         self._note(member)

@@ -60,7 +60,7 @@ def sign(manifest: bytes, key: Path) -> bytes:
     with _beside(manifest) as data:
         done = _run(["-Y", "sign", "-f", str(key.absolute()), "-n", NAMESPACE, str(data)])
         if done.returncode:
-            raise WrongUsage(f"can't sign with {key}: {_last_words(done)}; a key with a passphrase is used by way of ssh-agent: name its .pub")
+            raise WrongUsage(f"can't sign with {key}: {_last_lines(done)}; a key with a passphrase is used by way of ssh-agent: name its .pub")
         return data.with_name(f"{_DATA}.sig").read_bytes()
 
 
@@ -69,7 +69,7 @@ def signed_by(manifest: bytes, signature: bytes) -> Signature:
     with _beside(manifest, signature) as data:
         done = _run(["-Y", "check-novalidate", "-n", NAMESPACE, "-s", f"{data}.sig"], manifest)
     if done.returncode:
-        raise BadSignature(f"the signature is not one of this manifest: {_last_words(done)}")
+        raise BadSignature(f"the signature is not one of this manifest: {_last_lines(done)}")
     return Signature(key=_key_in(done))
 
 
@@ -116,7 +116,7 @@ def _run(arguments: Sequence[str], stdin: bytes = b"") -> subprocess.CompletedPr
         raise BrokenEnvironment(f"{_TOOL} has not answered within {_WITHIN_S:.0f} s") from error
 
 
-def _last_words(done: subprocess.CompletedProcess[bytes]) -> str:
+def _last_lines(done: subprocess.CompletedProcess[bytes]) -> str:
     lines = (done.stderr + b"\n" + done.stdout).decode(errors="replace").split("\n")
     return next((line.strip().rstrip(".\r") for line in lines if line.strip()), "it said nothing")
 

@@ -84,7 +84,7 @@ class CaseView:
         return self.report.verdict not in (Verdict.OK, Verdict.UNIMPLEMENTED) or self.report.result.ruling.goodbye is Goodbye.UNCLEAN
 
     @property
-    def gravity(self) -> int:
+    def severity(self) -> int:
         """Return a sort key that puts the gravest first."""
         return -list(Verdict).index(self.report.verdict)
 

@@ -30,7 +30,7 @@ def page(run: RunSummary, views: Iterable[CaseView], pictures: Mapping[str, str]
         "report.html.j2",
         run=run,
         areas=_areas(listed),
-        notable=folded(sorted((view for view in listed if view.is_notable), key=lambda view: view.gravity), lambda view: cause_of(view.report)),
+        notable=folded(sorted((view for view in listed if view.is_notable), key=lambda view: view.severity), lambda view: cause_of(view.report)),
         notable_count=sum(view.is_notable for view in listed),
         counts=_counts(listed),
         pictures=pictures,

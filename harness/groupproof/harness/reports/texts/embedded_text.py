@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groupproof.harness.judging.checkers.embedded.connect_frames import assignment_in, dealt_in, jobs_in_words, states_in
+from groupproof.harness.judging.checkers.embedded.connect_frames import assignment_in, assignments_in_sync, jobs_in_words, states_in
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.blob_reader import BlobError
@@ -37,7 +37,7 @@ def _of_workers(obs: Observation) -> Iterator[str]:
     if obs.kind == "request" and obs.api == Api.JOIN_GROUP.title:
         yield from _joined(obs)
     elif obs.kind == "request" and obs.api == Api.SYNC_GROUP.title:
-        for member, assignment in dealt_in(obs).items():
+        for member, assignment in assignments_in_sync(obs).items():
             yield f"gives {member[-8:]} {_assigned(assignment)}"
     elif obs.kind == "response" and obs.api == Api.SYNC_GROUP.title and not obs.error:
         yield _assigned(assignment_in(obs))

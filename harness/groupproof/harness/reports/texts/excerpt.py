@@ -35,9 +35,9 @@ def excerpt_of(trace: Trace, seq: int | None) -> Excerpt:
     at = len(trace) if seq is None else min(seq, len(trace))
     if seq is None:
         at = next((obs.seq for obs in trace if obs.who == "kit" and obs.body.get("name") == "end"), at)
-    before = _folded(line for obs in trace[:at] if _tells(obs) for line in [_beat(obs)])
+    before = _folded(line for obs in trace[:at] if _is_of_interest(obs) for line in [_beat(obs)])
     here = [_beat(obs) for obs in trace[at : at + 1]] if seq is not None else []
-    after = _folded(_beat(obs) for obs in trace[at + len(here) :] if _tells(obs))
+    after = _folded(_beat(obs) for obs in trace[at + len(here) :] if _is_of_interest(obs))
     names = [line_of(obs) for obs in trace[: min(at, _HEAD)] if obs.who == "kit" and obs.body.get("name") == NAMES]
     lines = [*names, *_lines(before[-BEFORE_MAX:]), *(beat.line for beat in here), *_lines(after[:AFTER_MAX])]
     return Excerpt(lines=tuple(lines), seq=here[0].line.seq if here else None)
@@ -57,18 +57,18 @@ def _beat(obs: Observation) -> _ExcerptLine:
     return _ExcerptLine(line_of(obs), obs.client if is_beat else None)
 
 
-def _tells(obs: Observation) -> bool:
+def _is_of_interest(obs: Observation) -> bool:
     """Return whether an observation belongs to the group's story, and is not what every consumer does all the time."""
     if obs.kind in ("request", "response"):
         return obs.api in GROUP_FRAMES
     if obs.kind == "event":
-        return _event_tells(obs)
+        return _is_event_of_interest(obs)
     if obs.kind == "fault":
         return obs.detail not in ("armed", "healed") or bool(obs.body.get("held"))
     return obs.kind == "transition"
 
 
-def _event_tells(obs: Observation) -> bool:
+def _is_event_of_interest(obs: Observation) -> bool:
     name = obs.body.get("name")
     if obs.who == "shim" and name == "answer":
         return "error" in obs.body or "unimplemented" in obs.body

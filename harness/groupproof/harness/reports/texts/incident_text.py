@@ -16,7 +16,7 @@ _FIGURES: Final = {
 }  # fmt: skip
 
 
-def incident_lines(run: IncidentRun, cured: IncidentRun) -> Iterator[str]:
+def incident_lines(run: IncidentRun, remedied: IncidentRun) -> Iterator[str]:
     """Yield the lines about an incident."""
     incident = run.incident
     yield f"{incident.name}  {incident.url}"
@@ -29,7 +29,7 @@ def incident_lines(run: IncidentRun, cured: IncidentRun) -> Iterator[str]:
     if incident.unseen:
         yield f"  unseen    {incident.unseen}"
     yield f"  remedy    {incident.remedy.words}"
-    yield f"  with it   {_figure(cured)}"
+    yield f"  with it   {_figure(remedied)}"
 
 
 def _figure(run: IncidentRun) -> str:
@@ -50,11 +50,11 @@ def _watched(run: IncidentRun) -> str:
     return f"{'; '.join(run.health.problems) or 'no problem'} (generations: {causes})"
 
 
-def incident_to_json(run: IncidentRun, cured: IncidentRun) -> dict[str, Any]:
+def incident_to_json(run: IncidentRun, remedied: IncidentRun) -> dict[str, Any]:
     incident = run.incident
     return {
         "incident": incident.name, "url": incident.url, "happened": incident.happened, "modelled": incident.modelled, "settings": dict(incident.settings),
-        "remedy": incident.remedy.words, "figure": incident.figure, "before": _seen_by(run), "with_remedy": _seen_by(cured),
+        "remedy": incident.remedy.words, "figure": incident.figure, "before": _seen_by(run), "with_remedy": _seen_by(remedied),
     }  # fmt: skip
 
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from groupproof.harness.running.importing.broker_messages import WORDINGS, Wording, may_tell, speaker_of
+from groupproof.harness.running.importing.broker_messages import MESSAGE_PATTERNS, MessagePattern, may_match, prefix_of
 from groupproof.harness.running.importing.imported_event import ImportedEvent
 from groupproof.harness.running.importing.log_lines import LogLine, log_lines
 
@@ -25,27 +25,27 @@ _SEVERAL: Final = re.compile(r"[^\s,{}()\[\]]+")
 
 def read_broker_log(lines: Iterable[str]) -> Iterator[ImportedEvent]:
     """Yield the lines' events of groups; other lines are skipped."""
-    for line in log_lines(line for line in lines if may_tell(line)):
+    for line in log_lines(line for line in lines if may_match(line)):
         event = _event(line)
         if event is not None:
             yield event
 
 
 def _event(line: LogLine) -> ImportedEvent | None:
-    node, offsets, message = speaker_of(line.message)
+    node, offsets, message = prefix_of(line.message)
     if "request.logger" in line.logger or message.startswith("Completed request:"):
         return None
-    for wording in WORDINGS:
-        found = wording.pattern.search(message)
+    for message_pattern in MESSAGE_PATTERNS:
+        found = message_pattern.pattern.search(message)
         if found is not None:
-            return _meant(line, node, offsets, wording, found.groupdict())
+            return _meant(line, node, offsets, message_pattern, found.groupdict())
     return None
 
 
-def _meant(line: LogLine, node: int | None, offsets: int | None, wording: Wording, parts: dict[str, str | None]) -> ImportedEvent:
+def _meant(line: LogLine, node: int | None, offsets: int | None, message_pattern: MessagePattern, parts: dict[str, str | None]) -> ImportedEvent:
     named = parts.get("offsets")
-    body: dict[str, Any] = {"name": wording.name, "line": line.message[:LINE_CHARS_MAX], "level": line.level}
-    body |= {"marks": wording.marks} if wording.marks else {}
+    body: dict[str, Any] = {"name": message_pattern.name, "line": line.message[:LINE_CHARS_MAX], "level": line.level}
+    body |= {"marks": message_pattern.marks} if message_pattern.marks else {}
     body |= {name: value for name in _KEPT if (value := parts.get(name)) is not None}
     if offsets is not None or named is not None:
         body["offsets_partition"] = offsets if named is None else int(named)
@@ -56,9 +56,13 @@ def _meant(line: LogLine, node: int | None, offsets: int | None, wording: Wordin
         "who": "coordinator", "node": node, "group": parts.get("group"), "member": parts.get("member") or parts.get("bracketed"),
         "instance": _instance(parts), "generation": int(generation) if generation is not None else None, "body": body,
     }  # fmt: skip
-    if wording.after is None:
+    if message_pattern.after is None:
         return ImportedEvent(at_ms=line.at_ms, is_dated=line.is_dated, kind="event", columns=columns)
-    columns |= {"state_before": wording.before.value if wording.before else None, "state_after": wording.after.value, "detail": parts.get("reason")}
+    columns |= {
+        "state_before": message_pattern.before.value if message_pattern.before else None,
+        "state_after": message_pattern.after.value,
+        "detail": parts.get("reason"),
+    }
     return ImportedEvent(at_ms=line.at_ms, is_dated=line.is_dated, kind="transition", columns=columns)
 
 

@@ -13,7 +13,7 @@ import trio
 from groupproof.harness.model.plan import Condition, Matches
 from groupproof.harness.running.plans.member_control import Actor
 
-__all__ = ["FRESH_MS", "FRESH_RECORDS", "leave_records", "waits_in_vain"]
+__all__ = ["FRESH_MS", "FRESH_RECORDS", "leave_records", "may_wait_forever"]
 
 FRESH_MS: Final = 2_000
 """How long existing records may take to arrive. confluent-kafka's program reports a few only after a one-second poll returned nothing."""
@@ -23,7 +23,7 @@ FRESH_RECORDS: Final = 5
 Append = Callable[[str, int, int], Awaitable[None]]
 
 
-def waits_in_vain(condition: Condition, actors: Collection[Actor]) -> bool:
+def may_wait_forever(condition: Condition, actors: Collection[Actor]) -> bool:
     """Return whether a plan waits for records in a group whose members may have committed all of them."""
     return isinstance(condition, Matches) and condition.event == "records_consumed" and any(actor.commits_unasked for actor in actors)
 

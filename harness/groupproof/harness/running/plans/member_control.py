@@ -30,7 +30,7 @@ DEFAULTS: Mapping[str, Any] = {
 }
 """The fields of `subscribe` that a member's settings do not set."""
 
-_FAREWELLS = frozenset({"close", "exit"})
+_CLOSING_COMMANDS = frozenset({"close", "exit"})
 
 
 def subscription_of(member: Member, bootstrap: str, profile: str = "") -> dict[str, Any]:
@@ -41,14 +41,14 @@ def subscription_of(member: Member, bootstrap: str, profile: str = "") -> dict[s
 
 
 class Actor:
-    """One member; the `Listener` of its shim's conversation. `ended` is set when its shim has ended, for any reason. `farewell` is set when its
+    """One member; the `Listener` of its shim's conversation. `ended` is set when its shim has ended, for any reason. `close_requested` is set when its
     `close` was answered or can no longer be. `gone` is set when it is no longer hosted; cancel `hosting` to end that."""
 
     def __init__(self, member: Member, recorder: Recorder) -> None:
         self.member = member
         self.name = member.name
         self.ended = trio.Event()
-        self.farewell = trio.Event()
+        self.close_requested = trio.Event()
         self.gone = trio.Event()
         self.hosting = trio.CancelScope()
         self.handle: Handle | None = None
@@ -90,13 +90,13 @@ class Actor:
     async def ask(self, command: str, fields: Mapping[str, Any]) -> Answer:
         """Send a command; raise `ShimGone` when the shim ends before it answers."""
         assert self.handle is not None
-        self.is_dismissed = self.is_dismissed or command in _FAREWELLS
+        self.is_dismissed = self.is_dismissed or command in _CLOSING_COMMANDS
         self.note("command", command=command, fields=dict(fields))
         try:
             return await self.handle.ask(command, fields)
         finally:
-            if command in _FAREWELLS:
-                self.farewell.set()
+            if command in _CLOSING_COMMANDS:
+                self.close_requested.set()
 
     async def subscribe(self, fields: Mapping[str, Any], *, needed: frozenset[str]) -> bool:
         """Return whether the member is subscribed with all settings that the case needs; a refusal is recorded."""
@@ -109,7 +109,7 @@ class Actor:
     def kill(self) -> None:
         assert self.handle is not None
         self.is_dismissed = True
-        self.farewell.set()
+        self.close_requested.set()
         self.note("kill")
         self.handle.kill()
 

@@ -43,7 +43,7 @@ from groupproof.harness.model.plan import (
     Thaw,
 )  # fmt: skip
 from groupproof.harness.running.plans.active_faults import Damage
-from groupproof.harness.running.plans.fresh_records import leave_records, waits_in_vain
+from groupproof.harness.running.plans.fresh_records import leave_records, may_wait_forever
 from groupproof.harness.running.plans.member_control import DEFAULTS, Actor, subscription_of
 from groupproof.harness.subjects.cluster_control import DrivenCluster
 from groupproof.harness.subjects.networks.broker_address import bootstrap_of
@@ -140,7 +140,7 @@ class Driver:
     async def _go(self) -> None:
         for obs in self._recorder.trace:
             self._terms.feed(obs)
-        ends = [self._recorder.listen(self._heed_floods), self._recorder.listen(self._terms.feed)]
+        ends = [self._recorder.listen(self._note_floods), self._recorder.listen(self._terms.feed)]
         with trio.move_on_after(self._limits.steps_s * self._terms.stretch) as limit, self._stopped:
             await self._steps()
         for end in ends:
@@ -171,7 +171,7 @@ class Driver:
         except (_Stop, ShimGone):
             return
 
-    def _heed_floods(self, obs: Observation) -> None:
+    def _note_floods(self, obs: Observation) -> None:
         if obs.seq >= self._limits.observations_max:
             self._is_flooded = True
             self._stopped.cancel()
@@ -237,7 +237,7 @@ class Driver:
             actor.gone.set()
 
     async def _await(self, step: Await) -> None:
-        holds = self._holds_with_records if waits_in_vain(step.until, self._actors.values()) else self._holds
+        holds = self._holds_with_records if may_wait_forever(step.until, self._actors.values()) else self._holds
         if not await holds(step.until, step.within_ms):
             self._note("timeout", waiting=describe(step.until), within_ms=step.within_ms)
             if not step.go_on:
@@ -362,7 +362,7 @@ class Driver:
         """Return whether the member closed in order and in time. A member that the plan has closed is only waited for."""
         with trio.move_on_after(self._limits.close_s):
             if actor.is_dismissed:
-                await actor.farewell.wait()
+                await actor.close_requested.wait()
                 return True
             try:
                 answer = await actor.ask("close", {})

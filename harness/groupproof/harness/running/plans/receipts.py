@@ -61,11 +61,11 @@ def names_code(words: str, code: int) -> bool:
 
 async def watch_receipts(recorder: Recorder, tell: Tell, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
     """Pass each such receipt to `tell` in a turn of its own, so that all listeners have its observation before."""
-    tale = RefusalTracker()
+    tracker = RefusalTracker()
     send, receive = trio.open_memory_channel[tuple[str, Mapping[str, Any]]](_REPORTS_MAX)
 
     def feed(obs: Observation) -> None:
-        for receipt in tale.feed(obs):
+        for receipt in tracker.feed(obs):
             send.send_nowait(receipt)
 
     stop = recorder.listen(feed)

@@ -61,15 +61,15 @@ class CoordinatorRun(CertifyRun):
         stages = Stages(is_virtual=self.is_virtual, canary=None if self.is_virtual else self.canary, subject=self._subject)
         runner = Runner(stages, jobs=self.config.jobs, say=self.report, is_eager=True)
         self.results = runner.results
-        worlds = sorted(cases_by_cluster(self.config.cases, self._subject).items(), key=lambda item: len(item[1]), reverse=True)
-        clusters = trio.CapacityLimiter(len(worlds) if self.is_virtual else CLUSTERS_MAX)
+        by_cluster = sorted(cases_by_cluster(self.config.cases, self._subject).items(), key=lambda item: len(item[1]), reverse=True)
+        clusters = trio.CapacityLimiter(len(by_cluster) if self.is_virtual else CLUSTERS_MAX)
         async with runner.paced(), trio.open_nursery() as nursery:
-            for spec, cases in worlds:
+            for spec, cases in by_cluster:
                 # The largest set takes longest, so its cluster starts first.
                 await clusters.acquire_on_behalf_of(spec)
-                nursery.start_soon(self._run_world, spec, cases, runner, stages, clusters)
+                nursery.start_soon(self._run_cluster, spec, cases, runner, stages, clusters)
 
-    async def _run_world(self, spec: ClusterSpec, cases: Sequence[Case], runner: Runner, stages: Stages, clusters: trio.CapacityLimiter) -> None:
+    async def _run_cluster(self, spec: ClusterSpec, cases: Sequence[Case], runner: Runner, stages: Stages, clusters: trio.CapacityLimiter) -> None:
         try:
             async with self._kept(spec, cases) as keeper:
                 stages.of[spec] = self._stage(spec, keeper)

@@ -158,8 +158,8 @@ class CertifyRun(ABC):
         if progress is Progress.DONE:
             set_aside()
         ran = [result for result in self.results if result.ruling.verdict is not Verdict.UNIMPLEMENTED]
-        if progress is Progress.DONE and len(ran) == BROKEN_MAX and all(_is_in_vain(result) for result in ran):
-            self._gave_up = self._why_in_vain(ran)
+        if progress is Progress.DONE and len(ran) == BROKEN_MAX and all(_has_no_result(result) for result in ran):
+            self._gave_up = self._reason_to_stop(ran)
             self._scope.cancel()
         last = [result.trouble for result in self.results[-GONE_MAX:] if isinstance(result.trouble, BrokenEnvironment)]
         if progress is Progress.DONE and len(last) == GONE_MAX and self._gave_up is None:
@@ -234,7 +234,7 @@ class CertifyRun(ABC):
         """Return lines for the end of the run that are no verdicts."""
         return ()
 
-    def _why_in_vain(self, ran: Sequence[CaseResult]) -> str:
+    def _reason_to_stop(self, ran: Sequence[CaseResult]) -> str:
         troubles = [result.trouble for result in ran if result.trouble is not None]
         if troubles:
             return f"none of the first {BROKEN_MAX} cases could be carried through: {troubles[0]}"
@@ -252,7 +252,7 @@ def info_of(candidate: Candidate, hello: Hello) -> SubjectInfo:
     )
 
 
-def _is_in_vain(result: CaseResult) -> bool:
+def _has_no_result(result: CaseResult) -> bool:
     return result.trouble is not None or result.ruling.verdict is Verdict.BROKEN
 
 

@@ -18,7 +18,7 @@ from groupproof.harness.model.case import Case, script_of
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.model.script import Ask, MoveGroup, Script
 from groupproof.harness.model.script_bindings import GROUP_PREFIX, topics_of
-from groupproof.harness.subjects.brokers.broker_lag import Pulse
+from groupproof.harness.subjects.brokers.broker_lag import LagReporter
 from groupproof.harness.subjects.brokers.cluster import BrokerSubject, has_fixed_settings, moves_by_election, topics_change_all_groups
 from groupproof.harness.subjects.brokers.cluster_map import ClusterMap, mapped
 from groupproof.harness.subjects.brokers.coordinator_election import offsets_partitions
@@ -209,7 +209,7 @@ class ClusterKeeper:
     """
 
     def __init__(self, start: Callable[[], AbstractAsyncContextManager[PooledCluster]], *, feels: str = "") -> None:
-        self.pulse: Pulse | None = None
+        self.pulse: LagReporter | None = None
         self._feels = feels
         self.alone = trio.CapacityLimiter(ALONE_MAX)
         self._start = start
@@ -223,7 +223,7 @@ class ClusterKeeper:
             async with self._start() as self._ground, trio.open_nursery() as nursery:
                 self._died = trio.Event()
                 if self._feels:
-                    self.pulse = Pulse(self._ground.where, self._feels)
+                    self.pulse = LagReporter(self._ground.where, self._feels)
                     nursery.start_soon(self.pulse.run)
                 self._up.set()
                 if deaths == 0:

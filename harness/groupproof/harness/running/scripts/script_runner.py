@@ -42,7 +42,7 @@ from groupproof.harness.subjects.brokers.cluster import CannotStop, moves_by_ele
 from groupproof.harness.subjects.brokers.cluster_map import BrokerAddress, ClusterMap, NoSuchBroker, beat_of_nobody
 from groupproof.harness.subjects.brokers.coordinator_election import elect_another
 from groupproof.harness.subjects.brokers.topic_admin import has_partitions
-from groupproof.harness.subjects.networks.request_connection import GONE, Asker, NotSpoken
+from groupproof.harness.subjects.networks.request_connection import GONE, Asker, NoCommonVersion
 from groupproof.protocol.trace import Recorder, Trace
 from groupproof.protocol.vocabulary import Api
 
@@ -154,7 +154,7 @@ class _Performance:
             if isinstance(step, Ask) and not self._is_left_out(step):
                 try:
                     self._where.version(step.api, step.version)
-                except NotSpoken as why:
+                except NoCommonVersion as why:
                     self._note("unimplemented", why=str(why))
                     raise _Stop from why
 

@@ -20,7 +20,7 @@ from groupproof.protocol.vocabulary import Api
 if TYPE_CHECKING:
     from groupproof.coordinator.broker.reference_cluster import Cluster
 
-__all__ = ["END_S", "RECORDS", "TOPICS", "Bench", "Deaf", "awaited_assignment", "callbacks", "joins"]
+__all__ = ["END_S", "RECORDS", "TOPICS", "Bench", "SilentListener", "awaited_assignment", "callbacks", "joins"]
 
 END_S: Final = 10.0
 RECORDS: Final = 20
@@ -83,8 +83,8 @@ async def awaited_assignment(bench: Bench, dialogue: MemberDialogue, since: int,
     raise Stop
 
 
-async def joins(bench: Bench, talk: MemberDialogue, other: Handle, **settings: Any) -> None:
-    await other.ask("subscribe", {**subscription_of(Member(name="a0"), bench.bootstrap), "group": talk.group, **settings})
+async def joins(bench: Bench, dialogue: MemberDialogue, other: Handle, **settings: Any) -> None:
+    await other.ask("subscribe", {**subscription_of(Member(name="a0"), bench.bootstrap), "group": dialogue.group, **settings})
 
 
 def callbacks(dialogue: MemberDialogue, since: int) -> list[Observation]:
@@ -92,7 +92,7 @@ def callbacks(dialogue: MemberDialogue, since: int) -> list[Observation]:
     return [obs for obs in dialogue.trace if obs.seq > since and obs.who == "shim" and obs.body.get("name") in names]
 
 
-class Deaf:
+class SilentListener:
     """Listens to the reference member and ignores it: only the shim is checked."""
 
     def on_event(self, body: dict[str, Any]) -> None:

@@ -240,10 +240,10 @@ class MemberDialogue:
     async def consumed(self, count: int) -> None:
         """Wait until `count` records were reported; fewer in time are a problem."""
         since = self.began
-        while (told_of := self._consumed()) < count:
+        while (consumed := self._consumed()) < count:
             obs = await self.event("records_consumed", since=since)
             if obs is None:
-                self._problem(f"{told_of} records were reported within {EVENT_S:.0f} s, {count} were there")
+                self._problem(f"{consumed} records were reported within {EVENT_S:.0f} s, {count} were there")
                 return
             since = obs.seq
 

@@ -32,12 +32,12 @@ from groupproof.harness.subjects.shims.shim_process import Program
 from groupproof.harness.subjects.subject import CANNOT_RUN, HELLO_S
 from groupproof.protocol.trace import Recorder
 
-__all__ = ["Pace", "ShimCheck"]
+__all__ = ["Exercise", "ShimCheck"]
 
-Pace = Callable[[Bench, MemberDialogue], Awaitable[None]]
+Exercise = Callable[[Bench, MemberDialogue], Awaitable[None]]
 
-_PACES: Final[tuple[Pace, ...]] = (commands, refusals, settings, cooperates, preferences, end_of_stdin, sigterm)
-_OF_EMBEDDED: Final[Mapping[Pace, Pace]] = {commands: life, end_of_stdin: closed_stdin, sigterm: terminated}
+_EXERCISES: Final[tuple[Exercise, ...]] = (commands, refusals, settings, cooperates, preferences, end_of_stdin, sigterm)
+_EMBEDDED_EXERCISES: Final[Mapping[Exercise, Exercise]] = {commands: life, end_of_stdin: closed_stdin, sigterm: terminated}
 """The exercises of a Kafka Connect worker or a Kafka Streams application; the others are for consumers."""
 
 _WORDS_MAX: Final = 5
@@ -86,9 +86,9 @@ class ShimCheck:
         return path
 
     async def _main(self) -> None:
-        await self.put_through(_PACES)
+        await self.put_through(_EXERCISES)
 
-    async def put_through(self, paces: Iterable[Pace]) -> Bench:
+    async def put_through(self, exercises: Iterable[Exercise]) -> Bench:
         """Run the exercises; stop if the `commands` exercise does not come to its end. Return the bench with the results."""
         recorder = self._recorder = Recorder(clock_from_now())
         async with trio.open_nursery() as nursery:
@@ -96,15 +96,15 @@ class ShimCheck:
             await nursery.start(cluster.run)
             async with self._network.opened(cluster) as addresses:
                 bench = Bench(cluster, self._network, bootstrap_of(addresses), self._is_virtual, self._say, self._problem, self._not_ours)
-                for pace in paces:
-                    if self._is_embedded and pace not in _OF_EMBEDDED:
+                for exercise in exercises:
+                    if self._is_embedded and exercise not in _EMBEDDED_EXERCISES:
                         continue
-                    if not await self._went_through(pace, bench, recorder) and pace is commands:
+                    if not await self._run_exercise(exercise, bench, recorder) and exercise is commands:
                         break
             nursery.cancel_scope.cancel()
         return bench
 
-    async def _went_through(self, pace: Pace, bench: Bench, recorder: Recorder) -> bool:
+    async def _run_exercise(self, exercise: Exercise, bench: Bench, recorder: Recorder) -> bool:
         """Return whether a part came to its end, with or without problems. The program has ended afterwards."""
         shim, is_through, before = self._shim(), False, len(self.problems)
         since = len(recorder.trace) - 1
@@ -112,18 +112,18 @@ class ShimCheck:
             await nursery.start(shim.run)
             dialogue: MemberDialogue | None = None
             try:
-                await self._greeted(shim)
+                await self._handshake(shim)
                 dialogue = MemberDialogue(shim, recorder, self._problem, group=f"g{next(self._groups)}")
                 hello = shim.conversation.hello
                 self._is_embedded = hello is not None and bool(embedded_kind(hello.capabilities))
-                if not self._is_embedded or pace in _OF_EMBEDDED:
-                    await (_OF_EMBEDDED[pace] if self._is_embedded else pace)(bench, dialogue)
+                if not self._is_embedded or exercise in _EMBEDDED_EXERCISES:
+                    await (_EMBEDDED_EXERCISES[exercise] if self._is_embedded else exercise)(bench, dialogue)
                 is_through = True
             except* Stop:
                 pass
             nursery.cancel_scope.cancel()
         if len(self.problems) > before:
-            self._tell_more(shim, [] if dialogue is None else dialogue.excerpt(since))
+            self._print_context(shim, [] if dialogue is None else dialogue.excerpt(since))
         return is_through
 
     def _shim(self) -> CheckedShim:
@@ -131,7 +131,7 @@ class ShimCheck:
             return WatchedShim(self._program, self._problem)
         return WatchedMember(self._program, self._network.connect, self._problem, seed=self._seed)
 
-    def _tell_more(self, shim: CheckedShim, frames: list[str]) -> None:
+    def _print_context(self, shim: CheckedShim, frames: list[str]) -> None:
         """Print the frames and stderr around the problems."""
         for line in frames:
             self._say(f"  frame: {line}")
@@ -149,11 +149,11 @@ class ShimCheck:
             self.theirs.append(text)
             self._say(f"the client: {text}")
 
-    async def _greeted(self, shim: CheckedShim) -> None:
+    async def _handshake(self, shim: CheckedShim) -> None:
         conversation = shim.conversation
         try:
             with trio.move_on_after(HELLO_S):
-                await conversation.greeted()
+                await conversation.wait_for_hello()
             with trio.move_on_after(ANSWER_S) as patience:
                 await conversation.try_made_up_command(self._draw)
             late = f"no hello within {HELLO_S:.0f} s" if conversation.hello is None else f"a made-up command was not answered within {ANSWER_S:.0f} s"
@@ -164,7 +164,7 @@ class ShimCheck:
             self._problem(str(error))
         except ShimGone as gone:
             if gone.ending.status == CANNOT_RUN and gone.ending.broken is None:
-                last_words = " | ".join(gone.ending.stderr[-3:])
-                raise BrokenEnvironment(f"the shim says that it can't run here (status {CANNOT_RUN}): {last_words}") from gone
+                last_lines = " | ".join(gone.ending.stderr[-3:])
+                raise BrokenEnvironment(f"the shim says that it can't run here (status {CANNOT_RUN}): {last_lines}") from gone
             self._problem(ending_text(gone, "before it had answered a command"))
         raise Stop

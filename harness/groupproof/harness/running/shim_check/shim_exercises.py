@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import trio
 
-from groupproof.harness.running.shim_check.bench import END_S, RECORDS, TOPICS, Bench, Deaf, awaited_assignment, callbacks, joins
+from groupproof.harness.running.shim_check.bench import END_S, RECORDS, TOPICS, Bench, SilentListener, awaited_assignment, callbacks, joins
 from groupproof.harness.running.shim_check.dialogue import EVENT_S, SUBSCRIBE_S, MemberDialogue
 from groupproof.harness.subjects.subject import Handle
 from groupproof.protocol.faults import Answer as AnswerInstead
@@ -34,7 +34,7 @@ _PREFERENCES: Final = ["roundrobin", "range"]
 def _reference_peer(bench: Bench, *, seed: int) -> AbstractAsyncContextManager[Handle]:
     from groupproof.harness.subjects.client_registry import reference_subject  # imported here: it loads every client, and a check needs only this one
 
-    return reference_subject(is_virtual=bench.is_virtual).member("a0", Deaf(), bench.network, alone=True, seed=seed)
+    return reference_subject(is_virtual=bench.is_virtual).member("a0", SilentListener(), bench.network, alone=True, seed=seed)
 
 
 async def commands(bench: Bench, dialogue: MemberDialogue) -> None:

@@ -14,11 +14,11 @@ import trio
 from groupproof.harness.running.shim_check.shim_exercises import commands, preferences, refusals, settings
 
 if TYPE_CHECKING:
-    from groupproof.harness.running.shim_check.shim_check import Pace, ShimCheck
+    from groupproof.harness.running.shim_check.shim_check import Exercise, ShimCheck
 
-__all__ = ["PACE_OF", "TriedWord", "WordTrial"]
+__all__ = ["EXERCISE_OF", "TrialResult", "WordTrial"]
 
-PACE_OF: Final[Mapping[str, Pace]] = {
+EXERCISE_OF: Final[Mapping[str, Exercise]] = {
     "partitions_assigned": commands,
     "partitions_revoked": commands,
     "resume": commands,
@@ -32,7 +32,7 @@ PACE_OF: Final[Mapping[str, Pace]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TriedWord:
+class TrialResult:
     """The result: the events, commands and settings that were `tried`, and the problem that `refuted` each of them."""
 
     tried: frozenset[str] = frozenset()
@@ -45,25 +45,25 @@ class WordTrial:
     def __init__(self, check: Callable[[], ShimCheck]) -> None:
         self._check = check
         self._lock = trio.Lock()
-        self._done: dict[Pace, TriedWord] = {}
+        self._done: dict[Exercise, TrialResult] = {}
 
-    async def of(self, words: Collection[str]) -> TriedWord:
+    async def of(self, words: Collection[str]) -> TrialResult:
         """Return the results for these events, commands and settings, as far as a part tests them."""
-        mine = sorted(word for word in words if word in PACE_OF)
+        words_with_exercise = sorted(word for word in words if word in EXERCISE_OF)
         async with self._lock:
-            for word in mine:
-                if PACE_OF[word] not in self._done:
-                    self._done[PACE_OF[word]] = await self._tried(PACE_OF[word])
-        by_word = {word: self._done[PACE_OF[word]] for word in mine}
-        return TriedWord(
-            tried=frozenset(word for word, found in by_word.items() if word in found.tried),
-            refuted={word: found.refuted[word] for word, found in by_word.items() if word in found.refuted},
+            for word in words_with_exercise:
+                if EXERCISE_OF[word] not in self._done:
+                    self._done[EXERCISE_OF[word]] = await self._try(EXERCISE_OF[word])
+        results = {word: self._done[EXERCISE_OF[word]] for word in words_with_exercise}
+        return TrialResult(
+            tried=frozenset(word for word, found in results.items() if word in found.tried),
+            refuted={word: found.refuted[word] for word, found in results.items() if word in found.refuted},
         )
 
-    async def _tried(self, pace: Pace) -> TriedWord:
-        first = await self._check().put_through([pace])
+    async def _try(self, exercise: Exercise) -> TrialResult:
+        first = await self._check().put_through([exercise])
         if not first.refuted:
-            return TriedWord(tried=frozenset(first.tried), refuted={})
-        again = await self._check().put_through([pace])
+            return TrialResult(tried=frozenset(first.tried), refuted={})
+        again = await self._check().put_through([exercise])
         refuted = {word: problem for word, problem in first.refuted.items() if word in again.refuted}
-        return TriedWord(tried=frozenset(first.tried | again.tried), refuted=refuted)
+        return TrialResult(tried=frozenset(first.tried | again.tried), refuted=refuted)

@@ -20,7 +20,7 @@ __all__ = ["Application"]
 
 POLL_MS: Final = 1_000
 WORK_S: Final = 0.1
-GOODBYE_SLACK_S: Final = 1.0
+CLOSE_SLACK_S: Final = 1.0
 """Extra time for a clean close. It ends by itself, at its timeout at the latest; exactly that limit would cut off its last callback."""
 
 SUPERVISOR_S: Final = 1.0
@@ -66,7 +66,7 @@ class Application:
             self._nursery.start_soon(self._close, self.consumer, self._life)
 
     async def _close(self, consumer: Consumer, life: trio.CancelScope) -> None:
-        with trio.move_on_after(self._settings.close_timeout_ms / 1000 + GOODBYE_SLACK_S):
+        with trio.move_on_after(self._settings.close_timeout_ms / 1000 + CLOSE_SLACK_S):
             await consumer.close()
         life.cancel()
 

@@ -217,21 +217,21 @@ Act = Callable[[_Pair, ScheduledFault], Awaitable[None]]
 
 
 def _on_each(act: Callable[[Application], object]) -> Act:
-    async def strike(pair: _Pair, fault: ScheduledFault) -> None:
+    async def inject(pair: _Pair, fault: ScheduledFault) -> None:
         for name in fault.who:
             act(pair.applications[name])
         await trio.lowlevel.checkpoint()
 
-    return strike
+    return inject
 
 
 def _callbacks(factor: int) -> Act:
-    async def strike(pair: _Pair, fault: ScheduledFault) -> None:
+    async def inject(pair: _Pair, fault: ScheduledFault) -> None:
         for name in fault.who:
             pair.applications[name].callback_ms += factor * fault.how["callback_ms"]
         await trio.lowlevel.checkpoint()
 
-    return strike
+    return inject
 
 
 async def _upgrade(pair: _Pair, fault: ScheduledFault) -> None:
@@ -297,19 +297,19 @@ async def _reset(pair: _Pair, fault: ScheduledFault) -> None:
 
 
 def _broker(act: Callable[[Cluster, int], None]) -> Act:
-    async def strike(pair: _Pair, fault: ScheduledFault) -> None:
+    async def inject(pair: _Pair, fault: ScheduledFault) -> None:
         act(pair.cluster, int(fault.who[0].removeprefix("node")))
         await trio.lowlevel.checkpoint()
 
-    return strike
+    return inject
 
 
 def _append(*, is_refused: bool) -> Act:
-    async def strike(pair: _Pair, fault: ScheduledFault) -> None:
+    async def inject(pair: _Pair, fault: ScheduledFault) -> None:
         pair.cluster.refuse_appends(APPEND_ERRORS[fault.how["error"] % len(APPEND_ERRORS)] if is_refused else ErrorCode.NONE)
         await trio.lowlevel.checkpoint()
 
-    return strike
+    return inject
 
 
 NETWORK_KINDS: Final[Mapping[str, tuple[Act, Act | None]]] = {

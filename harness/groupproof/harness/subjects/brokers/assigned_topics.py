@@ -12,7 +12,7 @@ from typing import Any, Final
 import trio
 
 from groupproof.harness.subjects.networks.broker_address import Address
-from groupproof.harness.subjects.networks.request_connection import GONE, Asker, Connect, NotSpoken, asking
+from groupproof.harness.subjects.networks.request_connection import GONE, Asker, Connect, NoCommonVersion, asking
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
 __all__ = ["WAIT_S", "wait_until_assigned"]
@@ -21,7 +21,7 @@ WAIT_S: Final = 15.0
 """How long coordinators have. One that never assigns a topic is the cases' to judge."""
 
 _PAUSE_S: Final = 0.05
-_GOODBYE_S: Final = 2.0
+_CLOSE_S: Final = 2.0
 _LOOKS: Final = 50
 """So many group ids are asked for: by default `__consumer_offsets` has as many partitions."""
 
@@ -43,7 +43,7 @@ async def wait_until_assigned(connect: Connect, bootstrap: Address, topics: Mapp
             for address, group in (await _groups(connect, bootstrap)).items():
                 async with asking(await connect(*address)) as asker:
                     await _assigned(asker, group, topics)
-        except (*GONE, NotSpoken):
+        except (*GONE, NoCommonVersion):
             return
 
 
@@ -68,7 +68,7 @@ async def _assigned(asker: Asker, group: str, topics: Mapping[str, int]) -> None
             await trio.sleep(_PAUSE_S)
             answer = await asker.ask(Api.CONSUMER_GROUP_HEARTBEAT, _heartbeat(group, member, epoch, topics))
     finally:
-        with trio.move_on_after(_GOODBYE_S, shield=True):
+        with trio.move_on_after(_CLOSE_S, shield=True):
             await asker.ask(Api.CONSUMER_GROUP_HEARTBEAT, {"group_id": group, "member_id": member, "member_epoch": _LEAVES})
             await asker.ask(Api.DELETE_GROUPS, {"groups_names": (group,)})
 

@@ -10,9 +10,9 @@ from typing import Final
 import trio
 
 from groupproof.harness.subjects.brokers.cluster_map import BrokerAddress, ClusterMap, beat_of_nobody
-from groupproof.harness.subjects.networks.request_connection import GONE, NotSpoken
+from groupproof.harness.subjects.networks.request_connection import GONE, NoCommonVersion
 
-__all__ = ["SLOW_MS", "Pulse"]
+__all__ = ["SLOW_MS", "LagReporter"]
 
 PERIOD_S: Final = 0.1
 LOOK_S: Final = 0.25
@@ -24,7 +24,7 @@ AGAIN_S: Final = 1.0
 OnSlow = Callable[[float], None]
 
 
-class Pulse:
+class LagReporter:
     """Tells its listeners how late each late answer was, in milliseconds; of one that is still to come, again and again how late it is by now."""
 
     def __init__(self, where: ClusterMap, group: str) -> None:
@@ -57,7 +57,7 @@ class Pulse:
         while True:
             try:
                 await self._beats(node)
-            except (*GONE, NotSpoken):
+            except (*GONE, NoCommonVersion):
                 self._asked_at.pop(node.node_id, None)
                 await trio.sleep(AGAIN_S)
 

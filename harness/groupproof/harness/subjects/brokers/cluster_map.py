@@ -15,7 +15,7 @@ import trio
 from groupproof.harness.model.common_versions import common_versions, unspoken
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.subjects.brokers.cluster import RunningCluster
-from groupproof.harness.subjects.networks.request_connection import GONE, Asker, NotSpoken, Ranges
+from groupproof.harness.subjects.networks.request_connection import GONE, Asker, NoCommonVersion, Ranges
 from groupproof.protocol.vocabulary import Api, ErrorCode, error_named
 
 __all__ = ["NOBODY", "BrokerAddress", "ClusterMap", "NoSuchBroker", "beat_of_nobody", "mapped"]
@@ -96,11 +96,11 @@ class ClusterMap:
         return common is not None and (version is None or common[0] <= version <= common[1])
 
     def version(self, api: Api, version: int | None = None) -> int:
-        """Return `version`, or else the newest that both sides speak and can be had; raise `NotSpoken`."""
+        """Return `version`, or else the newest that both sides speak and can be had; raise `NoCommonVersion`."""
         need = api.title if version is None else f"{api.title}={version}"
         common = common_versions(api, self.readable)
         if common is None or unspoken([need], self.ranges, self.readable):
-            raise NotSpoken(unspoken([need], self.ranges, self.readable)[0])
+            raise NoCommonVersion(unspoken([need], self.ranges, self.readable)[0])
         return common[1] if version is None else version
 
     @property
@@ -211,7 +211,7 @@ class ClusterMap:
                     await Asker(stream).greet()
                 finally:
                     await trio.aclose_forcefully(stream)
-            except (*GONE, NotSpoken) as error:
+            except (*GONE, NoCommonVersion) as error:
                 raise BrokenEnvironment(self._lost(f"the broker at {node} is gone or no broker any more: {_describe(error)}")) from error
 
     # Questions
@@ -227,7 +227,7 @@ class ClusterMap:
             while True:
                 try:
                     return await (await self._connected()).ask(api, body, newest=newest)
-                except NotSpoken as error:
+                except NoCommonVersion as error:
                     raise BrokenEnvironment(f"the broker cannot be certified: {error}") from error
                 except GONE as error:
                     self._refused = f" (the last: {_describe(error)})"
@@ -247,7 +247,7 @@ class ClusterMap:
         for host, port in places:
             try:
                 stream = await self.cluster.connect(host, port)
-                asker = await self._greeted(stream)
+                asker = await self._handshake(stream)
             except GONE as error:
                 refused = error
                 continue
@@ -255,7 +255,7 @@ class ClusterMap:
             return asker
         raise refused
 
-    async def _greeted(self, stream: trio.abc.Stream) -> Asker:
+    async def _handshake(self, stream: trio.abc.Stream) -> Asker:
         """Agree on versions over `stream`; where that fails, or takes too long, it is closed."""
         asker = Asker(stream)
         try:

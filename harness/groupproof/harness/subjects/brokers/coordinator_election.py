@@ -16,7 +16,7 @@ from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.subjects.brokers.cluster import RunningCluster
 from groupproof.harness.subjects.brokers.cluster_map import METADATA_NEWEST, ClusterMap
 from groupproof.harness.subjects.brokers.readiness import controller_of
-from groupproof.harness.subjects.networks.request_connection import GONE, Asker, NotSpoken, asking
+from groupproof.harness.subjects.networks.request_connection import GONE, Asker, NoCommonVersion, asking
 from groupproof.protocol.vocabulary import Api, error_named
 
 __all__ = ["OffsetsPartition", "agreed_partition", "can_elect", "elect", "elect_another", "offsets_partitions", "target_of"]
@@ -49,7 +49,7 @@ async def elect_another(running: RunningCluster, where: ClusterMap, group: str) 
     try:
         partition = await agreed_partition(running, where, group)
         await elect(running, group, partition, target_of(partition))
-    except (*GONE, NotSpoken) as error:
+    except (*GONE, NoCommonVersion) as error:
         raise BrokenEnvironment(f"the coordinator of {group} can't be moved: {str(error) or type(error).__name__}") from error
 
 

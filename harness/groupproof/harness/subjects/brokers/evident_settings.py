@@ -13,7 +13,7 @@ import trio
 
 from groupproof.harness.subjects.brokers.cluster_map import ClusterMap
 from groupproof.harness.subjects.brokers.known_settings import KnownSetting
-from groupproof.harness.subjects.networks.request_connection import GONE, Asker, NotSpoken
+from groupproof.harness.subjects.networks.request_connection import GONE, Asker, NoCommonVersion
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
 from groupproof.protocol.rules.consumer.group_configs import GROUP_CONFIGS, HEARTBEAT_INTERVAL, PROTOCOLS, ConfigResource
 from groupproof.protocol.vocabulary import Api, ErrorCode
@@ -48,7 +48,7 @@ async def _described(asker: Asker, group: str) -> dict[str, KnownSetting]:
     resource = {"resource_type": ConfigResource.GROUP.value, "resource_name": group, "configuration_keys": None}
     try:
         (result,) = (await asker.ask(Api.DESCRIBE_CONFIGS, {"resources": (resource,)}))["results"]
-    except (NotSpoken, *GONE):
+    except (NoCommonVersion, *GONE):
         return {}
     values = {} if result["error_code"] else {entry["name"]: str(entry["value"]) for entry in result["configs"]}
     found = {config.broker: values[name] for name, config in GROUP_CONFIGS.items() if values.get(name, "").isdigit()}
@@ -62,7 +62,7 @@ async def _answered(asker: Asker, group: str) -> dict[str, KnownSetting]:
         answer = await asker.ask(Api.CONSUMER_GROUP_HEARTBEAT, _beat(group, member_id, epoch=0))
         if not answer["error_code"]:
             await asker.ask(Api.CONSUMER_GROUP_HEARTBEAT, _beat(group, member_id, epoch=_LEAVES))
-    except (NotSpoken, *GONE):
+    except (NoCommonVersion, *GONE):
         return {}
     if answer["error_code"] == ErrorCode.UNSUPPORTED_VERSION:
         return {PROTOCOLS: KnownSetting(CLASSIC.name, BY_ANSWERS)}

@@ -8,7 +8,7 @@ from typing import Any
 import trio
 
 from groupproof.harness.subjects.brokers.cluster_map import ClusterMap
-from groupproof.harness.subjects.networks.request_connection import GONE, Asker, NotSpoken
+from groupproof.harness.subjects.networks.request_connection import GONE, Asker, NoCommonVersion
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
 __all__ = ["INITIAL_DELAY", "MIN_SESSION", "measured"]
@@ -32,7 +32,7 @@ async def measured(where: ClusterMap, group: str) -> dict[str, int]:
         return {}
     try:
         return await _joined(where.asker(stream), group)
-    except (NotSpoken, *GONE):
+    except (NoCommonVersion, *GONE):
         return {}
     finally:
         await trio.aclose_forcefully(stream)

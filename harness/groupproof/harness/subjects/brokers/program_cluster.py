@@ -38,8 +38,8 @@ class SupportedSettings:
         """Return what to give the broker, and what it cannot have, with why."""
         asked = {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in settings.items()}
         supported = {name: value for name, value in asked.items() if name in self.takes}
-        borne = supported.keys() | self.no_bounds
-        unmet = {name: self._why_not(name, value) for name, value in asked.items() if name not in borne and self.has.get(name) != value}
+        allowed = supported.keys() | self.no_bounds
+        unmet = {name: self._why_not(name, value) for name, value in asked.items() if name not in allowed and self.has.get(name) != value}
         return supported, unmet
 
     def _why_not(self, name: str, value: str) -> str:
@@ -69,7 +69,7 @@ async def running_program(command: Command, *, provided_by: str, unmet: Mapping[
 
 async def _hello(process: BrokerProcess) -> dict[str, Any]:
     with trio.move_on_after(_HELLO_S):
-        line = await process.heard()
+        line = await process.next_line()
         try:
             return dict(json.loads(line))
         except ValueError:
@@ -105,7 +105,7 @@ class _Running(NoMachines):
         answer = "error nothing was said in time"
         with trio.move_on_after(_ANSWER_S):
             await self._process.say(f"stop {node_id}")
-            answer = await self._process.heard()
+            answer = await self._process.next_line()
         if answer != f"stopped {node_id}":
             raise CannotStop(f"{self._process.title} could not stop broker {node_id}: {answer.removeprefix('error ')}")
         del self._nodes[node_id]

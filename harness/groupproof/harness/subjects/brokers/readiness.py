@@ -11,7 +11,7 @@ from groupproof.coordinator.machine.storage import partition_of
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.subjects.brokers.assigned_topics import wait_until_assigned
 from groupproof.harness.subjects.networks.broker_address import Address
-from groupproof.harness.subjects.networks.request_connection import GONE, Asker, Connect, NotSpoken, asking
+from groupproof.harness.subjects.networks.request_connection import GONE, Asker, Connect, NoCommonVersion, asking
 from groupproof.protocol.vocabulary import Api, ErrorCode, error_named
 
 __all__ = [
@@ -207,7 +207,7 @@ async def _deleted(connect: Connect, bootstrap: Address, group: str) -> str:
             if outcome == _FULL:
                 await _empty(asker, group)
                 outcome = await _delete(asker, group)
-    except (_NotYet, NotSpoken, *GONE) as error:
+    except (_NotYet, NoCommonVersion, *GONE) as error:
         return str(error)
     return outcome
 
@@ -233,7 +233,7 @@ async def _patiently(check: Callable[[], Awaitable[None]], dead: Callable[[], li
             raise BrokenEnvironment(f"{otherwise}: {'; '.join(ended)}")
         try:
             return await check()
-        except (_NotYet, NotSpoken, *GONE) as error:
+        except (_NotYet, NoCommonVersion, *GONE) as error:
             text = str(error) or type(error).__name__
         if trio.current_time() > deadline:
             raise BrokenEnvironment(f"{otherwise} within {within_s:g} s: {text}")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from groupproof.harness.subjects.networks.broker_address import Address
-from groupproof.harness.subjects.networks.request_connection import GONE, Connect, NotSpoken, asking
+from groupproof.harness.subjects.networks.request_connection import GONE, Connect, NoCommonVersion, asking
 from groupproof.protocol.vocabulary import Api, error_named
 
 __all__ = ["reported_settings", "unmet_among", "unmet_by"]
@@ -21,7 +21,7 @@ async def reported_settings(connect: Connect, address: Address) -> Mapping[str, 
             node = _node_at(await asker.ask(Api.METADATA, {"topics": ()}, newest=8), address)
             body = {"resources": ({"resource_type": _BROKER, "resource_name": str(node), "configuration_keys": None},)}
             answer = await asker.ask(Api.DESCRIBE_CONFIGS, body)
-    except (NotSpoken, *GONE) as error:
+    except (NoCommonVersion, *GONE) as error:
         return str(error) or type(error).__name__
     result = answer["results"][0]
     if result["error_code"]:

@@ -20,7 +20,7 @@ from groupproof.harness.subjects.brokers.reported_settings import reported_setti
 from groupproof.harness.subjects.cluster_control import NoMachines
 from groupproof.harness.subjects.networks.broker_address import Address
 from groupproof.harness.subjects.networks.client_properties import Security
-from groupproof.harness.subjects.networks.request_connection import GONE, Connect, NotSpoken, versions_of
+from groupproof.harness.subjects.networks.request_connection import GONE, Connect, NoCommonVersion, versions_of
 from groupproof.harness.subjects.networks.secure_connection import Connector
 from groupproof.protocol.rules.profiles import NEWEST
 
@@ -96,7 +96,7 @@ class AddressedBrokers:
             try:
                 left = await delete_groups(connector.connect, self.bootstrap[0], groups)
                 left += await delete_topics(connector.connect, self.bootstrap[0], topics)
-            except (*GONE, NotSpoken, BrokenEnvironment) as error:
+            except (*GONE, NoCommonVersion, BrokenEnvironment) as error:
                 left = [*(f"topic {topic}" for topic in topics), f"the broker does not remove them: {error}"] if topics else []
         for name in left:
             self.say(f"left behind on {self.spec}: {name}")

@@ -12,7 +12,7 @@ from groupproof.harness.subjects.brokers.assigned_topics import wait_until_assig
 from groupproof.harness.subjects.brokers.cluster import MovableCluster, RunningCluster
 from groupproof.harness.subjects.brokers.readiness import controller_of, create_topics, delete_topics
 from groupproof.harness.subjects.networks.broker_address import Address
-from groupproof.harness.subjects.networks.request_connection import GONE, Connect, NotSpoken, asking
+from groupproof.harness.subjects.networks.request_connection import GONE, Connect, NoCommonVersion, asking
 from groupproof.protocol.rules.consumer.group_configs import ConfigOperation, ConfigResource
 from groupproof.protocol.vocabulary import Api, ErrorCode, TopicPartition, error_named
 from groupproof.protocol.wire.records import Record, encode_batch
@@ -45,7 +45,7 @@ async def fill_topics(connect: Connect, bootstrap: Address, topics: Mapping[str,
                 refused = await _append(connect, leader, led, records, at_ms)
                 left -= led - refused.keys()
                 reason = ", ".join(sorted({error_named(code) for code in refused.values()})) or reason
-        except (*GONE, NotSpoken) as error:
+        except (*GONE, NoCommonVersion) as error:
             reason = str(error) or type(error).__name__
         if left and trio.current_time() > deadline:
             raise BrokenEnvironment(f"{len(left)} partitions could not be filled with records within {_LED_S:.0f} s: {reason}")
@@ -75,7 +75,7 @@ async def grow_topic(connect: Connect, bootstrap: Address, topic: str, partition
             controller = await controller_of(asker, bootstrap)
         async with asking(await connect(*controller)) as asker:
             (result,) = (await asker.ask(Api.CREATE_PARTITIONS, body))["results"]
-    except (*GONE, NotSpoken) as error:
+    except (*GONE, NoCommonVersion) as error:
         raise BrokenEnvironment(f"topic {topic} can't be given {partitions} partitions: {str(error) or type(error).__name__}") from error
     if result["error_code"]:
         raise BrokenEnvironment(
@@ -92,7 +92,7 @@ async def configure_group(connect: Connect, bootstrap: Address, group: str, conf
             controller = await controller_of(asker, bootstrap)
         async with asking(await connect(*controller)) as asker:
             (result,) = (await asker.ask(Api.INCREMENTAL_ALTER_CONFIGS, body))["responses"]
-    except (*GONE, NotSpoken) as error:
+    except (*GONE, NoCommonVersion) as error:
         raise BrokenEnvironment(f"group {group} can't be given {dict(configs)}: {str(error) or type(error).__name__}") from error
     if result["error_code"]:
         why = result.get("error_message") or error_named(result["error_code"])

@@ -13,7 +13,7 @@ import trio
 
 from groupproof.harness.subjects.brokers.cluster_map import ClusterMap
 from groupproof.harness.subjects.brokers.measured_settings import INITIAL_DELAY, MIN_SESSION, measured
-from groupproof.harness.subjects.networks.request_connection import GONE, Asker, NotSpoken
+from groupproof.harness.subjects.networks.request_connection import GONE, Asker, NoCommonVersion
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
 __all__ = ["refutations"]
@@ -65,7 +65,7 @@ async def refutations(where: ClusterMap, group: str, topic: str, claimed: Mappin
         if name in claimed:
             try:
                 why = await ask(probe, claimed[name])
-            except (NotSpoken, *GONE):
+            except (NoCommonVersion, *GONE):
                 why = ""
             found.update({name: why} if why else {})
     return found
@@ -149,17 +149,17 @@ async def _max_size(probe: _Probe, claimed: int) -> str:
         return ""
     refused: list[int] = []
     ids: list[str] = []
-    group, comers = f"{probe.group}-size", 2 * claimed + 2
+    group, members_count = f"{probe.group}-size", 2 * claimed + 2
     async with trio.open_nursery() as nursery:
-        for number in range(comers):
+        for number in range(members_count):
             nursery.start_soon(_come, probe, group, number, refused, ids)
             await trio.sleep(_PARKED_S)
         await _go(probe, group, ids)
         nursery.cancel_scope.cancel()
-    first = min(refused, default=comers)
+    first = min(refused, default=members_count)
     if first < claimed:
         return f"it refuses member {first + 1} of a group"
-    return "" if refused else f"it takes {comers} members into a group"
+    return "" if refused else f"it takes {members_count} members into a group"
 
 
 async def _come(probe: _Probe, group: str, number: int, refused: list[int], ids: list[str]) -> None:
@@ -171,7 +171,7 @@ async def _come(probe: _Probe, group: str, number: int, refused: list[int], ids:
             answer = await asker.ask(Api.JOIN_GROUP, _join(group, probe.session_ms, answer["member_id"]))
         if answer["error_code"] == ErrorCode.GROUP_MAX_SIZE_REACHED:
             refused.append(number)
-    except (NotSpoken, *GONE):
+    except (NoCommonVersion, *GONE):
         return
     finally:
         await trio.aclose_forcefully(stream)

@@ -11,7 +11,7 @@ import trio
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.message_codec import VERSIONS, Framer, WireError, frame, read_response, write_request
 
-__all__ = ["GONE", "Asker", "Connect", "NotSpoken", "Ranges", "asking", "versions_of"]
+__all__ = ["GONE", "Asker", "Connect", "NoCommonVersion", "Ranges", "asking", "versions_of"]
 
 ANSWER_S = 30.0
 CLIENT_ID = "groupproof"
@@ -23,7 +23,7 @@ Ranges = Mapping[Api, tuple[int, int]]
 """The API versions that a broker speaks, by its ApiVersions."""
 
 
-class NotSpoken(Exception):
+class NoCommonVersion(Exception):
     """The broker and the kit share no version of an API. `str()` names the versions of both."""
 
 
@@ -43,26 +43,26 @@ class Asker:
         self.ranges: Ranges = {}
 
     async def greet(self) -> Ranges:
-        """Learn the broker's versions. Raise one of `GONE`, or `NotSpoken` where it refuses even v0."""
+        """Learn the broker's versions. Raise one of `GONE`, or `NoCommonVersion` where it refuses even v0."""
         answer = await self.ask(Api.API_VERSIONS, {}, version=0)
         if answer["error_code"]:
-            raise NotSpoken(f"it answers ApiVersions v0 with error {answer['error_code']}")
+            raise NoCommonVersion(f"it answers ApiVersions v0 with error {answer['error_code']}")
         by_key = {int(api): api for api in Api}
         self.ranges = {by_key[api["api_key"]]: (api["min_version"], api["max_version"]) for api in answer["api_keys"] if api["api_key"] in by_key}
         return self.ranges
 
     def version(self, api: Api, newest: int | None = None) -> int:
-        """Return the newest version that both sides speak. Raise `NotSpoken`."""
+        """Return the newest version that both sides speak. Raise `NoCommonVersion`."""
         ours, theirs = VERSIONS[api], self.ranges.get(api)
         if theirs is None:
-            raise NotSpoken(f"it does not speak {api.title}")
+            raise NoCommonVersion(f"it does not speak {api.title}")
         version = min(ours[1], theirs[1], ours[1] if newest is None else newest)
         if version < max(ours[0], theirs[0]):
-            raise NotSpoken(f"it speaks {api.title} v{theirs[0]} to v{theirs[1]}, the kit v{ours[0]} to v{ours[1]}")
+            raise NoCommonVersion(f"it speaks {api.title} v{theirs[0]} to v{theirs[1]}, the kit v{ours[0]} to v{ours[1]}")
         return version
 
     async def ask(self, api: Api, body: Mapping[str, Any], *, version: int | None = None, newest: int | None = None) -> dict[str, Any]:
-        """Return the response body. Raise one of `GONE`, or `NotSpoken`."""
+        """Return the response body. Raise one of `GONE`, or `NoCommonVersion`."""
         chosen = self.version(api, newest) if version is None else version
         self._correlation += 1
         try:

@@ -11,7 +11,7 @@ import trio
 
 from groupproof.harness.model.errors import BrokenEnvironment, WrongUsage
 from groupproof.harness.subjects.networks.client_properties import Credentials, Security
-from groupproof.harness.subjects.networks.request_connection import GONE, Asker, NotSpoken
+from groupproof.harness.subjects.networks.request_connection import GONE, Asker, NoCommonVersion
 from groupproof.harness.subjects.networks.scram import Scram, ScramError, plain_message
 from groupproof.protocol.vocabulary import Api
 
@@ -82,7 +82,7 @@ async def _authenticate(stream: trio.abc.Stream, credentials: Credentials, where
         if answer["error_code"]:
             raise BrokenEnvironment(f"{where} does not take {credentials.mechanism}, it takes {', '.join(answer['mechanisms']) or 'nothing'}")
         await _prove(asker, credentials, where)
-    except (*GONE, NotSpoken) as error:
+    except (*GONE, NoCommonVersion) as error:
         raise BrokenEnvironment(f"no SASL with {where}: {str(error) or type(error).__name__}; is security.protocol right for this port?") from error
     except ScramError as error:
         raise BrokenEnvironment(f"{where} and {credentials.username!r} can't agree by {credentials.mechanism}: {error}") from error

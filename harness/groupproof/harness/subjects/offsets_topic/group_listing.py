@@ -8,7 +8,7 @@ from typing import Final
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.subjects.brokers.reported_settings import reported_settings
 from groupproof.harness.subjects.networks.broker_address import Address, bootstrap_of
-from groupproof.harness.subjects.networks.request_connection import GONE, Connect, NotSpoken, asking
+from groupproof.harness.subjects.networks.request_connection import GONE, Connect, NoCommonVersion, asking
 from groupproof.protocol.vocabulary import Api
 
 __all__ = ["ADMIN_ASKED", "consumer_session_ms", "group_states"]
@@ -38,6 +38,6 @@ async def group_states(connect: Connect, bootstrap: Sequence[Address]) -> dict[s
             async with asking(await connect(broker["host"], broker["port"]), client_id=_CLIENT_ID) as asker:
                 listed = (await asker.ask(Api.LIST_GROUPS, {}))["groups"]
             states |= {group["group_id"]: group["group_state"] for group in listed if group.get("group_state")}
-    except (*GONE, NotSpoken) as error:
+    except (*GONE, NoCommonVersion) as error:
         raise BrokenEnvironment(f"the groups of {bootstrap_of(bootstrap)} can't be listed: {str(error) or type(error).__name__}") from error
     return states

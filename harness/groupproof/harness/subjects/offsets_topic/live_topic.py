@@ -11,7 +11,7 @@ import trio
 
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.subjects.networks.broker_address import Address, bootstrap_of
-from groupproof.harness.subjects.networks.request_connection import GONE, Asker, Connect, NotSpoken, asking
+from groupproof.harness.subjects.networks.request_connection import GONE, Asker, Connect, NoCommonVersion, asking
 from groupproof.harness.subjects.offsets_topic.committed_batches import committed
 from groupproof.protocol.vocabulary import Api, ErrorCode, error_named
 from groupproof.protocol.wire.log_batches import BrokenBatch, LogBatch, read_log
@@ -115,7 +115,7 @@ class LiveTopic:
                     on_round()
                     if errors:
                         raise _Moved(errors[0])
-        except (*GONE, NotSpoken, _Moved) as error:
+        except (*GONE, NoCommonVersion, _Moved) as error:
             self._count(str(error) or type(error).__name__)
             scope.cancel()
 
@@ -176,7 +176,7 @@ class LiveTopic:
                 self._brokers = tuple((broker["host"], broker["port"]) for broker in answer["brokers"])
                 self.cluster_id = answer.get("cluster_id") or ""
                 return _led(answer)
-            except (*GONE, NotSpoken) as error:
+            except (*GONE, NoCommonVersion) as error:
                 problem = str(error) or type(error).__name__
         raise BrokenEnvironment(f"{TOPIC} of {bootstrap_of(self.bootstrap)} can't be read: {problem}")
 
@@ -213,7 +213,7 @@ class LiveTopic:
         try:
             async with asking(await self.connect(*address), client_id=_CLIENT_ID) as asker:
                 yield asker
-        except (*GONE, NotSpoken) as error:
+        except (*GONE, NoCommonVersion) as error:
             raise BrokenEnvironment(f"{TOPIC} can't be read at {bootstrap_of([address])}: {str(error) or type(error).__name__}") from error
 
 

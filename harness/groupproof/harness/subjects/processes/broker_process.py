@@ -118,10 +118,10 @@ class BrokerProcess:
         if self.status is None or self.was_stopped:
             return None
         words = last_lines(self.log)
-        last_words = f"; its last words: {' | '.join(words)}" if words else ""
-        return f"{self.title} ended with status {self.status}{last_words} (log: {self.log})"
+        words_at_end = f"; its last words: {' | '.join(words)}" if words else ""
+        return f"{self.title} ended with status {self.status}{words_at_end} (log: {self.log})"
 
-    async def heard(self) -> str:
+    async def next_line(self) -> str:
         """Return the next line of its standard output. Raise `BrokenEnvironment` when the output ends."""
         if self._lines is None:
             assert self._process.stdout is not None

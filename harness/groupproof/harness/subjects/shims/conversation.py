@@ -35,7 +35,7 @@ _EVENT_FIELDS = frozenset(
 _LISTS = {"assignment": "partitions", "position": "offsets", "committed": "offsets"}
 """What an `ok` answer must list, by its command."""
 
-_FAREWELLS = frozenset({"close", "exit"})
+_CLOSING_COMMANDS = frozenset({"close", "exit"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +121,7 @@ class Conversation:
     def _key(self, member: str | None) -> str | None:
         return member if self.multi else None
 
-    async def greeted(self) -> Hello:
+    async def wait_for_hello(self) -> Hello:
         """Wait for the first line. Raise `ShimGone` when the shim ended before it."""
         while self.hello is None:
             if self.ending is not None:
@@ -148,7 +148,7 @@ class Conversation:
         number, key = self._asked, self._key(member)
         asked = self._open[number] = _Command(name=command, member=key)
         self._heard.setdefault(key, 0)  # a member with a command may report events, even the member of the made-up command
-        self.is_leaving = self.is_leaving or command == "exit" or (command in _FAREWELLS and not self.multi)
+        self.is_leaving = self.is_leaving or command == "exit" or (command in _CLOSING_COMMANDS and not self.multi)
         await self._write(command_line(number, command, fields, key))
         await asked.done.wait()
         if asked.answer is not None:

@@ -71,14 +71,14 @@ def _text(line: bytes) -> str:
 
 
 class ShimProcess:
-    """Runs one process. `run` returns when it has ended and been reaped, and kills it when cancelled. `heed` gets each line of its stderr."""
+    """Runs one process. `run` returns when it has ended and been reaped, and kills it when cancelled. `on_stderr_line` gets each line of its stderr."""
 
     def __init__(self, program: Program, grace_s: float = GRACE_S) -> None:
         self.program = program
         self.stderr = StderrLog()
         self.conversation = Conversation(self._say, self._note)
         self.ended = trio.Event()
-        self.heed: Callable[[str], None] = lambda line: None
+        self.on_stderr_line: Callable[[str], None] = lambda line: None
         self._grace_s = grace_s
         self._process: trio.Process | None = None
         self._argv, self._container = Container.of(program.argv)
@@ -154,7 +154,7 @@ class ShimProcess:
             async for lines in blocks:
                 for line in lines:
                     self.stderr.add(line)
-                    self.heed(line)
+                    self.on_stderr_line(line)
 
     def _note(self, text: str) -> None:
         self.stderr.add(f"[groupproof] {text}")

@@ -11,7 +11,7 @@ from typing import Any, Final
 import trio
 
 from groupproof.harness.subjects.networks.broker_address import Address
-from groupproof.harness.subjects.networks.request_connection import GONE, Connect, NotSpoken, asking
+from groupproof.harness.subjects.networks.request_connection import GONE, Connect, NoCommonVersion, asking
 from groupproof.protocol.vocabulary import Api, error_named
 
 __all__ = ["own_settings"]
@@ -28,7 +28,7 @@ async def own_settings(connect: Connect, address: Address, group: str) -> Mappin
         with trio.fail_after(_ANSWER_S):
             async with asking(await connect(*address)) as asker:
                 (result,) = (await asker.ask(Api.DESCRIBE_CONFIGS, body))["results"]
-    except (NotSpoken, trio.TooSlowError, *GONE) as error:
+    except (NoCommonVersion, trio.TooSlowError, *GONE) as error:
         return {"settings": None, "untold": str(error) or type(error).__name__}
     if result["error_code"]:
         return {"settings": None, "untold": f"DescribeConfigs answers {error_named(result['error_code'])}"}

@@ -95,7 +95,7 @@ class Hub:
     doors: Doors
     interception: Interception
     frame_bytes_max: int = FRAME_BYTES_MAX
-    striking: TapFaults = field(init=False)
+    frame_faults: TapFaults = field(init=False)
     routes: dict[Address, Route] = field(default_factory=dict)
     groups: GroupsInFrames = field(default_factory=GroupsInFrames)
     numbers: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
@@ -103,11 +103,11 @@ class Hub:
     is_quiet: bool = False
     inquires: bool = False
     topics: TopicNames = field(default_factory=TopicNames)
-    _inquired: set[str] = field(default_factory=set)
+    _asked_groups: set[str] = field(default_factory=set)
     _opening: trio.Lock = field(default_factory=trio.Lock)
 
     def __post_init__(self) -> None:
-        self.striking = TapFaults(self.interception, self.groups, self.move)
+        self.frame_faults = TapFaults(self.interception, self.groups, self.move)
 
     async def route_to(self, upstream: Address, node: int | None = None) -> Route:
         """Return the route to a broker, opened if it is new. Raise `BrokenEnvironment` where no port is available."""
@@ -139,9 +139,9 @@ class Hub:
 
     async def meet(self, api: Api, group: str | None) -> None:
         """Ask about a consumer group before its first heartbeat goes on."""
-        if not self.inquires or api is not Api.CONSUMER_GROUP_HEARTBEAT or group is None or group in self._inquired:
+        if not self.inquires or api is not Api.CONSUMER_GROUP_HEARTBEAT or group is None or group in self._asked_groups:
             return
-        self._inquired.add(group)
+        self._asked_groups.add(group)
         own = await own_settings(self.connect, next(iter(self.routes)), group)
         self.recorder.record("event", who="link", group=group, body={"name": "group_settings", **own})
 

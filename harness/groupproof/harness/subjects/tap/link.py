@@ -29,9 +29,9 @@ from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.message_codec import Framer, FramingError, frame, write_response
 from groupproof.protocol.wire.observation_columns import request_columns, response_columns
 
-__all__ = ["FAREWELL_S_MAX", "LinkEnd", "Station", "TapLink"]
+__all__ = ["CLOSE_S_MAX", "LinkEnd", "Station", "TapLink"]
 
-FAREWELL_S_MAX: Final = 1.0
+CLOSE_S_MAX: Final = 1.0
 """Seconds that a broker has to close the connection after its client has."""
 
 _READ_BYTES: Final = 65536
@@ -55,7 +55,7 @@ class Station(Protocol):
     """What a connection needs of its tap."""
 
     recorder: Recorder
-    striking: TapFaults
+    frame_faults: TapFaults
     frame_bytes_max: int
     is_quiet: bool
 
@@ -87,7 +87,7 @@ class TapLink:
         self, station: Station, number: int, node: int | None, stream: trio.abc.Stream, peer: str, reach: Callable[[], Awaitable[trio.abc.Stream]]
     ) -> None:
         self._station = station
-        self._striking = station.striking
+        self._faults = station.frame_faults
         self._at = {"node": node, "connection": number}
         self._client = stream
         self._broker: trio.abc.Stream | None = None
@@ -99,7 +99,7 @@ class TapLink:
         self._scope = trio.CancelScope()
         self._is_open = True
         self._is_withheld = False
-        self._farewell = "the client closed it"
+        self._close_reason = "the client closed it"
 
     async def serve(self) -> None:
         """Forward frames until either side ends the connection."""
@@ -172,10 +172,10 @@ class TapLink:
             for payload in payloads:
                 await self._inbox.put(self._arrived(payload), len(payload))
         if framer.pending:
-            self._farewell += f" within a frame, of which {framer.pending} bytes came"
+            self._close_reason += f" within a frame, of which {framer.pending} bytes came"
         self._inbox.close()
         if self._is_withheld:
-            self._end(self._farewell, "client")
+            self._end(self._close_reason, "client")
 
     def _arrived(self, payload: bytes) -> Entry:
         passing = passing_of(payload)
@@ -198,19 +198,19 @@ class TapLink:
                 raise LinkEnd("SaslHandshake v0: the tokens that follow can't be told from requests; use v1, or --properties for the broker", "tap")
             if entry.passing.wire is not None:
                 await self._station.meet(entry.passing.wire.api, entry.columns.get("group"))
-            fault = self._striking.on_request(entry)
+            fault = self._faults.on_request(entry)
             if fault is not None:
                 entry.fault, entry.columns = fault, {**entry.columns, "fault": fault.name}
-            if fault is None or not await self._strike_request(fault, entry):
+            if fault is None or not await self._fault_request(fault, entry):
                 await self._ask(entry)
                 if entry.passing.wire is not None:
                     self._station.asked(entry.passing.wire.api, entry.columns.get("group"))
         await self._wave()
 
-    async def _strike_request(self, fault: Fault, entry: Entry) -> bool:
+    async def _fault_request(self, fault: Fault, entry: Entry) -> bool:
         """Perform a fault on a request. Return whether the request needs no further forwarding."""
         if isinstance(fault.action, Answer):
-            entry.own = self._striking.answer(fault, entry)
+            entry.own = self._faults.answer(fault, entry)
             if entry.own is None:
                 return False
             self._ledger.ask(entry)
@@ -221,10 +221,10 @@ class TapLink:
             await self._ask(Entry(passing=entry.passing, columns=entry.columns, fault=fault, is_repeat=True))
             return True
         if isinstance(fault.action, Corrupt):
-            payload = self._striking.corrupted(fault, entry.passing.payload, "request", entry.columns)
+            payload = self._faults.corrupted(fault, entry.passing.payload, "request", entry.columns)
             await self._ask(entry if payload is None else replace(entry, passing=replace(entry.passing, payload=payload)))
             if payload is not None:
-                self._striking.delivered(fault, entry.columns)
+                self._faults.delivered(fault, entry.columns)
             return True
         await self._perform(fault, entry)
         return isinstance(fault.action, Drop)
@@ -237,13 +237,13 @@ class TapLink:
             await self._broker.send_all(frame(entry.passing.payload))
         except _BROKEN as error:
             raise LinkEnd(f"the broker broke the connection: {error.__cause__ or error}", "upstream") from error
-        self._striking.passed(entry, "request")
+        self._faults.passed(entry, "request")
 
     async def _wave(self) -> None:
         """Pass on that the client has closed its side. The broker may still process earlier requests, but nobody reads the responses."""
-        self._record_closed(self._farewell, "client")
+        self._record_closed(self._close_reason, "client")
         if (send_eof := getattr(self._broker, "send_eof", None)) is not None:
-            with trio.move_on_after(FAREWELL_S_MAX), contextlib.suppress(*_BROKEN):
+            with trio.move_on_after(CLOSE_S_MAX), contextlib.suppress(*_BROKEN):
                 await send_eof()
                 await trio.sleep_forever()  # until the broker closes too, which ends this connection
         self._scope.cancel()
@@ -272,7 +272,7 @@ class TapLink:
             await self._send(payload)
             return
         if entry.is_repeat and entry.fault is not None:
-            self._striking.delivered(entry.fault, entry.columns)
+            self._faults.delivered(entry.fault, entry.columns)
         else:
             await self._bring(entry, payload)
         self._ledger.settled(entry)
@@ -306,15 +306,15 @@ class TapLink:
         wire = entry.passing.wire
         assert wire is not None
         columns = response_columns(wire.api, wire.body, body, self._station.name_of)
-        fault = self._striking.on_response(entry, columns)
+        fault = self._faults.on_response(entry, columns)
         faults = [entry.fault] if entry.own is not None and entry.fault is not None else []
         if fault is not None:
-            struck = Entry(passing=entry.passing, columns={**answer_columns(entry, columns), "fault": fault.name}, fault=fault)
-            own = await self._strike_answer(fault, struck, body)
+            faulted = Entry(passing=entry.passing, columns={**answer_columns(entry, columns), "fault": fault.name}, fault=fault)
+            own = await self._fault_answer(fault, faulted, body)
             if isinstance(fault.action, Drop):
                 return
-            if isinstance(fault.action, Corrupt) and (spoilt := self._striking.corrupted(fault, payload, "response", struck.columns)) is not None:
-                payload = spoilt
+            if isinstance(fault.action, Corrupt) and (changed := self._faults.corrupted(fault, payload, "response", faulted.columns)) is not None:
+                payload = changed
                 faults.append(fault)
             if own is not None:
                 body, payload = own, write_response(wire.api, wire.version, wire.correlation, own)
@@ -333,17 +333,17 @@ class TapLink:
             if entry.columns:
                 self._station.recorder.record("event", **{**entry.columns, "who": "link", "body": {"name": "unsent"}})
             for fault in faults:
-                self._striking.interception.unreceived(fault, entry.columns, str(ended))
+                self._faults.interception.unreceived(fault, entry.columns, str(ended))
             raise
-        self._striking.passed(entry, "response")
+        self._faults.passed(entry, "response")
         for fault in faults:
-            self._striking.delivered(fault, entry.columns)
+            self._faults.delivered(fault, entry.columns)
 
-    async def _strike_answer(self, fault: Fault, struck: Entry, broker_answer: Mapping[str, Any]) -> dict[str, Any] | None:
+    async def _fault_answer(self, fault: Fault, faulted: Entry, broker_answer: Mapping[str, Any]) -> dict[str, Any] | None:
         """Perform a fault on an answer. Return its own answer in place of the broker's, or None."""
         if isinstance(fault.action, Answer):
-            return self._striking.answer(fault, struck, broker_answer)
-        await self._perform(fault, struck)
+            return self._faults.answer(fault, faulted, broker_answer)
+        await self._perform(fault, faulted)
         return None
 
     async def _perform(self, fault: Fault, entry: Entry) -> None:
@@ -352,31 +352,31 @@ class TapLink:
         if isinstance(action, Cut):
             reason = f"fault {fault.name} cut it"
             await self._close(reason, "fault", reset=action.reset)
-            self._striking.delivered(fault, entry.columns)
+            self._faults.delivered(fault, entry.columns)
             raise LinkEnd(reason, "fault")
         if isinstance(action, Hold):
             with self._withheld():
-                await self._striking.interception.hold(fault, action.ms, entry.columns)
+                await self._faults.interception.hold(fault, action.ms, entry.columns)
         elif isinstance(action, Silence):
             with self._withheld():
-                await self._striking.interception.silence(fault, entry.columns)
+                await self._faults.interception.silence(fault, entry.columns)
         elif isinstance(action, Reorder):
             with self._withheld():
-                await self._striking.interception.reorder(fault, action.ms, entry.columns)
+                await self._faults.interception.reorder(fault, action.ms, entry.columns)
         elif isinstance(action, Move):
             with self._withheld():
-                await self._striking.move(fault, entry)
+                await self._faults.move(fault, entry)
         elif isinstance(action, Drop):
-            self._striking.delivered(fault, entry.columns)
+            self._faults.delivered(fault, entry.columns)
         elif not isinstance(action, Corrupt):
-            self._striking.failed(fault, entry.columns, f"{action.kind} can't be done to this frame")
+            self._faults.failed(fault, entry.columns, f"{action.kind} can't be done to this frame")
 
     @contextlib.contextmanager
     def _withheld(self) -> Iterator[None]:
         """Mark that a fault withholds a frame. A client that closes the connection then counts as gone at once."""
         self._is_withheld = True
         if self._inbox.closed:
-            self._end(self._farewell, "client")
+            self._end(self._close_reason, "client")
         try:
             yield
         finally:

@@ -34,21 +34,21 @@ class OpenRequests:
     """Entries are `found` by the correlation of an answer and `settled` once the answer has been forwarded."""
 
     def __init__(self) -> None:
-        self._owed: list[Entry] = []
+        self._unanswered: list[Entry] = []
 
     def __len__(self) -> int:
-        return len(self._owed)
+        return len(self._unanswered)
 
     def ask(self, entry: Entry) -> None:
-        self._owed.append(entry)
+        self._unanswered.append(entry)
 
     def found(self, correlation: int | None) -> Entry | None:
         """Return the oldest request that waits for a broker's answer with this correlation id. Return None for an unexpected answer."""
-        return next((entry for entry in self._owed if entry.own is None and entry.passing.correlation == correlation), None)
+        return next((entry for entry in self._unanswered if entry.own is None and entry.passing.correlation == correlation), None)
 
     def settled(self, entry: Entry) -> None:
-        self._owed.remove(entry)
+        self._unanswered.remove(entry)
 
     def due(self) -> Entry | None:
         """Remove and return the first request if a fault answers it. Return None where the broker must answer first."""
-        return self._owed.pop(0) if self._owed and self._owed[0].own is not None else None
+        return self._unanswered.pop(0) if self._unanswered and self._unanswered[0].own is not None else None

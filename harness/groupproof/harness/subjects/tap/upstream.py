@@ -11,7 +11,7 @@ from groupproof.harness.subjects.brokers.readiness import wait_until_up
 from groupproof.harness.subjects.brokers.release_guess import matching_profile
 from groupproof.harness.subjects.brokers.reported_settings import reported_settings
 from groupproof.harness.subjects.networks.broker_address import Address
-from groupproof.harness.subjects.networks.request_connection import GONE, Asker, Connect, NotSpoken, asking
+from groupproof.harness.subjects.networks.request_connection import GONE, Asker, Connect, NoCommonVersion, asking
 from groupproof.harness.subjects.tap.addresses import NamedBroker, named_in
 from groupproof.harness.subjects.tap.topic_names import topics_in
 from groupproof.protocol.rules.consumer.group_configs import BROKER_SETTINGS
@@ -65,7 +65,7 @@ async def meet_upstream(connect: Connect, bootstrap: Sequence[Address], *, profi
             ranges = asker.ranges
             brokers = tuple(named_in(Api.METADATA, await asker.ask(Api.METADATA, {"topics": ()}, newest=8)))
             topics = await topics_of(asker)
-    except (*GONE, NotSpoken) as error:
+    except (*GONE, NoCommonVersion) as error:
         host, port = bootstrap[0]
         raise BrokenEnvironment(f"{host}:{port} does not answer as a broker: {str(error) or type(error).__name__}") from error
     groups = await _groups(connect, brokers)
@@ -107,6 +107,6 @@ async def _groups(connect: Connect, brokers: Sequence[NamedBroker]) -> tuple[str
             if answer["error_code"]:
                 return f"broker {broker.node} answers ListGroups with {error_named(answer['error_code'])}"
             found += [group["group_id"] for group in answer["groups"]]
-    except (*GONE, NotSpoken) as error:
+    except (*GONE, NoCommonVersion) as error:
         return f"the brokers do not tell their groups: {str(error) or type(error).__name__}"
     return tuple(found)

@@ -4,7 +4,7 @@ import pytest
 from tests.epoch_traces import BOTH, EpochStory
 from tests.traces import ID
 
-from groupproof.harness.judging.case_checkers.consumer.epoch_beats import beats, has_no_callback, reported_end, standing
+from groupproof.harness.judging.case_checkers.consumer.epoch_beats import beats, has_no_callback, membership_at, reported_end
 
 
 def test_a_heartbeat_is_read_with_its_answer() -> None:
@@ -39,9 +39,12 @@ def test_a_membership_stands_from_its_answer_until_the_client_leaves_or_is_refus
     story.mark("gone")
     ev = story.evidence
 
-    assert [beat.answer.member_epoch for name in ("settled", "moved") if (beat := standing(ev, "m0", name)) is not None and beat.answer] == [1, 2]
-    assert standing(ev, "m0", "gone") is None
-    assert standing(ev, "m1", "gone") is None
+    assert [beat.answer.member_epoch for name in ("settled", "moved") if (beat := membership_at(ev, "m0", name)) is not None and beat.answer] == [
+        1,
+        2,
+    ]
+    assert membership_at(ev, "m0", "gone") is None
+    assert membership_at(ev, "m1", "gone") is None
 
 
 @pytest.mark.parametrize(("capabilities", "lacks"), [(("consumer", "on-revoked"), False), (("consumer",), True), ((), False)])

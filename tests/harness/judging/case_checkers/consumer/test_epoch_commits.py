@@ -7,12 +7,12 @@ from tests.epoch_traces import EpochStory
 from tests.traces import verdict
 
 from groupproof.harness.judging.case_checkers.consumer.epoch_commits import (
-    asks_again_or_tells,
+    asks_again_or_reports,
     commit_is_answered,
-    commit_is_told,
     commits_on,
     commits_with_epoch,
     reads_on_from,
+    refused_commit_is_reported,
     retries_commit,
 )
 from groupproof.harness.model.evidence import NotReached
@@ -76,7 +76,7 @@ def refused(does: Does, error: int = 113) -> EpochStory:
     ],
 )
 def test_a_refused_commit_is_told(does: Does, expected: Verdict) -> None:
-    assert verdict(commit_is_told("m0", after="error", requirement="CGP-06"), refused(does)) is expected
+    assert verdict(refused_commit_is_reported("m0", after="error", requirement="CGP-06"), refused(does)) is expected
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_who_may_stand_still_is_not_blamed_for_it() -> None:
 
 @pytest.mark.parametrize(("asks_as", "expected"), [("m0-1", FAILED), ("", Verdict.INFORMATIONAL)])
 def test_who_asks_as_nobody_is_never_refused_as_a_member(asks_as: str, expected: Verdict) -> None:
-    judge = asks_again_or_tells("m0", after="error", requirement="CGP-09")
+    judge = asks_again_or_reports("m0", after="error", requirement="CGP-09")
 
     def silent(story: EpochStory) -> None:
         story.exchange(Api.OFFSET_FETCH, member=asks_as, error=113)

@@ -7,9 +7,9 @@ from tests.epoch_traces import BOTH, EpochStory
 from tests.traces import verdict
 
 from groupproof.harness.judging.case_checkers.consumer.epoch_hand_over import (
+    assignment_is_reported,
     calls_back_before,
     commits_before,
-    is_told_of_assignment,
     keeps_reading,
     names_only_what_goes,
     names_only_what_is_new,
@@ -166,7 +166,7 @@ def test_the_application_hears_of_what_it_owns(reported: tuple[tuple[str, int], 
     story.partitions("assigned", *reported)
     story.end(9_000)
 
-    assert verdict(is_told_of_assignment("m0"), story) is expected
+    assert verdict(assignment_is_reported("m0"), story) is expected
 
 
 def fetching(at_ms: float, partition: int) -> Does:

@@ -91,7 +91,7 @@ def test_an_error_that_may_pass_ends_no_membership(does: Does, expected: Verdict
 
 
 def test_telling_the_application_may_be_as_good() -> None:
-    judge = keeps_epoch("m0", after="error", requirement="CGT-22", or_tells=True)
+    judge = keeps_epoch("m0", after="error", requirement="CGT-22", or_reports=True)
 
     assert verdict(judge, after_error(lambda story: story.tell("error", error="X"))) is OK
 
@@ -183,7 +183,7 @@ def test_a_run_that_ends_at_once_proves_no_absence(judge: Judge) -> None:
     ],
 )
 def test_who_tells_its_application_may_leave(does: Does, expected: Verdict) -> None:
-    judge = keeps_epoch("m0", after="error", requirement="CGP-09", or_tells=True)
+    judge = keeps_epoch("m0", after="error", requirement="CGP-09", or_reports=True)
 
     assert verdict(judge, after_error(does, error=ErrorCode.STALE_MEMBER_EPOCH)) is expected
 
@@ -204,8 +204,8 @@ def test_who_has_no_callback_loses_what_it_reads_no_more(does: Does, expected: V
     assert verdict(LOSES, story) is expected
 
 
-@pytest.mark.parametrize(("epoch", "anew", "expected"), [(0, "CGT-29", OK), (1, "CGT-29", NON_STRICT), (0, None, NON_STRICT)])
-def test_a_new_join_may_be_as_good_as_a_word(epoch: int, anew: str | None, expected: Verdict) -> None:
-    judge = shows_or_tries("m0", after="error", requirement="CGT-30", anew=anew)
+@pytest.mark.parametrize(("epoch", "rejoin_requirement", "expected"), [(0, "CGT-29", OK), (1, "CGT-29", NON_STRICT), (0, None, NON_STRICT)])
+def test_a_new_join_may_be_as_good_as_a_word(epoch: int, rejoin_requirement: str | None, expected: Verdict) -> None:
+    judge = shows_or_tries("m0", after="error", requirement="CGT-30", rejoin_requirement=rejoin_requirement)
 
     assert verdict(judge, after_error(lambda story: story.hb(epoch), error=ErrorCode.GROUP_ID_NOT_FOUND)) is expected

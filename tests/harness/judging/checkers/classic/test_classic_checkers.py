@@ -6,7 +6,7 @@ import pytest
 from tests.traces import ID, Story
 
 from groupproof.harness.judging.checkers.classic.classic_checkers import CLASSIC_CHECKERS
-from groupproof.harness.judging.checkers.classic.universal import UNIVERSAL_FOLDS
+from groupproof.harness.judging.checkers.classic.universal import UNIVERSAL_CHECKERS
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
 from groupproof.protocol.rules.requirements import requirements
 from groupproof.protocol.trace import Trace
@@ -19,7 +19,7 @@ def _why(story: Trace) -> list[str]:
 
 def test_they_are_the_checkers_of_every_case() -> None:
     assert CLASSIC_CHECKERS.dialect is CLASSIC
-    assert CLASSIC_CHECKERS.members == UNIVERSAL_FOLDS
+    assert CLASSIC_CHECKERS.members == UNIVERSAL_CHECKERS
 
 
 def test_their_requirements_are_in_the_catalogue() -> None:

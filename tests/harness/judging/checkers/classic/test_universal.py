@@ -6,7 +6,7 @@ from tests.traces import Story
 
 from groupproof.harness.judging.case_checkers import UNIVERSAL
 from groupproof.harness.judging.checkers.checker import findings_of
-from groupproof.harness.judging.checkers.classic.universal import UNIVERSAL_FOLDS
+from groupproof.harness.judging.checkers.classic.universal import UNIVERSAL_CHECKERS
 from groupproof.harness.model.evidence import Evidence
 
 GENERATIONS = 400
@@ -39,7 +39,7 @@ def test_members_that_keep_the_rules_through_many_rebalances_break_none() -> Non
 
 def test_what_a_fold_knows_does_not_grow_with_the_rows() -> None:
     trace = long_story(GENERATIONS).trace
-    for make in UNIVERSAL_FOLDS:
+    for make in UNIVERSAL_CHECKERS:
         checker = make()
         for obs in trace:
             assert list(checker.step(obs)) == []
@@ -48,5 +48,5 @@ def test_what_a_fold_knows_does_not_grow_with_the_rows() -> None:
 
 def test_a_fold_finds_the_same_in_whatever_pieces_it_is_fed() -> None:
     trace = long_story(5).trace
-    for make in UNIVERSAL_FOLDS:
+    for make in UNIVERSAL_CHECKERS:
         assert list(findings_of(make(), trace)) == []

@@ -4,10 +4,10 @@ from tests.traces import ID, Story
 
 from groupproof.harness.judging.checkers.embedded.connect_frames import (
     assignment_in,
-    dealt,
-    dealt_in,
+    assignments_in_sync,
     jobs_in_words,
     jobs_run,
+    led_generations,
     received_jobs,
     states_in,
 )
@@ -34,11 +34,11 @@ def led(story: Story, *, metadata: bytes = encode_worker_state(STATE)) -> None:
 def test_what_a_leader_hands_out_is_read_with_what_the_members_said_before() -> None:
     story = Story()
     led(story)
-    (deal,) = dealt(story.evidence, "m0")
+    (generation,) = led_generations(story.evidence, "m0")
 
-    assert (deal.leader, deal.version, deal.delay_ms) == (ID, 1, 5)
-    assert deal.running(ID) == frozenset(JOBS)
-    assert deal.result(ID) == deal.results() == {("c", -1)}
+    assert (generation.leader, generation.version, generation.delay_ms) == (ID, 1, 5)
+    assert generation.running(ID) == frozenset(JOBS)
+    assert generation.result(ID) == generation.results() == {("c", -1)}
 
 
 def test_an_assignment_that_reached_a_worker_is_read_and_its_states_too() -> None:
@@ -54,9 +54,9 @@ def test_an_assignment_that_reached_a_worker_is_read_and_its_states_too() -> Non
 def test_bytes_that_cannot_be_read_are_nothing() -> None:
     story = Story()
     led(story, metadata=b"?")
-    (deal,) = dealt(story.evidence, "m0")
+    (generation,) = led_generations(story.evidence, "m0")
 
-    assert (deal.states, deal.running(ID)) == ({ID: None}, frozenset())
+    assert (generation.states, generation.running(ID)) == ({ID: None}, frozenset())
     assert states_in(story.evidence.requests(Api.JOIN_GROUP)[0]) == {"compatible": None}
     assert assignment_in(story.answer(story.request(Api.SYNC_GROUP), body={})) is None
     assert jobs_run(None) == frozenset()
@@ -67,7 +67,7 @@ def test_a_consumers_frames_say_nothing_of_workers() -> None:
     story.member()
 
     assert states_in(story.evidence.requests(Api.JOIN_GROUP)[0]) == {}
-    assert dealt_in(story.request(Api.SYNC_GROUP)) == {}
+    assert assignments_in_sync(story.request(Api.SYNC_GROUP)) == {}
 
 
 def test_a_connector_goes_by_its_name_and_a_task_by_its_number() -> None:

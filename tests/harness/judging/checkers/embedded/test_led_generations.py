@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.traces import Story
 
-from groupproof.harness.judging.checkers.embedded.led_generations import rounds_of, syncs_of_leader
+from groupproof.harness.judging.checkers.embedded.led_generations import generations_of, syncs_of_leader
 from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api
@@ -33,6 +33,6 @@ def test_a_member_leads_the_generations_whose_answer_names_it() -> None:
 def test_who_led_nothing_has_no_rounds() -> None:
     story, _ = story_of_two_generations()
 
-    assert len(rounds_of(syncs_of_leader, Evidence(story.trace), "m0", None)) == 2
+    assert len(generations_of(syncs_of_leader, Evidence(story.trace), "m0", None)) == 2
     with pytest.raises(NotReached, match=r"^m1 led no generation$"):
-        rounds_of(syncs_of_leader, Evidence(story.trace), "m1", None)
+        generations_of(syncs_of_leader, Evidence(story.trace), "m1", None)

@@ -4,8 +4,8 @@ from tests.streams_traces import OTHER, leads, says, task
 from tests.traces import ID, Story
 
 from groupproof.harness.judging.checkers.embedded.streams_frames import (
-    dealt,
     info_in,
+    led_generations,
     newest_assignment,
     subscription_in,
     tasks_in_words,
@@ -17,12 +17,12 @@ from groupproof.protocol.vocabulary import Api
 def test_what_a_leader_deals_is_read_with_what_the_members_said_before() -> None:
     story = Story()
     leads(story, {ID: says(owned=(0,)), OTHER: says(version=8)}, {ID: (0,), OTHER: (1,)}, version=8)
-    (deal,) = dealt(story.evidence, "m0")
+    (generation,) = led_generations(story.evidence, "m0")
 
-    assert (deal.leader, deal.active()) == (ID, frozenset({task(0), task(1)}))
-    assert {name: info.version for name, info in deal.subscriptions.items() if info is not None} == {ID: 11, OTHER: 8}
-    assert deal.owned == {ID: {("t", 0)}, OTHER: frozenset()}
-    assert [info.version for info in deal.infos] == [8, 8]
+    assert (generation.leader, generation.active()) == (ID, frozenset({task(0), task(1)}))
+    assert {name: info.version for name, info in generation.subscriptions.items() if info is not None} == {ID: 11, OTHER: 8}
+    assert generation.owned == {ID: {("t", 0)}, OTHER: frozenset()}
+    assert [info.version for info in generation.infos] == [8, 8]
 
 
 def test_what_a_member_was_given_is_known_when_it_joins_again() -> None:
@@ -42,9 +42,9 @@ def test_what_a_member_was_given_is_known_when_it_joins_again() -> None:
 def test_bytes_that_cannot_be_read_are_nothing() -> None:
     story = Story()
     leads(story, {ID: b"?"}, {})
-    (deal,) = dealt(story.evidence, "m0")
+    (generation,) = led_generations(story.evidence, "m0")
 
-    assert (deal.subscriptions, deal.infos) == ({}, [])
+    assert (generation.subscriptions, generation.infos) == ({}, [])
     assert info_in(story.request(Api.JOIN_GROUP, body={"protocols": [{"name": "stream", "metadata": b"?"}]})) is None
     assert thread_assignment_in(story.answer(story.request(Api.SYNC_GROUP), body={"assignment": b"?"})) is None
 

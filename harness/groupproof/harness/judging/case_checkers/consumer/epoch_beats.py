@@ -12,7 +12,7 @@ from groupproof.harness.model.evidence import Evidence
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api, TopicPartition
 
-__all__ = ["BEAT", "Beat", "beats", "has_no_callback", "reported_end", "standing"]
+__all__ = ["BEAT", "Beat", "beats", "has_no_callback", "membership_at", "reported_end"]
 
 BEAT = Api.CONSUMER_GROUP_HEARTBEAT
 
@@ -87,7 +87,7 @@ def beats(ev: Evidence, client: str, after: str | int | None = None, before: str
     return [Beat(request, ev.answer(request)) for request in ev.requests(BEAT, client, after, before)]
 
 
-def standing(ev: Evidence, client: str, before: str | int) -> Beat | None:
+def membership_at(ev: Evidence, client: str, before: str | int) -> Beat | None:
     """Return the heartbeat whose answer gave the client its membership at an instant. Return None where it has none."""
     last = ev.at(before) if isinstance(before, str) else before
     mine: Beat | None = None

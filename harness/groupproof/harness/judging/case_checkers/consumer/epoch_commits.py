@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from groupproof.harness.judging.case_checkers.consumer.epoch_beats import beats, reported_end, standing
-from groupproof.harness.judging.case_checkers.findings import TimedJudge, milder, overdue, timed_checker
+from groupproof.harness.judging.case_checkers.consumer.epoch_beats import beats, membership_at, reported_end
+from groupproof.harness.judging.case_checkers.findings import TimedJudge, less_severe, overdue, timed_checker
 from groupproof.harness.judging.case_checkers.offset_fetch import READ_MS, goes_on_reading
 from groupproof.harness.judging.case_checkers.trace_queries import accepted, moment
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms
@@ -17,7 +17,15 @@ from groupproof.harness.model.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api, TopicPartition
 
-__all__ = ["asks_again_or_tells", "commit_is_answered", "commit_is_told", "commits_on", "commits_with_epoch", "reads_on_from", "retries_commit"]
+__all__ = [
+    "asks_again_or_reports",
+    "commit_is_answered",
+    "commits_on",
+    "commits_with_epoch",
+    "reads_on_from",
+    "refused_commit_is_reported",
+    "retries_commit",
+]
 
 _EPOCHS_SINCE = 9
 """The version from which OffsetCommit and OffsetFetch carry member epochs (KIP-848)."""
@@ -44,25 +52,25 @@ def commits_with_epoch(ev: Evidence, client: str, *, after: str | None = None) -
 
 
 def _epoch_of(ev: Evidence, client: str, request: Observation, identity: Claim, newest: Claim) -> Finding | None:
-    mine = standing(ev, client, request.seq)
+    mine = membership_at(ev, client, request.seq)
     if mine is None or mine.answer is None:
         return None  # this judge ignores commits of a client that is no member
     if request.member != mine.member:
         return identity.failed("It carries another id, or none.", request)
-    epoch, answer = request.generation if request.member_epoch is None else request.member_epoch, _first_told(ev, client, mine.answer)
+    epoch, answer = request.generation if request.member_epoch is None else request.member_epoch, _first_answer_with_epoch(ev, client, mine.answer)
     if epoch == answer.member_epoch or elapsed_ms(answer, request) <= IN_FLIGHT_MS:
         return None
     return newest.failed("It carries another.", request, detail=f"epoch {epoch}, given was {answer.member_epoch}")
 
 
-def _first_told(ev: Evidence, client: str, newest: Observation) -> Observation:
+def _first_answer_with_epoch(ev: Evidence, client: str, newest: Observation) -> Observation:
     """Return the answer that first gave the client its newest epoch."""
     answers = (beat.answer for beat in beats(ev, client, before=newest.seq) if beat.is_accepted and beat.answer is not None)
     return next((one for one in answers if (one.member, one.member_epoch) == (newest.member, newest.member_epoch)), newest)
 
 
 @timed_checker
-def commit_is_told(ev: Evidence, client: str, *, after: str, requirement: str, within_ms: float = 6_000) -> Iterator[Finding]:
+def refused_commit_is_reported(ev: Evidence, client: str, *, after: str, requirement: str, within_ms: float = 6_000) -> Iterator[Finding]:
     """Judge that the waiting application learns that its commit was refused."""
     claim = Claim(requirement=requirement, expected="The application is told that its commit failed.")
     reported = [obs for obs in ev.events("offsets_committed", client, after, ev.closing) if "success" in obs.body]
@@ -110,7 +118,7 @@ def commit_is_answered(
     new join gets the verdict `joined_anew`.
     """
     claim = Claim(requirement=requirement, expected="The member goes on heartbeating.")
-    mine = standing(ev, client, after)
+    mine = membership_at(ev, client, after)
     if mine is None:
         raise NotReached(f"{client} was no member at {after}")
     later = beats(ev, client, after, ev.closing)
@@ -163,7 +171,7 @@ def reads_on_from(
         yield still.failed(never, moment(ev, after), proof=Proof.LIVENESS, detail=str(missing))
 
 
-def asks_again_or_tells(client: str, *, after: str, requirement: str) -> Judge:
+def asks_again_or_reports(client: str, *, after: str, requirement: str) -> Judge:
     """Judge that a member whose OffsetFetch was refused as a member's asks again, reads, or reports to its application.
 
     A client that asks without its member id, as librdkafka does (CGP-03), never gets such an error from a coordinator. Its reaction is
@@ -175,7 +183,7 @@ def asks_again_or_tells(client: str, *, after: str, requirement: str) -> Judge:
         refused = next(reversed(ev.requests(Api.OFFSET_FETCH, client, before=ev.at(after) + 1)), None)
         found = list(asked(ev))
         if refused is not None and not refused.member:
-            found = [replace(finding, verdict=milder(finding.verdict, Verdict.INFORMATIONAL)) for finding in found]
+            found = [replace(finding, verdict=less_severe(finding.verdict, Verdict.INFORMATIONAL)) for finding in found]
         yield from found
 
     return TimedJudge(judge, after, READ_MS)

@@ -18,7 +18,12 @@ from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api, TopicPartition
 
 __all__ = [
-    "calls_back_before", "commits_before", "is_told_of_assignment", "keeps_reading", "names_only_what_goes", "names_only_what_is_new",
+    "assignment_is_reported",
+    "calls_back_before",
+    "commits_before",
+    "keeps_reading",
+    "names_only_what_goes",
+    "names_only_what_is_new",
     "reads_no_more",
 ]  # fmt: skip
 
@@ -222,7 +227,7 @@ def names_only_what_goes(ev: Evidence, client: str, *, after: str, requirement: 
 
 
 @checker
-def is_told_of_assignment(ev: Evidence, client: str, *, within_ms: float = 6_000, requirement: str = "CGT-09") -> Iterator[Finding]:
+def assignment_is_reported(ev: Evidence, client: str, *, within_ms: float = 6_000, requirement: str = "CGT-09") -> Iterator[Finding]:
     """Judge that the application learns of the partitions that the client reports as owned."""
     claim = Claim(requirement=requirement, expected="The application is told of the partitions that the client says it owns.")
     if "partitions_assigned" in ev.unreported(client):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groupproof.harness.judging.case_checkers.consumer.epoch_beats import Beat, beats, has_no_callback, standing
+from groupproof.harness.judging.case_checkers.consumer.epoch_beats import Beat, beats, has_no_callback, membership_at
 from groupproof.harness.judging.case_checkers.findings import end, overdue, timed_checker
 from groupproof.harness.judging.case_checkers.trace_queries import accepted, moment
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, tolerated_ms
@@ -29,7 +29,7 @@ def leaves(ev: Evidence, client: str, *, after: str, epoch: int = LEAVE, require
     """Judge that the client sends a leave, as the member that it is. Otherwise its partitions wait for the end of its session."""
     claim = Claim(requirement=requirement, expected=f"The client leaves by a heartbeat with epoch {epoch}.")
     identity = Claim(requirement="CGV-06", expected="The leave names the member.")
-    mine = standing(ev, client, after)
+    mine = membership_at(ev, client, after)
     if mine is None:
         raise NotReached(f"{client} was no member at {after}")
     leave = next((beat for beat in beats(ev, client, after) if beat.is_leave), None)
@@ -211,7 +211,7 @@ def commits_as_nobody(ev: Evidence, client: str, *, after: str, requirement: str
     if (leave := _met_by_its_leave(ev, client, after)) is not None:
         yield claim.found(Verdict.INFORMATIONAL, _LEAVE_ALONE, leave.request)
         return
-    mine = standing(ev, client, after)
+    mine = membership_at(ev, client, after)
     if mine is None or mine.answer is None:
         raise NotReached(f"{client} was no member at {after}")
     former = (mine.member, mine.answer.member_epoch)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groupproof.harness.judging.case_checkers.consumer.epoch_beats import Beat, beats, has_no_callback, standing
+from groupproof.harness.judging.case_checkers.consumer.epoch_beats import Beat, beats, has_no_callback, membership_at
 from groupproof.harness.judging.case_checkers.findings import end, overdue, timed_checker
 from groupproof.harness.judging.case_checkers.reactions import REACT_MS
 from groupproof.harness.judging.case_checkers.trace_queries import moment, report_due, surfaced
@@ -50,7 +50,7 @@ def joins_anew(
     claim = Claim(requirement=requirement, expected="The client joins again with epoch 0.")
     same = Claim(requirement="CGC-06", expected="The client keeps its member id.")
     prompt = Claim(requirement="CGT-21", expected="The join does not wait for the interval or a back-off.")
-    mine, since = standing(ev, client, after), moment(ev, after)
+    mine, since = membership_at(ev, client, after), moment(ev, after)
     later = _after_receipt(ev, client, after)
     join = next((beat for beat in later if beat.is_join), None)
     came = None if join is None else join.request
@@ -61,9 +61,9 @@ def joins_anew(
         return
     if mine is not None:
         yield same.ok("It did.", came) if join.member == mine.member else same.found(renamed, "It joined with another id.", came)
-    stubborn = next((beat for beat in later if not beat.is_join and beat.request.seq < join.request.seq), None)
-    if stubborn is not None:
-        yield claim.tolerated("It first sent a heartbeat more with the membership that was refused.", stubborn.request)
+    repeated = next((beat for beat in later if not beat.is_join and beat.request.seq < join.request.seq), None)
+    if repeated is not None:
+        yield claim.tolerated("It first sent a heartbeat more with the membership that was refused.", repeated.request)
     if at_once_ms is not None and elapsed_ms(since, join.request) > tolerated_ms(at_once_ms * ev.stretch):
         yield prompt.tolerated("It waited.", came, detail=f"{elapsed_ms(since, join.request):.0f} ms", proof=Proof.TIMING)
 
@@ -75,23 +75,25 @@ def _after_receipt(ev: Evidence, client: str, after: str) -> list[Beat]:
 
 
 @timed_checker
-def keeps_epoch(ev: Evidence, client: str, *, after: str, requirement: str, within_ms: float = REACT_MS, or_tells: bool = False) -> Iterator[Finding]:
-    """Judge that heartbeats go on with the client's membership. A new join is a needless rebalance: NON_STRICT. With `or_tells` a report to the
+def keeps_epoch(
+    ev: Evidence, client: str, *, after: str, requirement: str, within_ms: float = REACT_MS, or_reports: bool = False
+) -> Iterator[Finding]:
+    """Judge that heartbeats go on with the client's membership. A new join is a needless rebalance: NON_STRICT. With `or_reports` a report to the
     application is as good, even before a leave."""
     claim = Claim(requirement=requirement, expected="The client heartbeats on with the id and the epoch that it has.")
-    mine = standing(ev, client, after)
+    mine = membership_at(ev, client, after)
     if mine is None or mine.answer is None:
         raise NotReached(f"{client} was no member at {after}")
     later = _after_receipt(ev, client, after)
     first = later[0].request if later else None
-    if first is None and or_tells and (report := report_due(ev, client, after)) is not None:
+    if first is None and or_reports and (report := report_due(ev, client, after)) is not None:
         yield claim.ok("It told the application.", report)
         return
     missing = overdue(ev, claim, first, since=moment(ev, after), within_ms=within_ms, never="No heartbeat came.", late="It went on late.")
     if missing is not None:
         yield missing
         return
-    yield _kept(claim, later, mine, surfaced(ev, client, after) if or_tells else None)
+    yield _kept(claim, later, mine, surfaced(ev, client, after) if or_reports else None)
 
 
 def _kept(claim: Claim, later: list[Beat], mine: Beat, report: Observation | None) -> Finding:
@@ -99,8 +101,8 @@ def _kept(claim: Claim, later: list[Beat], mine: Beat, report: Observation | Non
     assert mine.answer is not None
     given_up = next((beat for beat in later if beat.is_join or beat.is_leave), None)
     if given_up is None:
-        stranger = next((beat for beat in later if beat.member != mine.member), None)
-        return claim.ok("It did.", later[0].request) if stranger is None else claim.failed("It goes on with another id.", stranger.request)
+        other_member = next((beat for beat in later if beat.member != mine.member), None)
+        return claim.ok("It did.", later[0].request) if other_member is None else claim.failed("It goes on with another id.", other_member.request)
     if given_up.is_leave and report is not None and elapsed_ms(given_up.request, report) <= REPORTING_MS:
         return claim.ok("It told the application, and left.", report)
     if given_up.is_leave:
@@ -216,13 +218,13 @@ def shows_or_tries(
     after: str,
     requirement: str,
     within_ms: float = REACT_MS,
-    untold: Verdict = Verdict.NON_STRICT,
-    anew: str | None = None,
+    if_unreported: Verdict = Verdict.NON_STRICT,
+    rejoin_requirement: str | None = None,
 ) -> Iterator[Finding]:
-    """Judge that a possibly permanent error reaches the application. Retrying without a report gets the verdict `untold`. Doing neither is FAILED:
+    """Judge that a possibly permanent error reaches the application. Retrying without a report gets the verdict `if_unreported`. Doing neither is FAILED:
     nobody learns of it.
 
-    With requirement `anew` a new join is as good as a report.
+    With requirement `rejoin_requirement` a new join is as good as a report.
     """
     claim = Claim(requirement=requirement, expected="The application is told of the error.")
     since, report = moment(ev, after), report_due(ev, client, after)
@@ -230,12 +232,14 @@ def shows_or_tries(
     again, join = next((beat.request for beat in later if not beat.is_leave), None), next((beat.request for beat in later if beat.is_join), None)
     if report is not None:
         yield claim.ok("It was.", report)
-    elif anew is not None and join is not None:
-        yield Claim(requirement=anew, expected="The application is told of the error, or the client joins anew.").ok("It joined anew.", join)
+    elif rejoin_requirement is not None and join is not None:
+        yield Claim(requirement=rejoin_requirement, expected="The application is told of the error, or the client joins anew.").ok(
+            "It joined anew.", join
+        )
     elif again is not None:
         if elapsed_ms(since, end(ev)) < tolerated_ms(within_ms):
             raise NotReached("the run ended before its time was over: the application may still be told")
-        yield claim.found(untold, "It tries again without a word.", again, proof=Proof.LIVENESS)
+        yield claim.found(if_unreported, "It tries again without a word.", again, proof=Proof.LIVENESS)
     else:
         never = "It fell silent, on the wire and to the application."
         yield overdue(ev, claim, None, since=since, within_ms=within_ms, never=never, late=never) or claim.ok("It did.")

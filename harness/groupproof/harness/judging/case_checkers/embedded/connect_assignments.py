@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from groupproof.harness.judging.case_checkers.findings import end, overdue, timed_checker
 from groupproof.harness.judging.case_checkers.trace_queries import moment
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, tolerated_ms, waited
-from groupproof.harness.judging.checkers.embedded.connect_frames import Dealt, Jobs, dealt, jobs_in_words
-from groupproof.harness.judging.checkers.embedded.led_generations import rounds_of
+from groupproof.harness.judging.checkers.embedded.connect_frames import Jobs, LedGeneration, jobs_in_words, led_generations
+from groupproof.harness.judging.checkers.embedded.led_generations import generations_of
 from groupproof.harness.judging.checkers.frame_facts import SLACK_MS
 from groupproof.harness.model.case import checker
 from groupproof.harness.model.client_timeouts import REACT_MS
@@ -31,32 +31,34 @@ def agrees_on(ev: Evidence, client: str, protocol: str, *, after: str | None = N
         requirement=requirement,
         expected=f"The leader sends each member an assignment for {protocol} with its id, its URL and the greatest offset.",
     )
-    rounds = [deal for deal in rounds_of(dealt, ev, client, after) if deal.version == version]
-    if not rounds:
+    generations = [generation for generation in generations_of(led_generations, ev, client, after) if generation.version == version]
+    if not generations:
         raise NotReached(f"{client} led no generation that agreed on {protocol}")
-    for deal in rounds:
-        yield _well_formed(claim, deal)
+    for generation in generations:
+        yield _well_formed(claim, generation)
 
 
-def _well_formed(claim: Claim, deal: Dealt) -> Finding:
-    if deal.assignments.keys() != deal.states.keys():
+def _well_formed(claim: Claim, generation: LedGeneration) -> Finding:
+    if generation.assignments.keys() != generation.states.keys():
         return claim.failed(
-            "It left members out, or named others.", deal.sync, detail=", ".join(sorted(deal.assignments.keys() ^ deal.states.keys()))
+            "It left members out, or named others.",
+            generation.sync,
+            detail=", ".join(sorted(generation.assignments.keys() ^ generation.states.keys())),
         )
-    offset = max((state.offset for state in deal.states.values() if state is not None), default=-1)
-    own = deal.states.get(deal.leader)
-    for assignment in deal.assignments.values():
+    offset = max((state.offset for state in generation.states.values() if state is not None), default=-1)
+    own = generation.states.get(generation.leader)
+    for assignment in generation.assignments.values():
         if assignment is None:
-            return claim.failed("It sent an assignment that cannot be read.", deal.sync)
-        if min(assignment.version, 1) != min(deal.version, 1):  # 1 and 2 are alike, and until KAFKA-13763 leaders wrote 1 for both
+            return claim.failed("It sent an assignment that cannot be read.", generation.sync)
+        if min(assignment.version, 1) != min(generation.version, 1):  # 1 and 2 are alike, and until KAFKA-13763 leaders wrote 1 for both
             return claim.failed(
-                "It sent an assignment of another format than was agreed.", deal.sync, detail=f"{assignment.version}, not {deal.version}"
+                "It sent an assignment of another format than was agreed.", generation.sync, detail=f"{assignment.version}, not {generation.version}"
             )
-        if assignment.leader != deal.leader or (own is not None and assignment.leader_url != own.url):
-            return claim.failed("Its assignment names another leader.", deal.sync, detail=f"{assignment.leader} at {assignment.leader_url}")
+        if assignment.leader != generation.leader or (own is not None and assignment.leader_url != own.url):
+            return claim.failed("Its assignment names another leader.", generation.sync, detail=f"{assignment.leader} at {assignment.leader_url}")
         if assignment.offset < offset:
-            return claim.failed("Its assignment has an offset that a member is beyond.", deal.sync, detail=f"{assignment.offset} < {offset}")
-    return claim.ok("It did.", deal.sync)
+            return claim.failed("Its assignment has an offset that a member is beyond.", generation.sync, detail=f"{assignment.offset} < {offset}")
+    return claim.ok("It did.", generation.sync)
 
 
 @checker
@@ -67,17 +69,19 @@ def assigns_once(ev: Evidence, client: str, *, requirement: str = "CONNECT-05") 
     (IncrementalCooperativeAssignor.duplicatedAssignments). A leader that leaves it for now has assigned nothing: it is informational.
     """
     claim = Claim(requirement=requirement, expected="No connector and no task is given to two workers.")
-    for deal in rounds_of(dealt, ev, client, None):
-        counts = Counter(job for member in deal.states for job in deal.result(member))
+    for generation in generations_of(led_generations, ev, client, None):
+        counts = Counter(job for member in generation.states for job in generation.result(member))
         twice = frozenset(job for job, count in counts.items() if count > 1)
-        newly_given: Jobs = frozenset[TopicPartition]().union(*(deal.result(member) - deal.running(member) for member in deal.states))
+        newly_given: Jobs = frozenset[TopicPartition]().union(
+            *(generation.result(member) - generation.running(member) for member in generation.states)
+        )
         if twice & newly_given:
-            yield claim.failed("It gave connectors or tasks to two workers.", deal.sync, detail=jobs_in_words(twice & newly_given))
+            yield claim.failed("It gave connectors or tasks to two workers.", generation.sync, detail=jobs_in_words(twice & newly_given))
         elif twice:
             observed = "It left connectors or tasks to two workers that both run them."
-            yield claim.found(Verdict.INFORMATIONAL, observed, deal.sync, detail=jobs_in_words(twice))
+            yield claim.found(Verdict.INFORMATIONAL, observed, generation.sync, detail=jobs_in_words(twice))
         else:
-            yield claim.ok("It did not.", deal.sync)
+            yield claim.ok("It did not.", generation.sync)
 
 
 @timed_checker
@@ -87,9 +91,9 @@ def assigns_everything(
     """Judge that in time after an instant the leader assigns a generation in which the workers run exactly these jobs."""
     wanted: Jobs = frozenset(jobs)
     claim = Claim(requirement=requirement, expected="Each connector and each task is given to a worker, and none that is not configured.")
-    rounds = rounds_of(dealt, ev, client, after)
-    whole = next((deal for deal in rounds if deal.results() == wanted), None)
-    last = rounds[-1].results()
+    generations = generations_of(led_generations, ev, client, after)
+    whole = next((generation for generation in generations if generation.results() == wanted), None)
+    last = generations[-1].results()
     never = "It left connectors or tasks to nobody." if wanted - last else "It let workers run what is not configured."
     found = overdue(
         ev,
@@ -110,13 +114,13 @@ def revokes_first(ev: Evidence, client: str, *, after: str, requirement: str = "
         requirement=requirement, expected="What moves to another worker is revoked first, and assigned when its former worker no longer runs it."
     )
     moved = False
-    for deal in rounds_of(dealt, ev, client, after):
-        for member, assignment in deal.assignments.items():
+    for generation in generations_of(led_generations, ev, client, after):
+        for member, assignment in generation.assignments.items():
             came = frozenset() if assignment is None else frozenset(assignment.assigned)
             moved = moved or (assignment is not None and bool(assignment.revoked))
-            others = frozenset[TopicPartition]().union(*(deal.running(other) for other in deal.states if other != member))
+            others = frozenset[TopicPartition]().union(*(generation.running(other) for other in generation.states if other != member))
             if early := came & others:
-                yield claim.failed("It assigned what another worker still runs.", deal.sync, detail=jobs_in_words(early))
+                yield claim.failed("It assigned what another worker still runs.", generation.sync, detail=jobs_in_words(early))
                 return
     if not moved:
         yield claim.tolerated(
@@ -133,7 +137,7 @@ def revokes(
     """Judge that the leader revokes these jobs from the workers that run them."""
     claim = Claim(requirement=requirement, expected="The leader revokes what is no longer configured.")
     wanted: Jobs = frozenset(jobs)
-    done = next((deal for deal in rounds_of(dealt, ev, client, after) if not wanted & deal.results()), None)
+    done = next((generation for generation in generations_of(led_generations, ev, client, after) if not wanted & generation.results()), None)
     never, late = "It did not revoke it.", "It revoked it late."
     sync = None if done is None else done.sync
     yield overdue(ev, claim, sync, since=moment(ev, after), within_ms=within_ms, never=never, late=late) or claim.ok("It did.", sync)
@@ -147,31 +151,31 @@ def keeps_lost_jobs_back(
     claim = Claim(
         requirement=requirement, expected="What was lost is given to nobody before the delay has passed, and assignments carry what is left of it."
     )
-    rounds = rounds_of(dealt, ev, client, after)
-    before = rounds_of(dealt, ev, client, None)
-    earlier = [deal for deal in before if deal.sync.seq <= rounds[0].sync.seq]
+    generations = generations_of(led_generations, ev, client, after)
+    before = generations_of(led_generations, ev, client, None)
+    earlier = [generation for generation in before if generation.sync.seq <= generations[0].sync.seq]
     last = earlier[-2].results() if len(earlier) > 1 else frozenset()
-    lost = last - frozenset[TopicPartition]().union(*(rounds[0].running(member) for member in rounds[0].states))
+    lost = last - frozenset[TopicPartition]().union(*(generations[0].running(member) for member in generations[0].states))
     if not lost:
         raise NotReached("the worker that left ran nothing")
-    yield from _waits(claim, rounds, lost, max_delay_ms, counts_down=counts_down)
+    yield from _waits(claim, generations, lost, max_delay_ms, counts_down=counts_down)
 
 
-def _waits(claim: Claim, rounds: list[Dealt], lost: Jobs, max_delay_ms: int, *, counts_down: bool) -> Iterator[Finding]:
+def _waits(claim: Claim, generations: list[LedGeneration], lost: Jobs, max_delay_ms: int, *, counts_down: bool) -> Iterator[Finding]:
     # The delay runs from the leader's computation (IncrementalCooperativeAssignor.handleLostAssignments), between its JoinGroup response and its
     # SyncGroup.
-    began, first = rounds[0].join, rounds[0].sync
-    if not any(deal.delay_ms > 0 for deal in rounds):
+    began, first = generations[0].join, generations[0].sync
+    if not any(generation.delay_ms > 0 for generation in generations):
         yield claim.failed("It gave no delay.", first)
         return
-    waiting = [deal for deal in rounds if elapsed_ms(began, deal.sync) < max_delay_ms - SLACK_MS]
-    for deal in waiting:
-        left_ms = max_delay_ms - elapsed_ms(first, deal.join)  # it may compute at once, and send the result late
-        if early := lost & deal.results():
-            yield claim.failed("It assigned what was lost before the delay had passed.", deal.sync, detail=jobs_in_words(early))
+    waiting = [generation for generation in generations if elapsed_ms(began, generation.sync) < max_delay_ms - SLACK_MS]
+    for generation in waiting:
+        left_ms = max_delay_ms - elapsed_ms(first, generation.join)  # it may compute at once, and send the result late
+        if early := lost & generation.results():
+            yield claim.failed("It assigned what was lost before the delay had passed.", generation.sync, detail=jobs_in_words(early))
             return
-        if deal.delay_ms > left_ms + _CLOCK_MS:
-            yield claim.failed("It prolonged the delay.", deal.sync, detail=f"{deal.delay_ms} ms, of which {left_ms:.0f} were left")
+        if generation.delay_ms > left_ms + _CLOCK_MS:
+            yield claim.failed("It prolonged the delay.", generation.sync, detail=f"{generation.delay_ms} ms, of which {left_ms:.0f} were left")
             return
     if counts_down and len(waiting) < 2:
         raise NotReached("there was no other rebalance within the delay")
@@ -186,10 +190,10 @@ _CLOCK_MS = 500.0
 def leaves_others_alone(ev: Evidence, client: str, *, after: str, requirement: str = "CONNECT-10") -> Iterator[Finding]:
     """Judge that workers that stayed keep their jobs: nothing is revoked from any worker after an instant."""
     claim = Claim(requirement=requirement, expected="The workers that stayed keep what they run.")
-    for deal in rounds_of(dealt, ev, client, after):
-        taken_away = frozenset(job for assignment in deal.assignments.values() if assignment is not None for job in assignment.revoked)
+    for generation in generations_of(led_generations, ev, client, after):
+        taken_away = frozenset(job for assignment in generation.assignments.values() if assignment is not None for job in assignment.revoked)
         if taken_away:
-            yield claim.tolerated("It revoked something from a worker that stayed.", deal.sync, detail=jobs_in_words(taken_away))
+            yield claim.tolerated("It revoked something from a worker that stayed.", generation.sync, detail=jobs_in_words(taken_away))
             return
     yield claim.ok("They do.", moment(ev, after))
 
@@ -198,16 +202,20 @@ def leaves_others_alone(ev: Evidence, client: str, *, after: str, requirement: s
 def answers_mismatch(ev: Evidence, client: str, offset: int, *, after: str | None = None, requirement: str = "CONNECT-11") -> Iterator[Finding]:
     """Judge that a leader behind another member's configuration answers all with CONFIG_MISMATCH, that offset, and no jobs."""
     claim = Claim(requirement=requirement, expected="The leader answers all members with CONFIG_MISMATCH, the newest offset and nothing to run.")
-    rounds = [
-        deal for deal in rounds_of(dealt, ev, client, after) if any(state is not None and state.offset == offset for state in deal.states.values())
+    generations = [
+        generation
+        for generation in generations_of(led_generations, ev, client, after)
+        if any(state is not None and state.offset == offset for state in generation.states.values())
     ]
-    if not rounds:
+    if not generations:
         raise NotReached(f"{client} led no generation with a member at offset {offset}")
-    for deal in rounds:
+    for generation in generations:
         wrong = [
-            item for item in deal.assignments.values() if item is None or item.error != CONFIG_MISMATCH or item.offset != offset or item.assigned
+            item
+            for item in generation.assignments.values()
+            if item is None or item.error != CONFIG_MISMATCH or item.offset != offset or item.assigned
         ]
         if wrong:
-            yield claim.failed("It assigned by a configuration that another member is beyond.", deal.sync)
+            yield claim.failed("It assigned by a configuration that another member is beyond.", generation.sync)
         else:
-            yield claim.ok("It did.", deal.sync)
+            yield claim.ok("It did.", generation.sync)

@@ -187,7 +187,7 @@ def asks_for_the_end(ev: Evidence, client: str, *, after: str, requirement: str 
     own = [join for join in ev.requests(Api.JOIN_GROUP, None, after, ev.closing) if (join.client or "").partition("-")[0] == client]
     asking = next((join for join in own if (info := info_in(join)) is not None and info.error == SHUTDOWN_REQUESTED), None)
     never, late = "It told the group nothing of it.", "It said so late."
-    missed = overdue(ev, claim, asking, since=moment(ev, after), within_ms=within_ms, never=never, late=late, gravity=Verdict.NON_STRICT)
+    missed = overdue(ev, claim, asking, since=moment(ev, after), within_ms=within_ms, never=never, late=late, severity=Verdict.NON_STRICT)
     yield missed or claim.ok("It does.", asking)
 
 

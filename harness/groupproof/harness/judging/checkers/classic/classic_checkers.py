@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from groupproof.harness.judging.checkers.classic.invariants import GroupInvariants
-from groupproof.harness.judging.checkers.classic.universal import UNIVERSAL_FOLDS
+from groupproof.harness.judging.checkers.classic.universal import UNIVERSAL_CHECKERS
 from groupproof.harness.judging.checkers.dialect_checkers import DialectCheckers
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
 from groupproof.protocol.trace import Observation, Trace
@@ -38,7 +38,7 @@ def _joined(story: Trace) -> list[Observation]:
 
 CLASSIC_CHECKERS: Final = DialectCheckers(
     dialect=CLASSIC,
-    members=UNIVERSAL_FOLDS,
+    members=UNIVERSAL_CHECKERS,
     invariants=GroupInvariants,
     member_requirements=("CLIENT-10", "CLIENT-11", "CLIENT-12", "CLIENT-66", "ASSIGN-09", "LEAVE-55"),
     invariant_requirements=("INV-01", "INV-04", "INV-08", "INV-12", "JOIN-13", "ASSIGN-09", "COMMIT-06", "HB-11"),

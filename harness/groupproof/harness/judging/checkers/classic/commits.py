@@ -166,7 +166,7 @@ class _Commit:
     request: Observation
     mine: frozenset[TopicPartition]
     epoch: int
-    is_ripe: bool = False
+    is_due: bool = False
     is_accepted: bool | None = None
 
 
@@ -191,7 +191,7 @@ class CommitsAreOwn(TrackingChecker):
 
     def due(self, at_ms: float) -> Iterator[Finding]:
         for commit in self._waiting.due(at_ms):
-            commit.is_ripe = True
+            commit.is_due = True
             yield from self._judge(commit)
 
     def look(self, obs: Observation) -> Iterator[Finding]:
@@ -209,7 +209,7 @@ class CommitsAreOwn(TrackingChecker):
             self._waiting.add(obs.at_ms, commit)
         elif obs.kind == "response" and (asked := self._commits.answered(obs)) is not None:
             asked.is_accepted = not error_of(obs)
-            if asked.is_ripe:
+            if asked.is_due:
                 yield from self._judge(asked)
 
     def _judge(self, commit: _Commit) -> Iterator[Finding]:

@@ -64,13 +64,13 @@ class AnswersCome(Invariant):
         for connection, item in oldest.items():
             if (
                 item.request.seq > self._answered.get(connection, -1)
-                and self._is_owed(item.request, group)
+                and self._is_due(item.request, group)
                 and not (item.request.member and newest[item.request.api, item.request.member] > item.request.seq)
             ):
                 claim = Claim(requirement="INV-08", expected="Every request is answered once.")
                 yield claim.failed(f"{item.request.api} was never answered.", item.request, proof=Proof.LIVENESS)
 
-    def _is_owed(self, request: Observation, group: InferredGroup) -> bool:
+    def _is_due(self, request: Observation, group: InferredGroup) -> bool:
         limit_ms = max(group.rebalance_ms, group.initial_delay_ms, _AT_ONCE_MS) if request.api in _PARKS else _AT_ONCE_MS
         return group.disturbed_ms < request.at_ms and group.now_ms - request.at_ms > tolerated_ms(limit_ms)
 

@@ -54,7 +54,7 @@ class _ClientFetches:
     read: int = _NEVER
     read_ms: float = 0.0
     answered_ms: dict[int | None, float] = field(default_factory=dict)
-    strange: dict[TopicPartition, _ForeignFetches] = field(default_factory=dict)
+    foreign: dict[TopicPartition, _ForeignFetches] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +98,13 @@ class FetchesStayWithOwners(TrackingChecker):
             self._clients[gone.client or ""].answered_ms.pop(gone.connection, None)
         if obs.client not in self._group.driven or obs.client is None:
             return ()
-        mine = self._clients.setdefault(obs.client, _ClientFetches())
-        self._reads(mine, obs)
+        own_fetches = self._clients.setdefault(obs.client, _ClientFetches())
+        self._reads(own_fetches, obs)
         if obs.api == _FETCH and obs.kind == "request":
             self._asked.ask(obs, obs)
-            self._waiting.add(obs.at_ms, self._fetch(mine, obs))
+            self._waiting.add(obs.at_ms, self._fetch(own_fetches, obs))
         elif obs.api == _FETCH and obs.kind == "response" and self._asked.answered(obs) is not None:
-            mine.answered_ms[obs.connection] = obs.at_ms
+            own_fetches.answered_ms[obs.connection] = obs.at_ms
         return ()
 
     def end(self) -> Iterator[Finding]:
@@ -115,19 +115,19 @@ class FetchesStayWithOwners(TrackingChecker):
         member = self._group.members.get(client or "")
         return None if member is None else member.assignment
 
-    def _reads(self, mine: _ClientFetches, obs: Observation) -> None:
+    def _reads(self, own_fetches: _ClientFetches, obs: Observation) -> None:
         """Record that the client has read its newest SyncGroup response: it calls its application, or asks for offsets (FETCH-06)."""
         is_told = obs.who in REPORTERS and obs.body.get("name") == "partitions_assigned"
         asks = obs.kind == "request" and obs.api == _OFFSET_FETCH
         assignment = self._assignment(obs.client)
-        if assignment is not None and mine.read != assignment.seq and (is_told or asks):
-            mine.read, mine.read_ms = assignment.seq, obs.at_ms
+        if assignment is not None and own_fetches.read != assignment.seq and (is_told or asks):
+            own_fetches.read, own_fetches.read_ms = assignment.seq, obs.at_ms
 
-    def _fetch(self, mine: _ClientFetches, obs: Observation) -> _Fetch:
+    def _fetch(self, own_fetches: _ClientFetches, obs: Observation) -> _Fetch:
         assignment, since_ms = self._assignment(obs.client), obs.at_ms
         if assignment is not None:
-            since_ms = mine.read_ms if mine.read == assignment.seq else assignment.at_ms + UNSHOWN_MS
-        return _Fetch(obs, assignment, since_ms, mine.answered_ms.get(obs.connection, -1.0))
+            since_ms = own_fetches.read_ms if own_fetches.read == assignment.seq else assignment.at_ms + UNSHOWN_MS
+        return _Fetch(obs, assignment, since_ms, own_fetches.answered_ms.get(obs.connection, -1.0))
 
     def _judge(self, fetch: _Fetch) -> Iterator[Finding]:
         """Judge a Fetch a little later, because the SyncGroup response that it acts on is recorded when its bytes have left."""
@@ -137,26 +137,26 @@ class FetchesStayWithOwners(TrackingChecker):
             if topic not in self._group.topics:
                 continue  # a topic named only by its id (KIP-516), or one outside the group
             if self._group.was_never_assigned(client, partition):
-                yield from self._strange(fetch, partition, _NEVER)
-            elif self._is_anothers(fetch, partition):
-                yield from self._strange(fetch, partition, fetch.assignment.seq if fetch.assignment else _NEVER)
+                yield from self._foreign_fetch(fetch, partition, _NEVER)
+            elif self._belongs_to_another(fetch, partition):
+                yield from self._foreign_fetch(fetch, partition, fetch.assignment.seq if fetch.assignment else _NEVER)
 
-    def _is_anothers(self, fetch: _Fetch, partition: TopicPartition) -> bool:
+    def _belongs_to_another(self, fetch: _Fetch, partition: TopicPartition) -> bool:
         """Return whether the generation of the client's last read assignment gave the partition to another, and not to it, as far as the kit can
         read that.
         """
-        mine, client = fetch.assignment, fetch.request.client or ""
-        if mine is None or partition in mine.partitions or client in self._group.unreadable or not fetch.is_new:
+        assignment, client = fetch.assignment, fetch.request.client or ""
+        if assignment is None or partition in assignment.partitions or client in self._group.unreadable or not fetch.is_new:
             return False
-        return bool(self._group.others_in(mine.generation, partition, client))
+        return bool(self._group.others_in(assignment.generation, partition, client))
 
-    def _strange(self, fetch: _Fetch, partition: TopicPartition, assignment: int) -> Iterator[Finding]:
-        mine = self._clients[fetch.request.client or ""]
-        strange = mine.strange.get(partition)
-        if strange is None or strange.assignment != assignment:
-            strange = mine.strange[partition] = _ForeignFetches(assignment)
-        strange.requests += 1
-        if strange.requests != _FETCHES_MIN:
+    def _foreign_fetch(self, fetch: _Fetch, partition: TopicPartition, assignment: int) -> Iterator[Finding]:
+        own_fetches = self._clients[fetch.request.client or ""]
+        foreign = own_fetches.foreign.get(partition)
+        if foreign is None or foreign.assignment != assignment:
+            foreign = own_fetches.foreign[partition] = _ForeignFetches(assignment)
+        foreign.requests += 1
+        if foreign.requests != _FETCHES_MIN:
             return
         if assignment == _NEVER:
             claim = Claim(requirement="CLIENT-63", expected="A client fetches only partitions that were assigned to it.")

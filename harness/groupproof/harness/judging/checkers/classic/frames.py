@@ -13,8 +13,8 @@ from groupproof.harness.judging.checkers.late_requests import LateRequests
 from groupproof.harness.judging.checkers.listening_checker import ANY_API, ListeningChecker
 from groupproof.harness.judging.checkers.steady import ALL_ROWS, NO_ROWS, Steady
 from groupproof.harness.judging.checkers.tracking.group_tracker import TrackingChecker
+from groupproof.harness.judging.checkers.tracking.heartbeats_after_end import HeartbeatsAfterEnd
 from groupproof.harness.judging.checkers.tracking.membership import joins_of
-from groupproof.harness.judging.checkers.tracking.parting_heartbeats import PartingHeartbeats
 from groupproof.harness.judging.lag import is_lag, lost_ms
 from groupproof.harness.model.verdicts import Finding, Verdict
 from groupproof.protocol.trace import Observation
@@ -51,7 +51,7 @@ class MemberIdsGiven(TrackingChecker):
     def __init__(self) -> None:
         super().__init__()
         self._ids: dict[str, set[str]] = {}
-        self._parting = PartingHeartbeats()
+        self._heartbeats_after_end = HeartbeatsAfterEnd()
         self._waiting: Waiting[tuple[Observation, bool]] = Waiting(SLACK_MS)
 
     def queues(self) -> tuple[Waiting[Any], ...]:
@@ -62,13 +62,13 @@ class MemberIdsGiven(TrackingChecker):
             yield from self._judge(request, is_member=is_member)
 
     def look(self, obs: Observation) -> Iterable[Finding]:
-        if self._parting.follow(obs) or obs.client is None:
+        if self._heartbeats_after_end.follow(obs) or obs.client is None:
             return ()
         if (grant := joins_of(obs)) is not None:
             self._ids.setdefault(obs.client, set()).add(grant.member)
         elif obs.kind == "request" and obs.api in _GROUP_TITLES:
-            mine = self._group.members.get(obs.client)
-            self._waiting.add(obs.at_ms, (obs, mine is not None and mine.is_member))
+            member = self._group.members.get(obs.client)
+            self._waiting.add(obs.at_ms, (obs, member is not None and member.is_member))
         return ()
 
     def wants(self, steady: Steady) -> Collection[int] | None:
@@ -137,8 +137,8 @@ class GenerationsGiven(ListeningChecker):
         self._between: UnderWay[int] = UnderWay()
         self._mixed: dict[int, str] = {}
         self._mixers: set[tuple[str, str, str]] = set()
-        self._parting = PartingHeartbeats()
-        self._partings: set[int] = set()
+        self._heartbeats_after_end = HeartbeatsAfterEnd()
+        self._after_end: set[int] = set()
         self._left: set[str] = set()
         self._joined: set[tuple[str, str]] = set()
         self._adopted: dict[tuple[str, str], _MemberGenerations] = {}
@@ -152,7 +152,7 @@ class GenerationsGiven(ListeningChecker):
         for request in self._waiting.due(at_ms):
             yield from self._judge(request)
         for request in self._late.due(at_ms):
-            yield from self._relapsed(request)
+            yield from self._older_generation(request)
 
     def look(self, obs: Observation) -> Iterable[Finding]:
         self._late.follow(obs)
@@ -175,8 +175,8 @@ class GenerationsGiven(ListeningChecker):
     def _follow_between(self, obs: Observation) -> None:
         """Record the requests that name one of the client's ids with the generation of another. Remove those that are accepted."""
         self._between.closed(obs)
-        if self._parting.follow(obs) and obs.member:
-            self._partings.add(obs.seq)
+        if self._heartbeats_after_end.follow(obs) and obs.member:
+            self._after_end.add(obs.seq)
         if obs.kind == "request" and obs.api in (_JOIN, _LEAVE):
             (self._left.add if obs.api == _LEAVE else self._left.discard)(obs.client or "")
         if obs.kind == "response" and (asked := self._between.answered(obs)) is not None and not error_of(obs):
@@ -218,25 +218,25 @@ class GenerationsGiven(ListeningChecker):
         for request in self._waiting.rest():
             yield from self._judge(request)
         for request in self._late.rest():
-            yield from self._relapsed(request)
+            yield from self._older_generation(request)
 
     def _judge(self, request: Observation) -> Iterator[Finding]:
-        mixed, is_parting = self._mixed.pop(request.seq, ""), request.seq in self._partings
-        self._partings.discard(request.seq)
-        is_strange = self._is_strange(request)
-        if is_strange and not mixed:
+        mixed, is_after_end = self._mixed.pop(request.seq, ""), request.seq in self._after_end
+        self._after_end.discard(request.seq)
+        is_foreign = self._is_foreign(request)
+        if is_foreign and not mixed:
             sentence = f"{request.api} carried a generation that the member was never given."
             yield _generations(request).failed(sentence, request, detail=f"generation {request.generation}")
-        elif is_strange and not is_parting:
+        elif is_foreign and not is_after_end:
             yield _generations(request).tolerated(f"{request.api} carried {mixed}.", request)
 
-    def _relapsed(self, request: Observation) -> Iterator[Finding]:
-        if not self._is_strange(request):
+    def _older_generation(self, request: Observation) -> Iterator[Finding]:
+        if not self._is_foreign(request):
             yield _generations(request).tolerated(f"{request.api} carried an older generation than the one the member had adopted.", request)
 
-    def _is_strange(self, request: Observation) -> bool:
-        mine = self._generations.get((request.client or "", request.member or ""))
-        return mine is not None and (request.generation == -1 or request.generation not in mine)
+    def _is_foreign(self, request: Observation) -> bool:
+        own_generations = self._generations.get((request.client or "", request.member or ""))
+        return own_generations is not None and (request.generation == -1 or request.generation not in own_generations)
 
 
 def _generations(request: Observation) -> Claim:
@@ -386,15 +386,15 @@ class InstanceIdsStay(ListeningChecker):
         instance = instance_of(obs)
         if obs.api == _JOIN and instance is not None:
             self._instances.setdefault(obs.client, set()).add(instance)
-        mine = self._instances.get(obs.client)
-        if mine and obs.member and instance not in mine and (obs.version is None or obs.version >= INSTANCE_ID_SINCE[api_named(obs.api or "")]):
+        ids = self._instances.get(obs.client)
+        if ids and obs.member and instance not in ids and (obs.version is None or obs.version >= INSTANCE_ID_SINCE[api_named(obs.api or "")]):
             claim = Claim(requirement="STATIC-10", expected="A static member names its instance id in every request.")
             return (claim.tolerated(f"{obs.api} of a static member carried no instance id, or another.", obs),)
         return ()
 
     def wants(self, steady: Steady) -> Collection[int] | None:
-        mine = self._instances.get(steady.client)
-        return NO_ROWS if not mine or steady.instance in mine else ALL_ROWS
+        ids = self._instances.get(steady.client)
+        return NO_ROWS if not ids or steady.instance in ids else ALL_ROWS
 
     def end(self) -> Iterator[Finding]:
         return iter(())

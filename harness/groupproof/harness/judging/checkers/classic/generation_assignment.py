@@ -77,7 +77,7 @@ class _Syncs(ListeningChecker):
 
 
 @dataclass(frozen=True, slots=True)
-class _Neglect:
+class _LeftOut:
     """The number of consecutive generations up to `generation` in which a member was left out and so lost a share."""
 
     generation: int
@@ -91,7 +91,7 @@ class LeadersAssignSoundly(_Syncs):
 
     def __init__(self) -> None:
         super().__init__()
-        self._left_out: Newest[str, _Neglect] = Newest(_LEFT_OUT_KEPT)
+        self._left_out: Newest[str, _LeftOut] = Newest(_LEFT_OUT_KEPT)
 
     def _judge(self, sync: Observation, join: MembershipGrant) -> Iterator[Finding]:
         if not join.is_leader or join.skip_assignment:
@@ -124,11 +124,13 @@ class LeadersAssignSoundly(_Syncs):
         distributes a topic evenly, or all topics together. A cooperative new member waits a generation for the partitions that are handed over.
         """
         shares = (Counter(topic for topic, _ in partitions) for partitions in assigned.values())
-        is_robbed = any(count > 1 and (subscription is None or topic in subscription.topics) for share in shares for topic, count in share.items())
+        has_lost_share = any(
+            count > 1 and (subscription is None or topic in subscription.topics) for share in shares for topic, count in share.items()
+        )
         before = self._left_out.get(member)
         follows = before is not None and before.generation < join.generation <= before.generation + 1
-        count = (before.count if before is not None and follows else 0) + 1 if is_robbed else 0
-        self._left_out.set(member, _Neglect(join.generation, count))
+        count = (before.count if before is not None and follows else 0) + 1 if has_lost_share else 0
+        self._left_out.set(member, _LeftOut(join.generation, count))
         return count == (_COOPERATIVE_TIMES if join.protocol in COOPERATIVE else _EAGER_TIMES)
 
 

@@ -19,9 +19,9 @@ from groupproof.harness.judging.checkers.classic.generation_assignment import Fo
 from groupproof.harness.judging.checkers.classic.ownership import CallbacksTellAssignments, OwnersNeverOverlap, RecordsComeToOwners
 from groupproof.harness.judging.checkers.classic.request_storms import RequestsDoNotStorm
 
-__all__ = ["UNIVERSAL_FOLDS"]
+__all__ = ["UNIVERSAL_CHECKERS"]
 
-UNIVERSAL_FOLDS: Final[tuple[Callable[[], Checker], ...]] = (
+UNIVERSAL_CHECKERS: Final[tuple[Callable[[], Checker], ...]] = (
     MemberIdsGiven,
     GenerationsGiven,
     CommitsNameMembership,

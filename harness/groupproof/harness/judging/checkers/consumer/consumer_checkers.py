@@ -12,7 +12,7 @@ from groupproof.harness.judging.checkers.consumer.consumer_frames import (
     OneHeartbeatAtATime,
     OwnedWereGiven,
 )
-from groupproof.harness.judging.checkers.consumer.consumer_ground import is_of_strangers, unmet
+from groupproof.harness.judging.checkers.consumer.consumer_ground import may_be_of_unobserved_member, unmet
 from groupproof.harness.judging.checkers.consumer.consumer_hand_over import CallbacksEndBeforeAcknowledgements
 from groupproof.harness.judging.checkers.consumer.consumer_invariants import ConsumerGroupInvariants
 from groupproof.harness.judging.checkers.dialect_checkers import DialectCheckers
@@ -37,5 +37,5 @@ CONSUMER_CHECKERS: Final = DialectCheckers(
     invariant_requirements=("CGI-03", "CGI-04", "CGI-05", "CGI-10", "CGI-11", "CGI-12", "CGI-13"),
     unmet=unmet,
     holds_of_coordinators=(ConsumerGroupInvariants,),
-    is_of_strangers=is_of_strangers,
+    may_be_of_unobserved_member=may_be_of_unobserved_member,
 )

@@ -11,13 +11,13 @@ from groupproof.protocol.rules.consumer.group_configs import ASSIGNORS, HEARTBEA
 from groupproof.protocol.trace import Observation, Trace
 from groupproof.protocol.vocabulary import ErrorCode
 
-__all__ = ["is_of_strangers", "unmet"]
+__all__ = ["may_be_of_unobserved_member", "unmet"]
 
 _BEAT: Final = ConsumerEvent.HEARTBEAT.value
 _DECISIVE: Final = (SESSION_TIMEOUT, HEARTBEAT_INTERVAL, ASSIGNORS)
 _OWN_ASSIGNORS: Final = frozenset({"uniform", "range"})
 
-_NOT_OF_STRANGERS: Final = frozenset({
+_CODES_OF_OWN_STATE: Final = frozenset({
     ErrorCode.NONE, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.INVALID_REQUEST, ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.FENCED_MEMBER_EPOCH,
     ErrorCode.UNSUPPORTED_ASSIGNOR, ErrorCode.STALE_MEMBER_EPOCH, ErrorCode.INVALID_REGULAR_EXPRESSION,
 })  # fmt: skip
@@ -38,8 +38,8 @@ def _reasons(story: Trace, upstream: Mapping[str, Any]) -> Iterator[str]:
     if changed := sorted(_subscribed(beats, upstream.get("topic_changes") or ())):
         yield f"topics that it subscribes to came or grew meanwhile: {', '.join(changed)}"
     names = {*topics, *(str(topic_id) for topic_id, _ in topics.values())}
-    if strange := sorted({topic for obs in beats for topic, _ in obs.partitions} - names):
-        yield f"partitions were assigned of topics that the tap knows nothing of: {', '.join(strange)}"
+    if unknown := sorted({topic for obs in beats for topic, _ in obs.partitions} - names):
+        yield f"partitions were assigned of topics that the tap knows nothing of: {', '.join(unknown)}"
     if "brokers" in upstream:
         yield from _settings(upstream)
 
@@ -49,8 +49,8 @@ def _settings(upstream: Mapping[str, Any]) -> Iterator[str]:
     settings: Mapping[str, Any] = upstream["settings"]
     if missing := [name for name in _DECISIVE if name not in settings]:
         yield f"the broker does not tell {', '.join(missing)}"
-    elif strange := {name.strip() for name in str(settings[ASSIGNORS]).split(",")} - _OWN_ASSIGNORS:
-        yield f"its brokers have assignors of their own: {', '.join(sorted(strange))}"
+    elif unknown := {name.strip() for name in str(settings[ASSIGNORS]).split(",")} - _OWN_ASSIGNORS:
+        yield f"its brokers have assignors of their own: {', '.join(sorted(unknown))}"
     own: Mapping[str, Any] = upstream.get("group_settings") or {"settings": None, "untold": "nobody asked"}
     if own["settings"] is None:
         yield f"it is not known whether it has settings of its own: {own['untold']}"
@@ -66,12 +66,12 @@ def _subscribed(beats: Sequence[Observation], changed: Collection[str]) -> set[s
     return set(changed) & {name for body in bodies for name in body.get("subscribed_topic_names") or ()}
 
 
-def is_of_strangers(differences: Sequence[FieldDifference]) -> bool:
+def may_be_of_unobserved_member(differences: Sequence[FieldDifference]) -> bool:
     """Return whether an unobserved member can explain a different answer: it changes epochs and assignments, and uses places and names."""
     return bool(differences) and not any(_is_own(difference) for difference in differences)
 
 
 def _is_own(difference: FieldDifference) -> bool:
     if difference.field == "error_code":
-        return {difference.expected, difference.observed} <= _NOT_OF_STRANGERS
+        return {difference.expected, difference.observed} <= _CODES_OF_OWN_STATE
     return difference.field in _OWN_FIELDS

@@ -27,7 +27,7 @@ _DESCRIBE: Final = ConsumerEvent.DESCRIBE.value
 
 
 @dataclass(slots=True)
-class _Seat:
+class _MemberRecord:
     """What the coordinator gave one member id. A partition is `held` until a request of the member lacks it. `answered_seq` is the newest answer."""
 
     epoch: int = 0
@@ -40,7 +40,7 @@ class ConsumerGroupInvariants(Checker):
     """Checks every invariant against the observations of one group."""
 
     def __init__(self) -> None:
-        self._seats: dict[str, _Seat] = {}
+        self._records: dict[str, _MemberRecord] = {}
         self._asked: UnderWay[Observation] = UnderWay()
         self._described: tuple[int, int] | None = None
         self._described_members: set[str] = set()
@@ -62,14 +62,14 @@ class ConsumerGroupInvariants(Checker):
         """Need nothing of a member that stays in its epoch and owns no partition that was given to another."""
         if _BEAT not in steady.apis:
             return NO_ROWS
-        seat = self._seats.get(steady.member)
-        is_settled = seat is not None and seat.epoch == steady.generation and seat.answered_seq >= 0 and not seat.suspect
+        record = self._records.get(steady.member)
+        is_settled = record is not None and record.epoch == steady.generation and record.answered_seq >= 0 and not record.suspect
         return self._rest.wants(steady) if is_settled and self._asked.is_apart(steady) else ALL_ROWS
 
     def absorb(self, steady: Steady) -> None:
         self._rest.absorb(steady)
         if (beats := steady.asked.get(_BEAT)) is not None:
-            self._seats[steady.member].answered_seq = beats.answer_seqs[-1]
+            self._records[steady.member].answered_seq = beats.answer_seqs[-1]
 
     def end(self) -> Iterator[Finding]:
         return iter(())
@@ -80,43 +80,43 @@ class ConsumerGroupInvariants(Checker):
         """Record what a member releases when its request comes, because the coordinator may act on it before it answers."""
         member = obs.member or ""
         if obs.member_epoch is None or obs.member_epoch <= 0:
-            self._seats.pop(member, None)
+            self._records.pop(member, None)
             self._described_members.discard(member)  # it joins, or may come back with the same id to a group that was created again
-        elif obs.body.get("topic_partitions") is not None and (seat := self._seats.get(member)) is not None:
-            seat.held &= set(obs.partitions)
+        elif obs.body.get("topic_partitions") is not None and (record := self._records.get(member)) is not None:
+            record.held &= set(obs.partitions)
 
     def _beaten(self, obs: Observation, asked: Observation) -> Iterator[Finding]:
         member, epoch = obs.member or "", obs.member_epoch
         if error_of(obs):
             if asked.member_epoch and asked.member_epoch > 0:
-                self._seats.pop(member, None)
+                self._records.pop(member, None)
             return
         if epoch is None or epoch < 0 or not member:
             return
-        seat = self._seats.setdefault(member, _Seat())
-        is_after = asked.seq > seat.answered_seq >= 0 and (asked.member_epoch or 0) > 0
+        record = self._records.setdefault(member, _MemberRecord())
+        is_after = asked.seq > record.answered_seq >= 0 and (asked.member_epoch or 0) > 0
         if is_after:
-            yield from self._confirmed(member, seat, obs, asked)
-            if epoch < seat.epoch:
+            yield from self._confirmed(member, record, obs, asked)
+            if epoch < record.epoch:
                 claim = Claim(requirement="CGI-03", expected="The epoch in the answers to a member never goes back.")
-                yield claim.failed("A member was answered with an older epoch than before.", obs, detail=f"{epoch} after {seat.epoch}")
-        seat.epoch, seat.answered_seq = max(epoch, seat.epoch if is_after else 0), obs.seq
+                yield claim.failed("A member was answered with an older epoch than before.", obs, detail=f"{epoch} after {record.epoch}")
+        record.epoch, record.answered_seq = max(epoch, record.epoch if is_after else 0), obs.seq
         if obs.body.get("assignment") is not None:
-            self._take_up(member, seat, obs)
+            self._take_up(member, record, obs)
 
-    def _take_up(self, member: str, seat: _Seat, obs: Observation) -> None:
+    def _take_up(self, member: str, record: _MemberRecord, obs: Observation) -> None:
         """Record what an answer gives, and which members still own some of it."""
-        new = set(obs.partitions) - seat.held
-        for other, theirs in self._seats.items():
+        new = set(obs.partitions) - record.held
+        for other, theirs in self._records.items():
             if other != member:
                 theirs.suspect.update(dict.fromkeys(new & theirs.held, obs))
-        seat.held |= new
+        record.held |= new
 
-    def _confirmed(self, member: str, seat: _Seat, obs: Observation, asked: Observation) -> Iterator[Finding]:
+    def _confirmed(self, member: str, record: _MemberRecord, obs: Observation, asked: Observation) -> Iterator[Finding]:
         """Yield a finding for each of this member's partitions that another member got. Its later request was answered, so it is still a member."""
-        for partition, since in list(seat.suspect.items()):
+        for partition, since in list(record.suspect.items()):
             if asked.seq > since.seq:
-                del seat.suspect[partition]
+                del record.suspect[partition]
                 claim = Claim(requirement="CGI-10", expected="A partition is given to a member only after its owner before has released it.")
                 yield claim.failed(
                     "A partition was given to a member while another member still held it.", since,

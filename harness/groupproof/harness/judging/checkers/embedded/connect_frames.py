@@ -23,13 +23,24 @@ from groupproof.protocol.wire.embedded.connect_protocol import (
     decode_worker_state,
 )
 
-__all__ = ["Dealt", "Jobs", "ReceivedJobs", "assignment_in", "dealt", "dealt_in", "jobs_in_words", "jobs_run", "received_jobs", "states_in"]
+__all__ = [
+    "Jobs",
+    "LedGeneration",
+    "ReceivedJobs",
+    "assignment_in",
+    "assignments_in_sync",
+    "jobs_in_words",
+    "jobs_run",
+    "led_generations",
+    "received_jobs",
+    "states_in",
+]
 
 Jobs = frozenset[TopicPartition]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Dealt:
+class LedGeneration:
     """The assignments in a leader's SyncGroup. `version` is that of the agreed protocol. `states` are the members' states in `join`, its JoinGroup
     response.
     """
@@ -83,7 +94,7 @@ def assignment_in(answer: Observation) -> ConnectAssignment | None:
     return _assignment(answer.body.get("assignment") or b"")
 
 
-def dealt_in(sync: Observation) -> dict[str, ConnectAssignment | None]:
+def assignments_in_sync(sync: Observation) -> dict[str, ConnectAssignment | None]:
     """Return the assignments in a leader's SyncGroup, by member id."""
     return {item["member_id"]: _assignment(item.get("assignment") or b"") for item in sync.body.get("assignments") or ()}
 
@@ -99,16 +110,16 @@ def received_jobs(ev: Evidence, client: str, after: str | int | None = None, bef
     return [ReceivedJobs(answer=obs, assignment=assignment) for obs in answers if (assignment := assignment_in(obs)) is not None]
 
 
-def dealt(ev: Evidence, client: str, after: str | int | None = None, before: str | int | None = None) -> Iterator[Dealt]:
+def led_generations(ev: Evidence, client: str, after: str | int | None = None, before: str | int | None = None) -> Iterator[LedGeneration]:
     """Yield what `client` assigned as a leader: its SyncGroups in generations that it led."""
     for sync, answer in syncs_of_leader(ev, client, after, before):
-        yield Dealt(
+        yield LedGeneration(
             join=answer,
             sync=sync,
             leader=answer.member or "",
             version=_version(answer.body.get("protocol_name")),
             states={member["member_id"]: _state(member.get("metadata") or b"") for member in answer.body.get("members") or ()},
-            assignments=dealt_in(sync),
+            assignments=assignments_in_sync(sync),
         )
 
 

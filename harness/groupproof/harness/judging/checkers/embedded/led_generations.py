@@ -10,9 +10,9 @@ from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api
 
-__all__ = ["rounds_of", "syncs_of_leader"]
+__all__ = ["generations_of", "syncs_of_leader"]
 
-Dealt = TypeVar("Dealt")
+Generation = TypeVar("Generation")
 
 
 def syncs_of_leader(
@@ -26,11 +26,14 @@ def syncs_of_leader(
             yield sync, led[-1]
 
 
-def rounds_of(
-    dealt: Callable[[Evidence, str, str | int | None, str | int | None], Iterator[Dealt]], ev: Evidence, client: str, after: str | None
-) -> list[Dealt]:
+def generations_of(
+    read: Callable[[Evidence, str, str | int | None, str | int | None], Iterator[Generation]],
+    ev: Evidence,
+    client: str,
+    after: str | None,
+) -> list[Generation]:
     """Return what `client` assigned until it was asked to close. Raise `NotReached` where it assigned nothing."""
-    rounds = list(dealt(ev, client, after, ev.closing))
-    if not rounds:
+    generations = list(read(ev, client, after, ev.closing))
+    if not generations:
         raise NotReached(f"{client} led no generation" + (f" after {after}" if after else ""))
-    return rounds
+    return generations

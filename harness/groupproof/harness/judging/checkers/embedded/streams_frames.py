@@ -25,11 +25,11 @@ from groupproof.protocol.wire.embedded.streams_protocol import (
 from groupproof.protocol.wire.subscription import Assignment, Subscription, decode_assignment, decode_subscription
 
 __all__ = [
-    "Dealt",
+    "LedGeneration",
     "ThreadAssignment",
     "assignments_before",
-    "dealt",
     "info_in",
+    "led_generations",
     "newest_assignment",
     "subscription_in",
     "tasks_in_words",
@@ -46,7 +46,7 @@ class ThreadAssignment:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Dealt:
+class LedGeneration:
     """The assignments in a leader's SyncGroup. `subscriptions` are the members' user data, `owned` the partitions that they report as owned."""
 
     sync: Observation
@@ -97,11 +97,11 @@ def assignments_before(ev: Evidence, client: str, join: Observation) -> list[Thr
     return [thread_assignment_in(answer) for answer in answers if answer is not None and error_of(answer) == 0 and knew(answer, join)]
 
 
-def dealt(ev: Evidence, client: str, after: str | int | None = None, before: str | int | None = None) -> Iterator[Dealt]:
+def led_generations(ev: Evidence, client: str, after: str | int | None = None, before: str | int | None = None) -> Iterator[LedGeneration]:
     """Yield what `client` assigned as a leader: its SyncGroups in generations that it led."""
     for sync, answer in syncs_of_leader(ev, client, after, before):
         subscriptions = subscriptions_of(answer)
-        yield Dealt(
+        yield LedGeneration(
             sync=sync,
             leader=answer.member or "",
             subscriptions={member: _subscription_info(subscription) for member, subscription in subscriptions.items()},

@@ -66,15 +66,15 @@ class Comparison:
         if not self._is_virtual:
             await trio.to_thread.run_sync(warm)
         for spec, cases in sorted(cases_by_cluster(self._cases).items(), key=lambda item: (item[0].only is not None, -len(item[1]))):
-            await self._world(spec, cases)
+            await self._compare_on(spec, cases)
         if self._steps:
             for number, settings in enumerate(kinds_of(self._subjects[0].profile)):
                 await self._drawn(ClusterSpec(settings=tuple(sorted(settings.items())), brokers=1), number)
 
-    async def _world(self, spec: ClusterSpec, cases: Sequence[Case]) -> None:
+    async def _compare_on(self, spec: ClusterSpec, cases: Sequence[Case]) -> None:
         async with AsyncExitStack() as stack:
-            grounds = [None, None] if spec.only is not None else [await self._opened(stack, subject, spec, cases) for subject in self._subjects]
-            await self._compare(spec, grounds, cases)
+            clusters = [None, None] if spec.only is not None else [await self._opened(stack, subject, spec, cases) for subject in self._subjects]
+            await self._compare(spec, clusters, cases)
 
     async def _opened(self, stack: AsyncExitStack, subject: BrokerSubject, spec: ClusterSpec, cases: Sequence[Case]) -> PooledCluster:
         return await stack.enter_async_context(opened(subject, spec, cases))
@@ -85,19 +85,19 @@ class Comparison:
 
         async with AsyncExitStack() as stack:
             nothing = drawn_case("none", Script(steps=(), topics=topics_drawn(self._subjects[0].profile)))
-            grounds = [await self._opened(stack, subject, spec, [nothing]) for subject in self._subjects]
-            ranges = overlap(grounds[0].where.readable, grounds[1].where.readable)
+            clusters = [await self._opened(stack, subject, spec, [nothing]) for subject in self._subjects]
+            ranges = overlap(clusters[0].where.readable, clusters[1].where.readable)
             kind = Kind(profile=self._subjects[0].profile, settings=dict(spec.settings), ranges=ranges)
             count = max(1, self._steps // (2 * kind.steps))
             scripts = histories(kind, seed=seed_of(self._seed, f"{number}/0"), count=count)
             cases = [drawn_case(f"{self._seed:x}-{number}-{index}", script) for index, script in enumerate(scripts)]
-            await self._compare(spec, list(grounds), cases)
+            await self._compare(spec, list(clusters), cases)
 
-    async def _compare(self, spec: ClusterSpec, grounds: Sequence[PooledCluster | None], cases: Sequence[Case]) -> None:
-        first, second = grounds
+    async def _compare(self, spec: ClusterSpec, clusters: Sequence[PooledCluster | None], cases: Sequence[Case]) -> None:
+        first, second = clusters
         if first is not None and second is not None:
             self._common = overlap(first.where.readable, second.where.readable)
-        stages = [self._stage(subject, spec, cluster) for subject, cluster in zip(self._subjects, grounds, strict=True)]
+        stages = [self._stage(subject, spec, cluster) for subject, cluster in zip(self._subjects, clusters, strict=True)]
         async with trio.open_nursery() as nursery:
             for case in cases:
                 nursery.start_soon(self._one, self._alike(case), stages)

@@ -106,9 +106,9 @@ def side_by_side(divergence: Divergence, trace: Trace, *, with_frames: bool = Fa
     """Yield the exchanges that led to a divergence, a line each, then the expected and the recorded answer; the frames `with_frames`."""
     before = [step for step in divergence.replay.steps if step is not divergence.step][-_BEFORE:]
     for step in sorted(before, key=lambda step: step.exchange.ready_ms):
-        yield f"  {step.exchange.request.at_ms:>7.0f} ms  {_asked(step.exchange)}  →  {_came(step.exchange)}"
+        yield f"  {step.exchange.request.at_ms:>7.0f} ms  {_request_text(step.exchange)}  →  {_answer_text(step.exchange)}"
     exchange = divergence.step.exchange
-    yield f"  {exchange.request.at_ms:>7.0f} ms  {_asked(exchange)}"
+    yield f"  {exchange.request.at_ms:>7.0f} ms  {_request_text(exchange)}"
     yield f"    expected  {divergence.finding.expected}"
     yield f"    observed  {divergence.finding.observed}"
     yield f"    rule      {divergence.rule} ({divergence.finding.requirement})"
@@ -116,14 +116,14 @@ def side_by_side(divergence: Divergence, trace: Trace, *, with_frames: bool = Fa
     yield from (_frames(exchange, trace) if with_frames else ())
 
 
-def _asked(exchange: Exchange) -> str:
+def _request_text(exchange: Exchange) -> str:
     body = exchange.request.body
     lines = [f"{name}={body[name]!r}" for name in ("generation_id", "member_id", "group_instance_id") if body.get(name) not in (None, "")]
     rest = f" ({', '.join(lines)})" if lines else ""
     return f"{exchange.client} {exchange.api.title} v{exchange.version}{rest}"
 
 
-def _came(exchange: Exchange) -> str:
+def _answer_text(exchange: Exchange) -> str:
     if exchange.answer is None:
         return "no answer"
     code = error_of(exchange.api, exchange.answer)

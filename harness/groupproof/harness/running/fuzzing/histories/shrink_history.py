@@ -95,5 +95,5 @@ def plainer(steps: Steps) -> Iterator[Steps]:
 def size_of(script: Script) -> tuple[int, int, int, int]:
     """Return the size of a script for comparison: fewer requests, then fewer steps, plainer requests, less time."""
     asks = [step for step in script.steps if isinstance(step, Ask)]
-    oddities = sum(step.version is not None for step in asks) + sum(not step.settles for step in asks)
-    return (len(asks), len(script.steps), oddities, sum(step.ms for step in script.steps if isinstance(step, Pass)))
+    deviations = sum(step.version is not None for step in asks) + sum(not step.settles for step in asks)
+    return (len(asks), len(script.steps), deviations, sum(step.ms for step in script.steps if isinstance(step, Pass)))

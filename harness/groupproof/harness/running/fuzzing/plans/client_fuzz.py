@@ -109,7 +109,7 @@ class ClientFuzzing(CertifyRun):
         self._themes: dict[str, Theme] = {}
         self._themes_covered: set[Theme] = set()
         self._began = 0.0
-        self._hunt = trio.CancelScope()
+        self._search_scope = trio.CancelScope()
         self._stage: _Stage | None = None
 
     @property
@@ -138,7 +138,7 @@ class ClientFuzzing(CertifyRun):
             self.results = runner.results
             self._began = time.monotonic()
             async with runner.paced():
-                await self._hunted(runner, self._stage)
+                await self._search(runner, self._stage)
                 self.took_s = time.monotonic() - self._began
                 await self._prove(runner, self._stage.inner, others)
 
@@ -158,21 +158,21 @@ class ClientFuzzing(CertifyRun):
 
     # The hunt.
 
-    async def _hunted(self, runner: Runner, stage: _Stage) -> None:
-        with self._hunt:
+    async def _search(self, runner: Runner, stage: _Stage) -> None:
+        with self._search_scope:
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(self._tell_now_and_then)
+                nursery.start_soon(self._report_periodically)
                 async with trio.open_nursery() as workers:
                     for _ in range(self.config.jobs):
                         workers.start_soon(self._worker, runner, stage)
                 nursery.cancel_scope.cancel()
 
-    async def _tell_now_and_then(self) -> None:
+    async def _report_periodically(self) -> None:
         while not self.is_virtual:
             await trio.sleep(PROGRESS_S)
             self._line(self.state())
             if self._is_late:
-                self._hunt.cancel()
+                self._search_scope.cancel()
         await trio.sleep_forever()
 
     @property
@@ -217,7 +217,7 @@ class ClientFuzzing(CertifyRun):
                 find = self.finds.add(kind, finding, case, failures[kind][1] if kind in failures else trace, time.monotonic() - self._began)
                 self._line(f"after {find.after_s:.0f} s, {case.id}: {finding.verdict.value} {finding.requirement}: {finding.observed}")
         if self.finds.found and not self._effort.goes_on:
-            self._hunt.cancel()
+            self._search_scope.cancel()
 
     def state(self) -> str:
         """Return the run's progress, in a line."""

@@ -5,7 +5,7 @@ from tests.traces import ID, Story, findings, verdict
 
 from groupproof.harness.judging.checkers.checker import Checker
 from groupproof.harness.judging.checkers.classic.frames import GenerationsGiven, MemberIdsGiven
-from groupproof.harness.judging.checkers.tracking.parting_heartbeats import PartingHeartbeats
+from groupproof.harness.judging.checkers.tracking.heartbeats_after_end import HeartbeatsAfterEnd
 from groupproof.harness.model.verdicts import Verdict
 from groupproof.protocol.vocabulary import Api
 
@@ -77,7 +77,7 @@ def test_what_it_follows_is_forgotten_with_the_heartbeat() -> None:
     story = Story().member()
     story.commit(("t", 0, 5), error=25)
     story.beat(member="", generation=-1, error=25)
-    parting = PartingHeartbeats()
+    parting = HeartbeatsAfterEnd()
 
     assert [parting.follow(obs) for obs in story.trace].count(True) == 1
     assert not parting.follow(story.trace[-2])

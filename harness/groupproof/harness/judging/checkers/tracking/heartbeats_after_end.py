@@ -9,13 +9,13 @@ from groupproof.harness.judging.checkers.tracking.membership import joins_of
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import MEMBERSHIP_ENDS, Api
 
-__all__ = ["PartingHeartbeats"]
+__all__ = ["HeartbeatsAfterEnd"]
 
 _HEARTBEAT: Final = Api.HEARTBEAT.title
 _OF_MEMBERS: Final = frozenset({_HEARTBEAT, Api.SYNC_GROUP.title, Api.OFFSET_COMMIT.title})
 
 
-class PartingHeartbeats:
+class HeartbeatsAfterEnd:
     """One Heartbeat without generation or member id for each membership that an answer ended. It only costs an answer.
 
     Java's `HeartbeatThread` checks the member's state, then handles answers (`pollNoWakeup`), then sends what is due. An answer that resets

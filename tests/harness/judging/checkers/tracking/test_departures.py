@@ -9,7 +9,7 @@ from tests.harness.toy_dialect.lease_functions import LEASE_FUNCTIONS
 from tests.harness.toy_dialect.lease_judging import LEASE_READER
 from tests.traces import Story
 
-from groupproof.harness.judging.checkers.tracking.partings import Partings
+from groupproof.harness.judging.checkers.tracking.departures import Departures
 from groupproof.harness.model.dialect_parts import registered
 from groupproof.harness.model.verdicts import Goodbye
 from groupproof.protocol.vocabulary import Api
@@ -21,11 +21,11 @@ def lease() -> Iterator[None]:
         yield
 
 
-def _followed(story: Story) -> Partings:
-    partings = Partings()
+def _followed(story: Story) -> Departures:
+    departures = Departures()
     for obs in story.trace:
-        partings.follow(obs)
-    return partings
+        departures.follow(obs)
+    return departures
 
 
 def _closed(story: Story, connection: int = 1) -> Story:
@@ -40,7 +40,7 @@ def test_a_classic_member_leaves_by_a_request_of_its_own(leaves: bool, goodbye: 
     if leaves:
         story.request(Api.LEAVE_GROUP)
 
-    assert _followed(_closed(story)).goodbye()[0] is goodbye
+    assert _followed(_closed(story)).clean_close()[0] is goodbye
 
 
 @pytest.mark.parametrize(("epoch", "goodbye"), [(-1, Goodbye.CLEAN), (1, Goodbye.UNCLEAN)])
@@ -49,8 +49,8 @@ def test_a_member_with_an_epoch_leaves_by_a_heartbeat(epoch: int, goodbye: Goodb
     for named in (0, epoch):
         story.request(Api.SHARE_GROUP_HEARTBEAT, member="id-m0", member_epoch=named)
 
-    partings = _followed(_closed(story))
-    assert (partings.has_members, partings.requests, partings.goodbye()[0]) == (True, 2, goodbye)
+    departures = _followed(_closed(story))
+    assert (departures.has_members, departures.requests, departures.clean_close()[0]) == (True, 2, goodbye)
 
 
 def test_who_only_commits_has_not_joined() -> None:
@@ -58,11 +58,11 @@ def test_who_only_commits_has_not_joined() -> None:
     story.request(Api.OFFSET_COMMIT)
 
     assert not _followed(_closed(story)).has_members
-    assert _followed(story).goodbye() == (Goodbye.NONE, "")
+    assert _followed(story).clean_close() == (Goodbye.NONE, "")
 
 
 def test_a_thread_of_kafka_streams_may_stay() -> None:
     story = Story()
     story.join("m0", protocol="stream")
 
-    assert _followed(_closed(story)).goodbye()[0] is Goodbye.NONE
+    assert _followed(_closed(story)).clean_close()[0] is Goodbye.NONE

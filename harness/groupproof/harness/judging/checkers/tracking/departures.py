@@ -11,7 +11,7 @@ from groupproof.harness.model.verdicts import Goodbye
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.wire.embedded.streams_protocol import ASSIGNOR
 
-__all__ = ["Partings"]
+__all__ = ["Departures"]
 
 
 @dataclass(slots=True)
@@ -26,7 +26,7 @@ class _LastFrame:
 
 
 @dataclass(slots=True)
-class Partings:
+class Departures:
     """The clients that spoke in a group, and how each left it. `requests` counts their requests."""
 
     requests: int = 0
@@ -60,7 +60,7 @@ class Partings:
     def has_members(self) -> bool:
         return any(parting.joined for parting in self.of.values())
 
-    def goodbye(self, name_of: Callable[[str], str] = str) -> tuple[Goodbye, str]:
+    def clean_close(self, name_of: Callable[[str], str] = str) -> tuple[Goodbye, str]:
         """Return UNCLEAN where a member's last connection closed without the LeaveGroup that it owed. A connected member has still time to leave."""
         joined = {client: parting for client, parting in self.of.items() if parting.joined}
         for client, value in joined.items():
