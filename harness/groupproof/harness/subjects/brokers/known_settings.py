@@ -81,7 +81,7 @@ def _value(name: str, text: str, profile: str) -> int | str:
 
 
 def _check_bounds(found: Mapping[str, int | str], profile: str) -> None:
-    """A broker does not start if its minimum session timeout is above its maximum (KafkaConfig.validateValues)."""
+    """Raise `WrongUsage` where the minimum session timeout is above the maximum: no broker starts so (KafkaConfig.validateValues)."""
     bounds = Settings.of(found, profile)
     if bounds.group_min_session_timeout_ms > bounds.group_max_session_timeout_ms:
         least, most = bounds.group_min_session_timeout_ms, bounds.group_max_session_timeout_ms

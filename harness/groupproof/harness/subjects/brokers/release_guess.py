@@ -32,7 +32,7 @@ _NAMED_MAX: Final = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guess:
-    """The `profile` whose release is most like the broker; `told` are the broker's versions."""
+    """The `profile` whose release is most like the broker, and the broker's `versions`."""
 
     profile: str
     versions: Ranges
