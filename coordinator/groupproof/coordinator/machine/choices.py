@@ -1,5 +1,7 @@
-"""The choices that the protocol leaves to a coordinator: member ids, the next leader, a protocol among those with equal votes, the exact end of a pause,
-whether an answer waits for the topics of a regular expression, and for a consumer group its targets, its epochs, and when a target is computed.
+"""The choices that the protocol leaves to a coordinator.
+
+They are: member ids, the next leader, a protocol among those with equal votes, the exact end of a pause, whether an answer waits for the topics
+of a regular expression, and for a consumer group its targets, its epochs, and when a target is computed.
 
 The machine asks for each choice. `RandomChoices` decides as this reference does. The harness decides as a recorded broker did, so that the
 machine can run beside the recording.

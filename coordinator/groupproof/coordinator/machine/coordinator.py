@@ -109,7 +109,7 @@ class Coordinator:
         return self._collected(arrival.token)
 
     def repeat(self, message: GroupRequest, arrival: Arrival, now_ms: int) -> GroupResponse | None:
-        """Process a heartbeat that changes nothing, a SyncGroup after the leader's or a plain OffsetCommit as `handle` does, without its row; return None, without a change, for other requests."""
+        """Process a resting heartbeat, a follower's SyncGroup or a plain OffsetCommit as `handle` does, but without its row; None: not possible."""
         repeat = self._repeating.get(type(message))
         if repeat is None or self._timers.quiet_until_ms <= now_ms or self._loading or not self.active:
             return None
@@ -139,7 +139,7 @@ class Coordinator:
         return self._collected()
 
     def end_transaction(self, producer_id: int, partitions: Iterable[int], now_ms: int, *, is_committed: bool) -> list[Output]:
-        """Process the marker of a producer's transaction for some partitions (WriteTxnMarkers): its pending offsets there are committed or dropped."""
+        """Process the marker of a producer's transaction for some partitions (WriteTxnMarkers): its pending offsets are committed or dropped."""
         self._fire(now_ms)
         self._come_to(now_ms)
         ended = [partition for partition in partitions if partition in self._engine.partitions]
@@ -180,7 +180,7 @@ class Coordinator:
         self._engine.may_describe = may_describe
 
     def configure_group(self, group_id: str, configs: Mapping[str, str], *, only_checks: bool = False) -> ErrorCode:
-        """Replace a group's configs, or only check the new ones with `only_checks`; return the error by which they are refused (IncrementalAlterConfigs)."""
+        """Replace a group's configs, or only check them with `only_checks`; return the error that refuses them (IncrementalAlterConfigs)."""
         error, values = self._engine.tables.check_config(self.settings, self._engine.fields, group_id, configs)
         if not error and not only_checks:
             self._engine.group_configs[group_id] = values

@@ -1,4 +1,7 @@
-"""How a broker's own settings change the course of a script that assumes others. The answers are judged by these settings, but may not test what the case is for. Pure."""
+"""How a broker's own settings change the course of a script that assumes others. Pure.
+
+The answers are judged by the broker's settings, but may not test what the case is for.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every effect of the `consumer` dialect's table: the steps of a heartbeat, leaves and timers (Kafka's `GroupMetadataManager.consumerGroupHeartbeat`)."""
+"""Every effect of the `consumer` dialect's table: heartbeat steps, leaves and timers (Kafka's `GroupMetadataManager.consumerGroupHeartbeat`)."""
 
 from __future__ import annotations
 

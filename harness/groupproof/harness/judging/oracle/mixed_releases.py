@@ -1,7 +1,8 @@
-"""Finds coordinators that do one thing as another release does and the rest as their own: replays the history with a profile that has this part of the other release. Pure.
+"""Finds coordinators that do one thing as another release does and the rest as their own. Pure.
 
-A part is a cell of the table, the checks before the group, or a field of answers that differs by release. An answer that some release's rules give in the same
-state is NON_STRICT at worst (contract, "Verdicts", Releases), and INFORMATIONAL where the part is open. The replay goes on behind it.
+The history is replayed with a profile that has one part of the other release. A part is a cell of the table, the checks before the group, or a
+field of answers that differs by release. An answer that some release's rules give in the same state is NON_STRICT at worst (contract,
+"Verdicts", Releases), and INFORMATIONAL where the part is open. The replay goes on behind it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Converts requests and answers with topic ids (OffsetCommit and OffsetFetch v10, KIP-848) into those with topic names, which the group's rules use. Pure."""
+"""Converts requests and answers with topic ids (OffsetCommit and OffsetFetch v10, KIP-848) to topic names, which the group's rules use. Pure."""
 
 from __future__ import annotations
 

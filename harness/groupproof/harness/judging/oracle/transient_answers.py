@@ -1,8 +1,11 @@
-"""Answers that a group gives for a short time only: a new group is Dead or not listed; a moving group has its old state; a
-deleted group is Dead before it is gone; a forgotten, undeleted group is still shown; a static member that returned is fenced by the next with its instance id. Pure.
+"""Answers that a group gives for a short time only. Pure.
 
-With the coordinator in Scala a new group is invisible for some milliseconds. With the one in Java, brokers read the state of the last committed record (CoordinatorRuntime): the group
-stays invisible until a record of it, or of another group in its partition, is written. No history shows the other groups' records.
+A new group is Dead or not listed. A moving group has its old state. A deleted group is Dead before it is gone. A forgotten, undeleted group is
+still shown. A static member that returned is fenced by the next one with its instance id.
+
+With the coordinator in Scala a new group is invisible for some milliseconds. With the one in Java, brokers read the state of the last committed
+record (CoordinatorRuntime): the group stays invisible until a record of it, or of another group in its partition, is written. No history shows
+the other groups' records.
 """
 
 from __future__ import annotations

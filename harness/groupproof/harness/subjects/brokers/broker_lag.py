@@ -1,5 +1,6 @@
-"""Measures the lag of a cluster under test, by Heartbeats of an unknown member on connections of the kit's own. If they are answered late, all answers
-and timers of the broker are late; the running cases get that into their traces.
+"""Measures the lag of a cluster under test, by Heartbeats of an unknown member on connections of the kit's own.
+
+If they are answered late, all answers and timers of the broker are late; the running cases get that into their traces.
 """
 
 from __future__ import annotations

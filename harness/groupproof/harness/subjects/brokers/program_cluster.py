@@ -1,4 +1,7 @@
-"""A cluster in one program that the kit provides. One argument configures the program, and lines on its standard input control it (kfake, librdkafka's mock)."""
+"""A cluster in one program that the kit provides: kfake, librdkafka's mock.
+
+One argument configures the program, and lines on its standard input control it.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Known bugs of every Kafka release, which the tables follow. A coordinator without one is correct by KIP-848, and a later release of Kafka may fix it.
+"""Known bugs of every Kafka release, which the tables follow. A coordinator without one is correct by KIP-848.
 
-Each is a field that no release sets. Where it is set, in a profile mixed for that (`profiles.mixed`), the machine does without the bug.
+A later release of Kafka may fix one. Each is a field that no release sets. Where it is set, in a profile mixed for that (`profiles.mixed`), the
+machine does without the bug.
 """
 
 from __future__ import annotations

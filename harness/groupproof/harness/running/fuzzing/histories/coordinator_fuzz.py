@@ -1,4 +1,4 @@
-"""One fuzzing run of a coordinator: batches of random histories side by side on one cluster, until enough requests are answered or one history diverges."""
+"""One fuzzing run of a coordinator: batches of random histories on one cluster, until enough requests are answered or one history diverges."""
 
 from __future__ import annotations
 
