@@ -73,16 +73,21 @@ class Choices(Protocol):
         ...
 
     def group_epoch(self, group: ConsumerGroup, arrival: Arrival | None) -> int:
-        """Return the group epoch after a change by a request, or by a timer if there is none. It grows (CGI-04), or stays while its target is not computed yet, so that two changes share one."""
+        """Return the group epoch after a change by a request, or by a timer if there is none.
+
+        It grows (CGI-04), or stays while its target is not computed yet, so that two changes share one.
+        """
         ...
 
     def computes_target(self, group: ConsumerGroup, arrival: Arrival | None, *, is_usual: bool) -> bool:
-        """Return whether the target is computed with the change that needs it, or with the next heartbeat of any member (CGR-26); `is_usual` is the release's behaviour."""
+        """Return whether the target is computed with the change that needs it, or with the next heartbeat of any member (CGR-26); `is_usual` is
+        the release's behaviour."""
         ...
 
 
 class RandomChoices:
-    """The reference's choices: random member ids, the longest-standing member as leader (JOIN-07), the protocol voted for first (JOIN-32), no wait for topics, Kafka's targets and epochs."""
+    """The reference's choices: random member ids, the longest-standing member as leader (JOIN-07), the protocol voted for first (JOIN-32), no
+    wait for topics, Kafka's targets and epochs."""
 
     def __init__(self, random: RandomBits) -> None:
         self._random = random

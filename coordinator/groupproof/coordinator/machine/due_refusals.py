@@ -73,8 +73,8 @@ def _event_of(engine: Engine, request: RequestFunctions, message: Any, arrival: 
 def _refusing(engine: Engine, event: Event) -> Iterator[Rule]:
     """Yield the rows that refuse, up to the first one that lets the request through.
 
-    If the coordinator is not available for the group, the group's own rows are left out. A guard may rely on the rows before it, and fail where one of
-    them holds: this ends the rows.
+    If the coordinator is not available for the group, the group's own rows are left out. A guard may rely on the rows before it, and fail where one
+    of them holds: this ends the rows.
     """
     checks = (*engine.tables.before[event.kind], *(engine.rules_of(event) if event.gate is OPEN else ()))
     for rule in checks:

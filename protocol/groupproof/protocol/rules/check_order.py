@@ -59,7 +59,10 @@ FIXED_ORDERS: Final = (
 )
 
 BROKEN_OFF: Final = frozenset({"nameless", "protocol-missing", "unreadable", "pending-with-instance"})
-"""Rows by which Kafka refuses with -1 because of an internal error. Such a request must be refused, but no rule fixes the code (CGO-34, CGG-09, CGG-30, PEND-12)."""
+"""Rows by which Kafka refuses with -1 because of an internal error.
+
+Such a request must be refused, but no rule fixes the code (CGO-34, CGG-09, CGG-30, PEND-12).
+"""
 
 _GRAVITY: Final = (Level.MUST, Level.SHOULD, Level.INFO)
 

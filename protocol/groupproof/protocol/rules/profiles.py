@@ -160,7 +160,8 @@ on_change(_resolved.cache_clear)
 
 
 def mixed(name: str, part: str, other: str) -> str:
-    """Return the name of a profile that has one part from another profile: a field of answers by its name, or a cell by its rules' name without the row."""
+    """Return the name of a profile that has one part from another profile: a field of answers by its name, or a cell by its rules' name without
+    the row."""
     return f"{name} with {part} of {other}"
 
 

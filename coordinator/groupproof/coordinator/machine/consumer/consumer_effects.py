@@ -94,10 +94,11 @@ def _check_state(engine: EffectContext, event: ConsumerGroupEvent) -> None:
 def _bump(engine: EffectContext, event: ConsumerGroupEvent) -> None:
     """Count the group epoch up by one for one trigger (CGI-14).
 
-    Until 4.2 a group leaves epoch 0 in any case (CGM-07). Since 4.3 no group begins there, but one whose classic group had no generation yet stays at 0.
+    Until 4.2 a group leaves epoch 0 in any case (CGM-07). Since 4.3 no group begins there, but one whose classic group had no generation yet stays
+    at 0.
 
-    A group checks only with its topics whether all members have the same subscription. A member that joins without a topic, or with an unresolved regular expression, may
-    therefore count as equal to the others (the previous `ConsumerGroup.subscriptionType`).
+    A group checks only with its topics whether all members have the same subscription. A member that joins without a topic, or with an unresolved
+    regular expression, may therefore count as equal to the others (the previous `ConsumerGroup.subscriptionType`).
     """
     group = group_of(event)
     before = group.generation
@@ -223,7 +224,8 @@ def _order_resolution(engine: EffectContext, event: ConsumerGroupEvent) -> None:
 
 
 def _resolution_is_due(engine: EffectContext, group: ConsumerGroup, event: ConsumerGroupEvent) -> bool:
-    """Return whether the group resolves its regular expressions now: at most once in 10 s, even for a new one (CGX-28, `maybeUpdateRegularExpressions`)."""
+    """Return whether the group resolves its regular expressions now: at most once in 10 s, even for a new one (CGX-28,
+    `maybeUpdateRegularExpressions`)."""
     last_ms = event.resolved_before_ms
     if last_ms is not None and event.now_ms <= last_ms + REGEX_REFRESH_LEAST_MS:
         return False

@@ -32,12 +32,12 @@ class _Views:
 class ConsumerGroupEvent(_Views, Event):
     """A heartbeat, a description, a timer or a consequence.
 
-    The first step of a heartbeat sets `beating` to the member and `assigned_before` to its previous assignment. `is_resubscribed`: its topics changed.
-    `bumps`: the group epoch must go up for it. `has_bumped`: the epoch went up for the request. `is_new`: the group did not have the member
-    before. `replaced` is the member whose place it took. `resolved_before` is the number of regular expressions that were resolved before, at
-    `resolved_before_ms`. `owned` are the partitions that the member reports, None without a report. `epoch_before` is the group epoch before a
-    JoinGroup. `subscriptions` is the group's subscription type before the request, None where it is computed anew.
-    The last four are for the answer: the heartbeat interval, the topics' names by id, the assignor, and whether partitions to be revoked count as assigned.
+    The first step of a heartbeat sets `beating` to the member and `assigned_before` to its previous assignment. `is_resubscribed`: its topics
+    changed. `bumps`: the group epoch must go up for it. `has_bumped`: the epoch went up for the request. `is_new`: the group did not have the
+    member before. `replaced` is the member whose place it took. `resolved_before` is the number of regular expressions that were resolved before,
+    at `resolved_before_ms`. `owned` are the partitions that the member reports, None without a report. `epoch_before` is the group epoch before a
+    JoinGroup. `subscriptions` is the group's subscription type before the request, None where it is computed anew. The last four are for the
+    answer: the heartbeat interval, the topics' names by id, the assignor, and whether partitions to be revoked count as assigned.
     """
 
     member_epoch: int = field(default=0, init=False)

@@ -86,7 +86,10 @@ def consumer_settings(settings: Settings) -> ConsumerSettings:
 
 
 def group_times(settings: Settings, configs: Mapping[str, int], *, raises: bool) -> GroupTimes:
-    """Return the effective times of a group with these configs. Values below the broker's current minimum are raised to it, if the release `raises` them."""
+    """Return the effective times of a group with these configs.
+
+    Values below the broker's current minimum are raised to it, if the release `raises` them.
+    """
     broker = consumer_settings(settings)
     return _times(broker.values, configs, raises=raises) if configs else broker.times
 

@@ -34,7 +34,8 @@ _SHARE: Final = attrgetter("assigned")
 def computed_assignor(group: ConsumerGroup, default: str, choices: Choices, *, updated: str | None) -> str:
     """Return the assignor that most members name, or else the default (CGA-02, CGA-03), for a target after a heartbeat of the member `updated`.
 
-    Of several with most votes it is the one that only this member names: `ConsumerGroup.computePreferredServerAssignor` puts its vote ahead of the others.
+    Of several with most votes it is the one that only this member names: `ConsumerGroup.computePreferredServerAssignor` puts its vote ahead of the
+    others.
     """
     member = group.members.get(updated or "")
     return _chosen(group, default, choices, None if member is None else member.assignor, "computed", updated, group.assignment_epoch)
@@ -89,7 +90,8 @@ def target_of(
 ) -> dict[str, Share]:
     """Return the target of every member; `updated` is the member whose heartbeat the target is computed for.
 
-    `subscriptions` is the assumed subscription type, None for the real one. `newcomer`: the group did not have the member before. `replaced` is the static member whose place it took.
+    `subscriptions` is the assumed subscription type, None for the real one. `newcomer`: the group did not have the member before. `replaced` is the
+    static member whose place it took.
     """
     before = list(group.members)
     if newcomer and updated in group.members:
@@ -125,7 +127,10 @@ def _in_order(before: tuple[str, ...], size_max: int, updated: str | None, repla
 
 
 class _LastTargets:
-    """The recent results of assignors. A heartbeat that the log refuses is repeated and needs the same target each time; an assignor itself remembers only its last target."""
+    """The recent results of assignors.
+
+    A heartbeat that the log refuses is repeated and needs the same target each time; an assignor itself remembers only its last target.
+    """
 
     def __init__(self) -> None:
         self._made: dict[Hashable, tuple[GroupSpec, Mapping[str, TopicSpec], TargetAssignment]] = {}

@@ -92,7 +92,10 @@ def _mended(profile: str, replay: ReplayResult) -> Iterator[tuple[str, str, str]
 
 
 def _others(own: Profile, replay: ReplayResult) -> list[str]:
-    """Return the releases that support the diverging request's version, the newest first. A release before 2.4 comes only if the own one is as old (KIP-345, KIP-389, KIP-394)."""
+    """Return the releases that support the diverging request's version, the newest first.
+
+    A release before 2.4 comes only if the own one is as old (KIP-345, KIP-389, KIP-394).
+    """
     assert replay.divergence is not None, "a part is for a divergence"
     asked, oldest_release = replay.divergence.step.exchange, min(own.release, _SINCE_2_4)
     ranges = (

@@ -14,7 +14,10 @@ _NEVER: Final = 1 << 15
 
 
 def with_names(api: Api, version: int, body: Mapping[str, Any], names: Mapping[str, str]) -> tuple[int, dict[str, Any]]:
-    """Return the newest version with names, and the body at that version. Unknown topics are left out: the broker answers them without the group (CGO-27)."""
+    """Return the newest version with names, and the body at that version.
+
+    Unknown topics are left out: the broker answers them without the group (CGO-27).
+    """
     since = BY_ID_SINCE.get(api, _NEVER)
     if version < since:
         return version, dict(body)

@@ -41,8 +41,8 @@ _LOOK_S = 0.02
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterSpec:
-    """The properties of the cluster for a set of cases. `only` names the case, or its run, that has the cluster alone. `has_slow_disk`: its brokers' disks
-    can be slowed. `moves`: groups move on it; cases whose groups would move together take turns."""
+    """The properties of the cluster for a set of cases. `only` names the case, or its run, that has the cluster alone. `has_slow_disk`: its
+    brokers' disks can be slowed. `moves`: groups move on it; cases whose groups would move together take turns."""
 
     settings: tuple[tuple[str, Any], ...]
     brokers: int

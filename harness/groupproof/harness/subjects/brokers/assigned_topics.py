@@ -1,7 +1,7 @@
 """Waits until group coordinators know topics: a broker names a topic in Metadata before its coordinator can assign it.
 
-Kafka's `BrokerMetadataPublisher` gives a new image to the metadata cache first, then makes the logs of the new partitions, then gives it to the group coordinator.
-On a busy host seconds lie between, in which a member of the consumer protocol (KIP-848) is assigned nothing.
+Kafka's `BrokerMetadataPublisher` gives a new image to the metadata cache first, then makes the logs of the new partitions, then gives it to the
+group coordinator. On a busy host seconds lie between, in which a member of the consumer protocol (KIP-848) is assigned nothing.
 """
 
 from __future__ import annotations

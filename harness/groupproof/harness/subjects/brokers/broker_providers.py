@@ -97,8 +97,8 @@ def addressed(upstream: str, properties: Path | None) -> tuple[list[Address], Se
 
 
 def meet(subject: BrokerSubject, say: Say, prefix: str = GROUP_PREFIX) -> None:
-    """Ask running brokers for their versions, which decide the profile where the user names none, and check the user's settings against their answers. The
-    groups for that begin with `prefix`.
+    """Ask running brokers for their versions, which decide the profile where the user names none, and check the user's settings against their
+    answers. The groups for that begin with `prefix`.
 
     Must be called outside trio. Raise `BrokenEnvironment` where no broker answers, `WrongUsage` for a setting that they do not have.
     """

@@ -217,7 +217,10 @@ class ClusterMap:
     # Requests
 
     async def _answer(self, api: Api, body: Mapping[str, Any], *, newest: int | None = None, limit: trio.CancelScope | None = None) -> dict[str, Any]:
-        """Send a request to the brokers in turn until one answers. The caller limits the time by `limit`, which does not count the wait for other requests."""
+        """Send a request to the brokers in turn until one answers.
+
+        The caller limits the time by `limit`, which does not count the wait for other requests.
+        """
         left_s = 0.0 if limit is None else limit.deadline - trio.current_time()
         if limit is not None:
             limit.deadline += TURN_S

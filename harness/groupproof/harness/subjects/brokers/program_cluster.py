@@ -31,7 +31,8 @@ _GROUPS = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SupportedSettings:
-    """Kafka's settings in such a broker: those that it `takes`, those with a fixed value (`has`), and the bounds that it does not check (`no_bounds`)."""
+    """Kafka's settings in such a broker: those that it `takes`, those with a fixed value (`has`), and the bounds that it does not check
+    (`no_bounds`)."""
 
     takes: frozenset[str]
     has: Mapping[str, str]

@@ -23,7 +23,8 @@ UP_S: Final = 120.0
 
 _PAUSE_S: Final = 0.1
 _EMPTIED_S: Final = 15.0
-"""How long groups may take to be empty after their members have left: a first join phase waits for its initial delay (3 s by default) and for pending members."""
+"""How long groups may take to be empty after their members have left: a first join phase waits for its initial delay (3 s by default) and for
+pending members."""
 
 _FULL: Final = error_named(ErrorCode.NON_EMPTY_GROUP)
 

@@ -68,7 +68,8 @@ class AddressedBrokers:
     async def cluster(self, *, settings: Mapping[str, Any], brokers: int, topics: Mapping[str, int]) -> AsyncIterator[RunningCluster]:
         """Create the missing topics; at the end delete them and the groups that were `used`.
 
-        Raise `BrokenEnvironment` where no broker answers, or a topic can neither be found nor created. `brokers` has no effect: the existing ones are used.
+        Raise `BrokenEnvironment` where no broker answers, or a topic can neither be found nor created. `brokers` has no effect: the existing ones
+        are used.
         """
         connector = Connector.of(self.security)
         await self._until_up(connector.connect)

@@ -1,7 +1,7 @@
 """A slow disk for a broker: a preloaded library delays each write below its data folder by the number in a file.
 
-The kernel's means (device mapper's delay, throttles of cgroups) need root, a module or a device of their own, and do not slow buffered writes, the only ones
-that Kafka does. This needs a C compiler, and a broker that was started for it.
+The kernel's means (device mapper's delay, throttles of cgroups) need root, a module or a device of their own, and do not slow buffered writes, the
+only ones that Kafka does. This needs a C compiler, and a broker that was started for it.
 """
 
 from __future__ import annotations

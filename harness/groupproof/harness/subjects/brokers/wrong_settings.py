@@ -38,7 +38,10 @@ _PARKED_S: Final = 0.2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Probe:
-    """Sends requests to brokers of `where`; group names begin with `group`, and commits are for `topic`. `claimed` are all settings that the user reports."""
+    """Sends requests to brokers of `where`; group names begin with `group`, and commits are for `topic`.
+
+    `claimed` are all settings that the user reports.
+    """
 
     where: ClusterMap
     group: str
@@ -144,7 +147,8 @@ async def _commit_code(probe: _Probe, length: int) -> int:
 
 
 async def _max_size(probe: _Probe, claimed: int) -> str:
-    """Let more than twice the maximum number of members join one after the other: members in the join phase count, members of the last generation do not (KIP-389)."""
+    """Let more than twice the maximum number of members join one after the other: members in the join phase count, members of the last
+    generation do not (KIP-389)."""
     if claimed > _SIZE_MAX:
         return ""
     refused: list[int] = []
