@@ -109,7 +109,7 @@ class Coordinator:
         return self._collected(arrival.token)
 
     def repeat(self, message: GroupRequest, arrival: Arrival, now_ms: int) -> GroupResponse | None:
-        """Process a resting heartbeat, a follower's SyncGroup or a plain OffsetCommit as `handle` does, but without its row; None: not possible."""
+        """Process a heartbeat that changes nothing, a late SyncGroup or a plain OffsetCommit, without its row; None: unchanged, use `handle`."""
         repeat = self._repeating.get(type(message))
         if repeat is None or self._timers.quiet_until_ms <= now_ms or self._loading or not self.active:
             return None

@@ -104,7 +104,7 @@ class PooledCluster:
 
     @property
     def has_fixed_settings(self) -> bool:
-        """Whether the program has no such setting as the unmet ones."""
+        """Whether the unmet settings do not exist in the program at all."""
         return has_fixed_settings(self.where.cluster)
 
     @property
