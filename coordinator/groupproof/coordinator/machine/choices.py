@@ -1,8 +1,10 @@
-"""What the protocol leaves to a coordinator: the ids it gives, who follows a leader, which of two protocols with equal votes is chosen, when exactly a pause ends,
-whether an answer waits for the topics of a regular expression, and of a consumer group who is to have what, how its epochs are counted, and when a target is computed.
+"""The choices that the protocol leaves to a coordinator.
 
-The machine asks for each of them; `RandomChoices` decides as this reference does. The harness decides as a recorded broker did, so that the
-machine can be stepped beside it.
+They are: member ids, the next leader, a protocol among those with equal votes, the exact end of a pause, whether an answer waits for the topics
+of a regular expression, and for a consumer group its targets, its epochs, and when a target is computed.
+
+The machine asks for each choice. `RandomChoices` decides as this reference does. The harness decides as a recorded broker did, so that the
+machine can run beside the recording.
 """
 
 from __future__ import annotations
@@ -21,15 +23,15 @@ __all__ = ["Choices", "RandomBits", "RandomChoices", "TargetQuestion"]
 
 
 class RandomBits(Protocol):
-    """The one thing the machine asks of a `random.Random`."""
+    """The only method of `random.Random` that the machine uses."""
 
     def getrandbits(self, k: int, /) -> int: ...
 
 
 class TargetQuestion(NamedTuple):
-    """Who is to have what in a consumer group, whose epoch is that of the target: `assignor` is asked for its members as `spec` has them, and their `topics`.
+    """The question for a consumer group's target at its epoch: `assignor` distributes `topics` to the members of `spec`.
 
-    `kafkas` is what Kafka's assignor of that name says.
+    `kafkas` is the answer of Kafka's assignor of that name.
     """
 
     group: ConsumerGroup
@@ -40,30 +42,30 @@ class TargetQuestion(NamedTuple):
 
 
 class Choices(Protocol):
-    """Decides what no rule does."""
+    """Decides what no rule decides."""
 
     def member_id(self, prefix: str, arrival: Arrival) -> str:
-        """Return an id that was never given before, for the JoinGroup of `arrival`; `prefix` is its client id, or its instance id."""
+        """Return a new member id for the JoinGroup of `arrival`; `prefix` is its client id or its instance id."""
         ...
 
     def leader(self, group_id: str, candidates: Sequence[str]) -> str:
-        """Return who of `candidates` leads; there is at least one, and they are in the order of their joining."""
+        """Return the leader among `candidates`: at least one, in joining order."""
         ...
 
     def protocol(self, group_id: str, tied: Sequence[str]) -> str:
-        """Return which of the protocols with most votes is chosen; there is at least one, and they are in the order of their first votes."""
+        """Return the protocol among those with most votes: at least one, in the order of their first votes."""
         ...
 
     def assignor(self, tied: Sequence[str], occasion: int) -> str:
-        """Return which of the server-side assignors with most votes is used, or described; there are at least two. Each occasion is a choice of its own."""
+        """Return the server-side assignor to use or to describe among those with most votes: at least two. Each occasion is a choice of its own."""
         ...
 
     def is_over(self, due_ms: int, now_ms: int) -> bool:
-        """Tell whether a pause that ends at `due_ms` is over for a request of `now_ms`, where no timer says so: each clock has its own answer near the end."""
+        """Return whether a pause until `due_ms` is over for a request at `now_ms`, where no timer decides it: near the end clocks differ."""
         ...
 
     def resolves_at_once(self, arrival: Arrival) -> bool:
-        """Tell whether a heartbeat with a new regular expression is answered with the topics that it matches already (CGX-19)."""
+        """Return whether the answer to a heartbeat with a new regular expression already contains its topics (CGX-19)."""
         ...
 
     def target(self, question: TargetQuestion) -> TargetAssignment:
@@ -71,16 +73,21 @@ class Choices(Protocol):
         ...
 
     def group_epoch(self, group: ConsumerGroup, arrival: Arrival | None) -> int:
-        """Return the group epoch after a change, for a request or, without one, for a timer: it grows (CGI-04), or stays where its target is still to be computed, so that two changes share one."""
+        """Return the group epoch after a change by a request, or by a timer if there is none.
+
+        It grows (CGI-04), or stays while its target is not computed yet, so that two changes share one.
+        """
         ...
 
     def computes_target(self, group: ConsumerGroup, arrival: Arrival | None, *, is_usual: bool) -> bool:
-        """Tell whether the target is computed with the change that asks for it, or with the next heartbeat of any member (CGR-26); `is_usual` is what the release does."""
+        """Return whether the target is computed with the change that needs it, or with the next heartbeat of any member (CGR-26); `is_usual` is
+        the release's behaviour."""
         ...
 
 
 class RandomChoices:
-    """The reference's own choices: ids of random bits, the longest-standing member (JOIN-07), the protocol first voted for (JOIN-32), topics after the answer, targets and epochs of Kafka."""
+    """The reference's choices: random member ids, the longest-standing member as leader (JOIN-07), the protocol voted for first (JOIN-32), no
+    wait for topics, Kafka's targets and epochs."""
 
     def __init__(self, random: RandomBits) -> None:
         self._random = random

@@ -1,6 +1,6 @@
 """The coordinator role of one broker: requests, timers and partition moves in; replies, transitions and applied rules out. Pure.
 
-Time is the caller's milliseconds, never going back; chance is the generator given. A request at the very instant of a timer goes before
+The caller gives the time in milliseconds, which never goes back, and the random generator. A request at the very instant of a timer comes before
 it; `advance` to that instant first puts the timer before the request.
 """
 
@@ -46,9 +46,9 @@ __all__ = [
 class Coordinator:
     """All groups whose offsets partition this broker leads; `partitions` are those it leads at the start (None: every one).
 
-    What the protocol leaves open is decided by `choices`, or else as this reference does, with `random` for the member ids. `active` is
-    False while the broker starts or stops (FIND-09). `append_error` makes the log refuse records (SYNC-11),
-    `transaction_error` is what the coordinator of transactions says to each of them (KIP-890): that there is none, which is so.
+    `choices` decide what the protocol leaves open; without them the reference's own do, with `random` for member ids. `active` is
+    False while the broker starts or stops (FIND-09). `append_error` makes the log refuse records (SYNC-11).
+    `transaction_error` is the transaction coordinator's answer to each of them (KIP-890): that there is none, which is true.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class Coordinator:
 
     @property
     def engine(self) -> Engine:
-        """Return what holds the groups, to be looked at and never changed."""
+        """Return the engine with the groups, to be read and never changed."""
         return self._engine
 
     @property
@@ -92,7 +92,7 @@ class Coordinator:
         self._engine.append_error = error
 
     def handle(self, message: GroupRequest, arrival: Arrival, now_ms: int, *, fires: bool = True) -> list[Output]:
-        """Take up a request at `now_ms`; timers due before that go off first, and those due at once right behind it, unless `fires` is False.
+        """Process a request at `now_ms`. Earlier timers fire first; timers due at `now_ms` fire after it, unless `fires` is False.
 
         Raise `TypeError` for FindCoordinator, which the cluster answers.
         """
@@ -109,7 +109,7 @@ class Coordinator:
         return self._collected(arrival.token)
 
     def repeat(self, message: GroupRequest, arrival: Arrival, now_ms: int) -> GroupResponse | None:
-        """Take up a heartbeat that changes nothing, a SyncGroup behind the leader's or a plain OffsetCommit, as `handle` does, for a caller who asks for no row; None, with nothing done, where it may be more."""
+        """Process a heartbeat that changes nothing, a late SyncGroup or a plain OffsetCommit, without its row; None: unchanged, use `handle`."""
         repeat = self._repeating.get(type(message))
         if repeat is None or self._timers.quiet_until_ms <= now_ms or self._loading or not self.active:
             return None
@@ -119,7 +119,7 @@ class Coordinator:
         return repeat(message, arrival, now_ms)
 
     def parks(self, message: GroupRequest, arrival: Arrival, now_ms: int) -> bool:
-        """Park a JoinGroup or a SyncGroup that only waits as `handle` does, for a caller who asks for no row; False, with nothing done, where it may be more."""
+        """Park a JoinGroup or a SyncGroup that only waits, as `handle` does, without its row; return False, without a change, for other requests."""
         parking = self._parking.get(type(message))
         if parking is None or self._engine.timers.quiet_until_ms <= now_ms:
             return False
@@ -131,7 +131,7 @@ class Coordinator:
         return parking.park(group, asked, arrival)
 
     def advance(self, now_ms: int, *, was_stopped: bool = False) -> list[Output]:
-        """Let every timer go off that is due at or before `now_ms`, each at its own instant; of a broker that `was_stopped`, all of them now."""
+        """Fire every timer that is due at or before `now_ms`, each at its own instant; if the broker `was_stopped`, all at `now_ms`."""
         if was_stopped:
             self._come_to(now_ms)
         self._fire(now_ms)
@@ -139,7 +139,7 @@ class Coordinator:
         return self._collected()
 
     def end_transaction(self, producer_id: int, partitions: Iterable[int], now_ms: int, *, is_committed: bool) -> list[Output]:
-        """Take the marker of a producer's transaction for some partitions (WriteTxnMarkers): what it has pending there counts now, or never."""
+        """Process the marker of a producer's transaction for some partitions (WriteTxnMarkers): its pending offsets are committed or dropped."""
         self._fire(now_ms)
         self._come_to(now_ms)
         ended = [partition for partition in partitions if partition in self._engine.partitions]
@@ -155,47 +155,47 @@ class Coordinator:
         return self._collected()
 
     def clean_up(self, now_ms: int) -> list[Output]:
-        """Do the periodic cleanup now: when it comes is the broker's affair (COMMIT-24, COMMIT-25)."""
+        """Run the periodic cleanup now: the broker decides when it runs (COMMIT-24, COMMIT-25)."""
         self._fire(now_ms)
         self._come_to(now_ms)
         self._clean_up()
         return self._collected()
 
     def operate(self, kind: EventKind, group_id: str, now_ms: int) -> list[Output]:
-        """Do what an operator asks of a group; raise `Unreachable` for a kind that no dialect here has."""
+        """Perform an operator's action on a group; raise `Unreachable` for a kind that no dialect here has."""
         self._fire(now_ms)
         self._come_to(now_ms)
         self._engine.apply(self._input(kind, group_id))
         return self._collected()
 
     def change_topics(self, topics: Mapping[str, TopicImage]) -> None:
-        """Take note of the topics that there are from now on; groups that subscribe to one that changed look at them with their next heartbeat."""
+        """Set the existing topics. Groups that subscribe to a changed one check them at their next heartbeat."""
         before, self._engine.topics = self._engine.topics, self._engine.topics.changed_to(topics)
         changed = self._engine.topics.changed_names(before)
         for group in self._engine.groups.values():
             self._engine.tables.functions[group.dialect].notify_topics_changed(group, changed)
 
     def let_describe(self, may_describe: MayDescribe | None) -> None:
-        """Let a regular expression match what the client may see who has it resolved, from its next resolution on (CGX-30); None: all topics."""
+        """Restrict a regular expression to the topics that the resolving client may see, from its next resolution on (CGX-30); None: all topics."""
         self._engine.may_describe = may_describe
 
     def configure_group(self, group_id: str, configs: Mapping[str, str], *, only_checks: bool = False) -> ErrorCode:
-        """Give a group settings of its own, instead of those that it had, unless they are only to be checked; return the error by which they are refused (IncrementalAlterConfigs)."""
+        """Replace a group's configs, or only check them with `only_checks`; return the error that refuses them (IncrementalAlterConfigs)."""
         error, values = self._engine.tables.check_config(self.settings, self._engine.fields, group_id, configs)
         if not error and not only_checks:
             self._engine.group_configs[group_id] = values
         return error
 
     def restore_group_configs(self, configs: Mapping[str, Mapping[str, int]]) -> None:
-        """Take over the settings that groups had for themselves, whatever the broker's bounds are now."""
+        """Restore the configs of groups, regardless of the broker's current bounds."""
         self._engine.group_configs.update((group_id, dict(values)) for group_id, values in configs.items())
 
     def group_config_defaults(self) -> dict[str, int]:
-        """Return the settings that a group may have for itself, with what one goes by that has none."""
+        """Return the names of all group configs, with the values for a group without its own."""
         return self._engine.tables.config_defaults(self.settings, self._engine.fields)
 
     def group_configs(self) -> dict[str, dict[str, int]]:
-        """Return the settings that groups have for themselves, by group."""
+        """Return the configs of all groups that have some, by group."""
         return {group_id: dict(values) for group_id, values in self._engine.group_configs.items()}
 
     @property
@@ -213,7 +213,7 @@ class Coordinator:
         self._loading.add(partition)
 
     def load(self, partition: int, stored: StoredGroups, now_ms: int) -> list[Output]:
-        """Lead `partition` with what is stored of it: the last stored generations, each session restarted (EMIG-03, EMIG-05)."""
+        """Lead `partition` with its stored state: the last stored generations, with restarted sessions (EMIG-03, EMIG-05)."""
         self._come_to(now_ms)
         self._loading.discard(partition)
         state = self._engine.partitions[partition] = PartitionState.of(stored)
@@ -228,7 +228,7 @@ class Coordinator:
         return self._collected()
 
     def unload(self, partition: int, now_ms: int, parked: Literal["answer", "drop"] = "answer") -> list[Output]:
-        """Lead `partition` no more: its groups die here (EMIG-01), and what they parked is answered 16 (EMIG-02) or never answered."""
+        """Stop leading `partition`: its groups die here (EMIG-01), and their parked requests are answered 16 (EMIG-02) or dropped."""
         self._fire(now_ms - 1)
         self._come_to(now_ms)
         for group_id in self._of(partition):
@@ -240,7 +240,7 @@ class Coordinator:
         return out if parked == "answer" else [output for output in out if not isinstance(output, Reply)]
 
     def stored(self, partition: int) -> StoredGroups:
-        """Return what `__consumer_offsets` holds of `partition`, to be loaded elsewhere; nothing where it is not led here."""
+        """Return the state of `partition` in `__consumer_offsets`, to be loaded elsewhere; empty where it is not led here."""
         state = self._engine.partitions.get(partition)
         return StoredGroups() if state is None else state.snapshot()
 
@@ -253,7 +253,7 @@ class Coordinator:
         return None if group is None else group.view()
 
     def group(self, group_id: str) -> AnyGroup | None:
-        """Return a group, to be looked at and never changed."""
+        """Return a group, to be read and never changed."""
         return self._engine.groups.get(group_id)
 
     def progress(self, group_id: str) -> GroupProgress | None:
@@ -261,16 +261,16 @@ class Coordinator:
         return None if group is None else group.progress()
 
     def member_ids(self, group_id: str) -> tuple[str, ...]:
-        """Return the ids of the group's members in the order of their joining; of a group that is not there, none."""
+        """Return the ids of the group's members in joining order; empty without the group."""
         group = self._engine.groups.get(group_id)
         return () if group is None else group.member_ids()
 
     def group_ids(self) -> tuple[str, ...]:
-        """Return the groups there are, in the order of their creation."""
+        """Return the ids of the groups in the order of their creation."""
         return tuple(self._engine.groups)
 
     def retire(self, group_id: str, now_ms: int) -> list[Output]:
-        """Let a group die as with its partition, but keep it, Dead, as a request sees it that raced with the move (TR-140 to TR-147)."""
+        """Let a group die as with its partition, but keep it as Dead, for requests that race with the move (TR-140 to TR-147)."""
         self._come_to(now_ms)
         group = self._engine.groups[group_id]
         self._engine.apply(self._input(ClassicEvent.UNLOADED, group_id))
@@ -306,7 +306,7 @@ class Coordinator:
         return event
 
     def _fill_offsets(self, event: Event, message: GroupRequest) -> None:
-        """Put into the event what is stored of the group's offsets, and what may be done with the group."""
+        """Put the group's stored offsets and its permitted operations into the event."""
         event.offsets = self._offsets(event.group_id)
         asks_operations = getattr(message, "include_authorized_operations", False)
         event.operations = self._engine.fields["group_operations" if asks_operations else "group_operations_unasked"]
@@ -358,7 +358,7 @@ class Coordinator:
             event.group.check()
 
     def _clean_up(self) -> None:
-        """Expire what nobody needs, and let the groups die that hold nothing (COMMIT-24, COMMIT-25)."""
+        """Expire offsets that are too old, and let empty groups without offsets die (COMMIT-24, COMMIT-25)."""
         for group_id in tuple(self._engine.groups):
             for kind in (ClassicEvent.RETENTION, ClassicEvent.CLEANUP):
                 event = self._input(kind, group_id)
@@ -367,7 +367,7 @@ class Coordinator:
         self._watch_retention()
 
     def _watch_retention(self) -> None:
-        """Keep the periodic cleanup armed while there is a group to clean, and no longer."""
+        """Keep the periodic cleanup armed while any group exists."""
         key = TimerKey(ClassicEvent.CLEANUP, "")
         if not self._engine.groups:
             self._engine.timers.cancel(key)

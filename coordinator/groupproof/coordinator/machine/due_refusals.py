@@ -1,6 +1,6 @@
-"""What a request could be refused with as well: every check that is due, not only the first in Kafka's order. Pure.
+"""All refusals that are due to a request, not only the first in Kafka's order. Pure.
 
-The oracle asks for them, because the protocol leaves most of that order open (`groupproof.protocol.rules.check_order`).
+The oracle uses them, because the protocol leaves most of that order open (`groupproof.protocol.rules.check_order`).
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ __all__ = ["DueRefusal", "due_refusals"]
 
 _NO_REFUSALS: Final = (ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED)
 _LEAVE_NO_TRACE: Final = frozenset({Effect.BLANK_MEMBER_ID, Effect.REJECT})
-"""What is done for the answer alone, or to an id that was handed out to one that is turned away."""
+"""Effects on the answer alone, or on the handed-out id of a member that is refused."""
 
 
 class DueRefusal(NamedTuple):
-    """A refusal that is due: the row that has it, and the whole answer."""
+    """A refusal that is due: its row, and the whole answer."""
 
     rule: str
     requirement: str
@@ -39,9 +39,9 @@ class DueRefusal(NamedTuple):
 
 
 def due_refusals(engine: Engine, message: GroupRequest, arrival: Arrival, now_ms: int) -> list[DueRefusal]:
-    """Return the refusals that are due to a request about one group as the group is now, the first in Kafka's order first; nothing is done.
+    """Return the refusals that are due to a request about one group in its current state, in Kafka's order; change nothing.
 
-    All of them leave the group as the first one does, which is as it is in nearly every case. Of requests about several groups none are told.
+    All of them have the same effect on the group as the first one, which is nearly always none. A request about several groups has none.
     """
     request = engine.tables.requests.get(type(message))
     rules = [] if request is None else list(_refusing(engine, event := _event_of(engine, request, message, arrival, now_ms)))
@@ -73,8 +73,8 @@ def _event_of(engine: Engine, request: RequestFunctions, message: Any, arrival: 
 def _refusing(engine: Engine, event: Event) -> Iterator[Rule]:
     """Yield the rows that refuse, up to the first one that lets the request through.
 
-    Who may not look at the group refuses nothing for what is in it. A guard may take for granted what the rows before it say, and fails where they hold: it
-    is not asked whether it is due, nor is what stands behind it.
+    If the coordinator is not available for the group, the group's own rows are left out. A guard may rely on the rows before it, and fail where one
+    of them holds: this ends the rows.
     """
     checks = (*engine.tables.before[event.kind], *(engine.rules_of(event) if event.gate is OPEN else ()))
     for rule in checks:

@@ -1,6 +1,6 @@
-"""The machine that steps groups by the table: it finds the row of an input, does what the row says, and puts out what was done.
+"""Steps groups by the table: finds the row of an event, performs it, and puts out the results.
 
-All decisions are rows, all conditions guards, all changes effects; this file only performs them, in the order that `Row` promises.
+All decisions are rows, all conditions guards, all changes effects. This module only performs them, in the order that `Row` promises.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ __all__ = ["Engine", "Unreachable"]
 
 
 class Unreachable(AssertionError):
-    """An input came up in a state where the table swears it cannot: a fault of ours, never of a peer."""
+    """An event came in a state that the table excludes: a bug of the kit, never of a peer."""
 
 
 class Engine:
-    """The groups of one broker, their timers and their partitions. `out` collects what the input under way puts out."""
+    """The groups of one broker, their timers and their partitions. `out` collects the outputs of the current event."""
 
     def __init__(self, tables: BoundTables, settings: Settings, choices: Choices, variant: Variant = REFERENCE) -> None:
         self.tables = tables
@@ -51,16 +51,16 @@ class Engine:
         self.settings = settings
         self.groups: dict[str, AnyGroup] = {}
         self.timers = variant.timers()
-        self.partitions: dict[int, PartitionState | None] = {}  # those led here; most hold nothing, ever, and are None until something is written
-        self.append_error = ErrorCode.NONE  # what the log answers to appends of records, for simulations of failing disks
+        self.partitions: dict[int, PartitionState | None] = {}  # the partitions led here; None until something is written, as in most of them
+        self.append_error = ErrorCode.NONE  # the log's answer to appends of records, for simulations of failing disks
         self.out: list[Output] = []
         self.choices = choices
         self.topics = NO_TOPICS
         self.may_describe: MayDescribe | None = None  # None: every client may see every topic
-        self.group_configs: dict[str, dict[str, int]] = {}  # the settings that a group has for itself
+        self.group_configs: dict[str, dict[str, int]] = {}  # the configs of single groups
 
     def apply(self, event: Event) -> Row:
-        """Apply the row of an input whose group has been looked up; return it. Raise `Unreachable` where the table has no cell."""
+        """Apply and return the row of an event whose group has been looked up. Raise `Unreachable` where the table has no cell."""
         group = event.group
         state = None if group is None else group.state
         if event.request_class:
@@ -76,7 +76,7 @@ class Engine:
         raise Unreachable(f"no row of {event.kind.value} in {state_name(state)} is for what came to group {event.group_id!r}")
 
     def rules_of(self, event: Event) -> tuple[Rule, ...]:
-        """Return the rows that decide on an input to its group as it is, in their order; none where none can come."""
+        """Return the rows for an event in its group's current state, in their order; none where the event cannot occur."""
         group = event.group
         return (self._only or self._cells_for(group)).get((event.kind, None if group is None else group.state), ())
 
@@ -84,7 +84,7 @@ class Engine:
         return self._none if group is None else self._cells[group.dialect]
 
     def refuse(self, event: Event) -> bool:
-        """Check a request before its group is looked at; answer it and return True when a check holds."""
+        """Check a request before its group is looked up. If a check holds, answer the request and return True."""
         for rule in self._checks_of(event):
             if rule.guard(event):
                 self._perform(rule, event)
@@ -97,11 +97,11 @@ class Engine:
         return self._before_of_class[event.kind, event.request_class] if event.request_class else self._before_open[event.kind]
 
     def consequence(self, kind: EventKind, cause: Event) -> Row:
-        """Apply an input that follows from another one, to the same group."""
+        """Apply an event that follows from another one, to the same group."""
         return self.apply(self.event(kind, cause.group_id, cause.now_ms))
 
     def event(self, kind: EventKind, group_id: str, now_ms: int) -> Event:
-        """Return an event that nobody sent, for a group that may be there: of the group's dialect, or of the one that the kind belongs to."""
+        """Return an event without a sender, for a group that may exist: of the group's dialect, or of the dialect that the kind belongs to."""
         group = self.groups.get(group_id)
         functions = self.tables.home.get(kind) if group is None else self.tables.functions[group.dialect]
         if functions is None:
@@ -109,30 +109,30 @@ class Engine:
         return functions.event(kind=kind, now_ms=now_ms, settings=self.settings, group_id=group_id, group=group)
 
     def answer_to(self, kind: EventKind, error: ErrorCode) -> ErrorCode:
-        """Return what a request is answered when the log, or the coordinator of its transaction, says `error`."""
+        """Return the answer to a request when the log, or the coordinator of its transaction, returns `error`."""
         return ErrorCode(self.tables.appends.get(kind, {}).get(error, error))
 
     def reply(self, token: Hashable, message: GroupResponse) -> None:
         self.out.append(Reply(token=token, message=message))
 
     def create(self, event: Event) -> None:
-        """Add a new group of the dialect whose request it is, and record its creation."""
+        """Add a new group of the request's dialect, and record its creation."""
         self.put(event, self.tables.home[event.kind].group(event.group_id, event.now_ms), "created")
 
     def put(self, event: Event, group: AnyGroup, reason: str) -> None:
-        """Let a group take the place of the one that the event came to, under its id, and record that it was made."""
+        """Replace the event's group by another with the same id, and record its creation."""
         self.adopt(group)
         event.group = group
         rule = f"{event.kind.value}/none/{reason}"
         self.out.append(Transition(group_id=group.group_id, generation=group.generation, before=None, after=group.state, rule=rule, reason=reason))
 
     def adopt(self, group: AnyGroup) -> None:
-        """Take a group in, and let its open choices be made here."""
+        """Add a group, and let `choices` decide its open choices."""
         self.groups[group.group_id] = group
         group.adopted(self.choices)
 
     def partition(self, group_id: str) -> PartitionState:
-        """Return the partition of `__consumer_offsets` that holds the group; only groups led here are asked for."""
+        """Return the partition of `__consumer_offsets` that holds the group; the broker must lead it."""
         number = partition_of(group_id, self.settings.offsets_topic_num_partitions)
         state = self.partitions[number]
         if state is None:
@@ -156,7 +156,7 @@ class Engine:
             effect(self, event)
 
     def _record_transition(self, event: Event, after: StrEnum, rule: str, reason: str) -> None:
-        """Move the group and tell of it."""
+        """Move the group to another state and record the transition."""
         group = event.group
         assert group is not None, f"{event.kind.value} has no group to move"
         before = group.state
@@ -166,7 +166,7 @@ class Engine:
 
 
 def _reason(row: Row, event: Event) -> str:
-    """Return why the group moves, in the words of Kafka's log (JOIN-59)."""
+    """Return the reason for the group's move, in the words of Kafka's log (JOIN-59)."""
     reason = row.because or row.name.replace("-", " ")
     member_id = event.answered_id or event.member_id
     text = f"; client reason: {event.request.reason}" if isinstance(event.request, JoinGroupRequest) and event.request.reason else ""

@@ -1,1 +1,1 @@
-"""Named deviations: what other coordinators may do, and bugs planted to prove that a case finds them."""
+"""Named variants of the reference: deviations that the protocol allows, and bugs planted to prove that a case finds them."""

@@ -1,4 +1,4 @@
-"""Bugs planted on the wire: fields of answers that are wrong, in every version or in one, and connections that are served wrongly."""
+"""Bugs planted on the wire: wrong fields of answers, in all versions or in one, and errors in the service of connections."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _WRONG_CODE: Final = ErrorCode.UNKNOWN_SERVER_ERROR.value
 
 
 def changing(api: Api, change: Change, version: int | None = None) -> ConnectionVariant:
-    """Return the line that changes the answers to `api`, of one version or of all."""
+    """Return the connection variant that changes the answers to `api`, of one version or of all."""
 
     def says(arrived: IncomingRequest, answer: Body) -> Body:
         is_meant = arrived.wire.api is api and version in (None, arrived.wire.version)
@@ -39,12 +39,12 @@ def _set(**fields: Any) -> Change:
 
 
 def each_entry(name: str, change: Change) -> Change:
-    """Return what changes each entry of a list."""
+    """Return the change of each entry of a list."""
     return lambda answer: {**answer, name: tuple(change(dict(item)) for item in answer.get(name) or ())}
 
 
 def _fewer(name: str) -> Change:
-    """Return what leaves the last entry of a list out."""
+    """Return the change that leaves out the last entry of a list."""
     return lambda answer: {**answer, name: tuple(answer.get(name) or ())[:-1]}
 
 
@@ -178,7 +178,7 @@ def _throttling(throttle_ms: int) -> ConnectionVariant:
 
 
 def _with_another_group(arrived: IncomingRequest, answer: Body) -> Body:
-    """Tell another group's offsets before those asked for, as far as the version can tell groups apart."""
+    """Put another group's offsets before the requested ones, where the version contains group ids."""
     if arrived.wire.api is not Api.OFFSET_FETCH or arrived.wire.version < _GROUPS_SINCE:
         return answer
     groups = tuple(dict(group) for group in answer["groups"])
@@ -186,7 +186,7 @@ def _with_another_group(arrived: IncomingRequest, answer: Body) -> Body:
 
 
 def _with_dead_port(arrived: IncomingRequest, answer: Body) -> Body:
-    """Tell a port at which nobody listens by the versions that know one key alone; the kit itself asks by a newer one."""
+    """Answer a port at which nobody listens, in the versions with one key only; the kit itself uses a newer one."""
     if arrived.wire.api is not Api.FIND_COORDINATOR or arrived.wire.version >= _KEYS_SINCE:
         return answer
     return {**answer, "coordinators": tuple({**coordinator, "port": 1} for coordinator in answer["coordinators"])}

@@ -1,4 +1,4 @@
-"""Bugs planted on the wire of KIP-848's protocol: answers about a group's own settings, and about offsets by topic id."""
+"""Bugs planted on the wire of the consumer protocol (KIP-848): answers about a group's configs, and about offsets by topic id."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from groupproof.protocol.vocabulary import Api, ErrorCode
 __all__ = ["BUGS_OF_CONSUMER_ANSWERS"]
 
 _BY_ID: Final = 10
-"""The version of OffsetCommit and OffsetFetch that names topics by their ids."""
+"""The first version of OffsetCommit and OffsetFetch with topic ids."""
 
 
 def _instead(was: ErrorCode | None, code: ErrorCode) -> Change:
-    """Return what tells `code` in the place of another, None for any that refuses."""
+    """Return the change that puts `code` in place of `was`, or of any error for None."""
 
     def change(answer: Body) -> Body:
         is_meant = answer["error_code"] == was if was is not None else answer["error_code"]
@@ -29,7 +29,7 @@ def _of_partitions(change: Change) -> Change:
 
 
 def _other_values(answer: Body) -> Body:
-    """Tell every setting as one more than it is."""
+    """Answer one more than the value of every config."""
     configs: tuple[dict[str, Any], ...] = tuple(dict(entry) for entry in answer["configs"])
     return {**answer, "configs": tuple({**entry, "value": f"{entry['value']}1"} for entry in configs)}
 

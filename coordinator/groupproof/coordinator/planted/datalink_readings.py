@@ -1,6 +1,6 @@
-"""DataLink's Manager as its design describes it where its code does otherwise (section K of the catalogue): each reading a variant by name.
+"""DataLink's Manager by its design document, where its code differs (section K of the catalogue): each reading is a variant by name.
 
-The profiles `datalink` and `datalink-dead` follow the code, but for Dead, which is a profile each way (DISC-19). A reading here follows the
+The profiles `datalink` and `datalink-dead` follow the code, except for Dead, which has a profile each way (DISC-19). A reading follows the
 text of the design in one point; `datalink-as-written` follows it in all.
 """
 
@@ -33,7 +33,7 @@ Do = Callable[["EffectContext", Event], None]
 
 
 class _AnyLeads(RandomChoices):
-    """Leaders by chance."""
+    """Chooses leaders at random."""
 
     def leader(self, group_id: str, candidates: Sequence[str]) -> str:
         return candidates[self._random.getrandbits(32) % len(candidates)]
@@ -49,7 +49,7 @@ def _then_any_leads(next_generation: Do) -> Do:
 
 
 def _next_generation_without_vote(engine: EffectContext, event: Event) -> None:
-    """Count on without a vote: the protocol is the one that the leader names first, whoever else knows it."""
+    """Begin the next generation without a vote: the protocol is the first one that the leader names, even if others do not support it."""
     group = event.existing_group
     group.members.elect_joined()
     engine.timers.cancel(TimerKey(ClassicEvent.JOIN_DEADLINE, event.group_id))

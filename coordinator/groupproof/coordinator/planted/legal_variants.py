@@ -1,4 +1,4 @@
-"""What a coordinator may do otherwise than Apache Kafka, as other brokers do: no case may fail it."""
+"""Legal deviations from Apache Kafka, as other brokers have them: no case may fail on them."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ class _LastOfEqual(RandomChoices):
 
 
 class _ResolvesAtOnce(RandomChoices):
-    """Matches regular expressions before it answers, as kfake does."""
+    """Resolves regular expressions before it answers, as kfake does."""
 
     def resolves_at_once(self, arrival: Arrival) -> bool:
         return True
 
 
 class _BareIds(RandomChoices):
-    """Ids without the client's own, as kfake and Redpanda may give them."""
+    """Makes member ids without the client id, as kfake and Redpanda may do."""
 
     def member_id(self, prefix: str, arrival: Arrival) -> str:
         return super().member_id("", arrival).lstrip("-")
@@ -66,7 +66,7 @@ class _LongIds(RandomChoices):
 
 
 _LATE_MS_MAX: Final = 240
-"""A timer that is so late, and then its answer too, are within the 500 ms of the contract."""
+"""The greatest lateness of a timer. With that of its answer it is within the 500 ms of the contract."""
 
 _PERIOD_MS: Final = 10_000
 _PHASE_MS: Final = 4_000
@@ -75,7 +75,7 @@ _MUTED_MS: Final = 2_500
 """Longer than an answer that waits for nothing may take."""
 
 _METERED: Final[Mapping[Api, int]] = {Api.HEARTBEAT: 1, Api.CONSUMER_GROUP_HEARTBEAT: 0, Api.OFFSET_COMMIT: 3, Api.DESCRIBE_GROUPS: 1}
-"""What is throttled, since the version whose answer can say so."""
+"""The throttled APIs, each with the first version whose answer contains a throttle time."""
 
 _LISTS: Final = ("members", "topics", "partitions", "groups", "results", "coordinators", "api_keys", "brokers")
 
@@ -104,7 +104,7 @@ def _under_quota(arrived: IncomingRequest, answer: Body) -> Body:
 
 
 def _worded(answer: Body) -> Body:
-    """Say something with every refusal that has room for words."""
+    """Add an error message to every refusal that has a field for it."""
     result = dict(answer)
     result.update((name, tuple(_worded(dict(item)) for item in answer[name])) for name in ("groups", "coordinators") if name in answer)
     return {**result, "error_message": "no"} if "error_message" in result and result.get("error_code") else result
@@ -115,7 +115,7 @@ def _slow_on_some(arrived: IncomingRequest) -> float:
 
 
 def _late_by(drawn_for: str) -> int:
-    """Return up to 240 ms, drawn by name, so that every run has the same."""
+    """Return up to 240 ms, derived from the name, so that it is the same in every run."""
     return zlib.crc32(drawn_for.encode()) % (_LATE_MS_MAX + 1)
 
 
@@ -128,12 +128,12 @@ def _late_timer(key: TimerKey, due_ms: int) -> int:
 
 
 def _out_of_step(key: TimerKey, due_ms: int) -> int:
-    """Let the cleanup come by a clock of its own, whenever groups were made: `GroupMetadataManager` schedules it as its broker starts."""
+    """Run the cleanup by a clock of its own, independent of the groups' creation: `GroupMetadataManager` schedules it as its broker starts."""
     return due_ms - (due_ms - _PHASE_MS) % _PERIOD_MS if key.kind is ClassicEvent.CLEANUP else due_ms
 
 
 def _idle_fields(arrived: IncomingRequest, answer: Body) -> Body:
-    """Give refusals of JoinGroup what no client reads there."""
+    """Fill fields of JoinGroup refusals that no client reads."""
     if arrived.wire.api is not Api.JOIN_GROUP:
         return answer
     if answer["error_code"] not in (ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED):

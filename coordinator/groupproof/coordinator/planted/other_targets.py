@@ -1,4 +1,4 @@
-"""Consumer groups whose partitions are dealt, and whose epochs are counted, otherwise than Apache Kafka does: within KIP-848 (`LEGAL_TARGETS`), and against it (`BUGS_OF_TARGETS`)."""
+"""Consumer groups whose targets or epochs differ from Apache Kafka's: within KIP-848 (`LEGAL_TARGETS`), and against it (`BUGS_OF_TARGETS`)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Dealer = Callable[["TargetQuestion"], "TargetAssignment"]
 
 
 def _others(uniform: Dealer | None = None, range: Dealer | None = None) -> Callable[[RandomBits], Choices]:
-    """Return choices in which these assignors deal in their own way."""
+    """Return choices in which these functions replace the assignors."""
     dealers = {name: dealer for name, dealer in (("uniform", uniform), ("range", range)) if dealer is not None}
 
     class Dealing(RandomChoices):
@@ -49,7 +49,7 @@ def _shares(owners: Mapping[str, Iterable[Partition]]) -> TargetAssignment:
 
 
 def _from_the_end(question: TargetQuestion) -> TargetAssignment:
-    """Give each member as many partitions as Kafka does; who has too many keeps its last ones, and the rest is dealt from the end."""
+    """Give each member as many partitions as Kafka does. A member with too many keeps its last ones; the rest is distributed from the end."""
     sizes = {member: len(_partitions(share)) for member, share in question.kafkas.items()}
     all_partitions = [partition for share in question.kafkas.values() for partition in _partitions(share)]
     free = set(all_partitions)
@@ -68,7 +68,7 @@ def _from_the_end(question: TargetQuestion) -> TargetAssignment:
 
 
 def _ranges_backwards(question: TargetQuestion) -> TargetAssignment:
-    """Cut ranges as Kafka does, for the members in another order; static ones stay first, by their instance ids (CGA-22)."""
+    """Cut ranges as Kafka does, for the members in another order. Static members stay first, by their instance ids (CGA-22)."""
     specs = question.spec.members
     static = sorted((member for member, spec in specs.items() if spec.instance_id is not None), key=lambda member: specs[member].instance_id or "")
     order = [*static, *sorted((member for member in specs if specs[member].instance_id is None), reverse=True)]
@@ -89,7 +89,7 @@ def _ranges(members: list[str], partitions: int) -> Iterator[tuple[str, range]]:
 
 
 def _with(change: Callable[[dict[str, list[Partition]], TargetQuestion], None]) -> Dealer:
-    """Return what changes Kafka's target."""
+    """Return a dealer that changes Kafka's target."""
 
     def dealt(question: TargetQuestion) -> TargetAssignment:
         owners = {member: _partitions(share) for member, share in question.kafkas.items()}
@@ -111,7 +111,7 @@ def _give_one_twice(owners: dict[str, list[Partition]], _: TargetQuestion) -> No
 
 
 def _favour_the_first(owners: dict[str, list[Partition]], question: TargetQuestion) -> None:
-    """Let one member have a partition more, and another one less, than is level."""
+    """Give one member a partition more, and another one less, than is even."""
     first = min(owners)
     for member, own in owners.items():
         if member != first and own and own[0][0] in question.spec.members[first].subscribed_topic_ids:
@@ -119,7 +119,7 @@ def _favour_the_first(owners: dict[str, list[Partition]], question: TargetQuesti
 
 
 def _give_unsubscribed(owners: dict[str, list[Partition]], question: TargetQuestion) -> None:
-    """Let a member have one of a topic that it does not subscribe to, in place of who does."""
+    """Give a member a partition of a topic that it does not subscribe to, instead of a subscriber."""
     specs = question.spec.members
     for own in owners.values():
         strangers = [member for member, spec in specs.items() if own and own[-1][0] not in spec.subscribed_topic_ids]
@@ -129,14 +129,14 @@ def _give_unsubscribed(owners: dict[str, list[Partition]], question: TargetQuest
 
 
 def _tear_ranges(owners: dict[str, list[Partition]], _: TargetQuestion) -> None:
-    """Let two members exchange a partition each, so that neither has a range of its own."""
+    """Let two members exchange one partition each, so that neither has a range."""
     several = [own for own in owners.values() if len(own) > 1]
     if len(several) > 1:
         several[0][0], several[1][-1] = several[1][-1], several[0][0]
 
 
 def _forget_who_had_what(question: TargetQuestion) -> TargetAssignment:
-    """Deal one by one, whoever had a partition before."""
+    """Distribute partitions one by one, regardless of their previous owners."""
     members = sorted(question.spec.members)
     owners: dict[str, list[Partition]] = {member: [] for member in members}
     for partition in sorted(partition for share in question.kafkas.values() for partition in _partitions(share)):
@@ -167,7 +167,7 @@ class _TargetsLater(RandomChoices):
 
 
 class _SharedEpochs(_TargetsLater):
-    """Counts no epoch for a change while a target is due anyway."""
+    """Does not bump the group epoch for a change while a target is due anyway."""
 
     def group_epoch(self, group: ConsumerGroup, arrival: Arrival | None) -> int:
         return group.generation + (group.generation == group.assignment_epoch)

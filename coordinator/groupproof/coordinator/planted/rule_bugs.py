@@ -1,4 +1,4 @@
-"""Bugs planted beside the table: what its words do, when timers go off, which choices are made, what is stored and moved along."""
+"""Bugs planted beside the table: in effects, guards, timers, choices, settings, and in the stored or moved state."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _answer_all_as_leaders(engine: EffectContext, event: Event) -> None:
 
 
 def _assign_to(turn: int) -> Callable[[EffectContext, Event], None]:
-    """Return what gives each member the assignment of the one that stands `turn` after it."""
+    """Return the effect that gives each member the assignment of the member `turn` places after it."""
 
     def assign(_: EffectContext, event: Event) -> None:
         members, assignment = list(event.existing_group.members), event.assignment or {}
@@ -132,7 +132,7 @@ def _end_session_of_synced(engine: EffectContext, event: Event) -> None:
 
 
 def _commit(keep: Callable[[int, int | None], int], *, metadata: bool = True, first_only: bool = False) -> Callable[[EffectContext, Event], None]:
-    """Return what stores `keep(offset, offset before)`, with the metadata or none."""
+    """Return the effect that stores `keep(offset, previous offset)`, with or without the metadata."""
 
     def store(engine: EffectContext, event: Event) -> None:
         before = {key: committed.offset for key, committed in engine.offsets(event.group_id).by_partition.items()}
@@ -269,7 +269,7 @@ class _SameIds(RandomChoices):
 
 
 def _forgotten(kind: type[GroupResponse]) -> Callable[[Sequence[Output], Hashable], Sequence[Output]]:
-    """Return what drops the answers of that kind to requests that were parked."""
+    """Return the function that drops the answers of that kind to parked requests."""
 
     def outputs(out: Sequence[Output], token: Hashable) -> Sequence[Output]:
         return [output for output in out if not (isinstance(output, Reply) and output.token != token and isinstance(output.message, kind))]

@@ -1,6 +1,6 @@
-"""Bugs planted in the table by rule: each row left out, answered otherwise, without one of its effects, or without its move to another state.
+"""Bugs planted in the table by rule: each row left out, with another answer, without one of its effects, or without its move to another state.
 
-Made from the profile's own rows, so that a new row brings its mutants along. Their names say it all: `gone/Heartbeat/Stable/stranger`,
+They are made from the profile's own rows, so that a new row brings its mutants. Their names describe them: `gone/Heartbeat/Stable/stranger`,
 `code/SyncGroup/Stable/syncs-again`, `stays/Left/Stable/stable`, `without/Heartbeat/Stable/alive/refresh-session`.
 """
 

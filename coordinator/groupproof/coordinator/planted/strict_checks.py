@@ -1,4 +1,4 @@
-"""Checks that a coordinator may have and Apache Kafka lacks: what Kafka takes by requirements of level INFO is refused."""
+"""Checks that a coordinator may have and Apache Kafka lacks: they refuse requests that Kafka accepts by requirements of level INFO."""
 
 from __future__ import annotations
 
@@ -47,4 +47,4 @@ STRICT_GUARDS: Final[Mapping[GuardName, Check]] = {
     ConsumerGuard.NO_MEMBERSHIP: lambda event: event.generation < 0 and not event.member_id,  # CGO-15
     ConsumerGuard.STRANGER: _also(ConsumerGuard.STRANGER, _is_of_the_classic_protocol),  # CGG-49
 }
-"""Each refuses more than Kafka's check, with the code of that check."""
+"""Guards that refuse more than Kafka's check, with the same error code."""

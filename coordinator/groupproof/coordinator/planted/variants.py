@@ -1,7 +1,7 @@
 """Named deviations from the reference coordinator: what brokers may do differently, and bugs planted to prove that the kit finds them.
 
-`LEGAL` variants are coordinators that no case may fail. `BUGS` each break a requirement; a case must catch each of them. The mutants among
-them are made from the rules of the profile (`mutants`), the others are written out. `READINGS` hold for the profiles of DataLink alone.
+`LEGAL` variants are coordinators that no case may fail. Each of `BUGS` breaks a requirement, and a case must catch it. The mutants among
+them are made from the rules of the profile (`mutants`); the others are written by hand. `READINGS` are for the profiles of DataLink alone.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ _CLASSIC_EVENTS: Final = frozenset(event.value for event in ClassicEvent)
 
 
 def _is_classic(mutant: Variant) -> bool:
-    """Tell whether a mutant is of what the classic dialect does with its own groups."""
+    """Return whether a mutant changes the classic dialect's rules for its own groups."""
     return not mutant.dialect and mutant.name.split("/")[1] in _CLASSIC_EVENTS
 
 
 BUGS: tuple[Variant, ...]
 OF_OTHER_DIALECTS: tuple[Variant, ...]
-"""Mutants of the consumer dialect's rules: its measured answers and histories catch them, not yet a case each."""
+"""Mutants of the consumer dialect's rules: its measured answers and histories catch them; not every one has a case yet."""
 
 
 def __getattr__(name: str) -> tuple[Variant, ...]:
-    """Make the planted bugs when they are asked for: to make some 1,800 mutants would take longer than all else that a broker's start imports."""
+    """Make the planted bugs on first use: some 1,800 mutants take longer than all other imports of a broker's start."""
     match name:
         case "BUGS":
             return _bugs()
@@ -67,7 +67,7 @@ def variants() -> dict[str, Variant]:
 
 
 def variant_named(name: str) -> Variant:
-    """Return a variant, or one that a dialect brings for its profiles alone (the readings of DataLink's design are such); raise `UnknownVariant`."""
+    """Return a variant, or one that a dialect has for its profiles alone (such as the readings of DataLink's design); raise `UnknownVariant`."""
     of_dialects = (variant for functions in registered_functions() for variant in functions.planted)
     named = variants() | {variant.name: variant for variant in (*READINGS, *_mutants(), *of_dialects)}
     try:

@@ -1,4 +1,7 @@
-"""How a broker's own settings change the course of a script that assumes others. The answers are judged by these settings, but may not test what the case is for. Pure."""
+"""How a broker's own settings change the course of a script that assumes others. Pure.
+
+The answers are judged by the broker's settings, but may not test what the case is for.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +67,8 @@ def another_course(script: Script, settings: Mapping[str, Any], codes: Iterable[
 
 
 def throttled_course(throttle_ms: float, codes: Iterable[Codes]) -> str:
-    """Return why the script took another course, "" where it did not, on a broker that throttled its connections for up to `throttle_ms` (KIP-124, KIP-219)."""
+    """Return why the script took another course, "" where it did not, on a broker that throttled its connections for up to `throttle_ms`
+    (KIP-124, KIP-219)."""
     difference = next(((label, named, came) for label, named, came in codes if named is not None and named != came), None)
     if throttle_ms < _THROTTLE_MS_MIN or difference is None:
         return ""

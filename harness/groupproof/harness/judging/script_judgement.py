@@ -118,8 +118,8 @@ def _if_elsewhere(judgement: Judgement, script: Script, evidence: Evidence, grou
 
 
 def _about(case: Case, judge: Judge) -> Judge:
-    """Return the judge with its findings limited to the severity of the case's level and of the requirement, and with the proof that one observation gives. Findings on
-    the form of member ids are left out where the case is not about them."""
+    """Return the judge with its findings limited to the severity of the case's level and of the requirement, and with the proof that one
+    observation gives. Findings on the form of member ids are left out where the case is not about them."""
     most_severe = _MOST_SEVERE[case.level]
 
     def judge_mildly(evidence: Evidence) -> Iterator[Finding]:

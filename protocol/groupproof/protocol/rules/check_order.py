@@ -1,7 +1,7 @@
-"""Which order of checks the protocol fixes: several checks of one request may be due at once, and Kafka answers the first in its own order.
+"""The order of checks that the protocol fixes: several checks of one request may be due at once, and Kafka answers the first in its own order.
 
-Another coordinator may look in another order and answer another refusal that is due as well. That is legal but where a sentence of the catalogue names the
-order; then it is as grave as that sentence. A request that is refused changes nothing, so that the group goes on as it would by either answer.
+Another coordinator may check in another order and answer another refusal that is due as well. That is legal unless a requirement names the
+order; then it is as grave as that requirement. A refused request changes nothing, so that the group goes on in the same way.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ Stages = tuple[tuple[int, ...], ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FixedOrder:
-    """A requirement that names the order of `requests`' checks, by the error codes of each stage: what is of an earlier one is answered before the rest."""
+    """A requirement that names the order of `requests`' checks, by the error codes of each stage: codes of an earlier stage are answered first."""
 
     requirement: str
     requests: tuple[Api, ...]
     stages: Stages
 
     def has_before(self, first: int, second: int) -> bool:
-        """Tell whether the order has one code in an earlier stage than the other."""
+        """Return whether the order has the first code in an earlier stage than the second."""
         places = [number for code in (first, second) for number, stage in enumerate(self.stages) if code in stage]
         return len(places) == 2 and places[0] < places[1]
 
@@ -43,10 +43,10 @@ FIXED_ORDERS: Final = (
     FixedOrder(requirement="SYNC-51", requests=(SYNC,), stages=((15,), (82,), (25,), (22,), (23,), (27,))),
     FixedOrder(requirement="COMMIT-51", requests=(COMMIT,), stages=((15,), (82,), (25,), (22,), (27,))),
     FixedOrder(requirement="STATIC-10", requests=(JOIN, LEAVE), stages=((82,), (25,))),
-    # What has no name is no group, so that nobody is a member of it, and nobody is not.
+    # A group without a name does not exist, so that a member id is neither known nor unknown in it.
     FixedOrder(requirement="JOIN-28", requests=(JOIN, SYNC, BEAT, LEAVE), stages=((24,), _OF_GROUP)),
     FixedOrder(requirement="ERR-10", requests=(TXN_COMMIT, DELETE), stages=((24,), _OF_GROUP)),
-    # By the version of the request, and by the protocol of the member: of these two no request is due both.
+    # By the version of the request, and by the protocol of the member: no request is due both.
     FixedOrder(requirement="CGO-18", requests=(COMMIT,), stages=((69,), (22,))),
     FixedOrder(requirement="CGG-44", requests=(COMMIT,), stages=((22,), (113,))),
     FixedOrder(requirement="CGH-39", requests=(EPOCH_BEAT, DESCRIBE), stages=((35,), (24, 42, 69, 112, 128, *_OF_MEMBERS))),
@@ -59,12 +59,15 @@ FIXED_ORDERS: Final = (
 )
 
 BROKEN_OFF: Final = frozenset({"nameless", "protocol-missing", "unreadable", "pending-with-instance"})
-"""Rows by which Kafka refuses with -1 because it breaks off: what it meets is to be refused, and by which code nobody says (CGO-34, CGG-09, CGG-30, PEND-12)."""
+"""Rows by which Kafka refuses with -1 because of an internal error.
+
+Such a request must be refused, but no rule fixes the code (CGO-34, CGG-09, CGG-30, PEND-12).
+"""
 
 _GRAVITY: Final = (Level.MUST, Level.SHOULD, Level.INFO)
 
 
 def order_of(request: Api, first: int, second: int) -> str | None:
-    """Return the gravest requirement by which a request is answered `first` where both are due; None where the protocol leaves that open."""
+    """Return the gravest requirement by which `first` is answered where both codes are due; None where the protocol leaves that open."""
     fixed = [order.requirement for order in FIXED_ORDERS if request in order.requests and order.has_before(first, second)]
     return min(fixed, key=lambda requirement: _GRAVITY.index(by_id(requirement).level), default=None)

@@ -160,12 +160,13 @@ on_change(_resolved.cache_clear)
 
 
 def mixed(name: str, part: str, other: str) -> str:
-    """Return the name of the profile that is like one, but for a part that it has from another: a field of answers by its name, or a cell as rules are named, without the row."""
+    """Return the name of a profile that has one part from another profile: a field of answers by its name, or a cell by its rules' name without
+    the row."""
     return f"{name} with {part} of {other}"
 
 
 def _mixed(name: str) -> Profile:
-    """Return a profile by the name that `mixed` gave it; raise `UnknownProfile` for a part that one of the two does not have."""
+    """Return a profile by its name from `mixed`; raise `UnknownProfile` for a part that one of the two does not have."""
     base, _, rest = name.rpartition(" with ")
     part, _, other = rest.rpartition(" of ")
     own = _resolved(base)
@@ -180,7 +181,7 @@ def _mixed(name: str) -> Profile:
 
 
 def spoken_in(name: str) -> tuple[Dialect, ...]:
-    """Return the dialects that a Kafka release speaks; raise `KeyError` for another name. It makes no tables, which would take long."""
+    """Return the dialects that a Kafka release speaks; raise `KeyError` for another name. It makes no tables, which would be slow."""
     release = RELEASES[name]
     return tuple(dialect for dialect in dialects() if dialect.since is not None and dialect.since <= release)
 

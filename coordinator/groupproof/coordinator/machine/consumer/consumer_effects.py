@@ -1,4 +1,4 @@
-"""Every effect of the `consumer` dialect's table: the steps of a heartbeat, leaves and timers (Kafka's `GroupMetadataManager.consumerGroupHeartbeat`)."""
+"""Every effect of the `consumer` dialect's table: heartbeat steps, leaves and timers (Kafka's `GroupMetadataManager.consumerGroupHeartbeat`)."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ _RETRY_MS: Final = 500
 
 
 def times_of(engine: EffectContext, group_id: str) -> GroupTimes:
-    """Return what the group goes by at this moment."""
+    """Return the group's effective times: the broker's, or its own configs."""
     configs = engine.group_configs.get(group_id)
     if not configs:
         return consumer_settings(engine.settings).times
     return group_times(engine.settings, configs, raises=bool(engine.fields["configs_are_raised"]))
 
 
-# Groups come and go
+# Creation and death of groups
 
 
 def _create_group(engine: EffectContext, event: ConsumerGroupEvent) -> None:
@@ -56,7 +56,7 @@ def _create_group(engine: EffectContext, event: ConsumerGroupEvent) -> None:
 
 
 def _replace_classic_group(engine: EffectContext, event: ConsumerGroupEvent) -> None:
-    """Begin the epochs anew (`maybeDeleteEmptyClassicGroup`); offsets stay, for they are the partition's (CGG-13)."""
+    """Begin the epochs anew (`maybeDeleteEmptyClassicGroup`). The offsets stay, because they belong to the partition (CGG-13)."""
     EFFECTS[Effect.FORGET_GROUP](engine, event)
     _create_group(engine, event)
 
@@ -92,12 +92,13 @@ def _check_state(engine: EffectContext, event: ConsumerGroupEvent) -> None:
 
 
 def _bump(engine: EffectContext, event: ConsumerGroupEvent) -> None:
-    """One trigger counts the group epoch up by one (CGI-14).
+    """Count the group epoch up by one for one trigger (CGI-14).
 
-    Until 4.2 a group moves away from epoch 0 in any case (CGM-07). Since 4.3 none begins there, but one whose classic group had no generation yet stays at 0.
+    Until 4.2 a group leaves epoch 0 in any case (CGM-07). Since 4.3 no group begins there, but one whose classic group had no generation yet stays
+    at 0.
 
-    Only where the group looks at its topics it looks whether all subscribe to the same: one that joins without a topic, or by an expression that is not resolved yet,
-    may so be taken for one like the others (`ConsumerGroup.subscriptionType` of before).
+    A group checks only with its topics whether all members have the same subscription. A member that joins without a topic, or with an unresolved
+    regular expression, may therefore count as equal to the others (the previous `ConsumerGroup.subscriptionType`).
     """
     group = group_of(event)
     before = group.generation
@@ -136,7 +137,7 @@ def _note_target(group: ConsumerGroup, now_ms: int) -> None:
 
 
 def _assign_remaining(engine: EffectContext, event: Event) -> None:
-    """Compute the target of who is left, where a coordinator does so before the next heartbeat."""
+    """Compute the target of the remaining members, where a coordinator does so before the next heartbeat."""
     group = group_of(event)
     if not group.members or not engine.choices.computes_target(group, event.arrival, is_usual=False):
         return
@@ -151,7 +152,7 @@ def _default_assignor(engine: EffectContext) -> str:
 
 
 def waits_for_target(engine: EffectContext, group: ConsumerGroup, now_ms: int) -> bool:
-    """Tell whether the next target is computed later (KIP-1263)."""
+    """Return whether the next target is computed later (KIP-1263)."""
     if not engine.fields["assignment_waits"] or group.assigned_ms is None:
         return False
     interval_ms = times_of(engine, group.group_id).assignment_interval_ms
@@ -177,7 +178,7 @@ def _reconcile(engine: EffectContext, event: ConsumerGroupEvent) -> None:
     ).step(member)
     if step is not None:
         group.take(member, step)
-        if member.classic is None:  # a classic member has its times to join again and to sync instead
+        if member.classic is None:  # a classic member has its deadlines to rejoin and to sync instead
             _watch_revocation(engine, event, member)
 
 
@@ -192,7 +193,7 @@ def _topic_ids(engine: EffectContext, group: ConsumerGroup, member: ConsumerMemb
 
 
 def _watch_revocation(engine: EffectContext, event: ConsumerGroupEvent, member: ConsumerMember) -> None:
-    """Arm the rebalance timer with the order to revoke, not with the target that is behind it (CGM-47)."""
+    """Arm the rebalance timer with the order to revoke, not with the target behind it (CGM-47)."""
     key = revocation_of(event.group_id, member.member_id)
     if member.progress is MemberProgress.UNREVOKED_PARTITIONS:
         member.ordered_at = member.epoch
@@ -209,7 +210,7 @@ def _refresh_session(engine: EffectContext, event: ConsumerGroupEvent) -> None:
 
 
 def _order_resolution(engine: EffectContext, event: ConsumerGroupEvent) -> None:
-    """Kafka resolves on another thread: the answer does not wait for it (CGX-19)."""
+    """Order the resolution. Kafka does it on another thread: the answer does not wait for it (CGX-19)."""
     group = group_of(event)
     if event.kind is ConsumerEvent.CLASSIC_JOIN and not engine.fields["join_drops_regex"]:
         return
@@ -218,12 +219,13 @@ def _order_resolution(engine: EffectContext, event: ConsumerGroupEvent) -> None:
     resolution = TimerKey(ConsumerEvent.REGEX_RESOLUTION, event.group_id)
     if engine.timers.due_of(resolution) is None:
         assert event.arrival is not None, "a request has them resolved"
-        group.resolver = event.arrival.client_id  # what this client may see counts for all members (CGX-31)
+        group.resolver = event.arrival.client_id  # the topics that this client may see count for all members (CGX-31)
         engine.timers.arm(resolution, event.now_ms)
 
 
 def _resolution_is_due(engine: EffectContext, group: ConsumerGroup, event: ConsumerGroupEvent) -> bool:
-    """Tell whether the group looks for topics now: not again within 10 s, be it for a new expression (CGX-28, `maybeUpdateRegularExpressions`)."""
+    """Return whether the group resolves its regular expressions now: at most once in 10 s, even for a new one (CGX-28,
+    `maybeUpdateRegularExpressions`)."""
     last_ms = event.resolved_before_ms
     if last_ms is not None and event.now_ms <= last_ms + REGEX_REFRESH_LEAST_MS:
         return False
@@ -235,7 +237,7 @@ def _resolution_is_due(engine: EffectContext, group: ConsumerGroup, event: Consu
 
 
 def _resolve(engine: EffectContext, event: ConsumerGroupEvent) -> None:
-    """Bump where an expression matches other topics, or the group's topics are others than at the last bump: an expression may have been dropped since
+    """Bump if an expression matches other topics, or the group's topics differ from those at the last bump: an expression may have been dropped since
     (`handleRegularExpressionsResult` compares the metadata's hash)."""
     group = group_of(event)
     matches_others = resolve_regexes(engine, group, event.now_ms)
@@ -266,7 +268,7 @@ def _leave_for_now(engine: EffectContext, event: ConsumerGroupEvent) -> None:
 
 
 def _remove(engine: EffectContext, event: ConsumerGroupEvent) -> None:
-    """However many go at once, the group epoch goes up by one (CGM-33, `consumerGroupFenceMembers`)."""
+    """Remove the leaving members. The group epoch goes up by one for all of them (CGM-33, `consumerGroupFenceMembers`)."""
     group, leavers = group_of(event), leavers_of(event)
     if leavers:
         group.unmatched = frozenset()
@@ -283,12 +285,12 @@ def _remove(engine: EffectContext, event: ConsumerGroupEvent) -> None:
 
 
 def _try_again(engine: EffectContext, event: ConsumerGroupEvent) -> None:
-    """As any write that fails in a timer of a consumer group (`EventBasedCoordinatorTimer`)."""
+    """Retry a timer of a consumer group whose write failed (`EventBasedCoordinatorTimer`)."""
     engine.timers.arm(TimerKey(event.kind, event.group_id, event.member_id), event.now_ms + _RETRY_MS)
 
 
 def _restart_timers(engine: EffectContext, event: ConsumerGroupEvent) -> None:
-    """With the full timeouts (CGL-05, CGL-06)."""
+    """Restart the timers with the full timeouts (CGL-05, CGL-06)."""
     session_ms = times_of(engine, event.group_id).session_timeout_ms
     for member in group_of(event).members.values():
         engine.timers.arm(session_of(event.group_id, member.member_id), event.now_ms + session_ms)

@@ -1,4 +1,4 @@
-"""One event under way in a consumer group: what a heartbeat says, and what its steps leave for one another and for the answer."""
+"""An event in a consumer group: the fields of a heartbeat, and the results that its steps leave for later steps and for the answer."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["ConsumerGroupEvent", "group_of"]
 
 
 class _Views:
-    """The request under the type that a row knows it to have."""
+    """The request with the type that the row expects."""
 
     if TYPE_CHECKING:
         heartbeat: ConsumerGroupHeartbeatRequest
@@ -32,11 +32,12 @@ class _Views:
 class ConsumerGroupEvent(_Views, Event):
     """A heartbeat, a description, a timer or a consequence.
 
-    The first step of a heartbeat sets `beating` to the member and `assigned_before` to what it had; `is_resubscribed` tells that its topics changed,
-    `bumps` that the group epoch is due for it, `has_bumped` that it was counted up for the request, `is_new` that the group did not have the member
-    before, `replaced` whose place it took, `resolved_before` and `resolved_before_ms` how many regular expressions had been resolved by then, and when. `owned` are the partitions that the member reports, None where it reports nothing; `epoch_before` is the group
-    epoch before a JoinGroup. `subscriptions` are what the group's were before the request, None where they are looked at anew.
-    The last four are for the answer: the heartbeat interval, the topics' names by id, the assignor, and whether what is to be revoked counts as assigned.
+    The first step of a heartbeat sets `beating` to the member and `assigned_before` to its previous assignment. `is_resubscribed`: its topics
+    changed. `bumps`: the group epoch must go up for it. `has_bumped`: the epoch went up for the request. `is_new`: the group did not have the
+    member before. `replaced` is the member whose place it took. `resolved_before` is the number of regular expressions that were resolved before,
+    at `resolved_before_ms`. `owned` are the partitions that the member reports, None without a report. `epoch_before` is the group epoch before a
+    JoinGroup. `subscriptions` is the group's subscription type before the request, None where it is computed anew. The last four are for the
+    answer: the heartbeat interval, the topics' names by id, the assignor, and whether partitions to be revoked count as assigned.
     """
 
     member_epoch: int = field(default=0, init=False)
@@ -58,7 +59,7 @@ class ConsumerGroupEvent(_Views, Event):
     describes_pending: bool = field(default=False, init=False)
 
     def look_back(self, *, resubscribes: bool = True) -> None:
-        """Note what was resolved before the request changes anything: what it takes away still counts for it, as its records are replayed behind it.
+        """Save the group's state before the request changes it: the request uses the old state, because Kafka replays its records after it.
 
         `resubscribes` is False for a request that leaves all subscriptions as they are.
         """
@@ -69,7 +70,7 @@ class ConsumerGroupEvent(_Views, Event):
 
     @property
     def consumer(self) -> ConsumerMember:
-        """Return the member whose heartbeat was taken up."""
+        """Return the member whose heartbeat is processed."""
         assert self.beating is not None, "the first step of a heartbeat takes the member up"
         return self.beating
 
@@ -77,8 +78,8 @@ class ConsumerGroupEvent(_Views, Event):
 if TYPE_CHECKING:
 
     def group_of(event: Event) -> ConsumerGroup:
-        """Return the group of an event that came to a consumer group, whatever dialect the request is of."""
+        """Return the group of an event for a consumer group; the request may be of any dialect."""
         ...
 
 else:
-    group_of = attrgetter("group")  # a heartbeat asks for it a dozen times
+    group_of = attrgetter("group")  # a heartbeat calls it a dozen times

@@ -29,7 +29,7 @@ JOINS: Final = 0
 MEMBER_ID_OF_CLIENT_SINCE: Final = 1  # ConsumerGroupHeartbeat, KIP-1082
 EPOCH_COMMITS_SINCE: Final = 9  # OffsetCommit and OffsetFetch, KIP-848
 
-# The shape of a heartbeat
+# The form of a heartbeat
 
 
 def _member_id_missing(event: ConsumerGroupEvent) -> bool:
@@ -88,7 +88,7 @@ def _regex_invalid(event: ConsumerGroupEvent, *, has_named_groups: bool = True) 
     return (member is None or member.regex != regex) and regex_problem(regex, has_named_groups=has_named_groups) is not None
 
 
-# Who asks
+# The requester
 
 
 def _leaves(event: ConsumerGroupEvent) -> bool:
@@ -144,7 +144,7 @@ def _instance_held(event: ConsumerGroupEvent) -> bool:
 
 
 def _joined_holder(event: ConsumerGroupEvent) -> ConsumerMember | None:
-    """Return who holds the instance id of one that joins, if it is not away and speaks the consumer protocol."""
+    """Return the holder of a joining member's instance id, if it is not away and speaks the consumer protocol."""
     holder = group_of(event).holder_of(event.instance_id) if _joins(event) else None
     return holder if holder is not None and not holder.is_away and holder.classic is None else None
 
@@ -162,7 +162,7 @@ def _epoch_fenced(event: ConsumerGroupEvent) -> bool:
 
 
 def _epoch_fenced_at_0_too(event: ConsumerGroupEvent) -> bool:
-    """Look at no epoch of a static member that joins: it is a new one, or its place waits for it."""
+    """Return whether the member epoch is fenced. A static member that joins is not: it is new, or its place waits for it."""
     member = group_of(event).members.get(event.member_id)
     if member is None or (_joins(event) and event.instance_id is not None):
         return False
@@ -172,7 +172,7 @@ def _epoch_fenced_at_0_too(event: ConsumerGroupEvent) -> bool:
 
 
 def _owns_only_assigned(event: ConsumerGroupEvent, member: ConsumerMember) -> bool:
-    """Tell whether the member reports partitions, and none that it was not assigned (a lost answer, CGM-10)."""
+    """Return whether the member reports partitions, and only assigned ones (a lost answer, CGM-10)."""
     owned = event.heartbeat.topic_partitions
     return owned is not None and all(member.assigned.get(topic.topic_id, {}).keys() >= set(topic.partitions) for topic in owned)
 
@@ -188,7 +188,7 @@ def _state_unknown(event: ConsumerGroupEvent) -> bool:
 
 
 def fetches(event: Event) -> FetchGroup:
-    """Return what an OffsetFetch asks of the group."""
+    """Return the part of an OffsetFetch that is about the group."""
     asked: Any = event.fetch
     assert asked is not None, "an OffsetFetch asks something of the group"
     return asked  # type: ignore[no-any-return]  # a broker that speaks the dialect reads every OffsetFetch so

@@ -1,4 +1,4 @@
-"""The settings of the `consumer` dialect as the machine reads them: the broker's, and what one group has for itself within the broker's bounds."""
+"""The settings of the `consumer` dialect for the machine: the broker's, and one group's configs within the broker's bounds."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ class ConsumerSettings:
 
     @property
     def upgrades(self) -> bool:
-        """Tell whether a classic group with members may become a consumer group (`ConsumerGroupMigrationPolicy`)."""
+        """Return whether a classic group with members may become a consumer group (`ConsumerGroupMigrationPolicy`)."""
         return self.migration_policy in ("upgrade", "bidirectional")
 
     @property
     def downgrades(self) -> bool:
-        """Tell whether a consumer group whose members are all classic becomes a classic group."""
+        """Return whether a consumer group whose members are all classic becomes a classic group."""
         return self.migration_policy in ("downgrade", "bidirectional")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupTimes:
-    """What a group goes by."""
+    """The effective times of one group."""
 
     session_timeout_ms: int
     heartbeat_interval_ms: int
@@ -86,7 +86,10 @@ def consumer_settings(settings: Settings) -> ConsumerSettings:
 
 
 def group_times(settings: Settings, configs: Mapping[str, int], *, raises: bool) -> GroupTimes:
-    """Return what a group with these configs goes by; those that the broker's bounds have left behind are raised to them, if the release `raises` them."""
+    """Return the effective times of a group with these configs.
+
+    Values below the broker's current minimum are raised to it, if the release `raises` them.
+    """
     broker = consumer_settings(settings)
     return _times(broker.values, configs, raises=raises) if configs else broker.times
 
@@ -105,13 +108,13 @@ def _times(broker: Mapping[str, int], configs: Mapping[str, int], *, raises: boo
 
 
 def config_defaults(settings: Settings, fields: Mapping[str, int]) -> dict[str, int]:
-    """Return what a group goes by that has no configs of its own, by the names of those that the release has."""
+    """Return the effective values of a group without configs, by the config names that the release has."""
     broker = consumer_settings(settings).values
     return {name: broker[config.broker] for name, config in GROUP_CONFIGS.items() if not config.field or fields[config.field]}
 
 
 def checked_config(settings: Settings, fields: Mapping[str, int], group_id: str, configs: Mapping[str, str]) -> tuple[ErrorCode, dict[str, int]]:
-    """Return what a group with these configs is to have, or the error by which they are refused (CGD-30 to CGD-34)."""
+    """Return a group's new configs, or the error by which they are refused (CGD-30 to CGD-34)."""
     if not group_id:
         return ErrorCode.INVALID_REQUEST, {}
     broker, values = consumer_settings(settings).values, dict[str, int]()

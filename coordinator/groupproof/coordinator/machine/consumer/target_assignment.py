@@ -1,4 +1,4 @@
-"""The target assignment of a group: what the server-side assignor makes of the members and the topics (Kafka's `TargetAssignmentBuilder`). Pure."""
+"""The target assignment of a group: the server-side assignor's result for the members and the topics (Kafka's `TargetAssignmentBuilder`). Pure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["computed_assignor", "stored_assignor", "subscription_type", "target_of"]
 
 TARGETS_MAX: Final = 64
-"""So many targets are remembered, of different members and topics each; then all are forgotten."""
+"""The number of targets that are remembered. One more clears the memory."""
 
 _SUBSCRIPTION: Final = attrgetter("names", "regex")
 _INSTANCE: Final = attrgetter("instance_id")
@@ -32,23 +32,24 @@ _SHARE: Final = attrgetter("assigned")
 
 
 def computed_assignor(group: ConsumerGroup, default: str, choices: Choices, *, updated: str | None) -> str:
-    """Return the assignor that most members name; where none does, the default (CGA-02, CGA-03): the one of a target that is computed for who was `updated`.
+    """Return the assignor that most members name, or else the default (CGA-02, CGA-03), for a target after a heartbeat of the member `updated`.
 
-    Of several with most votes it is the one that the member alone names, as `ConsumerGroup.computePreferredServerAssignor` puts its vote anew ahead of the others.
+    Of several with most votes it is the one that only this member names: `ConsumerGroup.computePreferredServerAssignor` puts its vote ahead of the
+    others.
     """
     member = group.members.get(updated or "")
     return _chosen(group, default, choices, None if member is None else member.assignor, "computed", updated, group.assignment_epoch)
 
 
 def stored_assignor(group: ConsumerGroup, default: str, choices: Choices) -> str:
-    """Return the assignor that the group tells of (`ConsumerGroup.preferredServerAssignor`): of those with most votes it may be another one."""
+    """Return the assignor that the group describes (`ConsumerGroup.preferredServerAssignor`): of those with most votes it may be another one."""
     return _chosen(group, default, choices, None, "stored", group.generation, group.assignment_epoch)
 
 
 def _chosen(group: ConsumerGroup, default: str, choices: Choices, own: str | None, *occasion: object) -> str:
-    """Return what most members vote for. Which of those that are level it is no rule says: a choice for each occasion and ballot, Kafka's first."""
+    """Return the assignor with most votes. No rule decides a tie: it is one choice for each occasion and ballot, Kafka's first."""
     counts = group.votes
-    if len(counts) < 2:  # as nearly always, and every heartbeat asks
+    if len(counts) < 2:  # the usual case, and every heartbeat calls this
         return next(iter(counts), default)
     most = max(counts.values())
     tied = sorted((name for name in counts if counts[name] == most), key=lambda name: (most > 1 or name != own, _slot(name)))
@@ -59,14 +60,14 @@ def _chosen(group: ConsumerGroup, default: str, choices: Choices, own: str | Non
 
 
 def _slot(name: str) -> int:
-    """Return a number in the order of which Kafka's `TimelineHashMap` has its keys, however large it is (`BaseHashTable.findSlot`)."""
+    """Return a number that sorts keys as Kafka's `TimelineHashMap` of any size does (`BaseHashTable.findSlot`)."""
     return java_hash(name) * -7046029254386353131 & 0xFFFF_FFFF_FFFF_FFFF
 
 
 def subscription_type(group: ConsumerGroup) -> SubscriptionType:
-    """Tell whether all members subscribe to the same (`ModernGroup.subscriptionType`; CGX-33).
+    """Return whether all members have the same subscription (`ModernGroup.subscriptionType`; CGX-33).
 
-    Kafka looks at that as a member goes, and only then forgets what the member's regular expression matched (`consumerGroupFenceMembers`).
+    Kafka checks that when a member leaves, and only then forgets the topics of the member's regular expression (`consumerGroupFenceMembers`).
     """
     size = len(group.members)
     if not group.regexes:
@@ -89,7 +90,8 @@ def target_of(
 ) -> dict[str, Share]:
     """Return the target of every member; `updated` is the member whose heartbeat the target is computed for.
 
-    `subscriptions` are what the group's are taken to be, None for what they are. It is a `newcomer` if the group did not have it before, and `replaced` is the static member whose place it took.
+    `subscriptions` is the assumed subscription type, None for the real one. `newcomer`: the group did not have the member before. `replaced` is the
+    static member whose place it took.
     """
     before = list(group.members)
     if newcomer and updated in group.members:
@@ -97,10 +99,10 @@ def target_of(
     if replaced is not None:
         before.append(replaced)
     order = _in_order(tuple(before), max(group.members_max, 1), updated, replaced, is_view=is_view)
-    if len(order) != len(group.members):  # who has gone is none of them
+    if len(order) != len(group.members):  # without members that have left
         order = tuple(filter(group.members.__contains__, order))
     present = list(map(group.members.__getitem__, order))
-    # What all have in common with the last target is put together at once: a group of a hundred members has a target for each that joins.
+    # Computed for all members at once: a group of a hundred members computes a target for each one that joins.
     shares = map(group.target.get, order, repeat(NOTHING))
     facts = zip(_topic_ids_of(group, present), shares, map(_INSTANCE, present), map(_RACK, present), strict=True)
     members = dict(zip(order, map(spec_of, facts), strict=True))
@@ -112,7 +114,7 @@ def target_of(
 
 
 def _assignor_named(name: str) -> ServerAssignor:
-    """Return what computes the targets; raise `KeyError` for an assignor of the user's own, which `group.consumer.assignors` may list (KIP-848)."""
+    """Return the assignor of that name; raise `KeyError` for the user's own, which `group.consumer.assignors` may list (KIP-848)."""
     if name not in SERVER_ASSIGNORS:
         raise KeyError(f"the targets are those of the assignor {name}, which is none of Kafka's own")
     return SERVER_ASSIGNORS[name]
@@ -120,19 +122,22 @@ def _assignor_named(name: str) -> ServerAssignor:
 
 @lru_cache(maxsize=TARGETS_MAX)
 def _in_order(before: tuple[str, ...], size_max: int, updated: str | None, replaced: str | None, *, is_view: bool) -> tuple[str, ...]:
-    """Return the order of the members, which a heartbeat that comes again asks for again."""
+    """Return the order of the members. It is cached, because a repeated heartbeat needs it again."""
     return tuple(members_in_order(before, size_max=size_max, updated=updated, replaced=replaced, is_view=is_view))
 
 
 class _LastTargets:
-    """What assignors made of groups lately. A heartbeat that the log refuses comes again, and asks for the same target each time; an assignor has no other memory than its last target."""
+    """The recent results of assignors.
+
+    A heartbeat that the log refuses is repeated and needs the same target each time; an assignor itself remembers only its last target.
+    """
 
     def __init__(self) -> None:
         self._made: dict[Hashable, tuple[GroupSpec, Mapping[str, TopicSpec], TargetAssignment]] = {}
 
     def of(self, assignor: ServerAssignor, spec: GroupSpec, topics: Mapping[str, TopicSpec]) -> TargetAssignment:
-        """Return what the assignor makes of that; nobody changes it."""
-        key = assignor, tuple(spec.members), tuple(topics)  # their order counts, and dicts that are equal may have another
+        """Return the assignor's target for these arguments; the caller must not change it."""
+        key = assignor, tuple(spec.members), tuple(topics)  # the order counts, and equal dicts may have different orders
         made = self._made.get(key)
         if made is None or not _have_same_shares(made[0], spec) or made[0] != spec or made[1] != topics:
             if len(self._made) >= TARGETS_MAX:
@@ -145,12 +150,12 @@ _ASSIGNED: Final = _LastTargets()
 
 
 def _have_same_shares(one: GroupSpec, other: GroupSpec) -> bool:
-    """Tell whether the members' parts of the last target are the same objects: the order of their topics counts, too."""
+    """Return whether the members' shares of the last target are the same objects: the order of their topics counts, too."""
     return all(map(is_, map(_SHARE, one.members.values()), map(_SHARE, other.members.values())))
 
 
 def _topic_ids_of(group: ConsumerGroup, members: Sequence[ConsumerMember]) -> Iterable[tuple[str, ...]]:
-    """Return the ids of the topics that exist of each of the members: the same where all say the same names, or the same expression and no name."""
+    """Return the ids of the existing topics of each member. Members with the same names, or the same expression and no name, share one tuple."""
     if members and subscription_type(group) is SubscriptionType.HOMOGENEOUS:
         first = members[0]
         return repeat(_topic_ids(group, first.names, first.regex), len(members))
@@ -160,6 +165,6 @@ def _topic_ids_of(group: ConsumerGroup, members: Sequence[ConsumerMember]) -> It
 
 
 def _topic_ids(group: ConsumerGroup, names: frozenset[str], regex: str) -> tuple[str, ...]:
-    """Return the ids of the topics that exist of those who subscribe so."""
+    """Return the ids of the existing topics of this subscription."""
     topics = names_in_order(tuple(group.names_matched(names, regex)))
     return tuple(topic.topic_id for name in topics if (topic := group.topics.get(name)) is not None)

@@ -1,7 +1,8 @@
 """When the periodic cleanup of a broker can have run (COMMIT-24, COMMIT-25, CGM-34): its phase is unknown, its interval is a setting. Pure.
 
 The cleanup expires offsets and deletes Empty groups without offsets. A replay runs each cleanup that must have happened. It also tries one more
-wherever that would change the group. With a long interval a cleanup hardly ever falls into a case: a divergence that only a cleanup explains proves nothing when it is observed once.
+wherever that would change the group. With a long interval a cleanup hardly ever falls into a case: a divergence that only a cleanup explains proves
+nothing when it is observed once.
 """
 
 from __future__ import annotations

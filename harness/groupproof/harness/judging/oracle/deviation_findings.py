@@ -25,7 +25,8 @@ def has_consumers(history: History) -> bool:
 
 
 def comes_further(own: ReplayResult, kafkas: ReplayResult) -> bool:
-    """Return whether the broker's own choices explain more answers than Kafka's choices, or as many and some of them are illegal, which explains the rest."""
+    """Return whether the broker's own choices explain more answers than Kafka's choices, or as many and some of them are illegal, which explains
+    the rest."""
     if own.divergence is None or kafkas.divergence is None:
         return own.divergence is None
     is_illegal = any(not deviation.is_legal for deviation in own.deviations)
@@ -47,7 +48,10 @@ def _finding(deviation: Deviation, verdict: Verdict) -> Finding:
 
 
 def with_broken_target(finding: Finding, replay: ReplayResult) -> Finding:
-    """Return the finding of a divergence. If an assignment differs because the broker's target breaks a rule, return the finding of that rule instead."""
+    """Return the finding of a divergence.
+
+    If an assignment differs because the broker's target breaks a rule, return the finding of that rule instead.
+    """
     broken = [deviation for deviation in replay.deviations if not deviation.is_legal]
     is_of_assignment = replay.divergence is not None and any("assignment" in difference.path for difference in replay.divergence.differences)
     if not broken or not is_of_assignment:

@@ -1,7 +1,7 @@
 """The histories of a trace, one for each group: the requests to the group, when the broker can have processed them, and the answers. Pure.
 
-A request about several groups is split: each history has the part of its group. The broker processes the requests of one connection in
-order and one at a time: it reads the next one after it has answered the last one (Kafka mutes the channel), and none behind one that is never answered.
+A request about several groups is split: each history has the part of its group. The broker processes the requests of one connection in order and
+one at a time: it reads the next one after it has answered the last one (Kafka mutes the channel), and none behind one that is never answered.
 """
 
 from __future__ import annotations
@@ -56,11 +56,17 @@ class Exchange:
 
     @property
     def excused_ms(self) -> float:
-        """Return how late the answer may be because of quotas. A throttling answer mutes its connection; brokers before 2.0 delay that answer itself (KIP-219)."""
+        """Return how late the answer may be because of quotas.
+
+        A throttling answer mutes its connection; brokers before 2.0 delay that answer itself (KIP-219).
+        """
         return self.muted_ms + self.throttle_ms
 
     def uptakes_ms(self, *, early_ms: float, uptake_ms: float) -> list[int]:
-        """Return the times at which the broker can have processed it: both ends of a long interval, and an earlier time if an answer was long under way."""
+        """Return the times at which the broker can have processed it, in milliseconds.
+
+        They are the earliest time, the end of a long interval, the sending if the answer before was long under way, and the end of a throttle.
+        """
         ways = [self.ready_ms]
         if self.settled_ms is not None and self.settled_ms - self.ready_ms >= uptake_ms:
             ways.append(self.settled_ms)
@@ -100,8 +106,8 @@ class CoordinatorMove:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicChange:
-    """Topics were created, grown or deleted, somewhere between two instants. `images` are the changed topics by name, a deleted one without partitions.
-    Answers before `begun_seq` do not know the change."""
+    """Topics were created, grown or deleted, somewhere between two instants. `images` are the changed topics by name, a deleted one without
+    partitions. Answers before `begun_seq` do not know the change."""
 
     begun_ms: float
     done_ms: float
@@ -127,7 +133,8 @@ class History:
     config_changes: tuple[ConfigChange, ...] = ()
 
     def was_read(self, exchange: Exchange, *, within_ms: float) -> bool:
-        """Return whether the broker must have read a request that it did not answer: it closed the connection though no group moved, or it had more than `within_ms`.
+        """Return whether the broker must have read a request that it did not answer: it closed the connection though no group moved, or it had more
+        than `within_ms`.
 
         A broker reads all that has arrived in each turn of its loop (SocketServer.Processor.run).
         """
@@ -210,7 +217,8 @@ class _Waits:
             before[request.connection] = request
 
     def of(self, request: Observation) -> tuple[float, int, bool]:
-        """Return the earliest time at which the broker can have processed the request, the `seq` of that time, and whether an earlier request was never answered."""
+        """Return the earliest time at which the broker can have processed the request, the `seq` of that time, and whether an earlier request
+        was never answered."""
         return self._turns[request.seq]
 
     def muted_ms(self, request: Observation) -> float:

@@ -47,7 +47,8 @@ _NAMED_MAX: Final = 4
 class Prediction:
     """The rules' answer to one request: `expected` at `due_ms`. Both are None where the request is parked to the end.
 
-    `seq` is the observation of the request and `sentence` the text of the whole. `parked` says until when it is parked, empty for an immediate answer.
+    `seq` is the observation of the request and `sentence` the text of the whole. `parked` says until when it is parked, empty for an immediate
+    answer.
     """
 
     seq: int
@@ -104,7 +105,8 @@ def _lost(divergence: Divergence) -> Finding:
 
 
 def _is_mild(divergence: Divergence) -> bool:
-    """Return whether the divergence breaks no rule: only administrators see it, a request stays parked for which nothing has changed, or an answer without a deadline is slow."""
+    """Return whether the divergence breaks no rule: only administrators see it, a request stays parked for which nothing has changed, or an
+    answer without a deadline is slow."""
     return _is_only_shown(divergence) or _waits_on(divergence) or divergence.kind == "slow"
 
 
@@ -118,7 +120,8 @@ def _is_only_shown(divergence: Divergence) -> bool:
 def _waits_on(divergence: Divergence) -> bool:
     """Return whether a request stays parked in a classic group after the group refused a consumer: nothing has changed for this request.
 
-    Kafka answers it nevertheless: `convertToConsumerGroup` completes parked requests before it checks whether the group can be converted. CGG-15 asks for that only at an upgrade.
+    Kafka answers it nevertheless: `convertToConsumerGroup` completes parked requests before it checks whether the group can be converted. CGG-15
+    asks for that only at an upgrade.
     """
     step = divergence.step
     event, _, row = step.answer_rule.partition("/")

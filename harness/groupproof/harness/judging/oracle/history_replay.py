@@ -231,7 +231,10 @@ class HistoryReplay:
             self._look(at_ms)
 
     def _look(self, at_ms: int) -> None:
-        """Process the reads of a connection that the script did not read, in order: as soon as the answer fits, or when it has arrived. Their real times are unknown."""
+        """Process the reads of a connection that the script did not read, in order: as soon as the answer fits, or when it has arrived.
+
+        Their real times are unknown.
+        """
         while self._unread and (self._fits(self._unread[0], at_ms) or at_ms > (self._unread[0].answered_ms or self._history.end_ms)):
             self._ask(self._unread.pop(0), max(self._now_ms, at_ms), self._machine)
 

@@ -1,7 +1,8 @@
-"""Finds coordinators that do one thing as another release does and the rest as their own: replays the history with a profile that has this part of the other release. Pure.
+"""Finds coordinators that do one thing as another release does and the rest as their own. Pure.
 
-A part is a cell of the table, the checks before the group, or a field of answers that differs by release. An answer that some release's rules give in the same
-state is NON_STRICT at worst (contract, "Verdicts", Releases), and INFORMATIONAL where the part is open. The replay goes on behind it.
+The history is replayed with a profile that has one part of the other release. A part is a cell of the table, the checks before the group, or a
+field of answers that differs by release. An answer that some release's rules give in the same state is NON_STRICT at worst (contract,
+"Verdicts", Releases), and INFORMATIONAL where the part is open. The replay goes on behind it.
 """
 
 from __future__ import annotations
@@ -91,7 +92,10 @@ def _mended(profile: str, replay: ReplayResult) -> Iterator[tuple[str, str, str]
 
 
 def _others(own: Profile, replay: ReplayResult) -> list[str]:
-    """Return the releases that support the diverging request's version, the newest first. A release before 2.4 comes only if the own one is as old (KIP-345, KIP-389, KIP-394)."""
+    """Return the releases that support the diverging request's version, the newest first.
+
+    A release before 2.4 comes only if the own one is as old (KIP-345, KIP-389, KIP-394).
+    """
     assert replay.divergence is not None, "a part is for a divergence"
     asked, oldest_release = replay.divergence.step.exchange, min(own.release, _SINCE_2_4)
     ranges = (

@@ -1,4 +1,4 @@
-"""Converts requests and answers with topic ids (OffsetCommit and OffsetFetch v10, KIP-848) into those with topic names, which the group's rules use. Pure."""
+"""Converts requests and answers with topic ids (OffsetCommit and OffsetFetch v10, KIP-848) to topic names, which the group's rules use. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ _NEVER: Final = 1 << 15
 
 
 def with_names(api: Api, version: int, body: Mapping[str, Any], names: Mapping[str, str]) -> tuple[int, dict[str, Any]]:
-    """Return the newest version with names, and the body at that version. Unknown topics are left out: the broker answers them without the group (CGO-27)."""
+    """Return the newest version with names, and the body at that version.
+
+    Unknown topics are left out: the broker answers them without the group (CGO-27).
+    """
     since = BY_ID_SINCE.get(api, _NEVER)
     if version < since:
         return version, dict(body)

@@ -26,7 +26,10 @@ _STATE_OF_AWAY: Final = ("Reconciling", "Stable")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenField:
-    """A field of an API's answer and its requirement. `is_for` returns whether it is open in a step, a group and a difference. `words` describe the difference."""
+    """A field of an API's answer and its requirement.
+
+    `is_for` returns whether it is open in a step, a group and a difference. `words` describe the difference.
+    """
 
     requirement: str
     api: Api
@@ -48,7 +51,8 @@ def _is_told_again(step: Step, group: AnyGroup | None, difference: Difference) -
 
 
 def _names_another(step: Step, group: AnyGroup | None, difference: Difference) -> bool:
-    """Return whether an answer of a consumer group names a leader that is not the member itself: the member would compute an assignment otherwise (CGG-70)."""
+    """Return whether an answer of a consumer group names a leader that is not the member itself: the member would compute an assignment
+    otherwise (CGG-70)."""
     own = (step.exchange.answer or {}).get("member_id")
     return isinstance(group, ConsumerGroup) and difference.expected == "" and difference.observed != own
 

@@ -119,7 +119,8 @@ def open_refusal(asked: Exchange, arrival: Arrival, machine: Coordinator, histor
 
 
 def _is_handed_out(asked: Exchange, history: History) -> bool:
-    """Return whether a JoinGroup brings an id that the coordinator handed out and that has not joined yet: it is no id of the client's own making (CGG-23)."""
+    """Return whether a JoinGroup brings an id that the coordinator handed out and that has not joined yet: it is no id of the client's own
+    making (CGG-23)."""
     if asked.api is not Api.JOIN_GROUP:
         return False
     member_id = getattr(asked.message, "member_id", "")

@@ -50,7 +50,8 @@ class OwnChoices(RecordedChoices):
     # Targets
 
     def target(self, question: TargetQuestion) -> TargetAssignment:
-        """Return the broker's target: Kafka's where it agrees with the answers, otherwise the target that the answers show, if it is legal (CGA-04 to CGA-22)."""
+        """Return the broker's target: Kafka's where it agrees with the answers, otherwise the target that the answers show, if it is legal
+        (CGA-04 to CGA-22)."""
         is_certain, self._changes = self._changes == 1, 0
         kafkas = {member_id: partitions_in(share) for member_id, share in question.kafkas.items()}
         whole = evidence_of(question, self._to_come(), with_orders=True)
@@ -125,7 +126,10 @@ class OwnChoices(RecordedChoices):
         return (self._way("computes", asked.number, 2) == 0) is is_likely
 
     def _computed_before_next(self, group: ConsumerGroup, asked: Exchange | None) -> bool:
-        """Return whether a target exists before a heartbeat can start its computation. In a group with classic members that also decides what remains without the others (CGG-52, CGG-64)."""
+        """Return whether a target exists before a heartbeat can start its computation.
+
+        In a group with classic members that also decides what remains without the others (CGG-52, CGG-64).
+        """
         is_shown = next(
             (answer for exchange in self._to_come() if exchange is not asked and (answer := _shows_target(exchange, group)) is not None), False
         )

@@ -41,9 +41,9 @@ _LATE_MS: Final = 2_000.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TracePrediction:
-    """The result for a trace by a profile. `findings` are the differences from the rules, at most one adverse one for each group. `upheld` is one OK for each
-    requirement that was kept. `transitions` are the machine's moves of the groups, which reports draw beside the frames. `unlike` are the differences in the
-    first diverging answer of each group."""
+    """The result for a trace by a profile. `findings` are the differences from the rules, at most one adverse one for each group. `upheld` is
+    one OK for each requirement that was kept. `transitions` are the machine's moves of the groups, which reports draw beside the frames.
+    `unlike` are the differences in the first diverging answer of each group."""
 
     findings: tuple[Finding, ...]
     upheld: tuple[Finding, ...]
@@ -116,7 +116,8 @@ def judge_of(profile: str, settings: Mapping[str, Any]) -> Callable[[Evidence], 
 
 
 def _walked(history: History, profile: str, settings: Settings, exact: Tolerance, slowness: Slowness) -> tuple[ReplayResult, Tolerance]:
-    """Return the replay that explains the history, and its tolerance: with Kafka's targets and epochs, or with the broker's own if those explain more."""
+    """Return the replay that explains the history, and its tolerance: with Kafka's targets and epochs, or with the broker's own if those explain
+    more."""
     kafkas = _walked_by(partial(explained, profile=profile, settings=settings), history, exact, slowness)
     if kafkas[0].divergence is None or not has_consumers(history):
         return kafkas
@@ -148,7 +149,8 @@ def _allowed_ms(divergence: Divergence, slowness: Slowness) -> float:
 def _by_chance(
     findings: list[Finding], history: History, profile: str, settings: Mapping[str, Any], used: Tolerance, replay: ReplayResult
 ) -> list[Finding]:
-    """Return the findings with the proof that one observation gives: TIMING if a timer or an answer that was seconds late explains the history (contract, "Time"), LIVENESS if a rare cleanup does."""
+    """Return the findings with the proof that one observation gives: TIMING if a timer or an answer that was seconds late explains the history
+    (contract, "Time"), LIVENESS if a rare cleanup does."""
     adverse = [finding for finding in findings if finding.verdict in _ADVERSE and finding.proof is Proof.SAFETY]
     if replay.divergence is None or not adverse:
         return findings
@@ -185,7 +187,8 @@ def _findings(
 
 
 def _by_releases(history: History, replay: ReplayResult, profile: str, settings: Mapping[str, Any], tolerance: Tolerance) -> Iterator[Finding]:
-    """Yield the findings with the release that answers so: first for parts that every release leaves open, then for one release that explains all, or for single parts of others."""
+    """Yield the findings with the release that answers so: first for parts that every release leaves open, then for one release that explains
+    all, or for single parts of others."""
 
     def explain(name: str) -> ReplayResult:
         return explained(
@@ -210,7 +213,8 @@ def _by_releases(history: History, replay: ReplayResult, profile: str, settings:
 
 
 def _of_release(replay: ReplayResult, release: str, requirement: str = "") -> Finding:
-    """Return the finding of a divergence that agrees with another release: INFORMATIONAL by the requirement that leaves it open, else NON_STRICT at worst."""
+    """Return the finding of a divergence that agrees with another release: INFORMATIONAL by the requirement that leaves it open, else NON_STRICT
+    at worst."""
     assert replay.divergence is not None, "there is something that differs"
     finding = finding_of(replay.divergence, replay)
     verdict = Verdict.INFORMATIONAL if requirement or finding.verdict is Verdict.INFORMATIONAL else Verdict.NON_STRICT
@@ -218,7 +222,10 @@ def _of_release(replay: ReplayResult, release: str, requirement: str = "") -> Fi
 
 
 def _other_release(history: History, profile: str, settings: Mapping[str, Any], tolerance: Tolerance, *, follows_choices: bool = False) -> str | None:
-    """Return the newest other release whose rules explain the whole history. Of releases with equal rules for the history's requests only one is tried."""
+    """Return the newest other release whose rules explain the whole history.
+
+    Of releases with equal rules for the history's requests only one is tried.
+    """
     tried = [_rules(profile, history)]
     for other in reversed(profiles()):
         rules = _rules(other, history)

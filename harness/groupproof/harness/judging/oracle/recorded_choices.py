@@ -87,7 +87,10 @@ class RecordedChoices:
         return ways[self._way("owner", number, len(ways)) if len(ways) > 1 else 0]
 
     def leader(self, group_id: str, candidates: Sequence[str]) -> str:
-        """Return the candidate that the next answers name as leader. If they name another, return one that is gone by then: the leader changed in between."""
+        """Return the candidate that the next answers name as leader.
+
+        If they name another, return one that is gone by then: the leader changed in between.
+        """
         leaders = list(self._values_of("leader"))
         if leaders and leaders[0] not in candidates:
             listed = next((found for _, answer in self._coming() if (found := set(_listed(answer)))), None)
@@ -106,14 +109,20 @@ class RecordedChoices:
         return tied[self._way("assignor", occasion, len(tied))]
 
     def is_over(self, due_ms: int, now_ms: int) -> bool:
-        """Return whether the pause is over by the trace's clock; near the end it is a branch. The broker processed both requests a little later than they were sent, or much later if it was slow."""
+        """Return whether the pause is over by the trace's clock; near the end it is a branch.
+
+        The broker processed both requests a little later than they were sent, or much later if it was slow.
+        """
         is_likely = now_ms >= due_ms
         if abs(now_ms - due_ms) > PAUSE_SPREAD_MS + self._longest_ms:
             return is_likely
         return (self._way("pause", now_ms, 2) == 0) is is_likely
 
     def resolves_at_once(self, arrival: Arrival) -> bool:
-        """Return whether the broker resolves a regex at once. Kafka does not; another coordinator then assigns partitions one heartbeat earlier, and counts one epoch less (CGX-19)."""
+        """Return whether the broker resolves a regex at once.
+
+        Kafka does not; another coordinator then assigns partitions one heartbeat earlier, and counts one epoch less (CGX-19).
+        """
         return self._way("regex", int(str(arrival.token)), 2) == 1
 
     def target(self, question: TargetQuestion) -> TargetAssignment:

@@ -1,7 +1,8 @@
 """The targets of a consumer group as the recorded broker computed them: read from its later answers. Pure.
 
-ConsumerGroupDescribe shows the target of an epoch. The answer to a heartbeat, or to a classic member's SyncGroup, shows the free partitions of the target of its epoch.
-An order to revoke shows the partitions that a member keeps. Partitions in no answer are distributed evenly, and with as few moves as possible.
+ConsumerGroupDescribe shows the target of an epoch. The answer to a heartbeat, or to a classic member's SyncGroup, shows the free partitions of the
+target of its epoch. An order to revoke shows the partitions that a member keeps. Partitions in no answer are distributed evenly, and with as few
+moves as possible.
 """
 
 from __future__ import annotations
@@ -30,10 +31,11 @@ _ORDERED_MAX: Final = 6
 
 @dataclass(slots=True)
 class TargetEvidence:
-    """The evidence of one target in answers: `whole` shares, partitions that a member `has`, and partitions that it `lacks`. `seq` is the first answer.
+    """The evidence of one target in answers: `whole` shares, partitions that a member `has`, and partitions that it `lacks`. `seq` is the first
+    answer.
 
-    `topics` are a classic member's topics in the order of its assignment bytes, which the broker chooses. `later` are the owners of partitions in later
-    targets: such an owner may have the partition already in this one.
+    `topics` are a classic member's topics in the order of its assignment bytes, which the broker chooses. `later` are the owners of partitions in
+    later targets: such an owner may have the partition already in this one.
     """
 
     whole: dict[str, set[Partition]] = field(default_factory=dict)
@@ -49,7 +51,10 @@ class TargetEvidence:
 
 
 def evidence_of(question: TargetQuestion, coming: Iterable[Exchange], *, with_orders: bool) -> TargetEvidence:
-    """Return the evidence of the target in later answers. `with_orders` also uses orders to revoke before a member reaches the epoch, which may be of a later target."""
+    """Return the evidence of the target in later answers.
+
+    `with_orders` also uses orders to revoke before a member reaches the epoch, which may be of a later target.
+    """
     return _Reading(question, with_orders=with_orders).of(coming)
 
 
@@ -165,7 +170,8 @@ def _partitions(assignment: Mapping[str, Any]) -> list[Partition]:
 
 
 def _partitions_in_bytes(assignment: bytes, question: TargetQuestion) -> list[Partition] | None:
-    """Return the partitions in a classic member's assignment bytes, without topics that the group does not know; None for bytes that cannot be decoded."""
+    """Return the partitions in a classic member's assignment bytes, without topics that the group does not know; None for bytes that cannot be
+    decoded."""
     try:
         named = decode_assignment(assignment).partitions
     except SubscriptionError:
@@ -195,7 +201,10 @@ def is_wholly_shown(owned: Mapping[str, set[Partition]], evidence: TargetEvidenc
 
 
 def reconstructed(question: TargetQuestion, evidence: TargetEvidence, *, by_later: bool = False) -> dict[str, set[Partition]]:
-    """Return a target that agrees with the evidence, if there is one. The rest is distributed as its assignor would do it, or `by_later` as later targets do."""
+    """Return a target that agrees with the evidence, if there is one.
+
+    The rest is distributed as its assignor would do it, or `by_later` as later targets do.
+    """
     if question.assignor == "range":
         fitting = next((owned for owned in _ranges(question) if is_as_shown(owned, evidence)), None)
         if fitting is not None:

@@ -63,7 +63,10 @@ class Divergence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deviation:
-    """A choice of a broker that differs from Kafka's. Not `is_legal`: it breaks the requirement. Not `is_strict`: it does not follow advice. `seq` is the answer that shows it."""
+    """A choice of a broker that differs from Kafka's.
+
+    Not `is_legal`: it breaks the requirement. Not `is_strict`: it does not follow advice. `seq` is the answer that shows it.
+    """
 
     requirement: str
     expected: str
@@ -75,7 +78,10 @@ class Deviation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayResult:
-    """The result of a replay: without `divergence` the machine explains the whole history. `names` are the clients of the member ids, `deviations` the choices other than Kafka's."""
+    """The result of a replay: without `divergence` the machine explains the whole history.
+
+    `names` are the clients of the member ids, `deviations` the choices other than Kafka's.
+    """
 
     steps: tuple[Step, ...]
     forks: tuple[Branch, ...]

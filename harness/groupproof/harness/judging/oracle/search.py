@@ -1,4 +1,4 @@
-"""Searches an explanation of a history: the choices at its branches with which the machine explains all answers, or else the replay that gets furthest. Pure."""
+"""Searches the choices at a history's branches with which the machine explains all answers, or else the replay that gets furthest. Pure."""
 
 from __future__ import annotations
 

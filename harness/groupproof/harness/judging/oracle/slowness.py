@@ -31,7 +31,10 @@ _PARKED: Final = (Api.JOIN_GROUP, Api.SYNC_GROUP)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slowness:
-    """The worst delays: of the kit itself, of the broker by the kit's measurements, and of the broker by the trace's answers. The last is at most the prompt time."""
+    """The worst delays: of the kit itself, of the broker by the kit's measurements, and of the broker by the trace's answers.
+
+    The last is at most the prompt time.
+    """
 
     kit_ms: float
     broker_ms: float
@@ -45,7 +48,8 @@ class Slowness:
     def allowed_ms(self, kind: str, api: Api) -> float:
         """Return the delay in milliseconds that excuses a divergence of that kind.
 
-        An answer that waits for nothing and is late is not excused by the broker's other late answers. Only the kit's delay excuses it: kit and broker share a host.
+        An answer that waits for nothing and is late is not excused by the broker's other late answers. Only the kit's delay excuses it: kit and
+        broker share a host.
         """
         excuses_itself = kind in ("late", "slow") and api not in _PARKED
         allowed_ms = self.kit_ms if excuses_itself else max(self.kit_ms, self.broker_ms, self.late_answers_ms)

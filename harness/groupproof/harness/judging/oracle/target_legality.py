@@ -1,6 +1,7 @@
 """The rules for a target of a consumer group under any assignor (CGA-04 to CGA-23): KIP-848 leaves the rest to the broker. Pure.
 
-`uniform` promises even shares, `range` promises ranges. Who gets an odd partition and the order of members are ties, which each assignor breaks in its own way.
+`uniform` promises even shares, `range` promises ranges. Who gets an odd partition and the order of members are ties, which each assignor breaks in
+its own way.
 """
 
 from __future__ import annotations

@@ -16,12 +16,12 @@ _LAGS = 4
 class Tolerance:
     """All in milliseconds except `late_share`.
 
-    A timer may fire `early_ms` before its deadline (broker clocks tick). After it, a timer may be late by the greater of `late_ms` and `late_share` of
-    the wait. A consequence of a request has no deadline in the protocol, and may take `prompt_ms`. The broker may process two concurrent requests within
-    `reorder_ms` in either order. It may process a request within `late_timer_ms` after a deadline before the timer, and a request within
-    `late_uptake_ms` before the deadline after the timer. A request that waited for `uptake_ms` or more may have been processed at either end of that
-    time. A new group may be invisible for `unseen_ms`. A moved group may be refused for `loading_ms`. A replay tries the periodic cleanup, whose phase is
-    unknown, if its interval is `cleanup_ms` or shorter.
+    A timer may fire `early_ms` before its deadline (broker clocks tick). After it, a timer may be late by the greater of `late_ms` and `late_share`
+    of the wait. A consequence of a request has no deadline in the protocol, and may take `prompt_ms`. The broker may process two concurrent
+    requests within `reorder_ms` in either order. It may process a request within `late_timer_ms` after a deadline before the timer, and a request
+    within `late_uptake_ms` before the deadline after the timer. A request that waited for `uptake_ms` or more may have been processed at either end
+    of that time. A new group may be invisible for `unseen_ms`. A moved group may be refused for `loading_ms`. A replay tries the periodic cleanup,
+    whose phase is unknown, if its interval is `cleanup_ms` or shorter.
     """
 
     early_ms: float = 30.0

@@ -1,8 +1,8 @@
 """The brokers' topics during a replay: which topics exist, their ids, and when they were created or grew. Pure.
 
-In the consumer protocol (KIP-848) assignments depend on the topics that the group's coordinator knows. Commits for unknown partitions are refused before any
-group is asked, by the broker's metadata, which learn of a change first: `BrokerMetadataPublisher.onMetadataUpdate` begins with the cache that `KafkaApis`
-uses, and ends with the coordinator.
+In the consumer protocol (KIP-848) assignments depend on the topics that the group's coordinator knows. Commits for unknown partitions are refused
+before any group is asked, by the broker's metadata, which learn of a change first: `BrokerMetadataPublisher.onMetadataUpdate` begins with the cache
+that `KafkaApis` uses, and ends with the coordinator.
 """
 
 from __future__ import annotations

@@ -1,8 +1,11 @@
-"""Answers that a group gives for a short time only: a new group is Dead or not listed; a moving group has its old state; a
-deleted group is Dead before it is gone; a forgotten, undeleted group is still shown; a static member that returned is fenced by the next with its instance id. Pure.
+"""Answers that a group gives for a short time only. Pure.
 
-With the coordinator in Scala a new group is invisible for some milliseconds. With the one in Java, brokers read the state of the last committed record (CoordinatorRuntime): the group
-stays invisible until a record of it, or of another group in its partition, is written. No history shows the other groups' records.
+A new group is Dead or not listed. A moving group has its old state. A deleted group is Dead before it is gone. A forgotten, undeleted group is
+still shown. A static member that returned is fenced by the next one with its instance id.
+
+With the coordinator in Scala a new group is invisible for some milliseconds. With the one in Java, brokers read the state of the last committed
+record (CoordinatorRuntime): the group stays invisible until a record of it, or of another group in its partition, is written. No history shows
+the other groups' records.
 """
 
 from __future__ import annotations
@@ -36,8 +39,8 @@ _DELETIONS: Final = (Api.DELETE_GROUPS, Api.OFFSET_DELETE)  # an Empty group die
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moment:
-    """The time at which a request was processed, in a replay with `steps` so far. The group last `moved` at `moved_at_ms`. `stored` are the written records of
-    its partition. `is_new`: the group was created a moment before."""
+    """The time at which a request was processed, in a replay with `steps` so far. The group last `moved` at `moved_at_ms`. `stored` are the
+    written records of its partition. `is_new`: the group was created a moment before."""
 
     group: str
     profile: Profile
@@ -107,7 +110,8 @@ def shows_offsets(api: Api, answer: Mapping[str, Any], group: str, stored: Store
 def was_forgotten(asked: Exchange, steps: Sequence[Step]) -> bool:
     """Return whether a refused JoinGroup to an Empty consumer group removed it: GroupMetadataManager forgets the group and writes no record.
 
-    Brokers that read as of the last record show the group until another is written to its partition. A broker that loads the partition shows it again (`classicGroupJoinToClassicGroup`).
+    Brokers that read as of the last record show the group until another is written to its partition. A broker that loads the partition shows it
+    again (`classicGroupJoinToClassicGroup`).
     """
     is_gone = any(step.exchange is asked and step.before is None for step in steps)
     last = next((step for step in reversed(steps) if step.exchange is not asked and step.before is not None), None)
@@ -119,8 +123,9 @@ def was_forgotten(asked: Exchange, steps: Sequence[Step]) -> bool:
 def was_replaced(asked: Exchange, steps: Sequence[Step]) -> bool:
     """Return whether a JoinGroup to an Empty consumer group made it a classic one, and was answered or parked before any record was written.
 
-    79 is such an answer: GroupMetadataManager answers while it makes the records. Brokers read as of the last committed record, and show the consumer group
-    until these are committed (`classicGroupJoinToClassicGroup`; brokers gather records for some milliseconds, group.coordinator.append.linger.ms).
+    79 is such an answer: GroupMetadataManager answers while it makes the records. Brokers read as of the last committed record, and show the
+    consumer group until these are committed (`classicGroupJoinToClassicGroup`; brokers gather records for some milliseconds,
+    group.coordinator.append.linger.ms).
     """
     earlier = (step for step in reversed(steps) if step.exchange is not asked and step.before is not None)
     last = next((step for step in earlier if step.before is not None and isinstance(step.before.state, ConsumerState)), None)
@@ -134,7 +139,8 @@ def shows_state_before(found: Sequence[Difference], moved: Transition) -> bool:
 
 
 def shows_dead_group(asked: Exchange, deletions: Iterable[Exchange], profile: Profile) -> bool:
-    """Return whether an answer is a Dead group's while a deletion is under way: the coordinator in Scala forgets the group only after it has written the deletion."""
+    """Return whether an answer is a Dead group's while a deletion is under way: the coordinator in Scala forgets the group only after it has
+    written the deletion."""
     cells = {kind.value: states for kind, states in profile.table.cells.items()}
     row = cells.get(asked.api.title, {}).get(GroupState.DEAD, (None,))[-1]
     is_under_way = any(deletion.api in _DELETIONS and (deletion.answered_ms or deletion.gone_ms) >= asked.ready_ms for deletion in deletions)

@@ -1,4 +1,4 @@
-"""The expected error code of IncrementalAlterConfigs for a group's configs, by the broker's settings: their bounds decide (CGD-30 to CGD-34). Pure."""
+"""The expected error code of IncrementalAlterConfigs for a group's configs: the bounds in the broker's settings decide (CGD-30 to CGD-34). Pure."""
 
 from __future__ import annotations
 

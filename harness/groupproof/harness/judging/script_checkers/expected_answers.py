@@ -1,8 +1,8 @@
 """Compares a script's expectations with its trace: the error codes that its steps name (kafka-4.1's), the requests that it calls parked, and the
 connections that it expects to end.
 
-The oracle judges answers about groups more closely, for any release; this judge keeps the hand-written expectations correct. It alone judges everything
-else, such as FindCoordinator and invalid requests.
+The oracle judges answers about groups more closely, for any release; this judge keeps the hand-written expectations correct. It alone judges
+everything else, such as FindCoordinator and invalid requests.
 """
 
 from __future__ import annotations

@@ -41,8 +41,8 @@ _LOOK_S = 0.02
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterSpec:
-    """The properties of the cluster for a set of cases. `only` names the case, or its run, that has the cluster alone. `has_slow_disk`: its brokers' disks
-    can be slowed. `moves`: groups move on it; cases whose groups would move together take turns."""
+    """The properties of the cluster for a set of cases. `only` names the case, or its run, that has the cluster alone. `has_slow_disk`: its
+    brokers' disks can be slowed. `moves`: groups move on it; cases whose groups would move together take turns."""
 
     settings: tuple[tuple[str, Any], ...]
     brokers: int
@@ -104,7 +104,7 @@ class PooledCluster:
 
     @property
     def has_fixed_settings(self) -> bool:
-        """Whether the program has no such setting as the unmet ones."""
+        """Whether the unmet settings do not exist in the program at all."""
         return has_fixed_settings(self.where.cluster)
 
     @property

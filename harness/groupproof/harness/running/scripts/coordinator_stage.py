@@ -169,7 +169,8 @@ def called(subject: BrokerSubject) -> tuple[str, str | None]:
 
 
 def _unspoken_dialect(case: Case, profile: str, settings: Mapping[str, Any]) -> list[str]:
-    """Return the dialects of the case that the release does not serve: brokers of 3.7 to 3.9 advertise KIP-848's heartbeat, and refuse it unless it is switched on.
+    """Return the dialects of the case that the release does not serve: brokers of 3.7 to 3.9 advertise KIP-848's heartbeat, and refuse it unless it
+    is switched on.
 
     So do later releases whose `settings` switch it off; a case that needs it off is about that.
     Kafka's relatives, DataLink's manager among them, are judged by the APIs that they advertise: their dialects answer the classic requests.

@@ -154,7 +154,10 @@ class ScriptLink:
             self._free_at = max(self._free_at, trio.current_time() + throttle_ms / 1000)
 
     def stop_reading(self) -> None:
-        """Leave received bytes in the kernel's buffers; the rest piles up at the broker. The buffer sizes stay as they are: TCP never forgets a small one."""
+        """Leave received bytes in the kernel's buffers; the rest piles up at the broker.
+
+        The buffer sizes stay as they are: TCP never forgets a small one.
+        """
         self._may_read = trio.Event()
         self._reading.cancel()
 

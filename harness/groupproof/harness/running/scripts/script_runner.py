@@ -4,9 +4,9 @@ The broker gets time to process a request that the script does not wait for: unt
 answered a Heartbeat of an unknown member for the same group that was sent a little later (`settles`). Those Heartbeats are in no trace.
 
 In the trace `who` is `member` for requests and answers, with the frames in `raw` and the exchange's label in `detail`. It is `link` for
-connections. It is `kit` for: `ground` (settings, versions, names), `coordinator` (the coordinator of a group), `step`, `settled` (an
-unanswered request has been processed), `timeout` (`waiting`), `unanswered` (the connection ended before a due answer), `garbage`
-(an unreadable answer), `lost` (the case has failed: long waits are skipped), `unimplemented`, `unmet`, `moved`, `topics` (created or grown), `end`, `closed`.
+connections. It is `kit` for: `ground` (settings, versions, names), `coordinator` (the coordinator of a group), `step`, `settled` (an unanswered
+request has been processed), `timeout` (`waiting`), `unanswered` (the connection ended before a due answer), `garbage` (an unreadable answer),
+`lost` (the case has failed: long waits are skipped), `unimplemented`, `unmet`, `moved`, `topics` (created or grown), `end`, `closed`.
 """
 
 from __future__ import annotations
@@ -84,7 +84,8 @@ async def perform(
 
     Before a long wait `is_lost` checks the trace so far; the script ends if it returns True.
 
-    Raise `BrokenEnvironment` where the broker is gone, possibly in an exception group; the recorder then has the trace so far. All else is in the trace.
+    Raise `BrokenEnvironment` where the broker is gone, possibly in an exception group; the recorder then has the trace so far. All else is in the
+    trace.
     """
     await _Performance(script, whereabouts, recorder, names, is_lost).run(steps_s, ground)
 

@@ -1,7 +1,7 @@
-"""Waiting until group coordinators know topics: a broker names a topic in Metadata before its coordinator can assign it.
+"""Waits until group coordinators know topics: a broker names a topic in Metadata before its coordinator can assign it.
 
-Kafka's `BrokerMetadataPublisher` gives a new image to the metadata cache first, then makes the logs of the new partitions, then tells the group coordinator.
-On a busy machine seconds lie between, in which a member of the consumer protocol (KIP-848) is assigned nothing.
+Kafka's `BrokerMetadataPublisher` gives a new image to the metadata cache first, then makes the logs of the new partitions, then gives it to the
+group coordinator. On a busy host seconds lie between, in which a member of the consumer protocol (KIP-848) is assigned nothing.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from groupproof.protocol.vocabulary import Api, ErrorCode
 __all__ = ["WAIT_S", "wait_until_assigned"]
 
 WAIT_S: Final = 15.0
-"""How long coordinators have. One that never assigns a topic is the cases' to judge."""
+"""How long coordinators may take, in seconds. The cases judge one that never assigns a topic."""
 
 _PAUSE_S: Final = 0.05
 _CLOSE_S: Final = 2.0
 _LOOKS: Final = 50
-"""So many group ids are asked for: by default `__consumer_offsets` has as many partitions."""
+"""The number of group ids to find coordinators for: by default `__consumer_offsets` has as many partitions."""
 
 _MEMBER: Final = "groupproof-assigns"
 _LEAVES: Final = -1
-# What only says that the member, or its coordinator, is to begin again.
+# Errors that only ask the member, or its coordinator, to begin again.
 _AGAIN: Final = frozenset({
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH,
 })  # fmt: skip
@@ -36,7 +36,7 @@ _AGAIN: Final = frozenset({
 async def wait_until_assigned(connect: Connect, bootstrap: Address, topics: Mapping[str, int]) -> None:
     """Wait until each broker that coordinates groups assigns all partitions of `topics` to the only member of a group, `WAIT_S` at most.
 
-    A broker that does not speak the consumer protocol, or does not let the member in, is not waited for.
+    Do not wait for a broker that does not support the consumer protocol or refuses the member.
     """
     with trio.move_on_after(WAIT_S):
         try:
@@ -48,7 +48,7 @@ async def wait_until_assigned(connect: Connect, bootstrap: Address, topics: Mapp
 
 
 async def _groups(connect: Connect, bootstrap: Address) -> dict[Address, str]:
-    """Return a group id for each broker that coordinates one of many. Who speaks KIP-848 takes many keys in one request (KIP-699)."""
+    """Return one group id for each broker that coordinates one of many groups. Brokers with KIP-848 accept many keys in one request (KIP-699)."""
     async with asking(await connect(*bootstrap)) as asker:
         asker.version(Api.CONSUMER_GROUP_HEARTBEAT)
         keys = tuple(f"{_MEMBER}-{number}" for number in range(_LOOKS))
@@ -57,7 +57,7 @@ async def _groups(connect: Connect, bootstrap: Address) -> dict[Address, str]:
 
 
 async def _assigned(asker: Asker, group: str, topics: Mapping[str, int]) -> None:
-    """Be the group's only member until it is assigned all partitions or is refused; leave no group behind."""
+    """Be the group's only member until it is assigned all partitions or is refused, then remove the group."""
     member, epoch = _MEMBER, 0
     answer = await asker.ask(Api.CONSUMER_GROUP_HEARTBEAT, _heartbeat(group, member, epoch, topics))
     if not _is_let_in(answer):

@@ -1,5 +1,6 @@
-"""The pulse of a cluster under test: Heartbeats of nobody's on connections of the kit's own, beside all cases. Where they are answered late, the broker is late with
-everything, and its timers too; the cases that run meanwhile have that in their traces.
+"""Measures the lag of a cluster under test, by Heartbeats of an unknown member on connections of the kit's own.
+
+If they are answered late, all answers and timers of the broker are late; the running cases get that into their traces.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ __all__ = ["SLOW_MS", "LagReporter"]
 PERIOD_S: Final = 0.1
 LOOK_S: Final = 0.25
 SLOW_MS: Final = 100.0
-"""From this on an answer counts as late."""
+"""From this delay on, an answer counts as late."""
 
 AGAIN_S: Final = 1.0
 
@@ -25,7 +26,7 @@ OnSlow = Callable[[float], None]
 
 
 class LagReporter:
-    """Tells its listeners how late each late answer was, in milliseconds; of one that is still to come, again and again how late it is by now."""
+    """Reports each late answer to its listeners, in milliseconds of lateness; an outstanding answer repeatedly, with its lateness so far."""
 
     def __init__(self, where: ClusterMap, group: str) -> None:
         self.worst_ms = 0.0
@@ -40,7 +41,7 @@ class LagReporter:
         return lambda: self._listeners.remove(listener)
 
     async def run(self) -> None:
-        """Ask every broker until cancelled."""
+        """Send Heartbeats to every broker until cancelled."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._look)
             for node in self._where.nodes:
@@ -53,7 +54,7 @@ class LagReporter:
                 self._tell(trio.current_time() - asked_at)
 
     async def _feel(self, node: BrokerAddress) -> None:
-        """Ask one broker again and again; one that is gone is asked for later: a case may have stopped it."""
+        """Send Heartbeats to one broker. One that is gone is tried again later: a case may have stopped it."""
         while True:
             try:
                 await self._beats(node)

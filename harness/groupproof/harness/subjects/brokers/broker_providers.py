@@ -1,4 +1,4 @@
-"""From what a user writes to a coordinator under test: a registered name with an optional release, or an address."""
+"""Makes the coordinator under test from the user's name for it: a registered name with an optional release, or an address."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ __all__ = ["ALIASES", "NAMES", "SubjectRequest", "addressed", "meet", "subject_n
 
 ALIASES: Final[Mapping[str, str]] = {"kafka": "apache-kafka", "reference": "groupproof", "mock": "librdkafka-mock"}
 
-# What its ApiVersions match: JoinGroup up to v6, OffsetFetch up to v6.
+# The release that its ApiVersions match: JoinGroup up to v6, OffsetFetch up to v6.
 _MOCK_PROFILE: Final = "kafka-2.4"
 _ADDRESS: Final = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[^\s:,@\[\]]+):(?P<port>\d{1,5})")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubjectRequest:
-    """What the user said beside the name; `provider` is "docker" or "maven", or None for whichever is there."""
+    """The user's options beside the name; `provider` is "docker" or "maven", or None for the available one."""
 
     spec: str
     release: str
@@ -66,8 +66,8 @@ def subject_named(
 ) -> BrokerSubject:
     """Return the coordinator called `spec`; raise `WrongUsage` with the nearest right names.
 
-    `logs` is the folder for the brokers' logs, else one under the cache is made; `say` gets a line before each thing that takes time. `by_hand` are
-    the settings, as NAME=VALUE, that brokers have which the kit does not start; the reference has them whatever a case asks for.
+    `logs` is the folder for the brokers' logs; without it one is made under the cache. `say` gets a line before each slow action. `by_hand` are the
+    settings, as NAME=VALUE, of brokers that the kit does not start. The reference has them even if a case asks for others.
     """
     settings = settings_by_hand(by_hand, profile or NEWEST)
     if (bootstrap := _addresses(spec)) is not None:
@@ -89,7 +89,7 @@ def subject_named(
 
 
 def addressed(upstream: str, properties: Path | None) -> tuple[list[Address], Security]:
-    """Return the brokers at `HOST:PORT,…` and how to reach them; raise `WrongUsage` for what is no address."""
+    """Return the brokers at `HOST:PORT,…` and how to reach them; raise `WrongUsage` for an invalid address."""
     addresses = _addresses(upstream)
     if addresses is None:
         raise WrongUsage(f"{upstream!r} is no address; write HOST:PORT, several with commas between")
@@ -97,10 +97,10 @@ def addressed(upstream: str, properties: Path | None) -> tuple[list[Address], Se
 
 
 def meet(subject: BrokerSubject, say: Say, prefix: str = GROUP_PREFIX) -> None:
-    """Ask brokers that are there already for their versions, from which their profile follows where the user names none, and about what the user tells of
-    their settings; the groups that this makes begin with `prefix`.
+    """Ask running brokers for their versions, which decide the profile where the user names none, and check the user's settings against their
+    answers. The groups for that begin with `prefix`.
 
-    Must be called outside trio. Raise `BrokenEnvironment` where nobody answers, `WrongUsage` for a setting that they do not have.
+    Must be called outside trio. Raise `BrokenEnvironment` where no broker answers, `WrongUsage` for a setting that they do not have.
     """
     if not isinstance(subject, AddressedBrokers):
         return
@@ -116,7 +116,7 @@ def meet(subject: BrokerSubject, say: Say, prefix: str = GROUP_PREFIX) -> None:
 
 
 async def _refuted(subject: AddressedBrokers, prefix: str) -> dict[str, str]:
-    """Return what the brokers tell or show against the settings that the user tells, each with what they do."""
+    """Return the user's settings that the brokers' configs or answers refute, each with the brokers' behaviour."""
     topic = topic_named(1, prefix)
     async with subject.cluster(settings={}, brokers=1, topics={topic: 1}) as running:
         own_settings = {name: KnownSetting(value, BY_HAND) for name, value in values_of(running.known_settings).items()}
@@ -127,7 +127,7 @@ async def _refuted(subject: AddressedBrokers, prefix: str) -> dict[str, str]:
 
 
 def _addresses(spec: str) -> list[Address] | None:
-    """Return the addresses of `HOST:PORT,…`, None for what is none; raise `WrongUsage` for a port that can't be."""
+    """Return the addresses of `HOST:PORT,…`, None for other text; raise `WrongUsage` for an invalid port."""
     found = [_ADDRESS.fullmatch(part.strip()) for part in spec.split(",")]
     addresses = [(match["host"].strip("[]"), int(match["port"])) for match in found if match is not None]
     if len(addresses) != len(found):
@@ -190,4 +190,4 @@ NAMES: Final[Mapping[str, Callable[[SubjectRequest], BrokerSubject]]] = {
     "kfake": _kfake,
     "librdkafka-mock": _librdkafka_mock,
 }
-"""The registered coordinators, and what makes each."""
+"""The registered coordinators, and the functions that make them."""

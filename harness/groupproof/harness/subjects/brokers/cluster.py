@@ -1,6 +1,6 @@
-"""What a coordinator under test looks like to the rest of the kit: a subject that starts a cluster, and a cluster that can be reached.
+"""The interfaces of a coordinator under test: a subject that starts a cluster, and a cluster that can be reached.
 
-Whoever provides it, a cluster is its addresses, a way to connect, and what it cannot do; and nothing of it is left when its context ends.
+With any provider a cluster is its addresses, a way to connect, and its limits. Nothing of it remains when its context ends.
 """
 
 from __future__ import annotations
@@ -24,30 +24,30 @@ __all__ = [
 
 
 class CannotStop(Exception):
-    """A broker that is not ours to stop, or a node that is not there; `str()` says which. What needs it cannot be judged here."""
+    """The kit may not stop this broker, or the node does not exist; `str()` says which. A case that needs it cannot be judged here."""
 
 
 class RunningCluster(Machines, Protocol):
-    """A cluster that answers group requests, for as long as its context lasts; its machines can be broken where they are the kit's."""
+    """A cluster that answers group requests while its context lasts. Its broker hosts can be broken if they are the kit's."""
 
     @property
     def addresses(self) -> list[Address]:
-        """The brokers to begin with."""
+        """The bootstrap addresses."""
         ...
 
     @property
     def provided_by(self) -> str:
-        """Who runs it, for the report: `maven`, `docker (apache/kafka:4.1.0)`, `address`, `in process`, …"""
+        """The provider, for the report: `maven`, `docker (apache/kafka:4.1.0)`, `address`, `in process`, …"""
         ...
 
     @property
     def unmet(self) -> Mapping[str, str]:
-        """The settings asked for that do not hold here, each with why."""
+        """The requested settings that do not hold here, each with the reason."""
         ...
 
     @property
     def known_settings(self) -> Mapping[str, KnownSetting]:
-        """The settings that it has whatever was asked for, each with who says so: empty for a cluster that the kit starts as it is asked to."""
+        """The settings that it has in any case, each with its source. Empty for a cluster that the kit starts with the requested settings."""
         ...
 
     async def connect(self, host: str, port: int) -> trio.abc.Stream:
@@ -59,82 +59,82 @@ class RunningCluster(Machines, Protocol):
         ...
 
     def used(self, groups: Iterable[str]) -> None:
-        """Tell which groups were made, so that those on somebody else's cluster are deleted at the end."""
+        """Record the groups that were created, so that they are deleted at the end on a cluster that is not the kit's."""
         ...
 
     def deaths(self) -> list[str]:
-        """Return one line for each broker that ended uncalled, with its last words."""
+        """Return one line for each broker that ended unexpectedly, with its last log lines."""
         ...
 
     def logs(self) -> list[Path]:
-        """Return the files that the brokers log to; they outlive the cluster."""
+        """Return the brokers' log files; they outlive the cluster."""
         ...
 
 
 @runtime_checkable
 class MovableCluster(Protocol):
-    """A cluster in this process, whose coordinators move as the test says."""
+    """A cluster in this process, whose coordinators move when the test says so."""
 
     def move_group(self, group: str, move: Move) -> None:
-        """Move one group's coordinator; raise `BrokenEnvironment` where it can't go."""
+        """Move one group's coordinator; raise `BrokenEnvironment` where it cannot move."""
         ...
 
     def grow(self, topic: str, partitions: int) -> None:
-        """Give a topic so many partitions; raise `ValueError` where it has more."""
+        """Let a topic grow to `partitions`; raise `ValueError` where it has more."""
         ...
 
     def delete_topic(self, topic: str) -> None:
-        """Delete a topic; raise `ValueError` where it is not there."""
+        """Delete a topic; raise `ValueError` where it does not exist."""
         ...
 
 
 @runtime_checkable
 class Electing(Protocol):
-    """A subject, or a cluster of it, that may move single coordinators by an election."""
+    """A subject, or its cluster, that can move single coordinators by an election."""
 
     @property
     def elects(self) -> bool:
-        """Whether it does: then every broker stays up, and other groups stay where they are."""
+        """Whether it can: then every broker stays up, and other groups stay where they are."""
         ...
 
 
 def moves_by_election(subject: object) -> bool:
-    """Tell whether a move of a group leaves every broker up, be it asked of a subject or of its cluster."""
+    """Return whether a subject or its cluster moves a group without stopping a broker."""
     return isinstance(subject, Electing) and subject.elects
 
 
 @runtime_checkable
 class TopicSensitive(Protocol):
-    """A subject whose groups may all be changed by a topic that comes or grows, whether they subscribe to it or not."""
+    """A subject in which a topic that is created or grows may change all groups, subscribed to it or not."""
 
     @property
     def topics_change_all_groups(self) -> bool:
-        """Whether they are: then a case that makes topics would change the groups of the cases beside it."""
+        """Whether it may: then a case that creates topics would change the groups of the cases beside it."""
         ...
 
 
 def topics_change_all_groups(subject: object) -> bool:
-    """Tell whether a case of this subject that makes topics needs a cluster of its own."""
+    """Return whether a case of this subject that creates topics needs its own cluster."""
     return isinstance(subject, TopicSensitive) and subject.topics_change_all_groups
 
 
 @runtime_checkable
 class FixedProgram(Protocol):
-    """A cluster of a program that has some of Kafka's settings, and no way to any other."""
+    """A cluster of a program that has some of Kafka's settings and can have no other."""
 
     @property
     def has_fixed_settings(self) -> bool:
-        """Whether it is one: a case that needs another setting asks for a feature that it does not have."""
+        """Whether it is one: a case that needs another setting needs a feature that the program lacks."""
         ...
 
 
 def has_fixed_settings(cluster: object) -> bool:
-    """Tell whether what is unmet of a cluster's settings nobody could set."""
+    """Return whether nobody could set the unmet settings of a cluster."""
     return isinstance(cluster, FixedProgram) and cluster.has_fixed_settings
 
 
 class BrokerSubject(Protocol):
-    """A coordinator to be certified. `spec` is how the user named it, `profile` the release whose behaviour is due by default."""
+    """A coordinator to be certified. `spec` is the user's name for it, `profile` the default release to judge it by."""
 
     @property
     def name(self) -> str: ...
@@ -157,8 +157,8 @@ class BrokerSubject(Protocol):
         ...
 
     def cluster(self, *, settings: Mapping[str, Any], brokers: int, topics: Mapping[str, int]) -> AbstractAsyncContextManager[RunningCluster]:
-        """Start brokers with Kafka's own `settings` by their dotted names, and topics with so many partitions.
+        """Start brokers with Kafka's own `settings` by their dotted names, and topics with their numbers of partitions.
 
-        Raises `BrokenEnvironment` where they do not come up, with their last words.
+        Raise `BrokenEnvironment` where they do not start, with their last log lines.
         """
         ...

@@ -1,6 +1,6 @@
-"""What the kit must know of a running cluster before it can send a script to it: what it speaks, its brokers, and who coordinates a group.
+"""The facts that the kit needs about a running cluster before it sends a script: its versions, its brokers, and the coordinator of a group.
 
-It asks on connections of its own, which no trace shows.
+The kit's requests use connections of their own, which are in no trace.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from groupproof.protocol.vocabulary import Api, ErrorCode, error_named
 __all__ = ["NOBODY", "BrokerAddress", "ClusterMap", "NoSuchBroker", "beat_of_nobody", "mapped"]
 
 FOUND_S = 30.0
-"""How long a coordinator may take to be there: the offsets topic is made, and loaded, on first use."""
+"""How long a coordinator may take to be available: the offsets topic is created and loaded on first use."""
 
 LOADED_S = 10.0
-"""How long an answer 0 to nobody's Heartbeat is taken for that of a coordinator that still loads (FIND-10); one that goes on so is just lenient."""
+"""How long an answer 0 to a Heartbeat of an unknown member counts as that of a loading coordinator (FIND-10). One that goes on so is just lenient."""
 
 TURN_S = 90.0
-"""How long a question may wait for those of other cases: a broker that answers late has a queue of them."""
+"""How long a request may wait for those of other cases: a slow broker has a queue of them."""
 
 ALIVE_S = 5.0
 
@@ -35,22 +35,22 @@ METADATA_NEWEST = 8
 """Every version names the brokers; librdkafka's mock cluster answers the newest one with a byte too many."""
 
 METADATA_WITH_IDS = 12
-"""The first version by which topics have ids and can be asked for by name (KIP-516)."""
+"""The first version with topic ids in answers to requests by topic name (KIP-516)."""
 
 RETRY_S = 0.05
 
 _NOT_YET = frozenset({ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR})
 NOBODY = "groupproof-nobody"
-"""The member id of the Heartbeats by which the kit knows that a coordinator has come so far: no group has such a member."""
+"""The member id of the Heartbeats by which the kit learns that a coordinator has processed earlier requests: no group has such a member."""
 
 
 class NoSuchBroker(Exception):
-    """The cluster has no broker such as is asked for; `str()` says which."""
+    """The cluster has no such broker; `str()` says which."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerAddress:
-    """One broker, as its cluster tells of it."""
+    """The address of one broker, by its cluster's Metadata."""
 
     node_id: int
     host: str
@@ -61,9 +61,9 @@ class BrokerAddress:
 
 
 class ClusterMap:
-    """What is known of `cluster`; `learn` first. Cases that run side by side share it.
+    """The known facts about `cluster`; `learn` first. Cases that run side by side share it.
 
-    `ranges` is what its ApiVersions tell, `unreadable` the newest of these versions that it cannot be spoken to by, with why.
+    `ranges` are the versions in its ApiVersions. `unreadable` are the newest of these that it does not serve correctly, with the reason.
     """
 
     def __init__(self, cluster: RunningCluster) -> None:
@@ -91,12 +91,16 @@ class ClusterMap:
         self._stream = self._asker = None
 
     def speaks(self, api: Api, version: int | None = None) -> bool:
-        """Tell whether both sides speak `version` of `api`, or any."""
+        """Return whether both sides support `version` of `api`, or any."""
         common = common_versions(api, self.ranges)
         return common is not None and (version is None or common[0] <= version <= common[1])
 
     def version(self, api: Api, version: int | None = None) -> int:
+<<<<<<< HEAD
         """Return `version`, or else the newest that both sides speak and can be had; raise `NoCommonVersion`."""
+=======
+        """Return `version`, or else the newest usable one that both sides support; raise `NotSpoken`."""
+>>>>>>> prose-f
         need = api.title if version is None else f"{api.title}={version}"
         common = common_versions(api, self.readable)
         if common is None or unspoken([need], self.ranges, self.readable):
@@ -105,12 +109,12 @@ class ClusterMap:
 
     @property
     def readable(self) -> Ranges:
-        """The ranges without what is `unreadable`."""
+        """The ranges without the `unreadable` versions."""
         without = {api: (self.ranges[api][0], min(versions) - 1) for api, versions in self.unreadable.items() if api in self.ranges}
         return {**self.ranges, **without}
 
     async def topic_ids(self, names: Collection[str]) -> dict[str, tuple[str, int]]:
-        """Return the id and the number of partitions of each topic that is there; of none where the brokers tell no ids."""
+        """Return the id and the number of partitions of each existing topic; empty where the brokers have no topic ids."""
         if not names or not self.speaks(Api.METADATA, METADATA_WITH_IDS):
             return {}
         body = {"topics": tuple({"topic_id": None, "name": name} for name in names), "allow_auto_topic_creation": False}
@@ -119,7 +123,7 @@ class ClusterMap:
         return {topic["name"]: (topic["topic_id"], len(topic["partitions"])) for topic in answer["topics"] if not topic["error_code"]}
 
     async def has_heard_of(self, topic: str, partitions: int) -> str:
-        """Return the id of a topic once the brokers tell that it has so many partitions, "" for 0; whoever calls bounds the time."""
+        """Return the id of a topic once the brokers report `partitions` for it, "" for 0. The caller limits the time."""
         while True:
             topic_id, count = (await self.topic_ids([topic])).get(topic, ("", 0))
             if count == partitions:
@@ -143,7 +147,7 @@ class ClusterMap:
                     self._unready[group] = f"FindCoordinator for {group} was answered with broker {found['node_id']}, which was stopped"
                 else:
                     node = BrokerAddress(node_id=found["node_id"], host=found["host"], port=found["port"])
-                    self._nodes.setdefault(node.node_id, node)  # what one answer claims is not what the cluster tells of its brokers
+                    self._nodes.setdefault(node.node_id, node)  # an address in FindCoordinator does not replace the one in Metadata
                     if await self._is_ready(node, group, _NOT_YET if trio.current_time() > began + LOADED_S else _NOT_YET | {ErrorCode.NONE}):
                         return node
                 await trio.sleep(RETRY_S)
@@ -169,18 +173,18 @@ class ClusterMap:
             await trio.aclose_forcefully(stream)
 
     def asker(self, stream: trio.abc.Stream) -> Asker:
-        """Return one who asks over `stream` and knows the versions."""
+        """Return an asker over `stream` that knows the versions."""
         asker = Asker(stream)
         asker.ranges = self.readable
         return asker
 
     def another_than(self, node_id: int) -> BrokerAddress:
-        """Raise `NoSuchBroker` where there is one broker alone."""
+        """Return another broker; raise `NoSuchBroker` where there is only one."""
         return self._one(lambda node: node.node_id != node_id, "a second broker")
 
     @property
     def nodes(self) -> tuple[BrokerAddress, ...]:
-        """Return the brokers that the cluster tells of."""
+        """Return the brokers in the cluster's Metadata."""
         return tuple(node for _, node in sorted(self._nodes.items()))
 
     def node(self, node_id: int) -> BrokerAddress:
@@ -196,11 +200,11 @@ class ClusterMap:
         return found
 
     def stopped(self, node_id: int) -> None:
-        """Look for nothing at this broker any more."""
+        """Send no further requests to this broker."""
         self._gone.add(node_id)
 
     async def check_alive(self, node_id: int | None) -> None:
-        """Raise `BrokenEnvironment` when the broker does not answer ApiVersions any more, with its last words where they are known."""
+        """Raise `BrokenEnvironment` if the broker no longer answers ApiVersions, with its last log lines if known."""
         if node_id is None or node_id not in self._nodes or node_id in self._gone:
             return
         node = self._nodes[node_id]
@@ -214,10 +218,13 @@ class ClusterMap:
             except (*GONE, NoCommonVersion) as error:
                 raise BrokenEnvironment(self._lost(f"the broker at {node} is gone or no broker any more: {_describe(error)}")) from error
 
-    # Questions
+    # Requests
 
     async def _answer(self, api: Api, body: Mapping[str, Any], *, newest: int | None = None, limit: trio.CancelScope | None = None) -> dict[str, Any]:
-        """Ask any broker, one after the other until one answers; whoever calls bounds the time by `limit`, of which the wait for one's turn takes nothing."""
+        """Send a request to the brokers in turn until one answers.
+
+        The caller limits the time by `limit`, which does not count the wait for other requests.
+        """
         left_s = 0.0 if limit is None else limit.deadline - trio.current_time()
         if limit is not None:
             limit.deadline += TURN_S
@@ -237,7 +244,7 @@ class ClusterMap:
                     await trio.sleep(RETRY_S)
 
     async def _connected(self) -> Asker:
-        """Return who asks, connected to the first broker that takes the connection; raise the last refusal."""
+        """Return an asker connected to the first broker that accepts the connection; raise the last error if none does."""
         if self._asker is not None:
             return self._asker
         addresses = [(node.host, node.port) for node_id, node in sorted(self._nodes.items()) if node_id not in self._gone]
@@ -255,8 +262,13 @@ class ClusterMap:
             return asker
         raise refused
 
+<<<<<<< HEAD
     async def _handshake(self, stream: trio.abc.Stream) -> Asker:
         """Agree on versions over `stream`; where that fails, or takes too long, it is closed."""
+=======
+    async def _greeted(self, stream: trio.abc.Stream) -> Asker:
+        """Agree on versions over `stream`; close it where that fails or takes too long."""
+>>>>>>> prose-f
         asker = Asker(stream)
         try:
             self.ranges = await asker.greet()
@@ -267,7 +279,7 @@ class ClusterMap:
 
     @contextmanager
     def _bounded(self, seconds: float, waiting: str, group: str = "") -> Iterator[trio.CancelScope]:
-        """Raise `BrokenEnvironment` when the body takes longer, with why the coordinator of `group` is not there where the last answer tells."""
+        """Raise `BrokenEnvironment` when the body takes longer, with the reason for the missing coordinator of `group` if the last answer has one."""
         with trio.move_on_after(seconds) as limit:
             yield limit
         if limit.cancelled_caught and group in self._unready:
@@ -280,7 +292,7 @@ class ClusterMap:
 
 
 async def beat_of_nobody(asker: Asker, group: str) -> int:
-    """Return the code that a Heartbeat of an unknown member gets: 25 where the coordinator has come so far."""
+    """Return the error code of a Heartbeat of an unknown member: 25 where the coordinator has processed all earlier requests."""
     answer = await asker.ask(Api.HEARTBEAT, {"group_id": group, "generation_id": 0, "member_id": NOBODY})
     return int(answer["error_code"])
 
@@ -295,7 +307,7 @@ def _describe(error: BaseException) -> str:
 
 @asynccontextmanager
 async def mapped(cluster: RunningCluster) -> AsyncIterator[ClusterMap]:
-    """Know a cluster for as long as the context lasts; raise `BrokenEnvironment` where it does not tell of itself."""
+    """Learn the cluster and keep its map while the context lasts; raise `BrokenEnvironment` where it does not describe itself."""
     where = ClusterMap(cluster)
     try:
         await where.learn()

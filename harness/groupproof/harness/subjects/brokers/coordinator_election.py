@@ -1,6 +1,6 @@
-"""A group's coordinator moved by an election: its partition of `__consumer_offsets` gets another leader, and every broker stays up.
+"""Moves a group's coordinator by an election: its partition of `__consumer_offsets` gets another leader, and every broker stays up.
 
-The replicas are put in another order and the first of them elected (2.4 and later, KIP-455 and KIP-460), which moves the groups of this one partition.
+The replicas get another order and the first of them is elected (2.4 and later, KIP-455 and KIP-460), which moves only the groups of this partition.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _PAUSE_S: Final = 0.05
 
 @dataclass(frozen=True, slots=True)
 class OffsetsPartition:
-    """One partition of `__consumer_offsets`, as Metadata tells of it."""
+    """One partition of `__consumer_offsets`, by Metadata."""
 
     index: int
     leader: int
@@ -40,12 +40,12 @@ class OffsetsPartition:
 
 
 def can_elect(where: ClusterMap) -> bool:
-    """Tell whether the brokers know both requests."""
+    """Return whether the brokers support both requests."""
     return where.speaks(Api.ALTER_PARTITION_REASSIGNMENTS) and where.speaks(Api.ELECT_LEADERS)
 
 
 async def elect_another(running: RunningCluster, where: ClusterMap, group: str) -> None:
-    """Have another broker elected to lead the group's partition; raise `BrokenEnvironment` where that can't be brought about."""
+    """Elect another broker as leader of the group's partition; raise `BrokenEnvironment` where that is impossible."""
     try:
         partition = await agreed_partition(running, where, group)
         await elect(running, group, partition, target_of(partition))
@@ -54,7 +54,7 @@ async def elect_another(running: RunningCluster, where: ClusterMap, group: str) 
 
 
 async def agreed_partition(running: RunningCluster, where: ClusterMap, group: str) -> OffsetsPartition:
-    """Return the group's partition, once the brokers are of one mind who leads it: after a start, leaders are still put where they belong."""
+    """Return the group's partition, once the brokers agree on its leader: after a start, leaders still move to their preferred replicas."""
     for _ in range(_LOOKS):
         coordinator, partition = await where.coordinator_of(group), await _partition(running, group)
         if partition.leader == coordinator.node_id:
@@ -96,7 +96,7 @@ async def _partition(running: RunningCluster, group: str) -> OffsetsPartition:
 
 
 async def elect(running: RunningCluster, group: str, partition: OffsetsPartition, target: int) -> None:
-    """Return when `target` is elected; raise `BrokenEnvironment` with the broker's words."""
+    """Elect `target` and return when it leads; raise `BrokenEnvironment` with the broker's message."""
     order = (target, *(node for node in partition.replicas if node != target))
     topic = {"name": _TOPIC, "partitions": ({"partition_index": partition.index, "replicas": order},)}
     wanted = {"topic": _TOPIC, "partitions": (partition.index,)}

@@ -1,6 +1,6 @@
-"""What a broker shows of its settings for KIP-848's groups: as DescribeConfigs tells of a group that nobody has, and as a new member is answered.
+"""A broker's settings for consumer groups (KIP-848), by its answers: DescribeConfigs for an unused group, and the answer to a new member.
 
-A group goes by the broker's settings, or by what somebody set for groups at large: what a group is told counts, whoever set it (CGD-29, CGD-40).
+A group follows the broker's settings or a default for all groups. The effective value counts, from either source (CGD-29, CGD-40).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _REBALANCE_MS: Final = 60_000
 
 
 async def evident_settings(where: ClusterMap, group: str) -> dict[str, KnownSetting]:
-    """Ask about `group`, which is new, join it and leave it; return what that shows, nothing where the broker does not speak of it."""
+    """Describe the new group `group`, join it and leave it; return the settings that this shows, none where the broker does not support it."""
     if not where.speaks(Api.CONSUMER_GROUP_HEARTBEAT):
         return {}
     where.cluster.used([group])
@@ -56,7 +56,7 @@ async def _described(asker: Asker, group: str) -> dict[str, KnownSetting]:
 
 
 async def _answered(asker: Asker, group: str) -> dict[str, KnownSetting]:
-    """Return the interval that a member is told; 35 says that the protocol is switched off."""
+    """Return the heartbeat interval in the answer to a member; 35 shows that the protocol is switched off."""
     member_id = str(uuid.uuid4())
     try:
         answer = await asker.ask(Api.CONSUMER_GROUP_HEARTBEAT, _beat(group, member_id, epoch=0))

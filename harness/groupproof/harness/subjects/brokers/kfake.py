@@ -27,7 +27,7 @@ __all__ = ["GO_HINT", "KFAKES_RELEASE", "Kfake", "build_kfake", "pinned"]
 
 GO_HINT: Final = GO.remedy
 KFAKES_RELEASE: Final = "kafka-4.2"
-"""The release that it is most like: members join again at epoch 0 (KAFKA-19233, 4.2), and a new group begins at epoch 1 (2 since 4.3)."""
+"""The release that it is most like: members rejoin at epoch 0 (KAFKA-19233, 4.2), and a new group begins at epoch 1 (2 since 4.3)."""
 
 _SOURCE: Final = Path(__file__).parent / "programs" / "kfake"
 _MODULE: Final = "github.com/twmb/franz-go/pkg/kfake"
@@ -41,7 +41,7 @@ _SUPPORTED: Final = SupportedSettings(
     no_bounds=frozenset({"group.consumer.min.heartbeat.interval.ms", "group.consumer.min.session.timeout.ms"}),
 )  # fmt: skip
 
-# Where its own default is another than Kafka's, by which it is judged.
+# Settings whose default differs from Kafka's, by which it is judged.
 _KAFKAS: Final = {"group.max.session.timeout.ms": "1800000"}
 
 
@@ -53,7 +53,7 @@ def pinned() -> str:
 
 
 def build_kfake(cache: Path, say: Say) -> Path:
-    """Return the program, built unless it is in the cache; raise `BrokenEnvironment` where there is no Go, or no way to the sources."""
+    """Return the program; build it unless it is in the cache. Raise `BrokenEnvironment` without Go, or where the sources cannot be downloaded."""
     files = sorted(_SOURCE.iterdir())
     digest = hashlib.sha256(b"\n".join(file.read_bytes() for file in files)).hexdigest()[:10]
 
@@ -73,7 +73,7 @@ def build_kfake(cache: Path, say: Say) -> Path:
 
 
 def _build(go: str, folder: Path) -> None:
-    # The checksums of what kfake needs are looked up and kept with the build.
+    # The checksums of kfake's dependencies are looked up and kept with the build.
     env = {**os.environ, "GOFLAGS": "-mod=mod", "CGO_ENABLED": "0"}
     try:
         done = subprocess.run(
@@ -116,7 +116,7 @@ class Kfake:
 
     @asynccontextmanager
     async def cluster(self, *, settings: Mapping[str, Any], brokers: int, topics: Mapping[str, int]) -> AsyncIterator[RunningCluster]:
-        """Raise `BrokenEnvironment` where it can't be built or does not come up."""
+        """Raise `BrokenEnvironment` where it cannot be built or does not start."""
         program = await trio.to_thread.run_sync(build_kfake, self.cache, self.say)
         supported, unmet = _SUPPORTED.split(settings)
         with folders("kfake", cache=self.cache, logs=self.logs) as own:

@@ -1,4 +1,4 @@
-"""What is known of a broker's settings beside what it was started with: as it tells them itself, or as its user does with `--set`."""
+"""The known settings of a broker beside those that it was started with: by its own report, or by its user's `--set`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BY_HAND: Final = "--set"
 BY_ITSELF: Final = "DescribeConfigs"
 
 _NO_SETTING: Final = "new.member.join.timeout.ms"
-"""The wait of a newcomer is a constant in Kafka (TIMER-12)."""
+"""The wait for a new member is a constant in Kafka (TIMER-12)."""
 
 _LEAST: Final[Mapping[str, int]] = {
     "group.max.size": 1, "group.consumer.max.size": 1, "offsets.topic.num.partitions": 1, "offsets.retention.check.interval.ms": 1,
@@ -30,23 +30,23 @@ _MOST: Final = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class KnownSetting:
-    """The value of one setting, and who says that the broker has it."""
+    """The value of one setting, and the source of it."""
 
     value: int | str
     source: str
 
 
 NOTHING_KNOWN: Final[Mapping[str, KnownSetting]] = MappingProxyType({})
-"""What is known of a cluster that the kit starts as it is asked to, beside what was asked for."""
+"""For a cluster that the kit starts with the requested settings."""
 
 
 def settable(profile: str) -> tuple[str, ...]:
-    """Return the settings that the rules of a group ask for in a profile, those of its dialects among them."""
+    """Return the settings that a profile's group rules use, including those of its dialects."""
     return tuple(sorted(setting_names(profile) - {_NO_SETTING}))
 
 
 def settings_by_hand(pairs: Iterable[str], profile: str) -> dict[str, int | str]:
-    """Return the settings of NAME=VALUE pairs; raise `WrongUsage` for a name that no rule asks for, with the nearest, and for a value that can't be."""
+    """Return the settings of NAME=VALUE pairs; raise `WrongUsage` for a name that no rule uses, with the nearest names, and for an invalid value."""
     found: dict[str, int | str] = {}
     names = settable(profile)
     for pair in pairs:
@@ -81,7 +81,7 @@ def _value(name: str, text: str, profile: str) -> int | str:
 
 
 def _check_bounds(found: Mapping[str, int | str], profile: str) -> None:
-    """No broker starts whose least session timeout is above its greatest (KafkaConfig.validateValues)."""
+    """Raise `WrongUsage` where the minimum session timeout is above the maximum: no broker starts so (KafkaConfig.validateValues)."""
     bounds = Settings.of(found, profile)
     if bounds.group_min_session_timeout_ms > bounds.group_max_session_timeout_ms:
         least, most = bounds.group_min_session_timeout_ms, bounds.group_max_session_timeout_ms
@@ -89,7 +89,7 @@ def _check_bounds(found: Mapping[str, int | str], profile: str) -> None:
 
 
 def known_by_itself(settings: Mapping[str, str | None] | str) -> dict[str, KnownSetting]:
-    """Return what a broker tells of the settings that rules ask for; nothing where it does not tell its settings."""
+    """Return the settings that rules use, by a broker's own report; none where it does not report its settings."""
     if isinstance(settings, str):
         return {}
     texts = {name for dialect in dialects() for name, default in dialect.settings.items() if isinstance(default, str)}
@@ -111,7 +111,7 @@ def _as_number(text: str) -> int:
 
 
 def differing(asked: Mapping[str, Any], present: Mapping[str, KnownSetting]) -> dict[str, str]:
-    """Return those of `asked` that the broker is known to have otherwise, each with why."""
+    """Return the `asked` settings that the broker is known to have with another value, each with the reason."""
     pairs = ((name, as_text(value), as_text(present[name].value)) for name, value in asked.items() if name in present)
     return {name: f"the broker has {has}, {needed} is needed" for name, needed, has in pairs if has != needed}
 
@@ -121,6 +121,6 @@ def values_of(settings: Mapping[str, KnownSetting]) -> dict[str, int | str]:
 
 
 def as_text(value: Any) -> str:
-    """Return a setting's value in one form, however it was written: Kafka reads policies in any case, and lists with blanks or without."""
+    """Return a setting's value in one form: Kafka accepts policies in any case, and lists with or without blanks."""
     text = ",".join(part.strip() for part in str(value).lower().split(","))
     return {"true": "1", "false": "0"}.get(text, text)

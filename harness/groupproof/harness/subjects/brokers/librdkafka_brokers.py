@@ -24,7 +24,7 @@ __all__ = ["LibrdkafkaMock"]
 
 _PROGRAM: Final = Path(__file__).parent / "programs" / "librdkafka_mock.py"
 _CLIENT: Final = "confluent-kafka"
-# It sets no lower bound on session timeouts: as short as is asked is allowed.
+# It has no minimum session timeout: any requested one is allowed.
 _SUPPORTED: Final = SupportedSettings(takes=frozenset({"group.initial.rebalance.delay.ms", "group.min.session.timeout.ms"}), has={})
 
 
@@ -43,7 +43,7 @@ class LibrdkafkaMock:
 
     @classmethod
     def of(cls, release: str, **more: Any) -> LibrdkafkaMock:
-        """Return the mock of a release, "" for the default; raise `WrongUsage` for what is no release number."""
+        """Return the mock of a release, "" for the default; raise `WrongUsage` for an invalid release number."""
         try:
             return cls(release=resolve(f"{_CLIENT}@{release}" if release else _CLIENT).release, **more)
         except UnknownClient as error:
@@ -55,7 +55,7 @@ class LibrdkafkaMock:
 
     @asynccontextmanager
     async def cluster(self, *, settings: Mapping[str, Any], brokers: int, topics: Mapping[str, int]) -> AsyncIterator[RunningCluster]:
-        """Raise `BrokenEnvironment` where the wheel can't be installed or the cluster does not come up."""
+        """Raise `BrokenEnvironment` where the wheel cannot be installed or the cluster does not start."""
         env = await trio.to_thread.run_sync(self._environment)
         supported, unmet = _SUPPORTED.split(settings)
         with folders("librdkafka-mock", cache=self.cache, logs=self.logs) as own:

@@ -1,4 +1,4 @@
-"""What a broker that does not tell its settings can be seen to have: how short a session it allows, and how long it delays a first rebalance."""
+"""Measures settings of a broker that does not report them: its minimum session timeout, and the delay of a first rebalance."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ MIN_SESSION = "group.min.session.timeout.ms"
 SESSIONS_MS = (100, 1_000, 6_000, 10_000, 30_000)
 REBALANCE_MS = 60_000
 GRAIN_MS = 100
-"""Delays are set in tenths of a second; what is left over is the way there and back."""
+"""Delays are rounded to tenths of a second; the rest is the round trip."""
 
 
 async def measured(where: ClusterMap, group: str) -> dict[str, int]:
-    """Join `group`, which is new, and leave it; return what that shows of `MIN_SESSION` and `INITIAL_DELAY`, nothing where the join is refused."""
+    """Join the new group `group` and leave it; return `MIN_SESSION` and `INITIAL_DELAY` as far as that shows them, none where the join is refused."""
     where.cluster.used([group])
     node = await where.coordinator_of(group)
     try:

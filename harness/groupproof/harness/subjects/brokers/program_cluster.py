@@ -1,4 +1,7 @@
-"""A cluster in one program that the kit provides: its one argument configures it, and lines on its standard input command it (kfake, librdkafka's mock)."""
+"""A cluster in one program that the kit provides: kfake, librdkafka's mock.
+
+One argument configures the program, and lines on its standard input control it.
+"""
 
 from __future__ import annotations
 
@@ -28,14 +31,15 @@ _GROUPS = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SupportedSettings:
-    """What a broker makes of Kafka's settings: those it `takes`, those whose value it `has` once and for all, and the bounds that it does not look at."""
+    """Kafka's settings in such a broker: those that it `takes`, those with a fixed value (`has`), and the bounds that it does not check
+    (`no_bounds`)."""
 
     takes: frozenset[str]
     has: Mapping[str, str]
     no_bounds: frozenset[str] = frozenset()
 
     def split(self, settings: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
-        """Return what to give the broker, and what it cannot have, with why."""
+        """Return the settings for the broker, and those that it cannot have, with the reason."""
         asked = {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in settings.items()}
         supported = {name: value for name, value in asked.items() if name in self.takes}
         allowed = supported.keys() | self.no_bounds
@@ -47,13 +51,12 @@ class SupportedSettings:
 
 
 def argument(*, brokers: int, topics: Mapping[str, int], settings: Mapping[str, str]) -> str:
-    """Return the one argument of such a program."""
     return json.dumps({"brokers": brokers, "topics": dict(topics), "settings": dict(settings)})
 
 
 @asynccontextmanager
 async def running_program(command: Command, *, provided_by: str, unmet: Mapping[str, str], first_node: int) -> AsyncIterator[RunningCluster]:
-    """Run the program; node ids count from `first_node`. Raise `BrokenEnvironment` where it does not come up."""
+    """Run the program; node ids count from `first_node`. Raise `BrokenEnvironment` where it does not start."""
     process = await BrokerProcess.start(command)
     try:
         hello = await _hello(process)
@@ -97,7 +100,7 @@ class _Running(NoMachines):
         return await trio.open_tcp_stream(host, port)
 
     async def stop(self, node_id: int) -> None:
-        """Have the program take one broker down; raise `CannotStop`."""
+        """Let the program stop one broker; raise `CannotStop`."""
         if node_id not in self._nodes:
             raise CannotStop(f"no broker {node_id} is running here")
         if len(self._nodes) == 1:
@@ -111,7 +114,7 @@ class _Running(NoMachines):
         del self._nodes[node_id]
 
     def used(self, groups: Iterable[str]) -> None:
-        """Nothing to note: the groups go with the program."""
+        """Do nothing: the groups end with the program."""
 
     def deaths(self) -> list[str]:
         death = self._process.death()

@@ -1,4 +1,4 @@
-"""Waiting until a cluster coordinates groups, and the few administrative questions that surround a run."""
+"""Waits until a cluster coordinates groups, and does the administration around a run: creates and deletes topics, deletes groups."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ __all__ = [
 ]  # fmt: skip
 
 UP_S: Final = 120.0
-"""How long brokers may take to coordinate groups; a cold JVM on a busy machine needs half a minute."""
+"""How long brokers may take to coordinate groups, in seconds; a cold JVM on a busy host needs half a minute."""
 
 _PAUSE_S: Final = 0.1
 _EMPTIED_S: Final = 15.0
-"""How long groups may take to be empty once their members have left: a first join phase waits for its initial delay, by default 3 s, and pending ids."""
+"""How long groups may take to be empty after their members have left: a first join phase waits for its initial delay (3 s by default) and for
+pending members."""
 
 _FULL: Final = error_named(ErrorCode.NON_EMPTY_GROUP)
 
@@ -31,7 +32,7 @@ _CREATE_MS: Final = 20_000
 _TOPIC_ALREADY_EXISTS: Final = 36
 _NOT_CONTROLLER: Final = 41
 _INVALID_REPLICATION_FACTOR: Final = 38
-# What a broker answers that is only not ready yet: try again.
+# The errors of a broker that is not ready yet: try again.
 _SOON: Final = frozenset({
     ErrorCode.LEADER_NOT_AVAILABLE, ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.REQUEST_TIMED_OUT, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
     ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, _NOT_CONTROLLER, _INVALID_REPLICATION_FACTOR,
@@ -39,7 +40,7 @@ _SOON: Final = frozenset({
 
 
 class _NotYet(Exception):
-    """The cluster is on its way; `str()` says what it still lacks."""
+    """The cluster is starting; `str()` says what is missing."""
 
 
 async def wait_until_up(
@@ -50,7 +51,7 @@ async def wait_until_up(
     within_s: float = UP_S,
     otherwise: str = "the brokers did not come up",
 ) -> None:
-    """Wait until every address answers ApiVersions, and each broker's Metadata name them all; raise `BrokenEnvironment`, which says `otherwise`."""
+    """Wait until every address answers ApiVersions, and each broker's Metadata names them all; raise `BrokenEnvironment`, which says `otherwise`."""
 
     async def check() -> None:
         for host, port in addresses:
@@ -65,7 +66,7 @@ async def wait_until_up(
 async def wait_until_coordinating(
     connect: Connect, bootstrap: Address, partitions: int, dead: Callable[[], list[str]], *, within_s: float = UP_S
 ) -> None:
-    """Wait until groups of every partition of `__consumer_offsets` are coordinated: found, loaded, answered; raise `BrokenEnvironment`."""
+    """Wait until the coordinators of all partitions of `__consumer_offsets` are found, loaded, and answer; raise `BrokenEnvironment`."""
     waiting = groups_over(partitions)
 
     async def check() -> None:
@@ -98,7 +99,7 @@ async def _coordinator(asker: Asker, group: str) -> Address:
 
 
 async def _answers(asker: Asker, group: str) -> None:
-    """Heartbeat as a member that isn't: a coordinator that has loaded its groups knows no such member."""
+    """Send a Heartbeat of an unknown member: a coordinator that has loaded its groups answers that it is unknown."""
     body = {"group_id": group, "generation_id": 1, "member_id": "nobody"}
     answer = await asker.ask(Api.HEARTBEAT, body)
     if answer["error_code"] in _SOON:
@@ -106,7 +107,7 @@ async def _answers(asker: Asker, group: str) -> None:
 
 
 async def create_topics(connect: Connect, bootstrap: Address, topics: Mapping[str, int], *, replicas: int, within_s: float = 60.0) -> list[str]:
-    """Create what is not there, wait until every partition is led and group coordinators assign it, and return the names of what was made.
+    """Create missing topics, wait until every partition has a leader and group coordinators assign it, and return the names of the created topics.
 
     Raise `BrokenEnvironment` where the broker refuses, or has a topic with fewer partitions.
     """
@@ -135,14 +136,14 @@ async def create_topics(connect: Connect, bootstrap: Address, topics: Mapping[st
 
 
 async def controller_of(asker: Asker, otherwise: Address) -> Address:
-    """Return the address of the broker that makes and deletes topics: older releases pass no such request on."""
+    """Return the address of the controller, which creates and deletes topics: brokers of older releases do not forward these requests."""
     answer = await asker.ask(Api.METADATA, {"topics": ()}, newest=8)
     chosen = (broker for broker in answer["brokers"] if broker["node_id"] == answer.get("controller_id"))
     return next(((broker["host"], broker["port"]) for broker in chosen), otherwise)
 
 
 async def _partitions(asker: Asker, topics: Iterable[str]) -> dict[str, int]:
-    """Return how many partitions of each topic have a leader; 0 for a topic that is not there. From v4 on asking creates nothing."""
+    """Return how many partitions of each topic have a leader; 0 for a missing topic. From v4 on the request creates no topics."""
     body = {"topics": tuple({"name": name} for name in topics), "allow_auto_topic_creation": False}
     answer = await asker.ask(Api.METADATA, body, newest=8)
     led = {topic["name"]: sum(not part["error_code"] for part in topic["partitions"]) for topic in answer["topics"]}
@@ -170,7 +171,7 @@ def _describe(result: Mapping[str, Any]) -> str:
 
 
 async def delete_topics(connect: Connect, bootstrap: Address, names: Sequence[str]) -> list[str]:
-    """Delete topics; return one line for each that could not be."""
+    """Delete topics; return one line for each that could not be deleted."""
     if not names:
         return []
     async with asking(await connect(*bootstrap)) as asker:
@@ -185,7 +186,7 @@ async def delete_topics(connect: Connect, bootstrap: Address, names: Sequence[st
 
 
 async def delete_groups(connect: Connect, bootstrap: Address, groups: Iterable[str]) -> list[str]:
-    """Delete groups, each by its coordinator and without the members that are still in it; return one line for each that is still there."""
+    """Delete groups by their coordinators, after their remaining members; return one line for each group that still exists."""
     deadline = trio.current_time() + _EMPTIED_S
     left: dict[str, str] = {}
     waiting = list(groups)
@@ -197,7 +198,7 @@ async def delete_groups(connect: Connect, bootstrap: Address, groups: Iterable[s
 
 
 async def _deleted(connect: Connect, bootstrap: Address, group: str) -> str:
-    """Delete a group and return what was said against it, nothing where it is gone. Members that it has are made to leave: it would outlive their sessions,
+    """Delete a group; return the error text, empty on success. Remaining members are removed first: the group would outlive their sessions,
     by default for a week."""
     try:
         async with asking(await connect(*bootstrap)) as asker:

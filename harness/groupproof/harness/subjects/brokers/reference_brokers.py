@@ -1,4 +1,4 @@
-"""The kit's own cluster as the subject: in this process, over streams in memory, so that a run can take virtual time."""
+"""The kit's own cluster as the subject: in this process, over streams in memory, so that a run can use virtual time."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = ["ReferenceBrokers", "as_variant"]
 class ReferenceBrokers:
     """A cluster of this project in `profile`, or a `variant` of it; `seed` is that of its member ids.
 
-    `own` are settings that it has whatever is asked for, as a broker has that was there already.
+    `own` are settings that it always has, as a running broker has.
     """
 
     profile: str
@@ -88,7 +88,7 @@ def _why_not(name: str, value: Any, profile: str) -> str | None:
 
 
 class _Running(ReferenceMachines):
-    """Stands between the network and the cluster, of which a broker can be stopped for good."""
+    """Connects the network with the cluster, and can stop a broker for good."""
 
     provided_by = "in process"
 
@@ -126,7 +126,7 @@ class _Running(ReferenceMachines):
         return await self.network.connect(host, port)
 
     async def stop(self, node_id: int) -> None:
-        """Move the broker's groups to another, and end its connections without a word; raise `CannotStop`."""
+        """Move the broker's groups to another, and end its connections without a message; raise `CannotStop`."""
         others = [node for node in self._cluster.nodes if node != node_id and self.is_up(node)]
         if node_id not in self._cluster.nodes or node_id in self._stopped:
             raise CannotStop(f"no broker {node_id} is running here")
@@ -137,7 +137,7 @@ class _Running(ReferenceMachines):
         await trio.lowlevel.checkpoint()
 
     def move_group(self, group: str, move: Move) -> None:
-        """Move one group's coordinator; raise `BrokenEnvironment` where it can't go."""
+        """Move one group's coordinator; raise `BrokenEnvironment` where it cannot move."""
         try:
             self._cluster.move(move, group)
         except ValueError as error:
@@ -150,7 +150,7 @@ class _Running(ReferenceMachines):
         self._cluster.delete_topic(topic)
 
     def used(self, groups: Iterable[str]) -> None:
-        """Nothing to note: the groups go with the cluster."""
+        """Do nothing: the groups end with the cluster."""
 
     def deaths(self) -> list[str]:
         return []

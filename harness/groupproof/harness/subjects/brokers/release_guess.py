@@ -1,7 +1,7 @@
-"""By which release's rules a broker that tells only its ApiVersions is judged: the one that its versions are most like, and what was seen of that. Pure.
+"""Guesses the release for a broker that reports only its ApiVersions: the release with the most similar versions, and the evidence for it. Pure.
 
-Brokers that aren't Kafka leave other groups' APIs out (share, streams, consumer), and lag behind in versions that came with them; what the classic
-protocol's own requests look like says more of the rules that they keep.
+Other brokers than Kafka often lack the APIs of other groups (share, streams, consumer) and the versions that came with them. The versions of the
+classic protocol's requests show more about their rules.
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ __all__ = ["Guess", "guessed", "matching_profile"]
 Ranges = Mapping[Api, tuple[int, int]]
 
 _CLASSIC: Final = (Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.LEAVE_GROUP)
-"""What a member of the classic protocol sends: these say most."""
+"""The requests of a classic member: these are the best evidence."""
 _OFFSETS: Final = (Api.OFFSET_COMMIT, Api.OFFSET_FETCH)
 _BESIDE: Final = (Api.FETCH, Api.METADATA, Api.FIND_COORDINATOR, Api.LIST_GROUPS, Api.DESCRIBE_GROUPS)
 _NEWEST: Final = {**dict.fromkeys(_CLASSIC, 8), **dict.fromkeys(_OFFSETS, 2), **dict.fromkeys(_BESIDE, 1)}
-"""How much a newest version says that is the release's: those of the others came with features that a broker may lack."""
+"""The weight of a newest version that equals the release's. Other APIs' newest versions came with features that a broker may lack."""
 _OLDEST: Final = {**dict.fromkeys(_CLASSIC, 4), **dict.fromkeys(_OFFSETS, 6), **dict.fromkeys(_BESIDE, 1)}
-"""How much an oldest version says: Kafka 4.0 took the oldest away (KIP-896), and nobody else has a reason to."""
+"""The weight of an oldest version: Kafka 4.0 removed the oldest ones (KIP-896), and other brokers have no reason to."""
 _LATEST: Final = (Api.TXN_OFFSET_COMMIT, Api.DELETE_GROUPS)
-"""What tells the newest releases apart, where all the others are of one version."""
+"""The APIs that distinguish the newest releases, whose other APIs have equal versions."""
 _NAMED_MAX: Final = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guess:
-    """The `profile` whose release is most like the broker; `told` is what the broker speaks."""
+    """The `profile` whose release is most like the broker, and the broker's `versions`."""
 
     profile: str
     versions: Ranges
 
     @property
     def sentence(self) -> str:
-        """Say by what the broker is judged, from what that was guessed, and what to do where the guess is wrong."""
+        """Say which profile the broker is judged by, the evidence for it, and how to change it."""
         own = api_versions(self.profile)
         asked = [api for api in (*_CLASSIC, *_OFFSETS) if api in self.versions]
         text = ", ".join(f"{api.title} {_range(self.versions[api])}" for api in asked) or "no request of the group protocol"
@@ -52,13 +52,13 @@ class Guess:
 
 
 def guessed(versions: Ranges) -> Guess:
-    """Return the release that is most like what a broker speaks; of several the newest."""
+    """Return the release with the versions most similar to the broker's; of several the newest."""
     names = [name for name in default_profiles() if name.startswith("kafka-")]
     return Guess(profile=max(names, key=lambda name: (*_nearness(versions, api_versions(name)), names.index(name))), versions=versions)
 
 
 def matching_profile(versions: Ranges) -> str:
-    """Return the profile of the release that is most like what a broker speaks."""
+    """Return the profile of the release with the versions most similar to the broker's."""
     return guessed(versions).profile
 
 
@@ -68,7 +68,7 @@ def _nearness(versions: Ranges, own: Ranges) -> tuple[int, int, int]:
 
 
 def _likeness(versions: Ranges, own: Ranges) -> int:
-    """Return how many bounds are the release's, by how much each says."""
+    """Return the weighted number of version bounds that equal the release's."""
     common = [api for api in _NEWEST if api in versions and api in own]
     return sum(_NEWEST[api] * (versions[api][1] == own[api][1]) + _OLDEST[api] * (versions[api][0] == own[api][0]) for api in common)
 

@@ -1,4 +1,4 @@
-"""Which settings a broker really has, as far as it tells: what was asked for and does not hold is named, so that no case is judged by it."""
+"""The effective settings of a broker, as far as it reports them. Requested settings that do not hold are named, so that no case is judged by them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BROKER = 4
 
 
 async def reported_settings(connect: Connect, address: Address) -> Mapping[str, str | None] | str:
-    """Return a broker's settings by their dotted names, or why it does not tell them."""
+    """Return a broker's settings by their dotted names, or the reason why it does not report them."""
     try:
         async with asking(await connect(*address)) as asker:
             node = _node_at(await asker.ask(Api.METADATA, {"topics": ()}, newest=8), address)
@@ -30,19 +30,19 @@ async def reported_settings(connect: Connect, address: Address) -> Mapping[str, 
 
 
 def _node_at(metadata: Mapping[str, Any], address: Address) -> int:
-    """Return the node at an address; behind a name that no broker advertises, any of them."""
+    """Return the node at an address; any node for a name that no broker advertises."""
     brokers = metadata["brokers"]
     named = [broker["node_id"] for broker in brokers if (broker["host"], broker["port"]) == address]
     return int(named[0] if named else brokers[0]["node_id"])
 
 
 def unmet_among(asked: Mapping[str, Any], settings: Mapping[str, str | None] | str) -> dict[str, str]:
-    """Return those of `asked` that do not hold, each with why."""
+    """Return the `asked` settings that do not hold, each with the reason."""
     if isinstance(settings, str):
         return {name: f"the broker does not tell its settings: {settings}" for name in asked}
     unmet: dict[str, str] = {}
     for name, value in asked.items():
-        # A setting that a broker was given and does not know is listed as a secret.
+        # A broker lists a setting that it was given and does not know as a secret.
         if settings.get(name) is None:
             unmet[name] = "the broker knows no such setting"
         elif settings[name] != _describe(value):
@@ -51,7 +51,7 @@ def unmet_among(asked: Mapping[str, Any], settings: Mapping[str, str | None] | s
 
 
 async def unmet_by(connect: Connect, address: Address, asked: Mapping[str, Any]) -> dict[str, str]:
-    """Return those of `asked` that the broker at `address` does not have, each with why."""
+    """Return the `asked` settings that the broker at `address` does not have, each with the reason."""
     return unmet_among(asked, await reported_settings(connect, address)) if asked else {}
 
 

@@ -1,4 +1,4 @@
-"""Any broker that is there already as the subject: reached at its address, left as it was found."""
+"""Any running broker as the subject: reached at its address, and left as it was found."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ _GROUPS: Final = 1
 
 @dataclass(slots=True, kw_only=True)
 class AddressedBrokers:
-    """Brokers at `bootstrap`. Their profile is the one that their ApiVersions are most like, once `learn` has asked them.
+    """Brokers at `bootstrap`. Their profile is the one with the most similar ApiVersions, once `learn` has asked for them.
 
-    `by_hand` are the settings that the user says they have.
+    `by_hand` are their settings by the user's report.
     """
 
     bootstrap: Sequence[Address]
@@ -55,7 +55,7 @@ class AddressedBrokers:
         return self.asked_profile or (self.guess.profile if self.guess is not None else NEWEST)
 
     async def learn(self) -> None:
-        """Ask the brokers for their versions, from which follows the profile; raise `BrokenEnvironment` where none answers."""
+        """Ask the brokers for their versions, which decide the profile; raise `BrokenEnvironment` where none answers."""
         connect = Connector.of(self.security).connect
         await self._until_up(connect)
         self.guess = guessed(await versions_of(await connect(*self.bootstrap[0])))
@@ -66,9 +66,10 @@ class AddressedBrokers:
 
     @asynccontextmanager
     async def cluster(self, *, settings: Mapping[str, Any], brokers: int, topics: Mapping[str, int]) -> AsyncIterator[RunningCluster]:
-        """Create the topics that are missing; at the end delete them again, and the groups that were `used`.
+        """Create the missing topics; at the end delete them and the groups that were `used`.
 
-        Raises `BrokenEnvironment` where nobody answers, or topics can neither be found nor created. `brokers` are those that are there.
+        Raise `BrokenEnvironment` where no broker answers, or a topic can neither be found nor created. `brokers` has no effect: the existing ones
+        are used.
         """
         connector = Connector.of(self.security)
         await self._until_up(connector.connect)
@@ -90,7 +91,7 @@ class AddressedBrokers:
         return {name: f"{why}{hint}" for name, why in unmet_among(untold, settings).items()}
 
     async def _remove(self, connector: Connector, topics: Sequence[str], groups: Iterable[str]) -> None:
-        """Delete what was made, as far as the broker allows, and say what is left."""
+        """Delete the created topics and groups, as far as the broker allows, and report the rest."""
         left = ["what could not be removed in time"]
         with trio.move_on_after(_REMOVAL_S, shield=True):
             try:

@@ -1,7 +1,7 @@
-"""A slow disk for a broker: a library before its others lets each write below its data folder wait, while a number in a file says so.
+"""A slow disk for a broker: a preloaded library delays each write below its data folder by the number in a file.
 
-What a kernel offers (device mapper's delay, throttles of cgroups) needs root, a module or a device of its own, and leaves buffered writes alone, which are
-all that Kafka does. This needs a C compiler, and a broker that was started for it.
+The kernel's means (device mapper's delay, throttles of cgroups) need root, a module or a device of their own, and do not slow buffered writes, the
+only ones that Kafka does. This needs a C compiler, and a broker that was started for it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from groupproof.harness.subjects.processes.folders import Folders
 __all__ = ["WRITE_MS", "control_of", "prepared", "provision_library", "slow_down"]
 
 WRITE_MS: Final = 250
-"""Milliseconds that each write takes longer on a slow disk; a commit costs Kafka one, and from 4.0 on two."""
+"""The delay of each write on a slow disk, in milliseconds; a commit costs Kafka one write, and from 4.0 on two."""
 
 _SOURCE: Final = Path(__file__).parent / "programs" / "slow_disk.c"
 _BUILD_S: Final = 60
@@ -31,7 +31,7 @@ _HINT: Final = "install a C compiler (Debian: gcc, libc6-dev)"
 
 
 def provision_library(cache: Path, say: Say) -> Path:
-    """Return the library, compiled in the cache where it is not there; raise `BrokenEnvironment` where it can't be."""
+    """Return the library; compile it into the cache where it is missing. Raise `BrokenEnvironment` where that fails."""
     if sys.platform != "linux":
         raise BrokenEnvironment("a broker's disk can be slowed on Linux alone")
     digest = hashlib.sha256(_SOURCE.read_bytes()).hexdigest()[:10]
@@ -53,18 +53,18 @@ def _compile(folder: Path, say: Say) -> None:
 
 
 def prepared(library: Path, control: Path, data: str | os.PathLike[str]) -> Mapping[str, str]:
-    """Return what the environment of a broker is to have, whose data is in a folder, for its disk to be slowed by the file `control`; it is quick at first."""
+    """Return the environment variables for a broker with this data folder, so that the file `control` can slow its disk; the disk is fast at first."""
     control.write_bytes(struct.pack("i", 0))
     control.chmod(0o644)
     return {"LD_PRELOAD": str(library), "GROUPPROOF_SLOW_DISK": str(control), "GROUPPROOF_SLOW_FOLDER": f"{os.fspath(data)}{os.sep}"}
 
 
 def control_of(folders: Folders, node: int) -> Path:
-    """Return the file that says how slow a node's disk is; it is there where the node was started for it."""
+    """Return the file with the delay of a node's disk; it exists if the node was started for it."""
     return folders.data / f"disk-{node}"
 
 
 def slow_down(control: Path, write_ms: int) -> None:
-    """Let each write take so much longer; 0 makes the disk quick again."""
+    """Delay each write by `write_ms`; 0 makes the disk fast again."""
     with control.open("r+b") as file:
         file.write(struct.pack("i", write_ms))

@@ -1,4 +1,4 @@
-"""What a case does to topics and groups over the wire, as any administrator: records, more partitions, settings of a group's own."""
+"""A case's administrative requests for topics and groups: records, more partitions, configs of a group."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from groupproof.protocol.wire.records import Record, encode_batch
 __all__ = ["configure_group", "fill_topics", "grow_topic", "has_partitions"]
 
 _NAMING_UNTIL: Final = 12
-"""The newest version of Produce that calls topics by their names."""
+"""The newest version of Produce with topic names."""
 
 _WRITTEN_MS: Final = 1_704_067_200_000  # 2024-01-01, as in the reference cluster's own topics
 _ANSWER_MS: Final = 20_000
@@ -32,9 +32,9 @@ _LED_ELSEWHERE: Final = frozenset({
 
 
 async def fill_topics(connect: Connect, bootstrap: Address, topics: Mapping[str, int], records: int, *, at_ms: int = _WRITTEN_MS) -> None:
-    """Append `records` to each partition, whose values tell topic, partition and offset; raise `BrokenEnvironment` where that won't go.
+    """Append `records` to each partition; their values contain topic, partition and offset. Raise `BrokenEnvironment` where that fails.
 
-    They are written at `at_ms`, by default long ago: brokers with a retention delete such records half a minute after their start.
+    Their timestamp is `at_ms`, by default long ago: brokers with a retention delete such records half a minute after their start.
     """
     left = {(topic, index) for topic, partitions in topics.items() for index in range(partitions)} if records else set()
     deadline = trio.current_time() + _LED_S
@@ -54,7 +54,7 @@ async def fill_topics(connect: Connect, bootstrap: Address, topics: Mapping[str,
 
 
 async def has_partitions(cluster: RunningCluster, topic: str, partitions: int, *, is_new: bool) -> None:
-    """Make a topic with so many partitions, or let it grow to them, or delete it where there are to be none; raise `BrokenEnvironment` with the broker's words."""
+    """Create a topic, let it grow to `partitions`, or delete it for 0; raise `BrokenEnvironment` with the broker's message."""
     if isinstance(cluster, MovableCluster):
         cluster.grow(topic, partitions) if partitions else cluster.delete_topic(topic)
     elif not partitions:
@@ -68,7 +68,7 @@ async def has_partitions(cluster: RunningCluster, topic: str, partitions: int, *
 
 
 async def grow_topic(connect: Connect, bootstrap: Address, topic: str, partitions: int) -> None:
-    """Give a topic that is there `partitions` partitions; raise `BrokenEnvironment` with the broker's words."""
+    """Let an existing topic grow to `partitions`; raise `BrokenEnvironment` with the broker's message."""
     body = {"topics": ({"name": topic, "count": partitions, "assignments": None},), "timeout_ms": _ANSWER_MS, "validate_only": False}
     try:
         async with asking(await connect(*bootstrap)) as asker:
@@ -84,7 +84,7 @@ async def grow_topic(connect: Connect, bootstrap: Address, topic: str, partition
 
 
 async def configure_group(connect: Connect, bootstrap: Address, group: str, configs: Mapping[str, str]) -> None:
-    """Give a group settings of its own (KIP-848); raise `BrokenEnvironment` with the broker's words."""
+    """Set configs of a group (KIP-848); raise `BrokenEnvironment` with the broker's message."""
     operations = tuple({"name": name, "config_operation": ConfigOperation.SET.value, "value": value} for name, value in configs.items())
     body = {"resources": ({"resource_type": ConfigResource.GROUP.value, "resource_name": group, "configs": operations},), "validate_only": False}
     try:
@@ -100,7 +100,7 @@ async def configure_group(connect: Connect, bootstrap: Address, group: str, conf
 
 
 async def _leaders(connect: Connect, bootstrap: Address, wanted: set[TopicPartition]) -> dict[Address, set[TopicPartition]]:
-    """Return the partitions by where their leader is; those that have none now are left out."""
+    """Return the partitions by their leader's address; those without a leader are left out."""
     async with asking(await connect(*bootstrap)) as asker:
         names = tuple({"name": name} for name in sorted({topic for topic, _ in wanted}))
         answer = await asker.ask(Api.METADATA, {"topics": names, "allow_auto_topic_creation": True}, newest=8)
@@ -115,7 +115,7 @@ async def _leaders(connect: Connect, bootstrap: Address, wanted: set[TopicPartit
 
 
 async def _append(connect: Connect, leader: Address, led: set[TopicPartition], records: int, at_ms: int) -> dict[TopicPartition, int]:
-    """Return the partitions that were refused for now, with the code; raise `BrokenEnvironment` for what will not change."""
+    """Return the partitions that were refused for now, with the code; raise `BrokenEnvironment` for a permanent error."""
     topics: dict[str, list[int]] = {}
     for topic, index in sorted(led):
         topics.setdefault(topic, []).append(index)

@@ -1,7 +1,7 @@
-"""Which versions a broker offers but cannot be spoken to by: it closes the connection on the request, or its answer cannot be read.
+"""Finds versions that a broker offers but does not serve: it closes the connection on the request, or its answer cannot be read.
 
-That is found once for a cluster. Cases that insist on such a version are judged by it; all others ask by the newest that can be had, so that one
-bad version does not hide what the rest would show. Requests are of nobody, for a group that is not there, and make none.
+The probe runs once for a cluster. Cases that need such a version are judged by it. All others use the newest working version, so that one
+bad version does not hide other results. The requests name an unknown member and group, and create no group.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _CLOSED: Final = "it closes the connection instead of an answer"
 
 
 async def unreadable(where: ClusterMap, group: str) -> dict[Api, dict[int, str]]:
-    """Return the versions, from the newest down to the first that can be had, each with the result; nothing for an API that has none."""
+    """Return the failing versions, from the newest down to the first working one, each with the reason; nothing for an API without any."""
     where.cluster.used([group])
     prober = _Prober(where, await where.coordinator_of(group))
     found: dict[Api, dict[int, str]] = {}
@@ -42,7 +42,7 @@ async def unreadable(where: ClusterMap, group: str) -> dict[Api, dict[int, str]]
 
 
 class _Prober:
-    """Asks `node` on one connection, and on another where that is spoilt."""
+    """Sends requests to `node` on one connection, and on another one if that breaks."""
 
     def __init__(self, where: ClusterMap, node: BrokerAddress) -> None:
         self._where = where
@@ -51,7 +51,7 @@ class _Prober:
         self._asker: Asker | None = None
 
     async def failing(self, api: Api, body: Mapping[str, Any], versions: range) -> dict[int, str]:
-        """Return those of the versions that come before the first that can be had, with why."""
+        """Return the versions before the first working one, with the reasons."""
         failed: dict[int, str] = {}
         for version in versions:
             why = await self._fault(api, body, version)
@@ -61,7 +61,7 @@ class _Prober:
         return failed
 
     async def _fault(self, api: Api, body: Mapping[str, Any], version: int) -> str | None:
-        """Return what is wrong with the answer, None where there is nothing: one that is late is no wrong one."""
+        """Return what is wrong with the answer, None for a good one; a late answer is not wrong."""
         try:
             asker = await self._connected()
         except GONE:

@@ -1,6 +1,6 @@
-"""What a broker's answers say against the settings that its user tells the kit: verdicts by a setting that it does not have would be false.
+"""Compares a broker's answers with the settings that its user reports: verdicts by a setting that it does not have would be false.
 
-Each group is new and nobody's. What no answer shows (retention, the commit timeout, verification) is believed.
+Each probe uses a new group. Settings that no answer shows (retention, the commit timeout, verification) are believed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MOST: Final = 2**31 - 1
 _REBALANCE_MS: Final = 60_000
 _SESSION_MS: Final = 10_000
 _SIZE_MAX: Final = 8
-"""Larger groups than this are believed: who is one too many can be seen only when all others have come."""
+"""A larger maximum group size is believed: only a join after all others would test it."""
 _METADATA_MAX: Final = 500_000
 _EARLY_MS: Final = 100
 _LATE_MS: Final = 300
@@ -38,7 +38,10 @@ _PARKED_S: Final = 0.2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Probe:
-    """Asks brokers of `where`; groups begin with `group`, and commits are for `topic`. `claimed` is all that the user tells."""
+    """Sends requests to brokers of `where`; group names begin with `group`, and commits are for `topic`.
+
+    `claimed` are all settings that the user reports.
+    """
 
     where: ClusterMap
     group: str
@@ -58,7 +61,7 @@ class _Probe:
 
 
 async def refutations(where: ClusterMap, group: str, topic: str, claimed: Mapping[str, int]) -> dict[str, str]:
-    """Return those of the `claimed` settings that the broker does not have, each with what it did; `group` begins the names of groups."""
+    """Return the `claimed` settings that the broker does not have, each with its behaviour; group names begin with `group`."""
     probe = _Probe(where=where, group=group, topic=topic, claimed=claimed)
     found: dict[str, str] = {}
     for name, ask in _ASKED.items():
@@ -89,7 +92,7 @@ async def _greatest_session(probe: _Probe, claimed: int) -> str:
 
 
 async def _join_code(probe: _Probe, session_ms: int) -> int:
-    """Return what a newcomer's JoinGroup is answered; the id that it may be given leaves again."""
+    """Return the error code for a new member's JoinGroup; a member id in the answer leaves again."""
     group = f"{probe.group}-s{session_ms}"
     asker, stream = await probe.asker(group)
     try:
@@ -112,7 +115,7 @@ def _join(group: str, session_ms: int, member_id: str = "") -> dict[str, Any]:
 
 
 async def _initial_delay(probe: _Probe, claimed: int) -> str:
-    """Look several times where it seems longer: what is late once may be the machine."""
+    """Measure several times if the delay seems longer: a busy host may cause one late answer."""
     shortest: int | None = None
     for number in range(_LOOKS):
         observed = (await measured(probe.where, f"{probe.group}-delay{number}")).get(INITIAL_DELAY)
@@ -131,7 +134,7 @@ async def _metadata_bytes(probe: _Probe, claimed: int) -> str:
 
 
 async def _commit_code(probe: _Probe, length: int) -> int:
-    """Return what the commit of somebody without a group is answered, with metadata of so many bytes."""
+    """Return the error code for a commit without a member, with metadata of `length` bytes."""
     group = f"{probe.group}-metadata"
     asker, stream = await probe.asker(group)
     try:
@@ -144,7 +147,8 @@ async def _commit_code(probe: _Probe, length: int) -> int:
 
 
 async def _max_size(probe: _Probe, claimed: int) -> str:
-    """Let one after the other come, twice as many as may and more: who waits in a join phase counts, who is still in the generation before does not (KIP-389)."""
+    """Let more than twice the maximum number of members join one after the other: members in the join phase count, members of the last
+    generation do not (KIP-389)."""
     if claimed > _SIZE_MAX:
         return ""
     refused: list[int] = []

@@ -1,4 +1,4 @@
-"""The words of the `consumer` dialect (KIP-848): events, guards, answers and effects.
+"""The terms of the `consumer` dialect (KIP-848): events, guards, answers and effects.
 
 They are used as in `classic_terms`. Their functions are in `groupproof.coordinator.machine.consumer`.
 """

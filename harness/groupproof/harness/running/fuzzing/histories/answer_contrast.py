@@ -1,6 +1,7 @@
 """Compares two traces of one script: each subject's answers without ids and times, and the first answer that differs. Pure.
 
-Ids of members and groups are replaced by names in the order of their appearance. Fields that no rule fixes (throttle times, messages, hosts) are left out, as are times.
+Ids of members and groups are replaced by names in the order of their appearance. Fields that no rule fixes (throttle times, messages, hosts) are
+left out, as are times.
 """
 
 from __future__ import annotations

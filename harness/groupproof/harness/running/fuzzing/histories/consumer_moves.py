@@ -1,4 +1,4 @@
-"""The possible next requests of a consumer protocol member (KIP-848) in a random history: mostly sensible, some with a wrong epoch or wrong partitions."""
+"""The possible next requests of a consumer protocol member (KIP-848) in a random history: most are sensible, some have a wrong epoch or partitions."""
 
 from __future__ import annotations
 

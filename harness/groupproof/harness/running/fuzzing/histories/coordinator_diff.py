@@ -104,7 +104,7 @@ class Comparison:
         self._say(f"{len(self.compared)} schedules, {sum(result.contrast is not None for result in self.compared)} diverge")
 
     def _alike(self, case: Case) -> Case:
-        """Return the case at the versions that both support; a request whose API not both support stays unchanged."""
+        """Return the case at the versions that both support; a request stays unchanged where one of them lacks its API."""
         return case if self._common is None else replace(case, plan=leveled(script_of(case), self._common))
 
     async def _one(self, case: Case, stages: Sequence[BrokerStage]) -> None:

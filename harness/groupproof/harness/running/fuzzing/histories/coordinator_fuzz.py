@@ -1,4 +1,4 @@
-"""One fuzzing run of a coordinator: batches of random histories side by side on one cluster, until enough requests are answered or one history diverges."""
+"""One fuzzing run of a coordinator: batches of random histories on one cluster, until enough requests are answered or one history diverges."""
 
 from __future__ import annotations
 
@@ -55,7 +55,10 @@ KINDS: Final[tuple[Mapping[str, Any], ...]] = (
         "transaction.partition.verification.enable": "false",
     },
 )
-"""The settings for random histories: half of the steps use each. Without verification, offsets are accepted in transactions that nobody began (KIP-890)."""
+"""The settings for random histories: half of the steps use each.
+
+Without verification, offsets are accepted in transactions that nobody began (KIP-890).
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,8 +145,8 @@ def _is_known(name: str, value: Any, profile: str) -> bool:
 class Fuzzing(CertifyRun):
     """One run; `found` is called with the first divergence of each sort.
 
-    `by_api` counts the answered requests. `diverged` are the findings given to `found`. `more` counts the further histories that diverged in each way;
-    they are not kept. `undecided` are the histories without a verdict.
+    `by_api` counts the answered requests. `diverged` are the findings given to `found`. `more` counts the further histories that diverged in each
+    way; they are not kept. `undecided` are the histories without a verdict.
     """
 
     def __init__(

@@ -16,9 +16,10 @@ __all__ = ["DialectHistories"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DialectHistories(DialectPart):
-    """`moves` are the possible next requests of a member, and `malformed` makes one field of a request invalid. `settings` are the broker settings, by their dotted names,
-    that a short history needs beside the common ones (`coordinator_fuzz.KINDS`); `settings_of_kinds` are those beside each of them, in their order. `topics` are the existing topics
-    with their numbers of partitions. `own_topic`, if any, is created and grows during the history."""
+    """`moves` are the possible next requests of a member, and `malformed` makes one field of a request invalid. `settings` are the broker
+    settings, by their dotted names, that a short history needs beside the common ones (`coordinator_fuzz.KINDS`); `settings_of_kinds` are those
+    beside each of them, in their order. `topics` are the existing topics with their numbers of partitions. `own_topic`, if any, is created and
+    grows during the history."""
 
     moves: tuple[Move, ...]
     malformed: Callable[[ChoiceSource, Ask, Actor], Ask]

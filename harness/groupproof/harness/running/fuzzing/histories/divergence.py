@@ -48,8 +48,8 @@ class Divergence:
 def divergences_in(trace: Trace) -> list[Divergence]:
     """Return the divergences of a trace from the rules of the profile that it names, at most one for each group.
 
-    An answer is no divergence if it is explained by a request that was processed later than the settle check suggests: among thousands that happens. If the
-    host lagged, its lag may explain the answer too.
+    An answer is no divergence if it is explained by a request that was processed later than the settle check suggests: among thousands that
+    happens. If the host lagged, its lag may explain the answer too.
     """
     ground: Mapping[str, Any] = next((obs.body for obs in trace if obs.who == "kit" and obs.body.get("name") == "ground"), {})
     if not ground:

@@ -19,7 +19,8 @@ __all__ = ["HISTORIES", "histories_on"]
 _SHORT: Final = {
     "group.consumer.min.session.timeout.ms": 1_000, SESSION_TIMEOUT: 6_700, "group.consumer.min.heartbeat.interval.ms": 500, HEARTBEAT_INTERVAL: 1_000,
 }  # fmt: skip
-"""Session timeouts that end within a history, with none of classic members beside them: brokers start a classic member's session after the write, a heartbeat's before it."""
+"""Session timeouts that end within a history, with none of classic members beside them: brokers start a classic member's session after the
+write, a heartbeat's before it."""
 
 CLASSIC_HISTORIES: Final = DialectHistories(dialect=CLASSIC, moves=MOVES, malformed=malformed_request)
 CONSUMER_HISTORIES: Final = DialectHistories(

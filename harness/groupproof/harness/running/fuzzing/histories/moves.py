@@ -1,7 +1,9 @@
-"""The possible next requests of a member in an unfinished random history, with weights: sensible ones are likely in the group's state, others are rare.
+"""The possible next requests of a member in an unfinished random history, with weights: sensible ones are likely, others are rare.
 
-The first commit of a transaction begins it, and transactions never end; each producer keeps its first epoch. A group's coordinator gets no other transaction requests.
-A coordinator never moves: a move stops a broker, and moves the groups of all histories that run beside this one. Cases move their groups one at a time.
+The first commit of a transaction begins it, and transactions never end; each producer keeps its first epoch. A group's coordinator gets no
+other transaction requests.
+A coordinator never moves: a move stops a broker, and moves the groups of all histories that run beside this one. Cases move their groups one
+at a time.
 """
 
 from __future__ import annotations

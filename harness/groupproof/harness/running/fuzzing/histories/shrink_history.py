@@ -52,7 +52,8 @@ def without_parts(steps: Steps, length: int) -> Iterator[Steps]:
 
 
 def tidied(steps: Sequence[ScriptStep]) -> list[ScriptStep]:
-    """Return the steps without those that refer to removed ones: waits for requests that are not sent, cuts of connections that are not opened, deletions of topics that do not exist."""
+    """Return the steps without those that refer to removed ones: waits for requests that are not sent, cuts of connections that are not opened,
+    deletions of topics that do not exist."""
     asked: set[str] = set()
     opened: set[str] = set()
     made: set[str] = set()
