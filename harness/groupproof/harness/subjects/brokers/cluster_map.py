@@ -96,11 +96,7 @@ class ClusterMap:
         return common is not None and (version is None or common[0] <= version <= common[1])
 
     def version(self, api: Api, version: int | None = None) -> int:
-<<<<<<< HEAD
-        """Return `version`, or else the newest that both sides speak and can be had; raise `NoCommonVersion`."""
-=======
-        """Return `version`, or else the newest usable one that both sides support; raise `NotSpoken`."""
->>>>>>> prose-f
+        """Return `version`, or else the newest usable one that both sides support; raise `NoCommonVersion`."""
         need = api.title if version is None else f"{api.title}={version}"
         common = common_versions(api, self.readable)
         if common is None or unspoken([need], self.ranges, self.readable):
@@ -262,13 +258,8 @@ class ClusterMap:
             return asker
         raise refused
 
-<<<<<<< HEAD
     async def _handshake(self, stream: trio.abc.Stream) -> Asker:
-        """Agree on versions over `stream`; where that fails, or takes too long, it is closed."""
-=======
-    async def _greeted(self, stream: trio.abc.Stream) -> Asker:
         """Agree on versions over `stream`; close it where that fails or takes too long."""
->>>>>>> prose-f
         asker = Asker(stream)
         try:
             self.ranges = await asker.greet()
