@@ -202,9 +202,9 @@ def _answers_a_made_up_refusal(trace: Trace, client: str | None) -> bool:
 
     Its coordinator did not fence it, still has the member, and refuses every rejoin until the session ends.
     """
-    struck = {obs.exchange_id for obs in trace if obs.kind == "fault" and obs.detail == "triggered"}
+    triggered = {obs.exchange_id for obs in trace if obs.kind == "fault" and obs.detail == "triggered"}
     fenced = [obs for obs in trace if obs.kind == "response" and obs.client == client and obs.error == ErrorCode.FENCED_MEMBER_EPOCH]
-    made_up = next((obs.seq for obs in fenced if obs.exchange_id in struck), None)
+    made_up = next((obs.seq for obs in fenced if obs.exchange_id in triggered), None)
     if made_up is None:
         return False
     asked = sum(1 for obs in trace[made_up:] if obs.kind == "request" and obs.client == client and obs.api in GROUP_TITLES)

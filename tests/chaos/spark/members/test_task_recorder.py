@@ -49,7 +49,7 @@ def test_each_life_has_connections_of_its_own(recorder: TaskRecorder, tmp_path: 
 
 def test_a_member_is_settled_from_its_assignment_to_its_next_join(recorder: TaskRecorder) -> None:
     watch = recorder.watch(MEMBER)
-    recorder.event(MEMBER, "started", standing=True)
+    recorder.event(MEMBER, "started", is_up=True)
     assert recorder.counted()["groups"] == {"g": [0, 1, 0]}
 
     watch(exchange(Api.JOIN_GROUP, {"protocols": ()}, {"error_code": 0, "generation_id": 5, "member_id": "id"}))
@@ -58,12 +58,12 @@ def test_a_member_is_settled_from_its_assignment_to_its_next_join(recorder: Task
 
     watch(exchange(Api.JOIN_GROUP, {"protocols": ()}))
     assert recorder.counted()["groups"] == {"g": [5, 1, 0]}
-    recorder.event(MEMBER, "died", standing=False)
+    recorder.event(MEMBER, "died", is_up=False)
     assert recorder.counted()["groups"] == {"g": [5, 0, 0]}
 
 
 def test_an_application_that_shows_no_frames_is_counted_by_what_it_is_told(recorder: TaskRecorder, tmp_path: Path) -> None:
-    recorder.event(MEMBER, "started", standing=True)
+    recorder.event(MEMBER, "started", is_up=True)
     recorder.assigned(MEMBER, 4)
     recorder.committed(None)
     recorder.committed("ILLEGAL_GENERATION")

@@ -10,7 +10,7 @@ from groupproof.coordinator.machine.coordinator_settings import Settings
 from groupproof.harness.running.fuzzing.histories.model_state import ModelState
 from groupproof.protocol.wire.message_codec import VERSIONS
 
-__all__ = ["SETTINGS", "Dice", "outlook"]
+__all__ = ["SETTINGS", "Dice", "model"]
 
 SETTINGS = {"group.initial.rebalance.delay.ms": 0, "group.min.session.timeout.ms": 100}
 
@@ -33,5 +33,5 @@ class Dice:
         return self._random.choice(options)
 
 
-def outlook(profile: str = "kafka-4.1") -> ModelState:
+def model(profile: str = "kafka-4.1") -> ModelState:
     return ModelState(profile=profile, settings=Settings.of(SETTINGS, profile), ranges=VERSIONS, random=random.Random(0))

@@ -128,16 +128,16 @@ def stopped(query: StreamingQuery) -> None:
 def _rows_of(rows: DataFrame, watch: Watch) -> DataFrame:
     from pyspark.sql.streaming.state import GroupStateTimeout
 
-    dealt = rows.mapInArrow(partial(_dealt, watch.buckets), _ROWS)
-    return dealt.groupBy("run", "case", "bucket").applyInPandasWithState(
+    rows_of_buckets = rows.mapInArrow(partial(_by_bucket, watch.buckets), _ROWS)
+    return rows_of_buckets.groupBy("run", "case", "bucket").applyInPandasWithState(
         partial(_fold, watch), _ROW_SCHEMA, _STATE, "update", GroupStateTimeout.ProcessingTimeTimeout
     )
 
 
-def _dealt(buckets: int, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _by_bucket(buckets: int, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
-        dealt = [(obs.run, obs.case, bucket, pickle.dumps(obs)) for obs in from_batch(batch) for bucket in buckets_of(obs, buckets)]
-        columns = list(zip(*dealt, strict=True)) or [(), (), (), ()]
+        rows_of_buckets = [(obs.run, obs.case, bucket, pickle.dumps(obs)) for obs in from_batch(batch) for bucket in buckets_of(obs, buckets)]
+        columns = list(zip(*rows_of_buckets, strict=True)) or [(), (), (), ()]
         types = (pa.string(), pa.string(), pa.int32(), pa.binary())
         yield pa.RecordBatch.from_arrays(
             [pa.array(column, kind) for column, kind in zip(columns, types, strict=True)], names=["run", "case", "bucket", "seen"]

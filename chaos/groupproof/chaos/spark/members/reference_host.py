@@ -133,7 +133,7 @@ class _Life:
                 await self.consumer.poll(self._poll_timeout_ms())
             except ConsumerError as error:
                 self._recorder.erred(error.error)
-                self._recorder.event(self._member, "failed", standing=False, detail=str(error))
+                self._recorder.event(self._member, "failed", is_up=False, detail=str(error))
                 return
             if self._commits() and trio.current_time() >= self._due and not self._is_leaving:
                 # after a pause, a member makes up for one commit, not for all
@@ -243,14 +243,14 @@ class ReferenceMember:
     def _start(self, nursery: trio.Nursery) -> None:
         self._lives += 1
         self._life = _Life(self._member, self._order, self._recorder, self._entries, Gate(self._dial), self._lives)
-        self._recorder.event(self._member, "started", standing=True)
+        self._recorder.event(self._member, "started", is_up=True)
         nursery.start_soon(self._life.run)
 
     async def _end(self, name: str, *, is_clean: bool) -> None:
         life, self._life = self._life, None
         if life is not None:
             await (life.leave() if is_clean else life.die())
-            self._recorder.event(self._member, name, standing=False)
+            self._recorder.event(self._member, name, is_up=False)
 
     async def _still(self, action: MemberAction, over: trio.Event) -> None:
         life = self._life

@@ -45,11 +45,11 @@ class TaskRecorder:
 
     # What happens
 
-    def event(self, of: MemberOrder, name: str, *, standing: bool | None = None, **columns: Any) -> None:
-        """Record an event of a member's application or plan; `standing` says whether the member is present from now on."""
-        if standing is not None:
+    def event(self, of: MemberOrder, name: str, *, is_up: bool | None = None, **columns: Any) -> None:
+        """Record an event of a member's application or plan; `is_up` says whether the member is present from now on."""
+        if is_up is not None:
             mine = self._of(of)
-            mine.is_up, mine.settled = standing, None
+            mine.is_up, mine.settled = is_up, None
         body = {"name": name, **columns.pop("body", {}), **({"attempt": self._attempt} if self._attempt else {})}
         self._record("event", group=of.group, client=of.client, body=body, **columns)
 

@@ -66,7 +66,7 @@ class _Member(threading.Thread):
                 self._recorder.committed(consumer.commit())
         except Exception as error:  # an application would end here, so its member is gone
             self._recorder.erred(type(error).__name__)
-            self._recorder.event(self._member, "failed", standing=False, detail=str(error))
+            self._recorder.event(self._member, "failed", is_up=False, detail=str(error))
             self._consumer = None
             consumer.die()
 
@@ -81,14 +81,14 @@ class _Member(threading.Thread):
         if action.action in (Action.RESTART, Action.CRASH):
             self._host.over.wait(action.lasts_s)
         if action.action in (Action.START, Action.RESTART, Action.CRASH) and not self._host.is_over:
-            self._recorder.event(self._member, "started", standing=True)
+            self._recorder.event(self._member, "started", is_up=True)
             self._consumer = self._host.made(self._member, self._record_callback)
 
     def _end(self, name: str) -> None:
         consumer, self._consumer = self._consumer, None
         if consumer is not None:
             consumer.leave() if name == "left" else consumer.die()
-            self._recorder.event(self._member, name, standing=False)
+            self._recorder.event(self._member, name, is_up=False)
 
     def _record_callback(self, name: str, partitions: Sequence[TopicPartition], member_id: str | None) -> None:
         if name == "partitions_assigned":

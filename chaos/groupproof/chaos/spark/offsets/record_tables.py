@@ -121,9 +121,9 @@ def keep_records(stream: DataFrame, order: HistoryOrder) -> StreamingQuery:
 
 def facts_of(spark: SparkSession, parts: Sequence[PartitionFiles], order: HistoryOrder) -> DataFrame:
     """Return all facts of the groups in partitions of any size, and the counts of each partition. The largest partitions begin first."""
-    dealt = sorted(parts, key=lambda part: -part.size)
-    tasks = spark.range(0, len(dealt), numPartitions=max(1, len(dealt)))
-    return newest_facts(tasks.mapInArrow(partial(folded, order.for_tasks(), dealt), _FACT_ROW))
+    largest_first = sorted(parts, key=lambda part: -part.size)
+    tasks = spark.range(0, len(largest_first), numPartitions=max(1, len(largest_first)))
+    return newest_facts(tasks.mapInArrow(partial(folded, order.for_tasks(), largest_first), _FACT_ROW))
 
 
 def newest_facts(facts: DataFrame) -> DataFrame:

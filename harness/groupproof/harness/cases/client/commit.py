@@ -48,7 +48,7 @@ def _failing(code: int, *more: Step) -> Plan:
     return plan(subject(), [*joined("m0"), mark("commit"), error, commit("m0", *_OFFSETS), delivered("error", go_on=True), *more, passing(300)])
 
 
-def _struck(name: str, code: int) -> tuple[Step, ...]:
+def _failing_commit(name: str, code: int) -> tuple[Step, ...]:
     """Return one of several failing commits. The next waits until the error is delivered, even if the client calls it done before."""
     error = f"{name}-error"
     return mark(name), answers(error, _COMMIT, code), commit("m0", *_OFFSETS), delivered(error, go_on=True)
@@ -161,7 +161,7 @@ CASES: tuple[Case, ...] = (
         "commit/codes-of-other-requests",
         "Commits answered with codes that belong to other requests fail for the application, one by one.",
         ("CLIENT-69",),
-        plan(subject(), *joined("m0"), *(step for name, code in _ALIEN.items() for step in _struck(name, code)), passing(300)),
+        plan(subject(), *joined("m0"), *(step for name, code in _ALIEN.items() for step in _failing_commit(name, code)), passing(300)),
         *(commit_fails("m0", after=name, requirement="CLIENT-69") for name in _ALIEN),
     ),
     case(

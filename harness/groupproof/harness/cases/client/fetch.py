@@ -76,8 +76,8 @@ def _continues(*, or_not: bool = False, means_nothing_once: bool = False) -> Jud
 
 
 def _case(code: int, title: str, made: Plan, *judges: Judge) -> Case:
-    struck = request_came("error", "m0", _FETCH, requirement="CLIENT-79", within_ms=12_000)
-    return case(f"fetch/{code_name(code)}", title, ("CLIENT-79",), made, struck, *judges)
+    came = request_came("error", "m0", _FETCH, requirement="CLIENT-79", within_ms=12_000)
+    return case(f"fetch/{code_name(code)}", title, ("CLIENT-79",), made, came, *judges)
 
 
 def _retried(code: int, title: str, *more: Judge, made: Plan | None = None) -> Case:

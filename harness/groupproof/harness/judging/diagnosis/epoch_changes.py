@@ -27,7 +27,7 @@ _NOTICED_MS: Final = 6_000.0
 _SILENT_BEATS: Final = 4
 _FENCED: Final = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH})
 _NEAR: Final = 0.9
-_UNTOLD: Final = "a broker's log does not tell"
+_NOT_LOGGED: Final = "a broker's log does not tell"
 _WAITED_MS: Final = 1_000.0
 _EVENTS: Final = {
     "consumer-joined": Cause.NEW_MEMBER, "consumer-left": Cause.LEFT, "consumer-expired": Cause.HEARTBEAT_TIMEOUT,
@@ -107,7 +107,7 @@ class ConsumerGroup:
         """Return the rebalances once the trace is complete."""
         for rebalance in self.rebalances:
             if rebalance.synced_ms is None and not rebalance.ended:
-                rebalance.ended = _UNTOLD if self._is_logged else "not all of them, when the trace ended"
+                rebalance.ended = _NOT_LOGGED if self._is_logged else "not all of them, when the trace ended"
         return self.rebalances
 
     # A broker's log
@@ -226,7 +226,7 @@ class ConsumerGroup:
         """Begin a rebalance. Heartbeats show subscriptions, so they leave no other cause open."""
         before = self.rebalances[-1] if self.rebalances else None
         if before is not None and before.synced_ms is None and not before.ended:
-            before.ended = _UNTOLD if obs.kind == "event" else "the next epoch overtook it"
+            before.ended = _NOT_LOGGED if obs.kind == "event" else "the next epoch overtook it"
         now = Rebalance(
             group=self.group, number=len(self.rebalances) + 1, start_seq=change.seq, started_ms=change.at_ms, protocol=CONSUMER, node=change.node,
             cause=change.cause, certainty=change.certainty, member=change.member, generation_before=self._epoch or -1, generation=epoch,

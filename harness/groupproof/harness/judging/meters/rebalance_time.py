@@ -14,8 +14,8 @@ __all__ = ["Rebalancing"]
 _COUNTED: Final = frozenset(api.title for api in (Api.FIND_COORDINATOR, Api.JOIN_GROUP, Api.SYNC_GROUP))
 _BEAT: Final = Api.CONSUMER_GROUP_HEARTBEAT.title
 _HOUR_MS: Final = 3_600_000.0
-_STRIKES: Final = frozenset({"delivered"})
-_STRUCK_BY_KIT: Final = frozenset({"kill", "freeze", "exit", "break", "impair"})
+_FAULT_STAGES: Final = frozenset({"delivered"})
+_KIT_FAULTS: Final = frozenset({"kill", "freeze", "exit", "break", "impair"})
 _MENDS: Final = frozenset({"healed", "released"})
 
 
@@ -37,9 +37,9 @@ class Rebalancing:
         self._first_beat_ms: float | None = None
         self._last_beat_ms = 0.0
         self._since_ms: float | None = None
-        self._struck_ms: float | None = None
+        self._fault_ms: float | None = None
         self._detected_ms: float | None = None
-        self._mended_ms: float | None = None
+        self._healed_ms: float | None = None
         self._settled_ms: float | None = None
         self._is_over = False
         self._figures = Figures()
@@ -62,12 +62,12 @@ class Rebalancing:
             self._settle(obs.at_ms)
 
     def _note_fault(self, obs: Observation) -> None:
-        strikes = obs.kind == "fault" and obs.detail in _STRIKES
-        strikes = strikes or (obs.who == "kit" and obs.kind == "event" and obs.body.get("name") in _STRUCK_BY_KIT)
-        if strikes and self._struck_ms is None:
-            self._struck_ms = obs.at_ms
-        if strikes or (obs.kind == "fault" and obs.detail in _MENDS):
-            self._mended_ms = obs.at_ms
+        is_fault = obs.kind == "fault" and obs.detail in _FAULT_STAGES
+        is_fault = is_fault or (obs.who == "kit" and obs.kind == "event" and obs.body.get("name") in _KIT_FAULTS)
+        if is_fault and self._fault_ms is None:
+            self._fault_ms = obs.at_ms
+        if is_fault or (obs.kind == "fault" and obs.detail in _MENDS):
+            self._healed_ms = obs.at_ms
 
     def _asks(self, obs: Observation) -> None:
         self._figures.add("rebalance_requests", 1, obs.client)
@@ -77,7 +77,7 @@ class Rebalancing:
     def _begin(self, at_ms: float) -> None:
         if self._since_ms is None:
             self._since_ms, self._settled_ms = at_ms, None
-        if self._struck_ms is not None and self._detected_ms is None:
+        if self._fault_ms is not None and self._detected_ms is None:
             self._detected_ms = at_ms
 
     def _hears(self, obs: Observation) -> None:
@@ -125,8 +125,8 @@ class Rebalancing:
         figures = added([self._figures])
         if self._first_beat_ms is not None and self._last_beat_ms > self._first_beat_ms:
             figures.add("epoch_hours", (self._last_beat_ms - self._first_beat_ms) / _HOUR_MS)
-        if self._struck_ms is not None and self._detected_ms is not None:
-            figures.peak("time_to_detect_ms", self._detected_ms - self._struck_ms)
-        if self._mended_ms is not None and self._settled_ms is not None:
-            figures.peak("time_to_stable_ms", max(0.0, self._settled_ms - self._mended_ms))
+        if self._fault_ms is not None and self._detected_ms is not None:
+            figures.peak("time_to_detect_ms", self._detected_ms - self._fault_ms)
+        if self._healed_ms is not None and self._settled_ms is not None:
+            figures.peak("time_to_stable_ms", max(0.0, self._settled_ms - self._healed_ms))
         return figures

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from groupproof.harness.judging.oracle.answer_diff import ABSENT, Difference
+from groupproof.harness.judging.oracle.answer_diff import Difference
 from groupproof.harness.judging.oracle.recorded_choices import NEW_ID, is_usual
 from groupproof.harness.judging.oracle.replay_result import Divergence, ReplayResult, Step
 from groupproof.harness.judging.oracle.tolerance import Tolerance
@@ -318,8 +318,6 @@ def _detail(divergence: Divergence, rule: str) -> str:
     times += f", answered at {exchange.answered_ms:.0f} ms" if exchange.answered_ms is not None else f", unanswered until {exchange.gone_ms:.0f} ms"
     times += f", due at {step.due_ms} ms" if step.due_ms is not None else ""
     fields = "; ".join(
-        f"{difference.path}: expected {difference.expected!r}, got {difference.observed!r}"
-        for difference in divergence.differences[:5]
-        if ABSENT is not None
+        f"{difference.path}: expected {difference.expected!r}, got {difference.observed!r}" for difference in divergence.differences[:5]
     )
     return f"{exchange.label}: rule {rule}; {times}" + (f"; {fields}" if fields else "")

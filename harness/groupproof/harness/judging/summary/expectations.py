@@ -211,9 +211,9 @@ def settle(failures: Iterable[KnownFailure], observed: Sequence[CaseVerdict], to
     """
     failures = tuple(failures)
     stale = [f"{entry.where} ({entry.case}): expired on {entry.expires}" for entry in failures if _is_over(entry, today)]
-    standing = [entry for entry in failures if not _is_over(entry, today)]
-    left, excused = _after_races(standing, observed)
-    for entry in standing:
+    current = [entry for entry in failures if not _is_over(entry, today)]
+    left, excused = _after_races(current, observed)
+    for entry in current:
         if entry.is_race:
             continue
         decided = [verdict for verdict in left if entry.excuses(verdict) or (entry.covers(verdict.case) and verdict.verdict not in _NO_VERDICT)]

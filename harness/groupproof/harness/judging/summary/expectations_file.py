@@ -108,12 +108,14 @@ def _updated_entry(entry: KnownFailure, block: str, report: Mapping[str, Any], c
     if entry.by_chance:
         return block, []  # no run contradicts it: a failure by chance is absent from most runs
     covered = _covered(entry, cases) if _is_about(entry, report) else []
-    standing = [case for case in covered if _still_fails(entry, case)]
-    if len(standing) == len(covered):
+    still_failing = [case for case in covered if _still_fails(entry, case)]
+    if len(still_failing) == len(covered):
         return block, []
-    if standing:
-        narrowed = [_about_alone(block, case["id"]) for case in standing]
-        return "\n\n".join(narrowed) + "\n\n", [f"narrowed {entry.case} to {', '.join(case['id'] for case in standing)}: others that it covers pass"]
+    if still_failing:
+        narrowed = [_about_alone(block, case["id"]) for case in still_failing]
+        return "\n\n".join(narrowed) + "\n\n", [
+            f"narrowed {entry.case} to {', '.join(case['id'] for case in still_failing)}: others that it covers pass"
+        ]
     failing = [case for case in covered if case["verdict"] == entry.verdict.value]
     if failing and len(covered) == 1:
         updated = _FINGERPRINT.sub(lambda match: f'{match[1]}"{failing[0]["fingerprint"]}"', block, count=1)

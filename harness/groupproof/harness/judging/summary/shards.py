@@ -14,7 +14,7 @@ from groupproof.harness.model.case import Case
 from groupproof.harness.model.case_length import length_ms
 from groupproof.harness.model.errors import WrongUsage
 
-__all__ = ["Share", "dealt", "share_of"]
+__all__ = ["Share", "share_of", "split"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,10 +43,10 @@ def share_of(cases: Sequence[Case], share: Share, durations_s: Mapping[str, floa
     """Return the cases of this share, in their order. Raise `WrongUsage` where there are more shards than cases, because one would run nothing."""
     if len(cases) < share.of:
         raise WrongUsage(f"--shard {share}: the selection has {len(cases)} cases, fewer than there are shards; take at most {len(cases)}")
-    return dealt(cases, share.of, durations_s)[share.number - 1]
+    return split(cases, share.of, durations_s)[share.number - 1]
 
 
-def dealt(cases: Sequence[Case], of: int, durations_s: Mapping[str, float]) -> list[list[Case]]:
+def split(cases: Sequence[Case], of: int, durations_s: Mapping[str, float]) -> list[list[Case]]:
     """Distribute the cases over `of` shards. A case without a past duration counts as long as its steps estimate."""
     cost = {case.id: _cost_ms(case, durations_s) for case in cases}
     loads, owner = [0] * of, dict[str, int]()

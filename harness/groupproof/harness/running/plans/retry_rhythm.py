@@ -105,14 +105,14 @@ def rhythm_of(traces: Sequence[Trace]) -> Rhythm:
 
 
 def _reaction_ms(trace: Trace, fault: str) -> float | None:
-    struck = next((obs for obs in trace if obs.kind == "fault" and obs.fault == fault and obs.detail == "delivered"), None)
-    if struck is None:
+    delivered = next((obs for obs in trace if obs.kind == "fault" and obs.fault == fault and obs.detail == "delivered"), None)
+    if delivered is None:
         return None
     titles = {api.title for api in _AFTER[fault]}
-    reaction = next((obs for obs in trace[struck.seq + 1 :] if _shows(obs, titles)), None)
-    if reaction is None or reaction.at_ms - struck.at_ms > _WAIT_MS:  # a later request is a reaction to the next fault
+    reaction = next((obs for obs in trace[delivered.seq + 1 :] if _shows(obs, titles)), None)
+    if reaction is None or reaction.at_ms - delivered.at_ms > _WAIT_MS:  # a later request is a reaction to the next fault
         return None
-    return reaction.at_ms - struck.at_ms
+    return reaction.at_ms - delivered.at_ms
 
 
 def _shows(obs: Observation, titles: set[str]) -> bool:

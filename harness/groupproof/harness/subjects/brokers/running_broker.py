@@ -80,15 +80,15 @@ class AddressedBrokers:
             made += await create_topics(connector.connect, self.bootstrap[0], topics, replicas=1)
             by_name = await reported_settings(connector.connect, self.bootstrap[0])
             running.known_settings = {**{name: KnownSetting(value, BY_HAND) for name, value in self.by_hand.items()}, **known_by_itself(by_name)}
-            untold = {name: value for name, value in settings.items() if name not in running.known_settings}
-            running.unmet = {**self._unmet(untold, by_name), **differing(settings, running.known_settings)}
+            unreported = {name: value for name, value in settings.items() if name not in running.known_settings}
+            running.unmet = {**self._unmet(unreported, by_name), **differing(settings, running.known_settings)}
             yield running
         finally:
             await self._remove(connector, made, running.groups)
 
-    def _unmet(self, untold: Mapping[str, Any], settings: Mapping[str, str | None] | str) -> dict[str, str]:
+    def _unmet(self, unreported: Mapping[str, Any], settings: Mapping[str, str | None] | str) -> dict[str, str]:
         hint = f"; tell them with {BY_HAND} NAME=VALUE" if isinstance(settings, str) else ""
-        return {name: f"{why}{hint}" for name, why in unmet_among(untold, settings).items()}
+        return {name: f"{why}{hint}" for name, why in unmet_among(unreported, settings).items()}
 
     async def _remove(self, connector: Connector, topics: Sequence[str], groups: Iterable[str]) -> None:
         """Delete the created topics and groups, as far as the broker allows, and report the rest."""

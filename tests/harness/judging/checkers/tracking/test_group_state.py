@@ -12,7 +12,7 @@ def standing_after(story: Story) -> InferredGroup:
     laws = GroupInvariants()
     for obs in story.trace:
         list(laws.step(obs))
-    return laws.standing
+    return laws.group
 
 
 def test_the_standing_follows_the_transitions_where_they_are_told() -> None:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from tests.harness.running.fuzzing.drawn import outlook
+from tests.harness.running.fuzzing.drawn import model
 
 from groupproof.harness.model.script_builders import REBALANCE_MS, SESSION_MS, beat, join, leave, sync
 from groupproof.harness.running.fuzzing.histories.model_state import STEP_MS, ModelState
@@ -9,7 +9,7 @@ from groupproof.protocol.vocabulary import Api, GroupState
 
 def gathered(*names: str) -> ModelState:
     """Return a group that waits for its members' syncs; each has joined alone, the last makes the others rejoin."""
-    group = outlook()
+    group = model()
     for index, name in enumerate(names):
         group.ask(join(name, label=f"id {name}"))
         group.ask(join(name, label=f"in {name}"))
@@ -19,7 +19,7 @@ def gathered(*names: str) -> ModelState:
 
 
 def test_a_newcomer_is_first_given_an_id_and_then_leads() -> None:
-    group = outlook()
+    group = model()
 
     first = group.ask(join("m0", label="first"))
     assert first is not None
@@ -75,14 +75,14 @@ def test_nobody_sees_the_answer_to_what_was_parked_on_a_connection_that_was_cut(
 
 
 def test_what_a_version_cannot_say_is_not_taken_up() -> None:
-    group = outlook()
+    group = model()
 
     assert group.ask(leave("m0", members=[{"member_id": "a", "group_instance_id": None}] * 2, version=0)) is None
     assert group.ask(beat("m0")) is not None
 
 
 def test_the_versions_are_those_that_both_sides_speak() -> None:
-    group = outlook()
+    group = model()
     group.ranges = {Api.HEARTBEAT: (0, 2)}
 
     assert group.speaks(Api.HEARTBEAT)

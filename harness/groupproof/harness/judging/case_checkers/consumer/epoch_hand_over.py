@@ -81,7 +81,7 @@ def calls_back_before(ev: Evidence, client: str, *, after: str, requirement: str
         ended = [done for obs in events for done in ev.events("callback_done", client, obs.seq)[:1]]
         late = max((elapsed_ms(change.acknowledgement, done) for done in ended), default=0.0)
         if has_no_callback(ev, client) and (not events or late > REPORTING_MS):
-            yield _untold(ev, client, claim, change)
+            yield _without_callback(ev, client, claim, change)
         elif not events:
             yield claim.failed("The application was never told.", change.acknowledgement, proof=Proof.LIVENESS)
         elif late > REPORTING_MS:
@@ -98,7 +98,7 @@ def _callbacks(ev: Evidence, client: str, change: _HandOver) -> list[Observation
     return [obs for obs in callbacks if partitions_of(obs) & change.gone]
 
 
-def _untold(ev: Evidence, client: str, claim: Claim, change: _HandOver) -> Finding:
+def _without_callback(ev: Evidence, client: str, claim: Claim, change: _HandOver) -> Finding:
     """Judge a client without such a callback (contract): it no longer reads what it gave up."""
     last = _given_back(ev, client, change)
     fetches = (obs for obs in ev.requests(Api.FETCH, client, change.acknowledgement.seq, last) if _places(obs) & change.gone)

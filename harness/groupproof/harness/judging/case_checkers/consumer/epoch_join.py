@@ -61,8 +61,8 @@ def _whole(beat: Beat) -> Iterator[Finding]:
     else:
         yield owns.failed("It joined with partitions that it says it owns.", beat.request) if beat.owned else owns.ok("It did.", beat.request)
     wants = Claim(requirement="CGC-07", expected="A join says to what the member subscribes.")
-    has_wish = beat.names or body.get("subscribed_topic_regex")
-    yield wants.ok("It did.", beat.request) if has_wish else wants.failed("It joined without a subscription.", beat.request)
+    has_subscription = beat.names or body.get("subscribed_topic_regex")
+    yield wants.ok("It did.", beat.request) if has_subscription else wants.failed("It joined without a subscription.", beat.request)
     if beat.names and body.get("subscribed_topic_regex"):
         as_given = Claim(requirement="CGC-13", expected="A join has the subscription as the application gave it: names, or a regular expression.")
         yield as_given.failed("It has a regular expression beside the names.", beat.request)
@@ -113,16 +113,16 @@ def carries_instance(ev: Evidence, client: str, instance: str, *, leaving: bool 
 def subscribes_by_regex(ev: Evidence, client: str) -> Iterator[Finding]:
     """Judge that a subscription by a regular expression is sent as such, in a version that has it, and with every join."""
     version = Claim(requirement="CGC-32", expected="A client that subscribes by regex heartbeats with version 1 or above.")
-    wish = Claim(requirement="CGC-13", expected="The regular expression goes as such, and no topic by name.")
+    regex_sent = Claim(requirement="CGC-13", expected="The regular expression goes as such, and no topic by name.")
     for beat in _joins(ev, client):
         if (beat.request.version or 0) < 1:
             yield version.failed("It uses version 0.", beat.request)
         elif not beat.request.body.get("subscribed_topic_regex"):
-            yield wish.failed("It joined without it.", beat.request)
+            yield regex_sent.failed("It joined without it.", beat.request)
         elif beat.names:
-            yield wish.failed("It names topics beside it.", beat.request)
+            yield regex_sent.failed("It names topics beside it.", beat.request)
         else:
-            yield from (version.ok("It does.", beat.request), wish.ok("It does.", beat.request))
+            yield from (version.ok("It does.", beat.request), regex_sent.ok("It does.", beat.request))
 
 
 @timed_checker

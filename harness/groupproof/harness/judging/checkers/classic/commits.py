@@ -25,7 +25,7 @@ __all__ = ["CommitOutcomesReported", "CommitsAreOwn", "CommitsWereDelivered"]
 _OFFSETS_KEPT = 64
 """The number of newest accepted offsets kept for a client and a partition. Older ones are not judged."""
 
-_UNTOLD_MAX = 16
+_UNREPORTED_MAX = 16
 _COMMIT = Api.OFFSET_COMMIT.title
 _SPEAKS = frozenset(api.title for api in (*GROUP_REQUESTS, Api.FIND_COORDINATOR, Api.OFFSET_FETCH))
 
@@ -49,7 +49,7 @@ _Candidates = tuple[Collection[tuple[str, int, int]], ...]
 class _WantedCommits:
     """The commits that the kit asked of one client, until as many reports have come: two open commits may end in either order."""
 
-    wanted: deque[list[tuple[str, int, int]]] = field(default_factory=lambda: deque(maxlen=_UNTOLD_MAX))
+    wanted: deque[list[tuple[str, int, int]]] = field(default_factory=lambda: deque(maxlen=_UNREPORTED_MAX))
     reports: int = 0
 
     def ask(self, offsets: list[tuple[str, int, int]]) -> None:
@@ -333,7 +333,7 @@ class CommitsWereDelivered(TrackingChecker):
         beyond = (
             place for place, offsets in zip(commits.places, commits.offsets, strict=True) if any(offset > reached[t, p] for t, p, offset in offsets)
         )
-        return {*islice(beyond, _UNTOLD_MAX - len(mine.early)), *commits.places[bisect_left(commits.at_ms, steady.end_ms - LATE_LINES_MS_MAX) :]}
+        return {*islice(beyond, _UNREPORTED_MAX - len(mine.early)), *commits.places[bisect_left(commits.at_ms, steady.end_ms - LATE_LINES_MS_MAX) :]}
 
     def _delivered(self, mine: _Positions, partitions: Any) -> Iterator[Finding]:
         _raise(mine.delivered, [(partition["topic"], partition["partition"], partition.get("maxOffset", -1) + 1) for partition in partitions])
@@ -352,7 +352,7 @@ class CommitsWereDelivered(TrackingChecker):
         ]
         if beyond and mine.has_records:
             yield _beyond(request, beyond)
-        elif beyond and len(mine.early) < _UNTOLD_MAX:
+        elif beyond and len(mine.early) < _UNREPORTED_MAX:
             mine.early.append((request, beyond))
 
     def end(self) -> Iterator[Finding]:

@@ -33,12 +33,12 @@ class GroupInvariants(Checker):
     """Checks every invariant against the observations of one group."""
 
     def __init__(self) -> None:
-        self.standing = InferredGroup()
+        self.group = InferredGroup()
         self._invariants = [make() for make in INVARIANTS]
         self._listeners: dict[tuple[str, str | None], Sequence[Invariant]] = {}
 
     def step(self, obs: Observation) -> Sequence[Finding]:
-        group = self.standing
+        group = self.group
         group.follow(obs)
         key = (obs.kind, obs.api)
         listeners: Sequence[Invariant] | None = self._invariants if obs.who == "link" else self._listeners.get(key)
@@ -54,18 +54,18 @@ class GroupInvariants(Checker):
         return found
 
     def wants(self, steady: Steady) -> Collection[int] | None:
-        group = self.standing
+        group = self.group
         can_absorb = group.is_steady(steady) and all(invariant.can_absorb(steady, group) for invariant in self._invariants)
         return NO_ROWS if can_absorb else ALL_ROWS
 
     def absorb(self, steady: Steady) -> None:
-        self.standing.now_ms = steady.last_ms
+        self.group.now_ms = steady.last_ms
         for invariant in self._invariants:
-            invariant.absorb(steady, self.standing)
+            invariant.absorb(steady, self.group)
 
     def end(self) -> Iterator[Finding]:
         for invariant in self._invariants:
-            yield from invariant.rest(self.standing)
+            yield from invariant.rest(self.group)
 
 
 class StatesFollow(Invariant):

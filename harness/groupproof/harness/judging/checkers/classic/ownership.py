@@ -30,7 +30,7 @@ _GROUP_TITLES: Final = frozenset(api.title for api in GROUP_REQUESTS)
 _ANSWERS_KEPT: Final = 8
 """The number of SyncGroup responses of one client that are kept for late events."""
 
-_UNTOLD_MAX = 16
+_EARLY_RECORDS_MAX = 16
 """The number of reports kept for each client and partition, for records of a partition that no event has assigned yet."""
 
 
@@ -143,7 +143,7 @@ class RecordsComeToOwners(TrackingChecker):
         super().__init__()
         self._fetched: dict[str, set[TopicPartition]] = {}
         self._waiting: Waiting[tuple[Observation, TopicPartition]] = Waiting(REPORTING_MS)
-        self._untold: dict[tuple[str, TopicPartition], list[Observation]] = {}
+        self._early_records: dict[tuple[str, TopicPartition], list[Observation]] = {}
 
     def queues(self) -> tuple[Waiting[Any], ...]:
         return (self._waiting,)
@@ -157,7 +157,7 @@ class RecordsComeToOwners(TrackingChecker):
         if obs.kind == "request" and obs.api == _FETCH and obs.client in self._group.driven:
             self._fetched.setdefault(obs.client or "", set()).update((topic, partition) for topic, partition, _ in obs.offsets)
         for holding in revoked:
-            for records in self._untold.pop((holding.client, holding.partition), ()):
+            for records in self._early_records.pop((holding.client, holding.partition), ()):
                 if not holding.covers(records.at_ms):
                     yield _foreign(records, holding.partition)
         if obs.kind == "event" and obs.who in REPORTERS and obs.client is not None and obs.body.get("name") == "records_consumed":
@@ -168,20 +168,20 @@ class RecordsComeToOwners(TrackingChecker):
         client = records.client or ""
         mine = list(self._group.hands.of(client, partition))
         if not mine:
-            untold = self._untold.setdefault((client, partition), [])
-            if len(untold) < _UNTOLD_MAX:
-                untold.append(records)
+            early = self._early_records.setdefault((client, partition), [])
+            if len(early) < _EARLY_RECORDS_MAX:
+                early.append(records)
         elif not any(holding.covers(records.at_ms) for holding in mine):
             yield _foreign(records, partition)
 
     def end(self) -> Iterator[Finding]:
         for records, partition in self._waiting.rest():
             yield from self._judge(records, partition)
-        for (client, partition), untold in self._untold.items():
+        for (client, partition), early in self._early_records.items():
             if client in self._group.driven and self._group.was_never_assigned(client, partition):
                 # A shim event alone proves nothing; with a Fetch it does.
                 proof = Proof.SAFETY if partition in self._fetched.get(client, ()) else Proof.LIVENESS
-                yield _RECORDS.failed("Records of a partition that was never assigned were delivered.", untold[0], detail=str(partition), proof=proof)
+                yield _RECORDS.failed("Records of a partition that was never assigned were delivered.", early[0], detail=str(partition), proof=proof)
 
 
 _RECORDS: Final = Claim(requirement="CLIENT-63", expected="Records are delivered only of partitions that are assigned.")

@@ -27,7 +27,7 @@ _BEAT: Final = ConsumerEvent.HEARTBEAT.value
 _DESCRIBE: Final = ConsumerEvent.DESCRIBE.value
 _CLASSIC: Final = frozenset(api.title for api in (Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.LEAVE_GROUP))
 
-_UNTOLD: Final[frozenset[TopicPartition]] = frozenset({("", -1)})
+_UNREPORTED: Final[frozenset[TopicPartition]] = frozenset({("", -1)})
 """The report due from a member that was assigned before the trace: no real partition, so it stays due until the next assignment."""
 ROUNDS_MIN: Final = 8
 """Enough heartbeats of each member: one for the order, one for the acknowledgement, one for the freed partitions; 4.0 and 4.1 may take one epoch at
@@ -119,7 +119,7 @@ class GroupsComeToRest(Checker):
         if not self._members:
             self._newest = 0
         if not error_of(obs) and (obs.member_epoch or 0) > 0:
-            due = frozenset(obs.partitions) if obs.body.get("assignment") is not None else None if is_join else _UNTOLD
+            due = frozenset(obs.partitions) if obs.body.get("assignment") is not None else None if is_join else _UNREPORTED
             self._members[name] = _Member(obs.member_epoch or 0, due=due)
             self._newest = max(self._newest, obs.member_epoch or 0)
         self._disturb()

@@ -46,7 +46,7 @@ class CallbacksEndBeforeAcknowledgements(TrackingChecker):
     def __init__(self) -> None:
         super().__init__()
         self._listed: dict[str, frozenset[TopicPartition]] = {}
-        self._untold: set[str] = set()
+        self._without_callback: set[str] = set()
         self._waiting: Waiting[_GivenUp] = Waiting(LATE_LINES_MS_MAX)
 
     def queues(self) -> tuple[Waiting[Any], ...]:
@@ -60,7 +60,13 @@ class CallbacksEndBeforeAcknowledgements(TrackingChecker):
         client = obs.client
         if obs.who == "kit" and obs.body.get("name") == "hello" and client is not None:
             self._meet(client, frozenset(obs.body.get("capabilities") or ()))
-        if obs.kind == "request" and obs.api == _BEAT and client is not None and client in self._group.driven and client not in self._untold:
+        if (
+            obs.kind == "request"
+            and obs.api == _BEAT
+            and client is not None
+            and client in self._group.driven
+            and client not in self._without_callback
+        ):
             self._follow(client, obs)
         return ()
 
@@ -70,9 +76,9 @@ class CallbacksEndBeforeAcknowledgements(TrackingChecker):
     def _meet(self, client: str, capabilities: frozenset[str]) -> None:
         """Record whether the client's program can call its application in time."""
         if capabilities and "on-revoked" not in capabilities:
-            self._untold.add(client)
+            self._without_callback.add(client)
         else:
-            self._untold.discard(client)
+            self._without_callback.discard(client)
 
     def _follow(self, client: str, beat: Observation) -> None:
         if (beat.member_epoch or 0) <= 0:

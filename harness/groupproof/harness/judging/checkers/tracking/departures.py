@@ -44,8 +44,8 @@ class Departures:
                     joined=(reader is not None and reader.is_join(obs)) or (before is not None and before.joined),
                 )
         elif obs.who == "link" and obs.body.get("name") == "closed":
-            for parting in self.of.values():
-                parting.is_gone |= parting.connection == obs.connection
+            for end in self.of.values():
+                end.is_gone |= end.connection == obs.connection
 
     def is_steady(self, steady: Steady) -> bool:
         """Return whether exchanges on a client's connection leave its last frame as it is. `absorb` counts them."""
@@ -58,15 +58,15 @@ class Departures:
 
     @property
     def has_members(self) -> bool:
-        return any(parting.joined for parting in self.of.values())
+        return any(end.joined for end in self.of.values())
 
     def clean_close(self, name_of: Callable[[str], str] = str) -> tuple[Goodbye, str]:
         """Return UNCLEAN where a member's last connection closed without the LeaveGroup that it owed. A connected member has still time to leave."""
-        joined = {client: parting for client, parting in self.of.items() if parting.joined}
+        joined = {client: end for client, end in self.of.items() if end.joined}
         for client, value in joined.items():
             if value.is_gone and not value.has_left and not value.may_stay:
                 return Goodbye.UNCLEAN, f"{name_of(client)} went without a LeaveGroup"
-        return (Goodbye.CLEAN if any(parting.has_left for parting in joined.values()) else Goodbye.NONE), ""
+        return (Goodbye.CLEAN if any(end.has_left for end in joined.values()) else Goodbye.NONE), ""
 
 
 def _is_thread(obs: Observation) -> bool:

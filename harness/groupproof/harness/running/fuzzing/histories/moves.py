@@ -114,8 +114,8 @@ def _join_again(choices: ChoiceSource, model: ModelState, actor: Actor) -> Ask:
 
 
 def _member(weight: int, *, stray: int = 1) -> Any:
-    """Return the weight for a member in the group that has nothing parked; `stray` is the weight for any other actor."""
-    return lambda outlook, actor: weight if outlook.is_in(actor.name) and not outlook.is_parked(actor.name) else stray
+    """Return the weight of a member that is in the group and has nothing parked; `stray` that of anyone else."""
+    return lambda model, actor: weight if model.is_in(actor.name) and not model.is_parked(actor.name) else stray
 
 
 def _syncing(model: ModelState, actor: Actor) -> int:
@@ -189,7 +189,7 @@ def _delete_offsets(choices: ChoiceSource, model: ModelState, actor: Actor) -> A
 
 
 def _flat(weight: int) -> Any:
-    return lambda outlook, actor: weight
+    return lambda model, actor: weight
 
 
 MOVES: Final = (
@@ -202,15 +202,13 @@ MOVES: Final = (
     Move(api=Api.OFFSET_COMMIT, weigh=_member(2), make=_commit),
     Move(api=Api.TXN_OFFSET_COMMIT, weigh=_member(1), make=_commit_in_transaction),
     Move(api=Api.OFFSET_FETCH, weigh=_flat(1), make=_fetch),
-    Move(api=Api.DESCRIBE_GROUPS, weigh=_flat(1), make=lambda choices, outlook, actor: describe(actor.name)),
-    Move(
-        api=Api.LIST_GROUPS, weigh=lambda outlook, actor: 1 if actor.name == "m0" else 0, make=lambda choices, outlook, actor: list_groups(actor.name)
-    ),
+    Move(api=Api.DESCRIBE_GROUPS, weigh=_flat(1), make=lambda choices, model, actor: describe(actor.name)),
+    Move(api=Api.LIST_GROUPS, weigh=lambda model, actor: 1 if actor.name == "m0" else 0, make=lambda choices, model, actor: list_groups(actor.name)),
     Move(
         api=Api.DELETE_GROUPS,
-        weigh=lambda outlook, actor: (4 if outlook.state is GroupState.EMPTY else 1) if actor.name == "m0" else 0,
-        make=lambda choices, outlook, actor: delete_groups(actor.name),
+        weigh=lambda model, actor: (4 if model.state is GroupState.EMPTY else 1) if actor.name == "m0" else 0,
+        make=lambda choices, model, actor: delete_groups(actor.name),
     ),
-    Move(api=Api.OFFSET_DELETE, weigh=lambda outlook, actor: 1 if actor.name == "m0" else 0, make=_delete_offsets),
+    Move(api=Api.OFFSET_DELETE, weigh=lambda model, actor: 1 if actor.name == "m0" else 0, make=_delete_offsets),
 )
 """All moves of a classic member, offered to each member in turn."""
