@@ -15,6 +15,8 @@ from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
 
+from tests.refused_words import NAMELESS, OLD_WORDS, SPOKEN_BY, SYNONYMS, VAGUE
+
 ROOT = Path(__file__).parents[1]
 COMPONENTS = ("protocol", "coordinator", "clients", "harness", "chaos")
 
@@ -36,7 +38,6 @@ UNTESTED = {
     "coordinator/groupproof/coordinator/machine/any_group.py": "a protocol without behaviour",
     "clients/groupproof/clients/relatives/*_outputs.py": "dataclasses without behaviour",
     "coordinator/groupproof/coordinator/machine/effect_context.py": "a protocol without behaviour",
-    "harness/groupproof/harness/judging/oracle/replay_result.py": "dataclasses without behaviour",
     "harness/groupproof/harness/subjects/brokers/cluster.py": "protocols without behaviour",
     "harness/groupproof/harness/subjects/brokers/programs/*.py": "programs that run in an environment of their own; tests/harness/subjects/brokers starts them",
     "harness/groupproof/harness/running/fuzzing/choice_source.py": "a protocol without behaviour",
@@ -51,46 +52,6 @@ UNTESTED = {
 
 # Third parties' interfaces are spoken there, in their words, and run in environments of their own.
 SHIMS = ("clients/groupproof/clients/shims/python/*",)
-
-# One word a thing (CONTRIBUTING, "Vocabulary"): what is banned, and the word that stands for it.
-SYNONYMS = {
-    "bent": "altered",
-    "counterpart": "peer",
-    "errand": "offset request",
-    "happening": "fault",
-    "happenings": "faults",
-    "keepalive": "heartbeat",
-    "master": "leader",
-    "nemesis": "fault",
-    "primary": "leader",
-    "purgatory": "park",
-    "reassignment": "rebalance",
-    "slave": "follower",
-    "strategy": "assignor",
-    "sut": "subject",
-    "toxic": "fault",
-    "ttl": "session_timeout",
-}
-# Words of an earlier, private dialect (docs/vocabulary.md, "Words that are gone").
-OLD_WORDS = {
-    "abouts": "run ends", "backstage": "load server", "bite": "effect", "bitten": "affected", "campaign": "run", "commission": "run plan",
-    "company": "reference peers", "deed": "action", "deeds": "actions", "desk": "recorder", "doings": "actions", "drawer": "choice source",
-    "insight": "group tracker", "law": "invariant", "mishap": "random fault", "mishaps": "random faults", "partings": "departures", "sitting": "session",
-    "stagehand": "load server", "tardy": "late", "warden": "process reaper", "wishes": "options",
-}  # fmt: skip
-SPOKEN_BY = {
-    "master": ("chaos/groupproof/chaos/spark/session.py",),
-    "toxic": ("protocol/groupproof/protocol/toxics.py", "chaos/groupproof/chaos/wire/toxiproxy.py", "chaos/groupproof/chaos/wire/member_networks.py"),
-}
-
-# No name is one of these words alone: they say nothing of the thing. A constant may be, where it is a word that traces and files know.
-NAMELESS = {"each": "the noun of one element", "on": "event, or kind", "seen": "obs, or the noun", "told": "the noun, or a verb"}
-# No variable, parameter, attribute, field and function, in tests neither, is one of these: they say that somebody spoke, gave, took or knew, and not which thing it is.
-VAGUE = {
-    "given": "options, overrides, or the noun: assignment, answer", "known": "names, record, or the noun", "met": "found, reached, or the noun",
-    "said": "answer, text, reason, or the noun", "shown": "label, evidence, view, or the noun", "taken": "revoked, assigned, accepted, or the noun",
-    "what": "title, kind, body, or the noun",
-}  # fmt: skip
 
 PRINTED = {"chaos/groupproof/chaos/scenarios/scenario.py": {"each"}}  # a key of scenario files, and of the schedules made of them
 

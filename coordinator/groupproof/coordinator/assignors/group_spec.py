@@ -22,6 +22,7 @@ __all__ = [
     "SubscriptionType",
     "TargetAssignment",
     "TopicId",
+    "TopicIdPartition",
     "TopicSpec",
     "spec_of",
 ]
@@ -31,6 +32,7 @@ TopicId: TypeAlias = str
 Partitions: TypeAlias = Mapping[TopicId, tuple[int, ...]]
 """Topics and their partitions, both in the order of Kafka's maps and sets. A topic without partitions is left out."""
 TargetAssignment: TypeAlias = dict[MemberId, Partitions]
+TopicIdPartition: TypeAlias = tuple[str, int]
 
 
 class SubscriptionType(StrEnum):

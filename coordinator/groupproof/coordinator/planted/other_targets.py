@@ -9,14 +9,13 @@ from groupproof.coordinator.machine.choices import RandomChoices
 from groupproof.coordinator.machine.variant import Variant
 
 if TYPE_CHECKING:
-    from groupproof.coordinator.assignors.group_spec import TargetAssignment
+    from groupproof.coordinator.assignors.group_spec import TargetAssignment, TopicIdPartition
     from groupproof.coordinator.machine.choices import Choices, RandomBits, TargetQuestion
     from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
     from groupproof.coordinator.machine.machine_outputs import Arrival
 
 __all__ = ["BUGS_OF_TARGETS", "LEGAL_TARGETS"]
 
-Partition = tuple[str, int]
 Dealer = Callable[["TargetQuestion"], "TargetAssignment"]
 
 # Targets ---------------------------------------------------------------------------------------------------------------------------
@@ -34,11 +33,11 @@ def _others(uniform: Dealer | None = None, range: Dealer | None = None) -> Calla
     return Dealing
 
 
-def _partitions(share: Mapping[str, Iterable[int]]) -> list[Partition]:
+def _partitions(share: Mapping[str, Iterable[int]]) -> list[TopicIdPartition]:
     return [(topic, index) for topic, indexes in share.items() for index in sorted(indexes)]
 
 
-def _shares(owners: Mapping[str, Iterable[Partition]]) -> TargetAssignment:
+def _shares(owners: Mapping[str, Iterable[TopicIdPartition]]) -> TargetAssignment:
     target: TargetAssignment = {}
     for member, partitions in owners.items():
         indexes: dict[str, list[int]] = {}
@@ -53,7 +52,7 @@ def _from_the_end(question: TargetQuestion) -> TargetAssignment:
     sizes = {member: len(_partitions(share)) for member, share in question.kafkas.items()}
     all_partitions = [partition for share in question.kafkas.values() for partition in _partitions(share)]
     free = set(all_partitions)
-    dealt: dict[str, list[Partition]] = {}
+    dealt: dict[str, list[TopicIdPartition]] = {}
     for member, spec in question.spec.members.items():
         own = [partition for partition in _partitions(spec.assigned) if partition in free and partition[0] in spec.subscribed_topic_ids]
         dealt[member] = own[max(0, len(own) - sizes[member]) :]
@@ -72,7 +71,7 @@ def _ranges_backwards(question: TargetQuestion) -> TargetAssignment:
     specs = question.spec.members
     static = sorted((member for member, spec in specs.items() if spec.instance_id is not None), key=lambda member: specs[member].instance_id or "")
     order = [*static, *sorted((member for member in specs if specs[member].instance_id is None), reverse=True)]
-    owners: dict[str, list[Partition]] = {member: [] for member in specs}
+    owners: dict[str, list[TopicIdPartition]] = {member: [] for member in specs}
     for topic, spec in question.topics.items():
         takers = [member for member in order if topic in specs[member].subscribed_topic_ids]
         for member, indexes in _ranges(takers, spec.partitions):
@@ -88,7 +87,7 @@ def _ranges(members: list[str], partitions: int) -> Iterator[tuple[str, range]]:
         start += size
 
 
-def _with(change: Callable[[dict[str, list[Partition]], TargetQuestion], None]) -> Dealer:
+def _with(change: Callable[[dict[str, list[TopicIdPartition]], TargetQuestion], None]) -> Dealer:
     """Return a dealer that changes Kafka's target."""
 
     def dealt(question: TargetQuestion) -> TargetAssignment:
@@ -99,18 +98,18 @@ def _with(change: Callable[[dict[str, list[Partition]], TargetQuestion], None]) 
     return dealt
 
 
-def _leave_one_out(owners: dict[str, list[Partition]], _: TargetQuestion) -> None:
+def _leave_one_out(owners: dict[str, list[TopicIdPartition]], _: TargetQuestion) -> None:
     if (most := max(owners.values(), key=len, default=[])) and len(owners) > 1:
         most.pop()
 
 
-def _give_one_twice(owners: dict[str, list[Partition]], _: TargetQuestion) -> None:
+def _give_one_twice(owners: dict[str, list[TopicIdPartition]], _: TargetQuestion) -> None:
     (first, *_others) = owners.values()
     for other in _others:
         other += [partition for partition in first[:1] if partition not in other]
 
 
-def _favour_the_first(owners: dict[str, list[Partition]], question: TargetQuestion) -> None:
+def _favour_the_first(owners: dict[str, list[TopicIdPartition]], question: TargetQuestion) -> None:
     """Give one member a partition more, and another one less, than is even."""
     first = min(owners)
     for member, own in owners.items():
@@ -118,7 +117,7 @@ def _favour_the_first(owners: dict[str, list[Partition]], question: TargetQuesti
             owners[first].append(own.pop())
 
 
-def _give_unsubscribed(owners: dict[str, list[Partition]], question: TargetQuestion) -> None:
+def _give_unsubscribed(owners: dict[str, list[TopicIdPartition]], question: TargetQuestion) -> None:
     """Give a member a partition of a topic that it does not subscribe to, instead of a subscriber."""
     specs = question.spec.members
     for own in owners.values():
@@ -128,7 +127,7 @@ def _give_unsubscribed(owners: dict[str, list[Partition]], question: TargetQuest
             return
 
 
-def _tear_ranges(owners: dict[str, list[Partition]], _: TargetQuestion) -> None:
+def _tear_ranges(owners: dict[str, list[TopicIdPartition]], _: TargetQuestion) -> None:
     """Let two members exchange one partition each, so that neither has a range."""
     several = [own for own in owners.values() if len(own) > 1]
     if len(several) > 1:
@@ -138,7 +137,7 @@ def _tear_ranges(owners: dict[str, list[Partition]], _: TargetQuestion) -> None:
 def _forget_who_had_what(question: TargetQuestion) -> TargetAssignment:
     """Distribute partitions one by one, regardless of their previous owners."""
     members = sorted(question.spec.members)
-    owners: dict[str, list[Partition]] = {member: [] for member in members}
+    owners: dict[str, list[TopicIdPartition]] = {member: [] for member in members}
     for partition in sorted(partition for share in question.kafkas.values() for partition in _partitions(share)):
         takers = [member for member in members if partition[0] in question.spec.members[member].subscribed_topic_ids]
         owners[min(takers, key=lambda member: len(owners[member]))].append(partition)

@@ -66,6 +66,7 @@ def test_open_fields_are_fields_of_the_newest_release_and_open_by_their_requirem
     ("case", "release", "requirement"),
     [
         ("classic-group/consumer/no-generation-and-no-topic", "kafka-4.4", "CGG-11"),
+        # A target without the bug is one of the broker's own choices, which the oracle tries before other releases.
         ("assign/consumer/newcomer-without-topics-comes-first", "kafka-4.4", "CGA-12"),
         ("assign/consumer/newcomer-without-topics-comes-later", "kafka-4.1", "CGA-12"),
     ],
@@ -74,7 +75,8 @@ def test_a_coordinator_without_a_bug_that_every_release_has_is_right(case: str, 
     judgement = judgements("mended", [BY_ID[case]], profile=release)[case]
 
     assert beside_ok(judgement) == [(requirement, Verdict.INFORMATIONAL)]
-    assert any(finding.observed.endswith("As a release without the bug does.") for finding in judgement.findings)
+    names_a_release = any(finding.observed.endswith("As a release without the bug does.") for finding in judgement.findings)
+    assert names_a_release is (requirement == "CGG-11")
 
 
 def test_what_came_with_2_4_or_before_is_no_option_of_a_later_coordinator() -> None:

@@ -15,12 +15,11 @@ from groupproof.harness.judging.oracle.target_legality import broken_rule, milde
 from groupproof.protocol.vocabulary import Api
 
 if TYPE_CHECKING:
-    from groupproof.coordinator.assignors.group_spec import TargetAssignment
+    from groupproof.coordinator.assignors.group_spec import TargetAssignment, TopicIdPartition
     from groupproof.coordinator.machine.choices import TargetQuestion
     from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
     from groupproof.coordinator.machine.machine_outputs import Arrival
     from groupproof.harness.judging.oracle.exchanges import Exchange
-    from groupproof.harness.judging.oracle.target_legality import Partition
 
 __all__ = ["OwnChoices"]
 
@@ -61,7 +60,9 @@ class OwnChoices(RecordedChoices):
         is_legal = chosen != kafkas and self._is_legal(question, chosen, whole.seq, is_certain=is_certain)
         return _in_order({member_id: _share(own) for member_id, own in chosen.items()} if is_legal else question.kafkas, whole.topics)
 
-    def _targets(self, question: TargetQuestion, kafkas: dict[str, set[Partition]], whole: TargetEvidence) -> list[dict[str, set[Partition]]]:
+    def _targets(
+        self, question: TargetQuestion, kafkas: dict[str, set[TopicIdPartition]], whole: TargetEvidence
+    ) -> list[dict[str, set[TopicIdPartition]]]:
         """Return the possible targets, the likeliest first: by all answers, by those that can be of no other target, or guessed from later targets."""
         by_later = reconstructed(question, whole, by_later=True)
         if is_as_shown(kafkas, whole):
@@ -71,7 +72,7 @@ class OwnChoices(RecordedChoices):
             found = [reconstructed(question, whole), kafkas if is_as_shown(kafkas, certain) else reconstructed(question, certain), by_later]
         return [owned for place, owned in enumerate(found) if owned not in found[:place]]
 
-    def _is_legal(self, question: TargetQuestion, owned: dict[str, set[Partition]], seq: int, *, is_certain: bool) -> bool:
+    def _is_legal(self, question: TargetQuestion, owned: dict[str, set[TopicIdPartition]], seq: int, *, is_certain: bool) -> bool:
         """Return whether a target other than Kafka's is legal, and record it as a deviation."""
         expected = f"The assignor {question.assignor} gives what the protocol lets it give."
         broken = broken_rule(question, owned)
@@ -173,7 +174,7 @@ def _epoch_shown(exchange: Exchange | None) -> int:
     return int(exchange.answer.get("generation_id", 0)) if exchange.api is Api.JOIN_GROUP else 0
 
 
-def _share(own: set[Partition]) -> dict[str, tuple[int, ...]]:
+def _share(own: set[TopicIdPartition]) -> dict[str, tuple[int, ...]]:
     share: dict[str, list[int]] = {}
     for topic_id, index in sorted(own):
         share.setdefault(topic_id, []).append(index)

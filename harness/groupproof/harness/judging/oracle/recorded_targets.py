@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from itertools import permutations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from groupproof.coordinator.assignors.group_spec import GroupSpec, MemberSpec
+from groupproof.coordinator.assignors.group_spec import GroupSpec, MemberSpec, TopicIdPartition
 from groupproof.coordinator.assignors.range_assignor import range_assign
-from groupproof.harness.judging.oracle.target_legality import Partition, partitions_in, subscriptions_of
+from groupproof.harness.judging.oracle.target_legality import partitions_in, subscriptions_of
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.messages import SyncGroupRequest
 from groupproof.protocol.wire.subscription import SubscriptionError, decode_assignment
@@ -38,14 +38,14 @@ class TargetEvidence:
     later targets: such an owner may have the partition already in this one.
     """
 
-    whole: dict[str, set[Partition]] = field(default_factory=dict)
-    has: dict[str, set[Partition]] = field(default_factory=dict)
-    lacks: dict[str, set[Partition]] = field(default_factory=dict)
+    whole: dict[str, set[TopicIdPartition]] = field(default_factory=dict)
+    has: dict[str, set[TopicIdPartition]] = field(default_factory=dict)
+    lacks: dict[str, set[TopicIdPartition]] = field(default_factory=dict)
     topics: dict[str, list[str]] = field(default_factory=dict)
-    later: dict[Partition, str] = field(default_factory=dict)
+    later: dict[TopicIdPartition, str] = field(default_factory=dict)
     seq: int = 0
 
-    def note(self, exchange: Exchange, shares: dict[str, set[Partition]], member_id: str, partitions: Iterable[Partition]) -> None:
+    def note(self, exchange: Exchange, shares: dict[str, set[TopicIdPartition]], member_id: str, partitions: Iterable[TopicIdPartition]) -> None:
         shares.setdefault(member_id, set()).update(partitions)
         self.seq = self.seq or exchange.seq
 
@@ -63,7 +63,7 @@ class _MemberReport(NamedTuple):
 
     member_id: str
     epoch: int | None
-    partitions: list[Partition] | None
+    partitions: list[TopicIdPartition] | None
 
 
 class _Reading:
@@ -131,7 +131,7 @@ class _Reading:
             evidence.note(exchange, evidence.has, member_id, held.intersection(report.partitions))
             evidence.note(exchange, evidence.lacks, member_id, held.difference(report.partitions))
 
-    def _note_later(self, member_id: str, partitions: Iterable[Partition]) -> None:
+    def _note_later(self, member_id: str, partitions: Iterable[TopicIdPartition]) -> None:
         for partition in partitions:
             self._evidence.later.setdefault(partition, member_id)
 
@@ -165,11 +165,11 @@ _READ: Final[Mapping[Api, Callable[[Exchange, TargetQuestion], Iterator[_MemberR
 }  # fmt: skip
 
 
-def _partitions(assignment: Mapping[str, Any]) -> list[Partition]:
+def _partitions(assignment: Mapping[str, Any]) -> list[TopicIdPartition]:
     return [(topic["topic_id"], index) for topic in assignment["topic_partitions"] for index in topic["partitions"]]
 
 
-def _partitions_in_bytes(assignment: bytes, question: TargetQuestion) -> list[Partition] | None:
+def _partitions_in_bytes(assignment: bytes, question: TargetQuestion) -> list[TopicIdPartition] | None:
     """Return the partitions in a classic member's assignment bytes, without topics that the group does not know; None for bytes that cannot be
     decoded."""
     try:
@@ -186,7 +186,7 @@ def _can_be_ordered(question: TargetQuestion, member_id: str) -> bool:
     return member is not None and not member.pending and bool(member.assigned)
 
 
-def is_as_shown(owned: Mapping[str, set[Partition]], evidence: TargetEvidence) -> bool:
+def is_as_shown(owned: Mapping[str, set[TopicIdPartition]], evidence: TargetEvidence) -> bool:
     """Return whether a target agrees with the evidence."""
     return (
         all(owned[member_id] == share for member_id, share in evidence.whole.items())
@@ -195,12 +195,12 @@ def is_as_shown(owned: Mapping[str, set[Partition]], evidence: TargetEvidence) -
     )
 
 
-def is_wholly_shown(owned: Mapping[str, set[Partition]], evidence: TargetEvidence) -> bool:
+def is_wholly_shown(owned: Mapping[str, set[TopicIdPartition]], evidence: TargetEvidence) -> bool:
     """Return whether the evidence shows each partition's owner."""
     return all(share <= evidence.whole.get(member_id, set()) | evidence.has.get(member_id, set()) for member_id, share in owned.items())
 
 
-def reconstructed(question: TargetQuestion, evidence: TargetEvidence, *, by_later: bool = False) -> dict[str, set[Partition]]:
+def reconstructed(question: TargetQuestion, evidence: TargetEvidence, *, by_later: bool = False) -> dict[str, set[TopicIdPartition]]:
     """Return a target that agrees with the evidence, if there is one.
 
     The rest is distributed as its assignor would do it, or `by_later` as later targets do.
@@ -215,7 +215,7 @@ def reconstructed(question: TargetQuestion, evidence: TargetEvidence, *, by_late
     return owned
 
 
-def _ranges(question: TargetQuestion) -> Iterator[dict[str, set[Partition]]]:
+def _ranges(question: TargetQuestion) -> Iterator[dict[str, set[TopicIdPartition]]]:
     """Yield the targets of `range` for each order of the members."""
     members = list(question.spec.members)
     if len(members) > _ORDERED_MAX:
@@ -233,10 +233,12 @@ def _cut_in_order(question: TargetQuestion, order: Sequence[str]) -> Mapping[str
     return range_assign(GroupSpec(members=specs, subscription_type=question.spec.subscription_type), question.topics)
 
 
-def _deal_the_rest(question: TargetQuestion, evidence: TargetEvidence, owned: dict[str, set[Partition]], likely: Mapping[Partition, str]) -> None:
+def _deal_the_rest(
+    question: TargetQuestion, evidence: TargetEvidence, owned: dict[str, set[TopicIdPartition]], likely: Mapping[TopicIdPartition, str]
+) -> None:
     """Give each partition without evidence to its `likely` owner while that is even, otherwise to the member with fewest partitions."""
     subscribed = subscriptions_of(question)
-    certain = set[Partition]().union(*owned.values())
+    certain = set[TopicIdPartition]().union(*owned.values())
     wanted = {(topic_id, index) for topic_id in frozenset[str]().union(*subscribed.values()) for index in range(question.topics[topic_id].partitions)}
     quota, longer = divmod(len(wanted), max(1, len(owned)))
     kafkas = _owners({member_id: partitions_in(share) for member_id, share in question.kafkas.items()})
@@ -256,10 +258,10 @@ def _deal_the_rest(question: TargetQuestion, evidence: TargetEvidence, owned: di
             owned[min(takers, key=ranks.__getitem__)].add(partition)
 
 
-def _owners(owned: Mapping[str, set[Partition]]) -> dict[Partition, str]:
+def _owners(owned: Mapping[str, set[TopicIdPartition]]) -> dict[TopicIdPartition, str]:
     return {partition: member_id for member_id, own in owned.items() for partition in own}
 
 
-def _may_take(partition: Partition, member_id: str, evidence: TargetEvidence, subscribed: Mapping[str, frozenset[str]]) -> bool:
+def _may_take(partition: TopicIdPartition, member_id: str, evidence: TargetEvidence, subscribed: Mapping[str, frozenset[str]]) -> bool:
     is_open = member_id not in evidence.whole and partition not in evidence.lacks.get(member_id, ())
     return is_open and partition[0] in subscribed[member_id]

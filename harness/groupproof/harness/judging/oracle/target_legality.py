@@ -11,14 +11,14 @@ from collections.abc import Set as AbstractSet
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+from groupproof.coordinator.assignors.group_spec import TopicIdPartition
+
 if TYPE_CHECKING:
     from groupproof.coordinator.machine.choices import TargetQuestion
 
-__all__ = ["BrokenRule", "Partition", "broken_rule", "milder_rule", "partitions_in", "subscriptions_of"]
+__all__ = ["BrokenRule", "broken_rule", "milder_rule", "partitions_in", "subscriptions_of"]
 
-Partition = tuple[str, int]
-"""A topic's id and a partition number."""
-Owned = Mapping[str, AbstractSet[Partition]]
+Owned = Mapping[str, AbstractSet[TopicIdPartition]]
 
 
 class BrokenRule(NamedTuple):
@@ -28,7 +28,7 @@ class BrokenRule(NamedTuple):
     words: str
 
 
-def partitions_in(share: Mapping[str, Iterable[int]]) -> set[Partition]:
+def partitions_in(share: Mapping[str, Iterable[int]]) -> set[TopicIdPartition]:
     return {(topic_id, index) for topic_id, indexes in share.items() for index in indexes}
 
 
@@ -44,12 +44,12 @@ def subscriptions_of(question: TargetQuestion) -> dict[str, frozenset[str]]:
 def broken_rule(question: TargetQuestion, owned: Owned) -> BrokenRule | None:
     """Return the rule that a target breaks, None if it may be a target of this protocol."""
     subscribed = subscriptions_of(question)
-    if sum(map(len, owned.values())) > len(set[Partition]().union(*owned.values())):
+    if sum(map(len, owned.values())) > len(set[TopicIdPartition]().union(*owned.values())):
         return BrokenRule("CGI-11", "gives a partition to two members")
     if any(topic_id not in subscribed[member_id] for member_id, own in owned.items() for topic_id, _ in own):
         return BrokenRule("CGA-05", "gives a member a partition of a topic that it does not subscribe to")
     wanted = {(topic_id, index) for topic_id in frozenset[str]().union(*subscribed.values()) for index in range(question.topics[topic_id].partitions)}
-    if wanted - set[Partition]().union(*owned.values()):
+    if wanted - set[TopicIdPartition]().union(*owned.values()):
         return BrokenRule("CGA-04", "gives a partition to nobody")
     return _unlevel(subscribed, owned) if question.assignor == "uniform" else _no_ranges(question, subscribed, owned)
 
@@ -101,7 +101,7 @@ def _could_be_more_level(subscribed: Mapping[str, frozenset[str]], owned: Owned)
 # range
 
 
-def _numbers(own: AbstractSet[Partition], topic_id: str) -> list[int]:
+def _numbers(own: AbstractSet[TopicIdPartition], topic_id: str) -> list[int]:
     return sorted(index for owned_id, index in own if owned_id == topic_id)
 
 
