@@ -5,7 +5,7 @@ from __future__ import annotations
 from groupproof.clients.shims.reference import run_shim
 from groupproof.harness.cases.client.client_case_builders import case
 from groupproof.harness.judging.case_checkers import UNIVERSAL
-from groupproof.harness.judging.case_checkers.reactions import Identity, is_struck, recovers, rejoins
+from groupproof.harness.judging.case_checkers.reactions import Identity, recovers, rejoins, request_came
 from groupproof.harness.judging.case_judgement import Judgement, judge_run
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.plan_builders import answers, delivered, joined, passing, plan, stable, subject
@@ -30,7 +30,7 @@ CASE = case(
         passing(200),
     ),
     # What must be seen: judges, pure functions of the trace, each with its requirement.
-    is_struck("error", "m0", Api.HEARTBEAT, requirement="CLIENT-30"),
+    request_came("error", "m0", Api.HEARTBEAT, requirement="CLIENT-30"),
     rejoins("m0", after="error", requirement="CLIENT-76", identity=Identity.KEPT),
     recovers("m0", after="error", requirement="CLIENT-47"),
 )
@@ -41,9 +41,11 @@ def judged(case: Case, variant: str | None) -> Judgement:
     found: list[Judgement] = []
 
     async def main() -> None:
-        client, company = ReferenceSubject(run_shim, variant=variant), ReferenceSubject(run_shim)
-        async with client.opened(), company.opened():
-            stage = Stage(subject=client, company=company, profile="kafka-4.1", seed=1, limits=Limits(steps_s=60.0, observations_max=2_500))
+        client, reference_peers = ReferenceSubject(run_shim, variant=variant), ReferenceSubject(run_shim)
+        async with client.opened(), reference_peers.opened():
+            stage = Stage(
+                subject=client, reference_peers=reference_peers, profile="kafka-4.1", seed=1, limits=Limits(steps_s=60.0, observations_max=2_500)
+            )
             play = await stage.play(case, key="mine")
             found.append(judge_run(case, play.trace, UNIVERSAL))
 

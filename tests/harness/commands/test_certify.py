@@ -119,7 +119,7 @@ def test_a_shim_that_lies_about_its_client_id_is_broken_and_never_failed(grouppr
         if (obs.client, obs.kind, obs.api) == ("somebody", "response", "SyncGroup"):
             driver._stopped.cancel()
 
-    monkeypatch.setattr(Driver, "_heed_floods", listen)
+    monkeypatch.setattr(Driver, "_note_floods", listen)
     called = groupproof("certify", "client", "--only", CASE, "--output", "out", *odd("lies about its client id"))
 
     assert called.code == 4

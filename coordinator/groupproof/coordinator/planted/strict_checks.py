@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from groupproof.coordinator.machine.consumer.consumer_event import group_of
-from groupproof.coordinator.machine.consumer.consumer_guards import CONSUMER_GUARDS
-from groupproof.coordinator.machine.consumer.consumer_members import ConsumerMember
 from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
 from groupproof.protocol.rules.consumer.consumer_terms import ConsumerGuard
 
 if TYPE_CHECKING:
+    from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
+    from groupproof.coordinator.machine.consumer.consumer_members import ConsumerMember
     from groupproof.protocol.rules.cells import GuardName
 
 __all__ = ["STRICT_GUARDS"]
@@ -20,11 +19,21 @@ Check = Callable[[Any], bool]
 
 
 def _also(guard: ConsumerGuard, check: Check) -> Check:
-    return lambda event: CONSUMER_GUARDS[guard](event) or check(event)
+    def holds(event: Any) -> bool:
+        from groupproof.coordinator.machine.consumer.consumer_guards import CONSUMER_GUARDS  # a list of variants loads no machine
+
+        return CONSUMER_GUARDS[guard](event) or check(event)
+
+    return holds
+
+
+def _group(event: Any) -> ConsumerGroup:
+    group: ConsumerGroup = event.group
+    return group
 
 
 def _member(event: Any) -> ConsumerMember | None:
-    return None if event.group is None or event.group.dialect is not CONSUMER else group_of(event).members.get(event.member_id)
+    return None if event.group is None or event.group.dialect is not CONSUMER else _group(event).members.get(event.member_id)
 
 
 def _joins_with_another_instance(event: Any) -> bool:
@@ -33,12 +42,12 @@ def _joins_with_another_instance(event: Any) -> bool:
 
 
 def _commits_with_another_instance(event: Any) -> bool:
-    holder = group_of(event).holder_of(event.instance_id)
+    holder = _group(event).holder_of(event.instance_id)
     return event.instance_id is not None and (holder is None or holder.member_id != event.member_id)
 
 
 def _is_of_the_classic_protocol(event: Any) -> bool:
-    return event.member_epoch > 0 and event.member_id in group_of(event).classic
+    return event.member_epoch > 0 and event.member_id in _group(event).classic
 
 
 STRICT_GUARDS: Final[Mapping[GuardName, Check]] = {

@@ -77,18 +77,18 @@ def _forgets_shares(self: ConsumerGroup, member: Any, share: Any) -> None:
     self.note_progress(member)
 
 
-def _begins_anew(classic: Any, topics: Any, now_ms: int) -> ConsumerGroup:
+def _begins_anew(classic: Any, topics: Any, now_ms: int, **options: int) -> ConsumerGroup:
     generation, classic.generation = classic.generation, 1
     try:
-        return _honest_group(classic, topics, now_ms)
+        return _honest_group(classic, topics, now_ms, **options)
     finally:
         classic.generation = generation
 
 
-def _loses_a_member(classic: Any, topics: Any, now_ms: int) -> ConsumerGroup:
+def _loses_a_member(classic: Any, topics: Any, now_ms: int, **options: int) -> ConsumerGroup:
     for member_id in [*classic.members.by_id][1:]:
         classic.members.remove(member_id)
-    return _honest_group(classic, topics, now_ms)
+    return _honest_group(classic, topics, now_ms, **options)
 
 
 def _converts_but_one(engine: Any, event: Any, members: Any, generation: int) -> None:

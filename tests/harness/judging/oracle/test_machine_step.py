@@ -7,7 +7,7 @@ from tests.harness.judging.oracle.recording import SETTINGS, Recording, bodied, 
 
 from groupproof.coordinator.machine.coordinator import Arrival, Coordinator, Output
 from groupproof.harness.judging.oracle import findings_of
-from groupproof.harness.judging.oracle.machine_step import ImpossibleChoice, answers_by_rule, followed
+from groupproof.harness.judging.oracle.machine_step import ImpossibleChoice, answers_by_rule, followed, settings_of
 from groupproof.harness.model.verdicts import Verdict
 from groupproof.protocol.vocabulary import ErrorCode
 from groupproof.protocol.wire.messages import GroupRequest, LeaveGroupRequest
@@ -73,3 +73,12 @@ def test_from_2_5_on_a_broker_breaks_off_where_an_old_leader_s_list_names_an_ins
     assert findings_of(written, profile=profile, settings=SETTINGS) == []
     assert ["KAFKA-14422" in finding.detail for finding in found] == [breaks]
     assert [finding.verdict is Verdict.INCONCLUSIVE for finding in found] == [breaks]
+
+
+def test_a_setting_that_no_rule_of_the_profile_asks_for_is_left_out() -> None:
+    assert settings_of({"group.max.size": 3, "log.dirs": "/tmp"}, "kafka-4.4") == settings_of({"group.max.size": 3}, "kafka-4.4")
+    assert settings_of({"group.max.size": 3}, "kafka-4.4").group_max_size == 3
+
+
+def test_a_setting_of_another_dialect_than_the_profiles_is_left_out() -> None:
+    assert settings_of({"group.consumer.max.size": 3}, "kafka-2.4") == settings_of({}, "kafka-2.4")

@@ -57,3 +57,13 @@ def test_an_answer_that_waits_for_nothing_has_no_deadline_that_it_could_miss(ans
     asked = replace(beat, answered_ms=answered_ms)
 
     assert untimely(asked, due_ms=0, cause=asked, tolerance=Tolerance()) == kind
+
+
+@pytest.mark.parametrize(("code", "kind"), [(0, "late"), (79, "slow")])
+def test_the_last_join_of_a_phase_ends_it_and_is_late_and_not_slow(code: int, kind: str) -> None:
+    recording = Recording()
+    recording.join("a")
+    (join,) = histories(recording.end())[0].exchanges
+    asked = replace(join, answered_ms=2_100.0, answer={"error_code": code})
+
+    assert untimely(asked, due_ms=0, cause=asked, tolerance=Tolerance()) == kind

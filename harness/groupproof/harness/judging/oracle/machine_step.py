@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, ParamSpec
 
+from groupproof.coordinator.machine.coordinator_settings import Settings, setting_names
 from groupproof.protocol.rules import profile as profile_named
 from groupproof.protocol.rules.dialect_registry import on_change
 from groupproof.protocol.wire.messages import JoinGroupResponse
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from groupproof.protocol.rules import Row
     from groupproof.protocol.wire.messages import GroupResponse
 
-__all__ = ["ImpossibleChoice", "answers_by_rule", "breaks_off", "followed"]
+__all__ = ["ImpossibleChoice", "answers_by_rule", "breaks_off", "followed", "settings_of"]
 
 Arguments = ParamSpec("Arguments")
 
@@ -55,3 +56,9 @@ def answers_by_rule(profile: str) -> Mapping[str, Any]:
 
 
 on_change(answers_by_rule.cache_clear)
+
+
+def settings_of(settings: Mapping[str, Any], profile: str) -> Settings:
+    """Return the machine's settings of a profile from a broker's settings, by their dotted names."""
+    names = setting_names(profile)
+    return Settings.of({name: value for name, value in settings.items() if {name, name.replace("_", ".")} & names}, profile)

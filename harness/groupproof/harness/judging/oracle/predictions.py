@@ -13,11 +13,11 @@ from functools import partial
 from typing import Any, Final
 
 from groupproof.coordinator.machine.coordinator import Settings
-from groupproof.coordinator.machine.coordinator_settings import setting_names
 from groupproof.harness.judging.oracle.answer_diff import Difference
 from groupproof.harness.judging.oracle.deviation_findings import comes_further, deviation_findings, has_consumers, with_broken_target
 from groupproof.harness.judging.oracle.exchanges import History, histories
 from groupproof.harness.judging.oracle.explanation import Prediction, finding_of, idle_findings, open_findings, predictions_of, unusual_ids
+from groupproof.harness.judging.oracle.machine_step import settings_of
 from groupproof.harness.judging.oracle.mixed_releases import mixed_releases
 from groupproof.harness.judging.oracle.replay_result import Divergence, ReplayResult
 from groupproof.harness.judging.oracle.search import WALKS_MAX, explained, unsettled
@@ -31,7 +31,7 @@ from groupproof.protocol.rules.cells import EventKind
 from groupproof.protocol.rules.dialect import Table
 from groupproof.protocol.trace import Observation, Trace
 
-__all__ = ["TracePrediction", "findings_of", "judge_of", "predictions", "read", "settings_of", "transitions"]
+__all__ = ["TracePrediction", "findings_of", "judge_of", "predictions", "read", "transitions"]
 
 _ADVERSE: Final = (Verdict.FAILED, Verdict.NON_STRICT)
 _OTHER_WALKS_MAX: Final = WALKS_MAX // 4
@@ -279,9 +279,3 @@ def _upheld(replay: ReplayResult) -> Iterator[Finding]:
 def _observed(group: str, replay: ReplayResult) -> Iterator[Observation]:
     for at_ms, moved in replay.transitions:
         yield Observation(seq=0, at_ns=at_ms * 1_000_000, kind="transition", **{**moved.columns(), "group": group})
-
-
-def settings_of(settings: Mapping[str, Any], profile: str) -> Settings:
-    """Return the machine's settings of a profile from a broker's settings, by their dotted names."""
-    names = setting_names(profile)
-    return Settings.of({name: value for name, value in settings.items() if {name, name.replace("_", ".")} & names}, profile)

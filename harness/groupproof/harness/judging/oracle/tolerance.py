@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, replace
 
 from groupproof.harness.judging.oracle.exchanges import Exchange
+from groupproof.protocol.vocabulary import Api, ErrorCode
 
 __all__ = ["Tolerance", "untimely"]
 
@@ -77,4 +78,10 @@ def untimely(asked: Exchange, *, due_ms: int, cause: Exchange | None, tolerance:
     allowance_ms = tolerance.prompt_ms if is_caused else tolerance.allowance_ms(due_ms - asked.ready_ms)
     is_late = asked.answered_ms > due_ms + allowance_ms + moving_ms + asked.excused_ms and not asked.is_unread
     # No requirement limits the time of an answer that waits for nothing: clients choose how long they wait (request.timeout.ms).
-    return None if not is_late else "slow" if is_caused and cause is asked else "late"
+    is_slow = is_caused and cause is asked and not _ends_a_phase(asked)
+    return None if not is_late else "slow" if is_slow else "late"
+
+
+def _ends_a_phase(asked: Exchange) -> bool:
+    """Return whether the request was parked until its phase ended, even where it is the last one of the phase (TR-046)."""
+    return asked.api in (Api.JOIN_GROUP, Api.SYNC_GROUP) and asked.code == ErrorCode.NONE

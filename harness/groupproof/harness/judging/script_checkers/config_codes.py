@@ -7,7 +7,7 @@ from typing import Any
 
 from groupproof.coordinator.machine.consumer.effective_settings import checked_config
 from groupproof.harness.judging.oracle.altered_configs import changed, config_changes
-from groupproof.harness.judging.oracle.predictions import settings_of
+from groupproof.harness.judging.oracle.machine_step import settings_of
 from groupproof.harness.model.evidence import Evidence
 from groupproof.protocol.rules import profile as profile_named
 from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER

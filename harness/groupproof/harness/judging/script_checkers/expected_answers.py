@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from groupproof.harness.judging.script_checkers.config_codes import DueCode
 from groupproof.harness.model.case import checker
 from groupproof.harness.model.evidence import Evidence
 from groupproof.harness.model.script import Ask, AwaitAnswer, AwaitClose, Script
@@ -19,6 +19,9 @@ from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api, ErrorCode, error_named
 from groupproof.protocol.wire.message_codec import WireError, read_response
 from groupproof.protocol.wire.message_conversion import GROUP_APIS
+
+if TYPE_CHECKING:
+    from groupproof.harness.judging.script_checkers.config_codes import DueCode
 
 __all__ = [
     "BESIDE_GROUPS",

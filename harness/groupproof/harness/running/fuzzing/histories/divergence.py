@@ -13,7 +13,7 @@ from typing import Any
 from groupproof.harness.judging.lag import LAG_MS_MAX
 from groupproof.harness.judging.oracle.exchanges import Exchange, histories
 from groupproof.harness.judging.oracle.explanation import finding_of
-from groupproof.harness.judging.oracle.predictions import settings_of
+from groupproof.harness.judging.oracle.machine_step import settings_of
 from groupproof.harness.judging.oracle.replay_result import ReplayResult, Step
 from groupproof.harness.judging.oracle.search import explained, unsettled
 from groupproof.harness.judging.oracle.tolerance import Tolerance

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from groupproof.harness.judging.oracle.predictions import settings_of
+from groupproof.harness.judging.oracle.machine_step import settings_of
 from groupproof.harness.model.common_versions import common_versions
 from groupproof.harness.model.script import Ask, AwaitAnswer, Cut, DeleteTopic, GrowTopic, Pass, Script, ScriptStep
 from groupproof.harness.running.fuzzing.choice_source import ChoiceSource
