@@ -17,7 +17,7 @@ from groupproof.protocol.vocabulary import INSTANCE_ID_SINCE, Api, ErrorCode
 __all__ = ["REFERENCE", "UNHEARD_OF", "Override", "Policy"]
 
 UNHEARD_OF: Final = 999
-"""A placeholder for every error code that no release has. A run draws the actual code, so that a client cannot know it in advance."""
+"""Stands for every error code that no release has. A run draws the actual code, so that a client cannot know it in advance."""
 
 _OWNED_SINCE: Final = 1
 

@@ -98,14 +98,14 @@ class _Call:
         jars = connector_jars(default_cache(), self._say)
         spark = session("groupproof chaos spark", master=options["cluster"], jars=jars)
         try:
-            had = [self._one(spark, scenario, brokers) for scenario in scenarios]
+            outcomes = [self._one(spark, scenario, brokers) for scenario in scenarios]
         finally:
             spark.stop()
-        value = write_streaming_report(options["output"], self._head(brokers), had, partitions=options["partitions"])
+        value = write_streaming_report(options["output"], self._head(brokers), outcomes, partitions=options["partitions"])
         if self._as_json:
             click.echo(json.dumps(value, ensure_ascii=False, indent=1))
         self._say(f"report: {options['output'] / 'report.html'}")
-        return 0 if all(outcome.holds for _, outcome in had) else _NOT_AS_EXPECTED
+        return 0 if all(outcome.holds for _, outcome in outcomes) else _NOT_AS_EXPECTED
 
     def _say(self, line: str) -> None:
         click.echo(line, err=self._as_json)
@@ -126,15 +126,15 @@ class _Call:
 
         options = self._options
         folder = options["output"].absolute() / scenario.name
-        had = played(
+        result = played(
             spark, scenario, brokers, folder=folder, profile=options["profile"], seed=options["seed"], topic=_TOPIC, partitions=options["partitions"],
             rate=options["rate"], words=options["faults"],
         )  # fmt: skip
-        outcome = judged(had, folder)
+        outcome = judged(result, folder)
         self._say(f"{outcome.verdict.value:7} {scenario.name}  {outcome.seconds:.0f} s")
         for check in outcome.checks:
             self._say(f"  {'' if check.holds else 'NOT SO: '}{check.says} {check.observed}")
-        return had, outcome
+        return result, outcome
 
     def _head(self, brokers: BrokerSubject | None) -> dict[str, Any]:
         from datetime import UTC, datetime

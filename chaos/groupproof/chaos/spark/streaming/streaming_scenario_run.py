@@ -36,7 +36,7 @@ def played(
 ) -> StreamingResult:  # fmt: skip
     """Run a scenario; `folder` is emptied first and then holds its reads. Raise `BrokenEnvironment`, and `KeyboardInterrupt` at Ctrl-C."""
     _emptied(folder)
-    had: list[StreamingResult] = []
+    results: list[StreamingResult] = []
 
     async def main() -> None:
         async with trio.open_nursery() as nursery:
@@ -45,7 +45,7 @@ def played(
                 run = StreamingRun(
                     scenario=scenario, cluster=cluster, start=partial(RunningQuery, spark), folder=folder, words=words, pace=pace or Pace()
                 )
-                had.append(await run.play())
+                results.append(await run.play())
             nursery.cancel_scope.cancel()
 
     warm(_WARMED)
@@ -56,9 +56,9 @@ def played(
         raise trouble_in(error) from error
     finally:
         shutil.rmtree(folder / "checkpoints", ignore_errors=True)
-    if not had:
+    if not results:
         raise KeyboardInterrupt
-    return had[0]
+    return results[0]
 
 
 def _emptied(folder: Path) -> None:

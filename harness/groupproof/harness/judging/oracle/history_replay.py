@@ -97,9 +97,9 @@ class HistoryReplay:
             self._pass_timers(int(self._history.end_ms + self._tolerance.early_ms))
             self._look(int(self._history.end_ms + self._tolerance.early_ms) + 1)
             self._check_parked(float("inf"))
-        except _Divergence as met:
-            kind, why = ("lost", _BROKEN_OFF) if self._is_broken_off else (met.kind, "")
-            divergence = Divergence(kind=kind, step=met.step, differences=met.found, matched=self._journal.matched, why=why)
+        except _Divergence as end:
+            kind, why = ("lost", _BROKEN_OFF) if self._is_broken_off else (end.kind, "")
+            divergence = Divergence(kind=kind, step=end.step, differences=end.found, matched=self._journal.matched, why=why)
         except ImpossibleChoice as why:
             last = list(self._journal.steps.values())[-1]
             divergence = Divergence(kind="lost", step=last, matched=self._journal.matched, why=str(why))

@@ -121,7 +121,7 @@ def goes_on_in_full(ev: Evidence, client: str, *, after: str, requirement: str =
     good = next((beat for beat in _after_receipt(ev, client, after) if beat.is_accepted), None)
     if good is None:
         raise NotReached(f"no heartbeat of {client} succeeded after {after}")
-    yield claim.ok("It did.", good.request) if good.is_full else claim.tolerated("It said that nothing had changed.", good.request)
+    yield claim.ok("It did.", good.request) if good.is_full else claim.tolerated("It said that nothing owned changed.", good.request)
 
 
 @checker
@@ -165,14 +165,16 @@ def gives_up_partitions(ev: Evidence, client: str, *, after: str, requirement: s
 
 def _reads_on(ev: Evidence, client: str, after: str) -> Observation | None:
     """Return what a client fetched or delivered after an instant from its partitions at that time, except what was on its way."""
-    had: set[TopicPartition] = set()
+    owned: set[TopicPartition] = set()
     for obs in ev.select("event", client=client, before=after):
         if obs.who == "shim" and obs.body.get("name") == "partitions_assigned":
-            had |= partitions_of(obs)
+            owned |= partitions_of(obs)
         elif obs.who == "shim" and obs.body.get("name") in _LOSES:
-            had -= partitions_of(obs)
-    fetches = (obs for obs in ev.requests(Api.FETCH, client, after, ev.closing) if {(topic, number) for topic, number, _ in obs.offsets or ()} & had)
-    records = (obs for obs in ev.events("records_consumed", client, after, ev.closing) if partitions_of(obs) & had)
+            owned -= partitions_of(obs)
+    fetches = (
+        obs for obs in ev.requests(Api.FETCH, client, after, ev.closing) if {(topic, number) for topic, number, _ in obs.offsets or ()} & owned
+    )
+    records = (obs for obs in ev.events("records_consumed", client, after, ev.closing) if partitions_of(obs) & owned)
     late = (obs for obs in (*fetches, *records) if elapsed_ms(moment(ev, after), obs) > IN_FLIGHT_MS)
     return min(late, key=lambda obs: obs.seq, default=None)
 
@@ -197,7 +199,7 @@ def stops_beating(ev: Evidence, client: str, *, after: str, requirement: str) ->
     informs = Claim(requirement=requirement, expected="The application is told of the error, or that its partitions are lost.")
     since = moment(ev, after)
     if elapsed_ms(since, end(ev)) < tolerated_ms(REACT_MS / 3):
-        raise NotReached("the run ended before the client had to be silent")
+        raise NotReached("the run ended before the client owned to be silent")
     later = [beat for beat in _after_receipt(ev, client, after) if not beat.is_leave]
     how = "It joined again." if later and later[0].is_join else "It went on."
     yield quiet.tolerated(how, later[0].request) if later else quiet.ok("It sent none.")
