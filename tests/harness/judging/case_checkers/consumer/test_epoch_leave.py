@@ -111,6 +111,17 @@ def test_what_is_given_up_by_another_membership_is_none_of_this_leaves() -> None
     assert verdict(returns_partitions_first("m0", after="closing"), closing(comes_back)) is OK
 
 
+@pytest.mark.parametrize(("revoked", "expected"), [(BOTH, OK), (BOTH[:1], FAILED)])
+def test_what_is_given_up_already_may_be_lost_again_at_the_close(revoked: tuple[tuple[str, int], ...], expected: Verdict) -> None:
+    def unsubscribes_and_closes(story: EpochStory) -> None:
+        story.partitions("revoked", *revoked)
+        story.hb(-1)
+        story.tell("callback_done")
+        story.at(5_000).partitions("lost", *BOTH)
+
+    assert verdict(returns_partitions_first("m0", after="closing"), closing(unsubscribes_and_closes)) is expected
+
+
 def test_who_has_no_callback_has_nothing_to_say_as_it_leaves() -> None:
     story = closing(lambda story: (story.kit("hello", "m0", capabilities=["consumer"]), story.hb(-1)))
 

@@ -95,7 +95,7 @@ def returns_partitions_first(ev: Evidence, client: str, *, after: str, requireme
     leave = next((beat.request for beat in beats(ev, client, after) if beat.is_leave), None)
     if leave is None:
         raise NotReached(f"{client} did not leave after {after}")
-    callback, done = max(_callbacks(ev, client, after, leave), key=lambda ended: ended[1].seq, default=(None, leave))
+    callback, done = max(_first_callbacks(ev, client, after, leave), key=lambda ended: ended[1].seq, default=(None, leave))
     late_ms = elapsed_ms(leave, done)
     if callback is not None and late_ms <= REPORTING_MS:
         yield claim.ok("It was.", callback)
@@ -109,12 +109,20 @@ def returns_partitions_first(ev: Evidence, client: str, *, after: str, requireme
         yield claim.failed("The client left before the callback had ended.", leave, proof=Proof.LIVENESS, detail=f"{late_ms:.0f} ms before")
 
 
-def _callbacks(ev: Evidence, client: str, after: str, leave: Observation) -> list[tuple[Observation, Observation]]:
-    """Return the callbacks that took partitions and ended after an instant, each with its end, up to the client's next assignment."""
+def _first_callbacks(ev: Evidence, client: str, after: str, leave: Observation) -> list[tuple[Observation, Observation]]:
+    """Return for each partition the first callback that took it and ended after an instant, up to the client's next assignment, with its end.
+
+    A later callback for a partition that is already given up changes nothing: Java's consumer loses it again when it closes after an unsubscribe.
+    """
     anew = next((obs.seq for obs in ev.events("partitions_assigned", client, leave.seq) if partitions_of(obs)), len(ev.trace))
     losses = [obs for name in ("partitions_revoked", "partitions_lost") for obs in ev.events(name, client, before=anew) if partitions_of(obs)]
     ended = [(obs, next(iter(ev.events("callback_done", client, obs.seq, anew)), obs)) for obs in losses]
-    return [(obs, done) for obs, done in ended if done.seq > ev.at(after)]
+    found: dict[TopicPartition, tuple[Observation, Observation]] = {}
+    for callback, done in sorted(ended, key=lambda pair: pair[0].seq):
+        if done.seq > ev.at(after):
+            for partition in partitions_of(callback):
+                found.setdefault(partition, (callback, done))
+    return list(found.values())
 
 
 @checker

@@ -121,7 +121,7 @@ def goes_on_in_full(ev: Evidence, client: str, *, after: str, requirement: str =
     good = next((beat for beat in _after_receipt(ev, client, after) if beat.is_accepted), None)
     if good is None:
         raise NotReached(f"no heartbeat of {client} succeeded after {after}")
-    yield claim.ok("It did.", good.request) if good.is_full else claim.tolerated("It said that nothing owned changed.", good.request)
+    yield claim.ok("It did.", good.request) if good.is_full else claim.tolerated("It said that nothing had changed.", good.request)
 
 
 @checker
@@ -199,7 +199,7 @@ def stops_beating(ev: Evidence, client: str, *, after: str, requirement: str) ->
     informs = Claim(requirement=requirement, expected="The application is told of the error, or that its partitions are lost.")
     since = moment(ev, after)
     if elapsed_ms(since, end(ev)) < tolerated_ms(REACT_MS / 3):
-        raise NotReached("the run ended before the client owned to be silent")
+        raise NotReached("the run ended before the client had to be silent")
     later = [beat for beat in _after_receipt(ev, client, after) if not beat.is_leave]
     how = "It joined again." if later and later[0].is_join else "It went on."
     yield quiet.tolerated(how, later[0].request) if later else quiet.ok("It sent none.")
