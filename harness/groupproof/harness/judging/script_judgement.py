@@ -35,9 +35,9 @@ from groupproof.harness.judging.script_checkers.unknown_topic_ids import unknown
 from groupproof.harness.model.case import Case, Judge, script_of
 from groupproof.harness.model.evidence import Evidence
 from groupproof.harness.model.plan import Plan
+from groupproof.harness.model.requirement_levels import at_most
 from groupproof.harness.model.script import STEPS_END, Script
-from groupproof.harness.model.verdicts import Finding, Level, Proof, Verdict
-from groupproof.protocol.rules.requirements import UnknownRequirement, by_id
+from groupproof.harness.model.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.trace import Observation, Trace
 
 __all__ = ["DRAWN_MAX", "has_failed", "judge_either", "judge_script_run", "with_transitions"]
@@ -47,9 +47,6 @@ DRAWN_MAX = 2_000
 
 _IDS = "JOIN-03"
 _ONE_COORDINATOR = "FIND-03"
-
-_BY_SEVERITY = (Verdict.FAILED, Verdict.NON_STRICT, Verdict.INFORMATIONAL)
-_MOST_SEVERE = dict(zip((Level.MUST, Level.SHOULD, Level.INFO), _BY_SEVERITY, strict=True))
 
 _ENDED = {"unimplemented": "It does not speak", "unmet": "The case needs"}
 
@@ -118,30 +115,16 @@ def _if_elsewhere(judgement: Judgement, script: Script, evidence: Evidence, grou
 
 
 def _about(case: Case, judge: Judge) -> Judge:
-    """Return the judge with its findings limited to the severity of the case's level and of the requirement, and with the proof that one
-    observation gives. Findings on the form of member ids are left out where the case is not about them."""
-    most_severe = _MOST_SEVERE[case.level]
+    """Return the judge with its findings limited to the case's level, and with the proof that one observation gives. Findings on the form of
+    member ids are left out where the case is not about them."""
 
     def judge_mildly(evidence: Evidence) -> Iterator[Finding]:
         for found in judge(evidence):
             if found.verdict is Verdict.INFORMATIONAL and found.requirement == _IDS and _IDS not in case.requirements:
                 continue
-            verdict = _capped(_capped(found.verdict, most_severe), _most_severe_of(found.requirement))
-            yield as_passing(replace(found, verdict=verdict), evidence.trace)
+            yield as_passing(at_most(found, case.level), evidence.trace)
 
     return judge_mildly
-
-
-def _most_severe_of(requirement: str) -> Verdict:
-    """Return the most severe verdict on a requirement. A fuzzed history has no requirement."""
-    try:
-        return _MOST_SEVERE[by_id(requirement).level]
-    except UnknownRequirement:
-        return Verdict.FAILED
-
-
-def _capped(verdict: Verdict, most_severe: Verdict) -> Verdict:
-    return most_severe if verdict in _BY_SEVERITY and _BY_SEVERITY.index(verdict) < _BY_SEVERITY.index(most_severe) else verdict
 
 
 def with_transitions(trace: Trace) -> Trace:

@@ -64,10 +64,8 @@ BROKEN_OFF: Final = frozenset({"nameless", "protocol-missing", "unreadable", "pe
 Such a request must be refused, but no rule fixes the code (CGO-34, CGG-09, CGG-30, PEND-12).
 """
 
-_GRAVITY: Final = (Level.MUST, Level.SHOULD, Level.INFO)
-
 
 def order_of(request: Api, first: int, second: int) -> str | None:
     """Return the gravest requirement by which `first` is answered where both codes are due; None where the protocol leaves that open."""
     fixed = [order.requirement for order in FIXED_ORDERS if request in order.requests and order.has_before(first, second)]
-    return min(fixed, key=lambda requirement: _GRAVITY.index(by_id(requirement).level), default=None)
+    return min(fixed, key=lambda requirement: list(Level).index(by_id(requirement).level), default=None)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from tests.power.coordinators import played
 
 from groupproof.coordinator.machine.coordinator_settings import Settings
-from groupproof.coordinator.machine.machine_outputs import GroupProgress
 from groupproof.coordinator.machine.timers import TimerKey
 from groupproof.coordinator.machine.variant import Variant
 from groupproof.harness.cases.coordinator import CASES
@@ -58,11 +55,9 @@ def test_after_a_whole_interval_a_cleanup_has_come() -> None:
     ],
 )  # fmt: skip
 def test_what_is_empty_or_old_may_be_cleaned_up(state: GroupState | ConsumerState, lasted_ms: float, interval_ms: int, is_marked: bool) -> None:
-    group = GroupProgress(state=state, generation=1, leader=None, absent=(), pending=())
-
-    assert leaves_a_mark(group, lasted_ms, settings(interval_ms), Tolerance()) is is_marked
+    assert leaves_a_mark(state, lasted_ms, settings(interval_ms), Tolerance()) is is_marked
     assert not leaves_a_mark(None, lasted_ms, settings(interval_ms), Tolerance())
-    assert leaves_a_mark(replace(group, state=GroupState.EMPTY), 0, settings(600_000), Tolerance().with_any_cleanup())
+    assert leaves_a_mark(GroupState.EMPTY, 0, settings(600_000), Tolerance().with_any_cleanup())
 
 
 @pytest.mark.parametrize("phase_ms", [200, 1_500, 2_900])

@@ -38,7 +38,11 @@ def test_a_connection_may_be_muted_for_as_long_as_answers_throttle() -> None:
 
     (plain,), (history,) = histories(trace), histories(throttled)
 
-    assert {(exchange.excused_ms, *exchange.uptakes_ms(early_ms=30, uptake_ms=150)) for exchange in plain.exchanges} == {(0, 0), (0, 2), (0, 7)}
+    assert {(exchange.latest_ms(50, 10), *exchange.uptakes_ms(early_ms=30, uptake_ms=150)) for exchange in plain.exchanges} == {
+        (60, 0),
+        (60, 2),
+        (60, 7),
+    }
     # The first request of a connection is throttled by no answer before it; brokers before 2.0 held its own back.
     assert [(exchange.client, exchange.muted_ms, exchange.throttle_ms) for exchange in history.exchanges] == [
         ("a", 0, 0),
@@ -46,6 +50,9 @@ def test_a_connection_may_be_muted_for_as_long_as_answers_throttle() -> None:
         ("a", 900, 0),
     ]
     assert [exchange.uptakes_ms(early_ms=30, uptake_ms=150) for exchange in history.exchanges] == [[0], [2], [7, 907]]
+    # What mutes a connection delays what is read then, and no timer of the group behind it.
+    assert [exchange.latest_ms(50, 10) for exchange in history.exchanges] == [60, 960, 917]
+    assert [exchange.latest_ms(20_000, 10) for exchange in history.exchanges] == [20_010, 20_910, 20_010]
 
 
 def test_a_request_behind_one_that_is_never_answered_is_told_from_the_others() -> None:

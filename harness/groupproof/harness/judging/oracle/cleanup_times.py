@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Final
 from groupproof.protocol.vocabulary import GroupState
 
 if TYPE_CHECKING:
+    from enum import StrEnum
+
     from groupproof.coordinator.machine.coordinator import Settings
-    from groupproof.coordinator.machine.machine_outputs import GroupProgress
     from groupproof.harness.judging.oracle.tolerance import Tolerance
 
 __all__ = ["last_sure_ms", "leaves_a_mark", "without_cleanup"]
@@ -33,8 +34,8 @@ def last_sure_ms(ready_ms: float, settings: Settings, tolerance: Tolerance) -> i
     return int(ready_ms - interval_ms - tolerance.allowance_ms(interval_ms))
 
 
-def leaves_a_mark(group: GroupProgress | None, lasted_ms: float, settings: Settings, tolerance: Tolerance) -> bool:
-    """Return whether a cleanup is possible and would change a group whose history lasted `lasted_ms`: it is Empty, or its offsets may be too old."""
-    if group is None or settings.offsets_retention_check_interval_ms > tolerance.cleanup_ms:
+def leaves_a_mark(state: StrEnum | None, lasted_ms: float, settings: Settings, tolerance: Tolerance) -> bool:
+    """Return whether a cleanup is possible and would change a group of that `state` (None: no group) whose history lasted `lasted_ms`: it is Empty, or its offsets may be too old."""
+    if state is None or settings.offsets_retention_check_interval_ms > tolerance.cleanup_ms:
         return False
-    return group.state.value == GroupState.EMPTY.value or lasted_ms >= settings.offsets_retention_ms
+    return state.value == GroupState.EMPTY.value or lasted_ms >= settings.offsets_retention_ms

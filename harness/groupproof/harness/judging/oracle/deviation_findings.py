@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from groupproof.harness.model.verdicts import Finding, Level, Verdict
+from groupproof.harness.model.requirement_levels import MOST_SEVERE
+from groupproof.harness.model.verdicts import Finding, Verdict
 from groupproof.protocol.rules.requirements import by_id
 from groupproof.protocol.vocabulary import Api
 
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
     from groupproof.harness.judging.oracle.replay_result import Deviation, ReplayResult
 
 __all__ = ["comes_further", "deviation_findings", "has_consumers", "with_broken_target"]
-
-_VERDICTS = {Level.MUST: Verdict.FAILED, Level.SHOULD: Verdict.NON_STRICT, Level.INFO: Verdict.INFORMATIONAL}
 
 
 def has_consumers(history: History) -> bool:
@@ -56,4 +55,4 @@ def with_broken_target(finding: Finding, replay: ReplayResult) -> Finding:
     is_of_assignment = replay.divergence is not None and any("assignment" in difference.path for difference in replay.divergence.differences)
     if not broken or not is_of_assignment:
         return finding
-    return replace(_finding(broken[-1], _VERDICTS[by_id(broken[-1].requirement).level]), proof=finding.proof, detail=finding.detail)
+    return replace(_finding(broken[-1], MOST_SEVERE[by_id(broken[-1].requirement).level]), proof=finding.proof, detail=finding.detail)

@@ -54,13 +54,13 @@ class Exchange:
     muted_ms: float = 0.0
     throttle_ms: float = 0.0
 
-    @property
-    def excused_ms(self) -> float:
-        """Return how late the answer may be because of quotas.
+    def latest_ms(self, due_ms: float, allowance_ms: float) -> float:
+        """Return until when an answer that is due at `due_ms` is in time.
 
-        A throttling answer mutes its connection; brokers before 2.0 delay that answer itself (KIP-219).
+        A throttling answer mutes its connection, so the broker reads the request later. Brokers before 2.0 delay that answer itself (KIP-219).
         """
-        return self.muted_ms + self.throttle_ms
+        begin_ms = max(due_ms, self.ready_ms + self.muted_ms) if self.muted_ms else due_ms
+        return begin_ms + allowance_ms + self.throttle_ms
 
     def uptakes_ms(self, *, early_ms: float, uptake_ms: float) -> list[int]:
         """Return the times at which the broker can have processed it, in milliseconds.

@@ -14,7 +14,8 @@ from groupproof.harness.judging.oracle.answer_diff import Difference
 from groupproof.harness.judging.oracle.recorded_choices import NEW_ID, is_usual
 from groupproof.harness.judging.oracle.replay_result import Divergence, ReplayResult, Step
 from groupproof.harness.judging.oracle.tolerance import Tolerance
-from groupproof.harness.model.verdicts import Finding, Level, Proof, Verdict
+from groupproof.harness.model.requirement_levels import MOST_SEVERE
+from groupproof.harness.model.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.rules.consumer.consumer_terms import ConsumerState
 from groupproof.protocol.rules.requirements import by_id
 from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState, error_named
@@ -23,7 +24,6 @@ from groupproof.protocol.wire.messages import JoinGroupRequest
 
 __all__ = ["Prediction", "finding_of", "idle_findings", "open_findings", "predictions_of", "unusual_ids"]
 
-_VERDICTS: Final = {Level.MUST: Verdict.FAILED, Level.SHOULD: Verdict.NON_STRICT, Level.INFO: Verdict.INFORMATIONAL}
 _PROOFS: Final = {"late": Proof.TIMING, "slow": Proof.TIMING, "missing": Proof.LIVENESS, "closed": Proof.LIVENESS}
 _UUID: Final = re.compile(r"[\w.-]*\b[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _IN_BRACKETS: Final = re.compile(r"\[([^\]]*)\]")
@@ -82,7 +82,7 @@ def finding_of(divergence: Divergence, replay: ReplayResult) -> Finding:
     if divergence.kind == "lost":
         return _lost(divergence)
     rule, requirement = _broken(divergence)
-    verdict = _VERDICTS[by_id(requirement).level]
+    verdict = MOST_SEVERE[by_id(requirement).level]
     return Finding(
         verdict=Verdict.NON_STRICT if verdict is Verdict.FAILED and _is_mild(divergence) else verdict,
         requirement=requirement,
@@ -186,7 +186,7 @@ def open_findings(replay: ReplayResult) -> Iterator[Finding]:
             continue
         kinds.add(kind)
         yield Finding(
-            verdict=_VERDICTS[step.instead.level], requirement=step.instead.requirement, seq=exchange.seq,
+            verdict=MOST_SEVERE[step.instead.level], requirement=step.instead.requirement, seq=exchange.seq,
             expected=f"{_asked(step)}: {step.instead.expected or _expected(step, replay.names)}.",
             observed=f"{_asked(step)}: {_answer(exchange.answer or {}, exchange.api, replay.names)}, {step.instead.words}.",
             detail=f"{exchange.label}: rule {step.rule}",

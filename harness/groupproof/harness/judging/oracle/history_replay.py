@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Final
 
 from groupproof.coordinator.machine.coordinator import AppliedRow, Arrival, Coordinator, Output, Reply, Settings, Transition, partition_of
@@ -87,7 +87,6 @@ class HistoryReplay:
         self._moving_ms = 0.0
         self._is_broken_off = False
         self._journal = _Journal()
-        self._asked = self._machine  # the machine that has the current request: a stray one does not reach the group's coordinator
 
     def go(self) -> ReplayResult:
         divergence = None
@@ -168,11 +167,18 @@ class HistoryReplay:
             self._look(at_ms)
             return
         if exchange.is_stray:
-            elsewhere = Coordinator(profile=self._profile.name, settings=self._settings, choices=self._foresight, partitions=())
-            self._ask(exchange, at_ms, elsewhere)
+            self._ask(exchange, at_ms)
         else:
             self._clean_up(exchange)
-            self._ask(exchange, at_ms, self._machine)
+            self._ask(exchange, at_ms)
+
+    @cached_property
+    def _elsewhere(self) -> Coordinator:
+        """The machine of a broker that does not coordinate the group."""
+        return Coordinator(profile=self._profile.name, settings=self._settings, choices=self._foresight, partitions=())
+
+    def _machine_of(self, exchange: Exchange) -> Coordinator:
+        return self._elsewhere if exchange.is_stray else self._machine
 
     def _come_to(self, exchange: Exchange) -> int:
         """Fire the timers that are due before the request is processed, and return the time of processing."""
@@ -197,8 +203,11 @@ class HistoryReplay:
 
     def _clean_up(self, exchange: Exchange) -> None:
         """Run the periodic cleanup first, as a branch, where that would change the group: the broker's phase is unknown."""
-        group, lasted_ms = self._machine.progress(self._history.group), exchange.ready_ms - self._history.exchanges[0].ready_ms
-        if leaves_a_mark(group, lasted_ms, self._settings, self._tolerance) and self._way("cleanup", exchange.number, 2) == 1:
+        group, lasted_ms = self._machine.group(self._history.group), exchange.ready_ms - self._history.exchanges[0].ready_ms
+        if (
+            leaves_a_mark(None if group is None else group.state, lasted_ms, self._settings, self._tolerance)
+            and self._way("cleanup", exchange.number, 2) == 1
+        ):
             self._perform(followed(self._machine.clean_up, self._now_ms), self._now_ms, None)
 
     def _clean_up_until(self, sure_ms: int) -> None:
@@ -208,8 +217,8 @@ class HistoryReplay:
             self._now_ms = sure_ms
             self._perform(followed(self._machine.clean_up, sure_ms), sure_ms, None)
 
-    def _ask(self, exchange: Exchange, at_ms: int, machine: Coordinator) -> None:
-        self._now_ms, self._asked = at_ms, machine
+    def _ask(self, exchange: Exchange, at_ms: int) -> None:
+        self._now_ms, machine = at_ms, self._machine_of(exchange)
         step = Step(exchange=exchange, at_ms=at_ms, before=machine.progress(self._history.group))
         self._journal.steps[exchange.number] = self._parked[exchange.number] = step
         if self._is_loading(exchange):
@@ -236,7 +245,7 @@ class HistoryReplay:
         Their real times are unknown.
         """
         while self._unread and (self._fits(self._unread[0], at_ms) or at_ms > (self._unread[0].answered_ms or self._history.end_ms)):
-            self._ask(self._unread.pop(0), max(self._now_ms, at_ms), self._machine)
+            self._ask(self._unread.pop(0), max(self._now_ms, at_ms))
 
     def _fits(self, exchange: Exchange, at_ms: int) -> bool:
         self._now_ms = max(self._now_ms, at_ms)
@@ -343,7 +352,7 @@ class HistoryReplay:
     def _check_missing(self, step: Step) -> None:
         exchange = step.exchange
         assert step.due_ms is not None
-        latest_ms = step.due_ms + self._tolerance.allowance_ms(step.due_ms - exchange.ready_ms) + self._moving_ms + exchange.excused_ms
+        latest_ms = exchange.latest_ms(step.due_ms, self._tolerance.allowance_ms(step.due_ms - exchange.ready_ms) + self._moving_ms)
         if exchange.closed_by == "broker" and not self._history.moves and step.due_ms <= exchange.gone_ms:
             raise _Divergence("closed", step)
         if latest_ms < exchange.gone_ms and not exchange.is_unread:
@@ -351,11 +360,11 @@ class HistoryReplay:
 
     def _is_as_right(self, step: Step, found: tuple[Difference, ...]) -> bool:
         """Return whether the protocol leaves the answer open, and record which other one it was. A refusal changes nothing in either case."""
-        asked = step.exchange
-        step.instead = open_fields(step, found, self._asked.group(self._history.group))
+        asked, machine = step.exchange, self._machine_of(step.exchange)
+        step.instead = open_fields(step, found, machine.group(self._history.group))
         if step.instead is not None:
             return True
-        due = due_refusals(self._asked.engine, asked.message, _arrival(asked), self._now_ms)
+        due = due_refusals(machine.engine, asked.message, _arrival(asked), self._now_ms)
         step.instead = another_answer(step, due, self._answers.get(step.rule), partial(self._topics.completed, asked.message))
         return step.instead is not None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ParamSpec
 
 from groupproof.coordinator.machine.coordinator_settings import Settings, setting_names
@@ -45,7 +45,7 @@ def breaks_off(message: GroupResponse, asked: Exchange, fields: Mapping[str, int
     return any(member.group_instance_id for member in message.members) and not is_told
 
 
-@cache
+@lru_cache(maxsize=64)  # as many as `bound_tables` keeps
 def answers_by_rule(profile: str) -> Mapping[str, Any]:
     """Return each row's answer to the request that it is applied to, by the row's name; None where the row does not answer it."""
     rows: dict[str, Row] = dict(profile_named(profile).named_rules())

@@ -62,7 +62,7 @@ def _first(profile: str, replay: ReplayResult, explain: Explain, *, are_open: bo
         return None
     for part, other, name in _profiles(profile, replay, are_open=are_open):
         tried = explain(name)
-        if _is_further(tried, replay):
+        if tried.goes_beyond(replay):
             return MixedRelease(ended=replay, release=other, requirement={**OPEN_RELEASE_FIELDS, **MENDS}.get(part, ""), profile=name, replay=tried)
     return None
 
@@ -133,10 +133,3 @@ def _content(profile: Profile, part: str) -> object:
     if place == _BEFORE:
         return [cell for table in profile.tables.values() for event, cell in table.before_group.items() if event.value == kind]
     return [row for name, row in profile.named_rules() if name.startswith(f"{part}/")]
-
-
-def _is_further(tried: ReplayResult, replay: ReplayResult) -> bool:
-    """Return whether a replay gets beyond the divergence of another one."""
-    if tried.divergence is None or replay.divergence is None:
-        return tried.divergence is None
-    return tried.divergence.matched > replay.divergence.matched and tried.divergence.step.exchange is not replay.divergence.step.exchange

@@ -79,8 +79,6 @@ OPEN_FIELDS: Final = (
               words="with no leader epoch of the record, by which a consumer would notice a log that was cut (KIP-320)"),
 )  # fmt: skip
 
-_GRAVITY: Final = (Level.MUST, Level.SHOULD, Level.INFO)
-
 
 def open_fields(step: Step, found: Sequence[Difference], group: AnyGroup | None) -> OpenAnswer | None:
     """Return the open answer of all the differences, as grave as the gravest; None where one of the fields is not open."""
@@ -88,8 +86,10 @@ def open_fields(step: Step, found: Sequence[Difference], group: AnyGroup | None)
     listed = [field for field in fields if field is not None]
     if not listed or len(listed) < len(fields):
         return None
-    gravest = min(listed, key=lambda field: _GRAVITY.index(_level(field)))
-    return OpenAnswer(requirement=gravest.requirement, level=_level(gravest), words=" and ".join(dict.fromkeys(field.words for field in listed)))
+    most_severe = min(listed, key=lambda field: list(Level).index(_level(field)))
+    return OpenAnswer(
+        requirement=most_severe.requirement, level=_level(most_severe), words=" and ".join(dict.fromkeys(field.words for field in listed))
+    )
 
 
 def _open_field(step: Step, group: AnyGroup | None, difference: Difference) -> OpenField | None:

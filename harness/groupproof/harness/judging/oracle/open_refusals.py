@@ -58,7 +58,7 @@ def _changes_instance(group: ConsumerGroup, asked: Any) -> bool:
 
 
 def _switches_without_join(group: ConsumerGroup, asked: Any) -> bool:
-    return not _joins(asked) and asked.member_id in group.classic
+    return asked.member_epoch > 0 and asked.member_id in group.classic
 
 
 def _names_what_is_no_topic(group: ConsumerGroup, asked: Any) -> bool:

@@ -77,8 +77,7 @@ def read(
         if groups is not None and history.group not in groups:
             continue
         replay, used = _walked(history, profile, settings_of(settings, profile), exact, slowness)
-        found = list(_findings(history, replay, profile, settings, used, names_release=names_release))
-        findings += _by_chance(found, history, profile, settings, used, replay)
+        findings += _findings(history, replay, profile, settings, used, names_release=names_release)
         upheld.update({finding.requirement: finding for finding in _upheld(replay)})
         entries += predictions_of(history.group, replay)
         moves += _observed(history.group, replay)
@@ -146,28 +145,33 @@ def _allowed_ms(divergence: Divergence, slowness: Slowness) -> float:
     return slowness.allowed_ms(divergence.kind, divergence.step.exchange.api)
 
 
+def _tried(history: History, profile: str, settings: Mapping[str, Any], tolerance: Tolerance, base: ReplayResult) -> ReplayResult:
+    """Return a replay of the history by other rules or times than those of `base`.
+
+    It makes the choices of `base`. Behind the divergence of `base` the first target of the broker's own may come.
+    """
+    explain = partial(explained, history, profile=profile, settings=settings_of(settings, profile), tolerance=tolerance, walks_max=_OTHER_WALKS_MAX)
+    replay = explain(follows_choices=bool(base.deviations))
+    if base.deviations or replay.divergence is None or not replay.goes_beyond(base) or not has_consumers(history):
+        return replay
+    own = explain(follows_choices=True)
+    return own if comes_further(own, replay) else replay
+
+
 def _by_chance(
     findings: list[Finding], history: History, profile: str, settings: Mapping[str, Any], used: Tolerance, replay: ReplayResult
 ) -> list[Finding]:
-    """Return the findings with the proof that one observation gives: TIMING if a timer or an answer that was seconds late explains the history
-    (contract, "Time"), LIVENESS if a rare cleanup does."""
+    """Return the findings of the replay's divergence with the proof that one observation gives: TIMING if a timer or an answer that was seconds
+    late explains the history (contract, "Time"), LIVENESS if a rare cleanup does."""
     adverse = [finding for finding in findings if finding.verdict in _ADVERSE and finding.proof is Proof.SAFETY]
-    if replay.divergence is None or not adverse:
+    if not adverse:
         return findings
-    held = settings_of(settings, profile)
     readings = (
         (Proof.TIMING, history, used.later(_LATE_MS)),
         (Proof.TIMING, unsettled(history), used.later(_LATE_MS)),
         (Proof.LIVENESS, history, used.with_any_cleanup()),
     )
-    explains = (
-        proof
-        for proof, item, tolerance in readings
-        if explained(
-            item, profile=profile, settings=held, tolerance=tolerance, walks_max=_OTHER_WALKS_MAX, follows_choices=bool(replay.deviations)
-        ).divergence
-        is None
-    )
+    explains = (proof for proof, item, tolerance in readings if _tried(item, profile, settings, tolerance, replay).divergence is None)
     proof = next(explains, Proof.SAFETY)
     return [replace(finding, proof=proof) if finding in adverse else finding for finding in findings]
 
@@ -175,41 +179,48 @@ def _by_chance(
 def _findings(
     history: History, replay: ReplayResult, profile: str, settings: Mapping[str, Any], tolerance: Tolerance, *, names_release: bool
 ) -> Iterator[Finding]:
-    yield from idle_findings(replay)
-    yield from open_findings(replay)
-    yield from unusual_ids(replay)
-    yield from deviation_findings(replay)
-    if replay.divergence is None:
-        return
-    finding = with_broken_target(finding_of(replay.divergence, replay), replay)
-    is_of_rules = finding.verdict in _ADVERSE and finding.proof is not Proof.TIMING  # no release is slower by its rules
-    yield from _by_releases(history, replay, profile, settings, tolerance) if names_release and is_of_rules else (finding,)
+    found: list[Finding] = []
+    last = replay
+    if replay.divergence is not None:
+        finding = with_broken_target(finding_of(replay.divergence, replay), replay)
+        is_of_rules = finding.verdict in _ADVERSE and finding.proof is not Proof.TIMING  # no release is slower by its rules
+        if names_release and is_of_rules:
+            found, last = _by_releases(history, replay, profile, settings, tolerance)
+        else:
+            found = [finding]
+    yield from idle_findings(last)
+    yield from open_findings(last)
+    yield from unusual_ids(last)
+    yield from deviation_findings(last)
+    yield from _by_chance(found, history, profile, settings, tolerance, replay)
 
 
-def _by_releases(history: History, replay: ReplayResult, profile: str, settings: Mapping[str, Any], tolerance: Tolerance) -> Iterator[Finding]:
-    """Yield the findings with the release that answers so: first for parts that every release leaves open, then for one release that explains
-    all, or for single parts of others."""
+def _by_releases(
+    history: History, replay: ReplayResult, profile: str, settings: Mapping[str, Any], tolerance: Tolerance
+) -> tuple[list[Finding], ReplayResult]:
+    """Return the findings with the release that answers so, and the replay that goes furthest.
+
+    Parts that every release leaves open come first, then one release that explains all, or single parts of others.
+    """
+    found: list[Finding] = []
 
     def explain(name: str) -> ReplayResult:
-        return explained(
-            history, profile=name, settings=settings_of(settings, name), tolerance=tolerance, walks_max=_OTHER_WALKS_MAX,
-            follows_choices=follows_choices,
-        )  # fmt: skip
+        return _tried(history, name, settings, tolerance, replay)
 
-    follows_choices = bool(replay.deviations)
     for are_open in (True, False):
         for part in mixed_releases(profile, replay, explain, are_open=are_open):
-            yield _of_release(part.ended, part.release, part.requirement)
+            found.append(_of_release(part.ended, part.release, part.requirement))
             profile, replay = part.profile, part.replay
         if replay.divergence is None:
-            return
+            return found, replay
         finding = with_broken_target(finding_of(replay.divergence, replay), replay)
         asks_releases = are_open and finding.verdict in _ADVERSE
-        release = _other_release(history, profile, settings, tolerance, follows_choices=follows_choices) if asks_releases else None
-        if release is not None or finding.verdict not in _ADVERSE:
-            yield finding if release is None else _of_release(replay, release)
-            return
-    yield finding
+        release = _other_release(history, profile, settings, tolerance, replay) if asks_releases else None
+        if release is not None:
+            return [*found, _of_release(replay, release)], replay
+        if finding.verdict not in _ADVERSE:
+            break
+    return [*found, finding], replay
 
 
 def _of_release(replay: ReplayResult, release: str, requirement: str = "") -> Finding:
@@ -221,7 +232,7 @@ def _of_release(replay: ReplayResult, release: str, requirement: str = "") -> Fi
     return replace(finding, verdict=verdict, requirement=requirement or finding.requirement, observed=f"{finding.observed} As {release} does.")
 
 
-def _other_release(history: History, profile: str, settings: Mapping[str, Any], tolerance: Tolerance, *, follows_choices: bool = False) -> str | None:
+def _other_release(history: History, profile: str, settings: Mapping[str, Any], tolerance: Tolerance, base: ReplayResult) -> str | None:
     """Return the newest other release whose rules explain the whole history.
 
     Of releases with equal rules for the history's requests only one is tried.
@@ -231,11 +242,7 @@ def _other_release(history: History, profile: str, settings: Mapping[str, Any], 
         rules = _rules(other, history)
         if rules in tried or not _speaks(other, history):
             continue
-        replay = explained(
-            history, profile=other, settings=settings_of(settings, other), tolerance=tolerance, walks_max=_OTHER_WALKS_MAX,
-            follows_choices=follows_choices,
-        )  # fmt: skip
-        if replay.divergence is None:
+        if _tried(history, other, settings, tolerance, base).divergence is None:
             return other
         tried.append(rules)
     return None

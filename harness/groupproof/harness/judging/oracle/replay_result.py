@@ -89,3 +89,9 @@ class ReplayResult:
     names: Mapping[str, str]
     divergence: Divergence | None = None
     deviations: tuple[Deviation, ...] = ()
+
+    def goes_beyond(self, other: ReplayResult) -> bool:
+        """Return whether this replay explains the answer at which `other` ended, and more."""
+        if self.divergence is None or other.divergence is None:
+            return self.divergence is None
+        return self.divergence.matched > other.divergence.matched and self.divergence.step.exchange is not other.divergence.step.exchange

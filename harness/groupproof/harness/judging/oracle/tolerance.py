@@ -76,7 +76,7 @@ def untimely(asked: Exchange, *, due_ms: int, cause: Exchange | None, tolerance:
     if asked.answered_ms < (due_ms if is_exact else due_ms - tolerance.early_ms):
         return "unparked" if is_caused and cause is not asked else "early"
     allowance_ms = tolerance.prompt_ms if is_caused else tolerance.allowance_ms(due_ms - asked.ready_ms)
-    is_late = asked.answered_ms > due_ms + allowance_ms + moving_ms + asked.excused_ms and not asked.is_unread
+    is_late = asked.answered_ms > asked.latest_ms(due_ms, allowance_ms + moving_ms) and not asked.is_unread
     # No requirement limits the time of an answer that waits for nothing: clients choose how long they wait (request.timeout.ms).
     is_slow = is_caused and cause is asked and not _ends_a_phase(asked)
     return None if not is_late else "slow" if is_slow else "late"

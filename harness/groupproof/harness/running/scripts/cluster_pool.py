@@ -153,8 +153,8 @@ async def opened(subject: BrokerSubject, spec: ClusterSpec, cases: Iterable[Case
     topics = {name: partitions for case in cases for name, partitions in topics_of(script_of(case).topics, prefix).items()}
     async with subject.cluster(settings=dict(spec.settings), brokers=spec.brokers, topics=topics) as cluster, mapped(cluster) as where:
         where.unreadable = await unreadable(where, f"{prefix}versions")
-        untold = cluster.unmet.keys() - cluster.known_settings.keys()
-        settings = await reported_settings(cluster.connect, cluster.addresses[0]) if untold else {}
+        unreported = cluster.unmet.keys() - cluster.known_settings.keys()
+        settings = await reported_settings(cluster.connect, cluster.addresses[0]) if unreported else {}
         unmet = _unmet(dict(spec.settings), cluster.unmet, settings)
         evident = await _evident(subject, where, prefix)
         known_settings = {**cluster.known_settings, **evident}
@@ -167,9 +167,13 @@ async def opened(subject: BrokerSubject, spec: ClusterSpec, cases: Iterable[Case
         yield PooledCluster(where=where, settings=held, unmet=unmet, turns=turns, known_settings=known_settings)
 
 
-async def _evident(subject: BrokerSubject, where: ClusterMap, prefix: str) -> dict[str, KnownSetting]:
-    """Return the consumer group settings (KIP-848) that an already running broker shows by its behaviour."""
-    return await evident_settings(where, _new_group(prefix)) if isinstance(subject, AddressedBrokers) else {}
+async def _evident(subject: BrokerSubject, where: ClusterMap, prefix: str) -> Mapping[str, KnownSetting]:
+    """Return the consumer group settings (KIP-848) that an already running broker shows by its behaviour. It is asked once a run."""
+    if not isinstance(subject, AddressedBrokers):
+        return {}
+    if subject.evident is None:
+        subject.evident = await evident_settings(where, _new_group(prefix))
+    return subject.evident
 
 
 def _new_group(prefix: str) -> str:

@@ -35,7 +35,7 @@ _GROUPS: Final = 1
 class AddressedBrokers:
     """Brokers at `bootstrap`. Their profile is the one with the most similar ApiVersions, once `learn` has asked for them.
 
-    `by_hand` are their settings by the user's report.
+    `by_hand` are their settings by the user's report, `evident` those that they showed when a run first asked (`evident_settings`).
     """
 
     bootstrap: Sequence[Address]
@@ -49,6 +49,7 @@ class AddressedBrokers:
     version: str | None = None
     is_virtual: bool = False
     guess: Guess | None = field(default=None, init=False)
+    evident: Mapping[str, KnownSetting] | None = field(default=None, init=False)
 
     @property
     def profile(self) -> str:
