@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from groupproof.coordinator.machine.function_registry import functions_of
 from groupproof.coordinator.machine.variant import REFERENCE, profile_with
+from groupproof.protocol.rules import profile as profile_named
 from groupproof.protocol.rules.classic.classic_terms import NO_GROUP, state_name
 from groupproof.protocol.rules.dialect_registry import on_change
+from groupproof.protocol.rules.profiles import base_of
 from groupproof.protocol.vocabulary import ErrorCode
 
 if TYPE_CHECKING:
@@ -49,7 +51,7 @@ class Rule:
     is_recorded: bool  # a check that changes nothing is not worth an `AppliedRow`
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BoundTables:
     """A release's rows, bound to functions.
 
@@ -83,14 +85,15 @@ class BoundTables:
 def bound_tables(profile: Profile, variant: Variant) -> BoundTables:
     """Bind the tables of a release, once: the oracle makes a thousand machines of one release.
 
-    Cells that a variant does not change reuse the release's rules.
+    Cells that a variant, or a part of another release, does not change reuse the release's rules.
     """
-    own, profile = None if variant is REFERENCE else bound_tables(profile, REFERENCE), profile_with(profile, variant)
+    own, profile = _release(profile, variant), profile_with(profile, variant)
     tables = tuple(profile.tables.values())
     functions = {table.dialect: functions_of(table.dialect) for table in tables}
     home = _home(tables, functions)
     fields = profile.fields
-    binder = _Binder(variant, tuple(functions.values()), home, fields, own if own is not None and own.fields == fields else None)
+    own = own if own is not None and own.fields == fields else None
+    binder = _Binder(variant, tuple(functions.values()), home, fields, own)
     cells = {table.dialect: binder.cells(table) for table in tables}
     before = {kind: rules for table in tables for kind, rules in binder.before(table).items()}
     gate = frozenset(guard for function in functions.values() for guard in function.gate) - variant.guards.keys()
@@ -108,7 +111,7 @@ def bound_tables(profile: Profile, variant: Variant) -> BoundTables:
             (dialect, *place, number): narrow
             for dialect, bound in (*cells.items(), (None, none))
             for place, rules in bound.items()
-            for number, narrow in binder.by_class(classes.get(place[0]), rules)
+            for number, narrow in binder.cell_by_class(dialect, place, classes.get(place[0]), rules)
         },
         before_of_class={
             (kind, number): narrow for kind, rules in before_open.items() for number, narrow in binder.by_class(classes.get(kind), rules)
@@ -126,6 +129,14 @@ def bound_tables(profile: Profile, variant: Variant) -> BoundTables:
 
 
 on_change(bound_tables.cache_clear)
+
+
+def _release(profile: Profile, variant: Variant) -> BoundTables | None:
+    """Return the tables whose unchanged cells can be reused: the variant's release, or the one that has a part of another."""
+    if variant is not REFERENCE:
+        return bound_tables(profile, REFERENCE)
+    base = base_of(profile.name)
+    return bound_tables(profile_named(base), REFERENCE) if base else None
 
 
 def _no_config(settings: Settings, fields: Mapping[str, int], group_id: str, configs: Mapping[str, str]) -> tuple[ErrorCode, dict[str, int]]:
@@ -191,6 +202,15 @@ class _Binder:
             row.guard in variant.guards or row.answer in variant.forms or not variant.effects.keys().isdisjoint((*row.effects, *row.after))
             for row in cell
         )
+
+    def cell_by_class(
+        self, dialect: Dialect | None, place: Place, classes: RequestClasses | None, rules: tuple[Rule, ...]
+    ) -> Iterator[tuple[int, tuple[Rule, ...]]]:
+        """Yield a cell's rules for each class (`dialect` is None without a group). A reused cell has those of the release."""
+        release = self.release
+        if release is None or classes is None or (release.none if dialect is None else release.cells[dialect]).get(place) is not rules:
+            return self.by_class(classes, rules)
+        return ((number, release.of_class[dialect, *place, number]) for number in range(1, classes.count + 1))
 
     def before(self, table: Table) -> dict[EventKind, tuple[Rule, ...]]:
         words = self._words(functions_of(table.dialect))

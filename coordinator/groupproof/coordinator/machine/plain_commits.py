@@ -6,8 +6,9 @@ commits (`DialectFunctions.plain_commits`); they restart no session.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 from enum import StrEnum
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from groupproof.coordinator.machine.event import OPEN
@@ -50,8 +51,7 @@ class PlainCommits:
 
     def __init__(self, engine: Engine, gate: Callable[[str], CoordinatorStatus]) -> None:
         self._engine, self._gate = engine, gate
-        self._stores = _are_stored(engine.tables)
-        self._of_others = {place: rules for dialect in engine.tables.functions for place, rules in _places_of(engine.tables, dialect)}
+        self._stores, self._of_others = _stored_by(engine.tables)
         self._answers: dict[tuple[object, ...], OffsetCommitResponse] = {}
 
     def repeat(self, message: OffsetCommitRequest, arrival: Arrival, now_ms: int) -> OffsetCommitResponse | None:
@@ -106,6 +106,12 @@ class PlainCommits:
 def _is_bare(message: OffsetCommitRequest) -> bool:
     """Return whether the request commits offsets only: metadata may be too long, and a retention time makes offsets expire."""
     return message.retention_time_ms < 0 and not any([partition.committed_metadata for topic in message.topics for partition in topic.partitions])
+
+
+@lru_cache(maxsize=64)  # the oracle makes a thousand machines of one release
+def _stored_by(tables: BoundTables) -> tuple[bool, Mapping[tuple[Dialect, StrEnum], PlainCommitRules]]:
+    """Return whether classic groups store plain commits so, and the states in which groups of other dialects do, with their rules."""
+    return _are_stored(tables), {place: rules for dialect in tables.functions for place, rules in _places_of(tables, dialect)}
 
 
 def _are_stored(

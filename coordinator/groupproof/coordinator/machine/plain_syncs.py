@@ -7,6 +7,7 @@ as synced. The release's table decides whether it has only such a row for such a
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from groupproof.coordinator.machine.answers import own_assignment
@@ -94,11 +95,13 @@ def _names_protocol(group: Group, message: SyncGroupRequest, version: int) -> bo
     return message.protocol_type == group.protocol_type is not None and message.protocol_name == group.protocol_name is not None
 
 
+@lru_cache(maxsize=64)  # the oracle makes a thousand machines of one release
 def _are_parked(tables: BoundTables) -> bool:
     row = _last_row(tables, PlainSyncs.state, _NEVER_HOLD | {Guard.LEADER})
     return row is not None and row.effects in _PARKS and row.answer is None
 
 
+@lru_cache(maxsize=64)
 def _are_answered(tables: BoundTables) -> bool:
     row = _last_row(tables, _STABLE, _NEVER_HOLD)
     return row is not None and row.effects == (Effect.MARK_SYNCED,) and row.answer is Form.OWN_ASSIGNMENT

@@ -7,6 +7,7 @@ following check of the join phase finds a missing member. The release's table de
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from groupproof.coordinator.machine.event import OPEN
@@ -77,6 +78,7 @@ def _is_as_before(member: Member, message: JoinGroupRequest) -> bool:
     )
 
 
+@lru_cache(maxsize=64)  # the oracle makes a thousand machines of one release
 def _rule_of(tables: BoundTables) -> Rule | None:
     """Return the row that parks them, None where the release's table may apply another row."""
     cells = tables.cells.get(CLASSIC, {})

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
+from typing import Final
 
 from groupproof.protocol.rules.api_versions import Range, advertised
 from groupproof.protocol.rules.cells import EventKind, Row, State
@@ -19,11 +20,14 @@ from groupproof.protocol.rules.dialect_registry import dialect_named, dialects, 
 from groupproof.protocol.vocabulary import Api
 
 __all__ = [
-    "Profile", "UnknownProfile", "api_versions", "default_profiles", "known_profiles", "mixed", "neighbours", "profile", "profile_of", "profiles", "relatives", "rows",
+    "Profile", "UnknownProfile", "api_versions", "base_of", "default_profiles", "known_profiles", "mixed", "neighbours", "profile", "profile_of", "profiles", "relatives", "rows",
     "spoken_in",
 ]  # fmt: skip
 
 NEWEST = "kafka-4.1"
+
+_WITH: Final = " with "
+"""Stands before the part that a mixed profile has from another release."""
 
 
 class UnknownProfile(ValueError):
@@ -147,7 +151,7 @@ def _resolved(name: str) -> Profile:
             api_versions=relative.api_versions,
             defaults=relative.defaults,
         )
-    if " with " in name:
+    if _WITH in name:
         return _mixed(name)
     if name not in RELEASES:
         raise UnknownProfile(f"no profile is called {name!r}; there are {', '.join(known_profiles())}")
@@ -162,12 +166,17 @@ on_change(_resolved.cache_clear)
 def mixed(name: str, part: str, other: str) -> str:
     """Return the name of a profile that has one part from another profile: a field of answers by its name, or a cell by its rules' name without
     the row."""
-    return f"{name} with {part} of {other}"
+    return f"{name}{_WITH}{part} of {other}"
+
+
+def base_of(name: str) -> str:
+    """Return the profile that has one part from another, by the name from `mixed`; "" for a profile that is no mix."""
+    return name.rpartition(_WITH)[0]
 
 
 def _mixed(name: str) -> Profile:
     """Return a profile by its name from `mixed`; raise `UnknownProfile` for a part that one of the two does not have."""
-    base, _, rest = name.rpartition(" with ")
+    base, _, rest = name.rpartition(_WITH)
     part, _, other = rest.rpartition(" of ")
     own = _resolved(base)
     if other == MENDED and part in MENDS and CONSUMER.name in own.tables:
