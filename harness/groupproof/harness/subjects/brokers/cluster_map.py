@@ -168,6 +168,17 @@ class ClusterMap:
         finally:
             await trio.aclose_forcefully(stream)
 
+    @asynccontextmanager
+    async def asker_of(self, group: str) -> AsyncIterator[Asker]:
+        """Connect to the broker that coordinates `group`, which the kit uses from now on; raise one of `GONE`, or `BrokenEnvironment`."""
+        self.cluster.used([group])
+        node = await self.coordinator_of(group)
+        stream = await self.cluster.connect(node.host, node.port)
+        try:
+            yield self.asker(stream)
+        finally:
+            await trio.aclose_forcefully(stream)
+
     def asker(self, stream: trio.abc.Stream) -> Asker:
         """Return an asker over `stream` that knows the versions."""
         asker = Asker(stream)
