@@ -3,15 +3,8 @@ from __future__ import annotations
 import pytest
 
 from groupproof.harness.model.errors import WrongUsage
-from groupproof.harness.subjects.brokers.known_settings import (
-    KnownSetting,
-    as_text,
-    differing,
-    known_by_itself,
-    settable,
-    settings_by_hand,
-    values_of,
-)
+from groupproof.harness.subjects.brokers.cluster import KnownSetting
+from groupproof.harness.subjects.brokers.known_settings import as_text, differing, known_by_itself, settable, settings_by_hand, values_of
 
 DELAY = "group.initial.rebalance.delay.ms"
 

@@ -138,11 +138,8 @@ class CoordinatorRun(CertifyRun):
     def _judged_by(self) -> dict[str, Any]:
         """Return the grounds of the judgement beside the rules: how the profile was guessed, and the settings that the user reported."""
         guess = self._subject.guess if isinstance(self._subject, AddressedBrokers) and self._subject.asked_profile is None else None
-        own_settings = {} if self._cluster is None else self._cluster.known_settings
-        settings = (
-            {"known_settings": [f"{name}={value.value} ({value.source})" for name, value in sorted(own_settings.items())]} if own_settings else {}
-        )
-        return {**({"profile_guess": guess.sentence} if guess is not None else {}), **settings}
+        settings = [] if self._cluster is None else self._cluster.known_texts()
+        return {**({"profile_guess": guess.sentence} if guess is not None else {}), **({"known_settings": settings} if settings else {})}
 
     def _unreadable(self) -> list[str]:
         """Return the versions that the broker offers but does not serve correctly, in words."""

@@ -105,6 +105,9 @@ class BrokerStage:
 
     async def _perform(self, case: Case, cluster: PooledCluster, recorder: Recorder, key: str) -> None:
         script = script_of(case)
+        names = Names(case=case.id, key=f"{self.token}{key}", topics=script.topics, prefix=self.prefix, own=script.own_topics)
+        groups = [names.group(group) for group in script.groups]
+        cluster = await cluster.with_groups(groups)
         missing = _unspoken_dialect(case, self.profile, cluster.settings) or unspoken(needs_of(case), cluster.where.ranges, cluster.where.readable)
         hindrances = cluster.hindrances(script)
         if missing:
@@ -113,7 +116,6 @@ class BrokerStage:
         if hindrances:
             _note(recorder, "unmet", why="; ".join(hindrances), fixed=cluster.has_fixed_settings)
             return
-        names = Names(case=case.id, key=f"{self.token}{key}", topics=script.topics, prefix=self.prefix, own=script.own_topics)
         name, version = called(self.subject)
         held = {"settings": dict(cluster.settings), "profile": self.profile, "subject": {"name": name, "version": version}}
         if settings := cluster.known_settings:
@@ -123,7 +125,7 @@ class BrokerStage:
             return await trio.to_thread.run_sync(has_failed, case, trace)
 
         watch = None if self.is_virtual else is_lost
-        async with cluster.turns.held(map(names.group, script.groups)):
+        async with cluster.turns.held(groups):
             await perform(script, cluster.where, recorder, names=names, steps_s=self.steps_s, is_lost=watch, **held)
 
     def _columns(self, case: Case, key: str) -> dict[str, Any]:

@@ -9,8 +9,8 @@ import uuid
 from typing import Final
 
 from groupproof.harness.subjects.brokers.assigned_topics import LEAVES, consumer_heartbeat
+from groupproof.harness.subjects.brokers.cluster import KnownSetting
 from groupproof.harness.subjects.brokers.cluster_map import ClusterMap
-from groupproof.harness.subjects.brokers.known_settings import KnownSetting
 from groupproof.harness.subjects.brokers.reported_settings import described_configs
 from groupproof.harness.subjects.networks.request_connection import GONE, Asker, NoCommonVersion
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC

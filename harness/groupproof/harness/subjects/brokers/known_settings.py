@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, Final
 
 from groupproof.coordinator.machine.coordinator_settings import OWN_NAMES, Settings, UnknownSetting, setting_names
 from groupproof.harness.model.errors import WrongUsage
+from groupproof.harness.subjects.brokers.cluster import KnownSetting
 from groupproof.protocol.rules.dialect_registry import dialects
 
 __all__ = [
-    "BY_HAND", "BY_ITSELF", "NOTHING_KNOWN", "KnownSetting", "as_text", "differing", "known_by_itself", "settable", "settings_by_hand", "values_of",
+    "BY_HAND", "BY_ITSELF", "as_text", "differing", "known_by_itself", "settable",
+    "settings_by_hand", "values_of",
 ]  # fmt: skip
 
 BY_HAND: Final = "--set"
@@ -26,18 +26,6 @@ _LEAST: Final[Mapping[str, int]] = {
     "group.max.size": 1, "group.consumer.max.size": 1, "offsets.topic.num.partitions": 1, "offsets.retention.check.interval.ms": 1,
 }  # fmt: skip
 _MOST: Final = 2**31 - 1
-
-
-@dataclass(frozen=True, slots=True)
-class KnownSetting:
-    """The value of one setting, and the source of it."""
-
-    value: int | str
-    source: str
-
-
-NOTHING_KNOWN: Final[Mapping[str, KnownSetting]] = MappingProxyType({})
-"""For a cluster that the kit starts with the requested settings."""
 
 
 def settable(profile: str) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """Compares a broker's answers with the settings that its user reports: verdicts by a setting that it does not have would be false.
 
-Each probe uses a new group. Settings that no answer shows (retention, the commit timeout, verification) are believed.
+Each probe uses a new group of the broker that is asked. Settings that no answer shows (retention, the commit timeout, verification) are believed.
 """
 
 from __future__ import annotations
@@ -35,17 +35,29 @@ _LOOKS: Final = 3
 _PARKED_S: Final = 0.2
 
 
+class _NoGroup(Exception):
+    """The broker coordinates no group: then no verdict follows from its settings."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Probe:
-    """Sends requests to brokers of `where`; group names begin with `group`, and commits are for `topic`.
+    """Sends requests to broker `node_id` of `where`; group names begin with `group`, and commits are for `topic`.
 
     `claimed` are all settings that the user reports.
     """
 
     where: ClusterMap
+    node_id: int
     group: str
     topic: str
     claimed: Mapping[str, int]
+
+    async def new_group(self, purpose: str) -> str:
+        """Return the name of a group that the broker coordinates; raise `_NoGroup` where it coordinates none."""
+        group = await self.where.group_at(self.node_id, f"{self.group}-{purpose}")
+        if group is None:
+            raise _NoGroup
+        return group
 
     @property
     def session_ms(self) -> int:
@@ -53,15 +65,15 @@ class _Probe:
         return min(max(_SESSION_MS, self.claimed.get(MIN_SESSION, 0)), self.claimed.get(MAX_SESSION, _MOST))
 
 
-async def refutations(where: ClusterMap, group: str, topic: str, claimed: Mapping[str, int]) -> dict[str, str]:
-    """Return the `claimed` settings that the broker does not have, each with its behaviour; group names begin with `group`."""
-    probe = _Probe(where=where, group=group, topic=topic, claimed=claimed)
+async def refutations(where: ClusterMap, node_id: int, group: str, topic: str, claimed: Mapping[str, int]) -> dict[str, str]:
+    """Return the `claimed` settings that broker `node_id` does not have, each with its behaviour; group names begin with `group`."""
+    probe = _Probe(where=where, node_id=node_id, group=group, topic=topic, claimed=claimed)
     found: dict[str, str] = {}
     for name, ask in _ASKED.items():
         if name in claimed:
             try:
                 why = await ask(probe, claimed[name])
-            except (NoCommonVersion, *GONE):
+            except (NoCommonVersion, _NoGroup, *GONE):
                 why = ""
             found.update({name: why} if why else {})
     return found
@@ -86,7 +98,7 @@ async def _greatest_session(probe: _Probe, claimed: int) -> str:
 
 async def _join_code(probe: _Probe, session_ms: int) -> int:
     """Return the error code for a new member's JoinGroup; a member id in the answer leaves again."""
-    group = f"{probe.group}-s{session_ms}"
+    group = await probe.new_group(f"s{session_ms}")
     async with probe.where.asker_of(group) as asker:
         answer = await asker.ask(Api.JOIN_GROUP, join_request(group, session_ms))
         if answer["error_code"] in (ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED):
@@ -101,7 +113,7 @@ async def _initial_delay(probe: _Probe, claimed: int) -> str:
     """Measure several times if the delay seems longer: a busy host may cause one late answer."""
     shortest: int | None = None
     for number in range(_LOOKS):
-        observed = (await measured(probe.where, f"{probe.group}-delay{number}")).get(INITIAL_DELAY)
+        observed = (await measured(probe.where, await probe.new_group(f"delay{number}"))).get(INITIAL_DELAY)
         if observed is None or claimed - _EARLY_MS <= observed <= claimed + _LATE_MS:
             return ""
         shortest = observed if shortest is None else min(observed, shortest)
@@ -118,7 +130,7 @@ async def _metadata_bytes(probe: _Probe, claimed: int) -> str:
 
 async def _commit_code(probe: _Probe, length: int) -> int:
     """Return the error code for a commit without a member, with metadata of `length` bytes."""
-    group = f"{probe.group}-metadata"
+    group = await probe.new_group("metadata")
     async with probe.where.asker_of(group) as asker:
         partition = {"partition_index": 0, "committed_offset": 0, "committed_metadata": "m" * length}
         topics = ({"name": probe.topic, "partitions": (partition,)},)
@@ -133,7 +145,7 @@ async def _max_size(probe: _Probe, claimed: int) -> str:
         return ""
     refused: list[int] = []
     ids: list[str] = []
-    group, members_count = f"{probe.group}-size", 2 * claimed + 2
+    group, members_count = await probe.new_group("size"), 2 * claimed + 2
     async with trio.open_nursery() as nursery:
         for number in range(members_count):
             nursery.start_soon(_come, probe, group, number, refused, ids)
@@ -166,7 +178,7 @@ async def _go(probe: _Probe, group: str, ids: list[str]) -> None:
 
 
 async def _partitions(probe: _Probe, claimed: int) -> str:
-    async with probe.where.asker_of(f"{probe.group}-partitions") as asker:
+    async with probe.where.asker_of(await probe.new_group("partitions")) as asker:
         (result,) = (await asker.ask(Api.METADATA, {"topics": ({"name": _OFFSETS},)}, newest=8))["topics"]
     is_refuted = not result["error_code"] and len(result["partitions"]) != claimed
     return f"its {_OFFSETS} has {len(result['partitions'])} partitions" if is_refuted else ""
