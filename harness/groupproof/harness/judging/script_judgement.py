@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from groupproof.harness.judging.away_coordinators import as_passing
+from groupproof.harness.judging.away_coordinators import as_transient
 from groupproof.harness.judging.broker_settings import another_course, throttled_course
 from groupproof.harness.judging.case_checkers import UNIVERSAL
 from groupproof.harness.judging.case_judgement import judge_run
@@ -122,7 +122,7 @@ def _about(case: Case, judge: Judge) -> Judge:
         for found in judge(evidence):
             if found.verdict is Verdict.INFORMATIONAL and found.requirement == _IDS and _IDS not in case.requirements:
                 continue
-            yield as_passing(at_most(found, case.level), evidence.trace)
+            yield as_transient(at_most(found, case.level), evidence.trace)
 
     return judge_mildly
 

@@ -14,7 +14,6 @@ from typing import Any, Final
 
 from groupproof.coordinator.machine.coordinator import AppliedRow, Arrival, Coordinator, Output, Reply, Settings, Transition, partition_of
 from groupproof.coordinator.machine.due_refusals import due_refusals
-from groupproof.harness.judging.away_coordinators import AWAY
 from groupproof.harness.judging.oracle.altered_configs import heard_by
 from groupproof.harness.judging.oracle.answer_diff import Difference, as_answered, differences
 from groupproof.harness.judging.oracle.cleanup_times import last_sure_ms, leaves_a_mark, without_cleanup
@@ -30,7 +29,7 @@ from groupproof.harness.judging.oracle.tolerance import Tolerance, untimely
 from groupproof.harness.judging.oracle.topics_seen import TopicsSeen
 from groupproof.harness.judging.oracle.transient_answers import Moment, is_passing
 from groupproof.protocol.rules import profile as profile_named
-from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.vocabulary import COORDINATOR_UNAVAILABLE, Api
 from groupproof.protocol.wire.error_responses import error_of
 from groupproof.protocol.wire.message_conversion import body_of
 from groupproof.protocol.wire.messages import GroupResponse
@@ -261,7 +260,7 @@ class HistoryReplay:
     def _is_loading(self, exchange: Exchange) -> bool:
         """Return whether the answer is that of a broker that has just become the coordinator and is still loading."""
         moved = any(0 <= exchange.ready_ms - move.done_ms <= self._tolerance.loading_ms for move in self._history.moves)
-        return moved and exchange.answer is not None and error_of(exchange.api, exchange.answer) in AWAY
+        return moved and exchange.answer is not None and error_of(exchange.api, exchange.answer) in COORDINATOR_UNAVAILABLE
 
     def _note_beside(self, step: Step, why: str, requirement: str, expected: Mapping[str, Any]) -> None:
         """Record an answer that the broker makes before it asks the group's coordinator."""

@@ -16,7 +16,7 @@ from groupproof.harness.model.common_versions import common_versions, unspoken
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.subjects.brokers.cluster import RunningCluster, SeparatelyConfigured, SettingsReport
 from groupproof.harness.subjects.networks.request_connection import GONE, Asker, NoCommonVersion, Ranges
-from groupproof.protocol.vocabulary import Api, ErrorCode, error_named
+from groupproof.protocol.vocabulary import COORDINATOR_UNAVAILABLE, Api, ErrorCode, error_named
 
 __all__ = ["NOBODY", "BrokerAddress", "ClusterMap", "NoSuchBroker", "beat_of_nobody", "mapped"]
 
@@ -42,7 +42,6 @@ RETRY_S = 0.05
 GROUPS_MAX = 100
 """How many group ids are tried for one that a certain broker coordinates: of 20 brokers, one is missed in one of 170 searches."""
 
-_NOT_YET = frozenset({ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR})
 NOBODY = "groupproof-nobody"
 """The member id of the Heartbeats by which the kit learns that a coordinator has processed earlier requests: no group has such a member."""
 
@@ -149,7 +148,7 @@ class ClusterMap:
         with self._bounded(FOUND_S, f"FindCoordinator for {group}", group) as limit:
             while True:
                 found = await self._find_coordinator(group, limit)
-                if found["error_code"] not in (0, *_NOT_YET):
+                if found["error_code"] not in (0, *COORDINATOR_UNAVAILABLE):
                     raise BrokenEnvironment(f"the broker answers FindCoordinator for {group} with {_named(found['error_code'])}")
                 if found["error_code"]:
                     self._unready[group] = f"FindCoordinator for {group} was answered with {_named(found['error_code'])}"
@@ -158,7 +157,9 @@ class ClusterMap:
                 else:
                     node = BrokerAddress(node_id=found["node_id"], host=found["host"], port=found["port"])
                     self._nodes.setdefault(node.node_id, node)  # an address in FindCoordinator does not replace the one in Metadata
-                    if await self._is_ready(node, group, _NOT_YET if trio.current_time() > began + LOADED_S else _NOT_YET | {ErrorCode.NONE}):
+                    if await self._is_ready(
+                        node, group, COORDINATOR_UNAVAILABLE if trio.current_time() > began + LOADED_S else COORDINATOR_UNAVAILABLE | {ErrorCode.NONE}
+                    ):
                         return node
                 await trio.sleep(RETRY_S)
         raise AssertionError("the wait is bounded by an error")
