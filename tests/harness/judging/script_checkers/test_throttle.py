@@ -7,12 +7,13 @@ from dataclasses import replace
 import pytest
 from tests.harness.running.scripts.in_process import performed
 
-from groupproof.harness.judging.script_checkers.throttle import LOST_MS, QUOTA_MS, throttles_are_bearable
+from groupproof.harness.judging.script_checkers.throttle import LOST_MS, throttles_are_bearable
 from groupproof.harness.model.evidence import Evidence
 from groupproof.harness.model.script import Script
 from groupproof.harness.model.script_builders import beat, stable
 from groupproof.harness.model.verdicts import Finding, Verdict
 from groupproof.protocol.trace import Trace
+from groupproof.protocol.wire.throttle_time import QUOTA_MS
 
 TRACE = performed(Script(steps=(*stable("a"), beat("a", code=0))))
 

@@ -28,6 +28,7 @@ from groupproof.protocol.rules import profile as profile_named
 from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
 from groupproof.protocol.rules.consumer.group_configs import PROTOCOLS
 from groupproof.protocol.rules.profiles import relatives
+from groupproof.protocol.rules.setting_values import listed
 from groupproof.protocol.trace import Recorder, Trace
 
 __all__ = ["BrokerStage", "ClusterSpec", "PooledCluster", "Stages", "called", "cases_by_cluster", "cluster_spec_of", "opened"]
@@ -183,8 +184,7 @@ def _unspoken_dialect(case: Case, profile: str, settings: Mapping[str, Any]) -> 
     protocols = settings.get(PROTOCOLS)
     if dialect != CONSUMER.name or protocols is None or PROTOCOLS in script_of(case).settings:
         return []
-    is_on = dialect in (name.strip() for name in str(protocols).lower().split(","))
-    return [] if is_on else [f"the dialect {dialect}: the broker has {PROTOCOLS}={protocols}"]
+    return [] if dialect in listed(str(protocols).lower()) else [f"the dialect {dialect}: the broker has {PROTOCOLS}={protocols}"]
 
 
 def _patience(trace: Trace, error: RunError | None) -> float:
