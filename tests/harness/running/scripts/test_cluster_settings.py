@@ -32,7 +32,7 @@ def run_story(settings: Sequence[Mapping[str, Any]], story: Story, one: Case | N
         async with unlike(settings) as subject, opened(subject, cluster_spec_of(one), [one]) as cluster:
             groups = {node.node_id: await cluster.where.group_at(node.node_id, "g") or "" for node in cluster.where.nodes}
             await story(
-                cluster, groups, BrokerStage(subject=subject, world=cluster_spec_of(one), ground=cluster, profile="kafka-4.1", seed=1, token="x")
+                cluster, groups, BrokerStage(subject=subject, spec=cluster_spec_of(one), cluster=cluster, profile="kafka-4.1", seed=1, token="x")
             )
 
     run_virtually(main, seed=1)

@@ -71,8 +71,8 @@ class HistoryReplay:
         self._tolerance = tolerance
         self._turns = turns
         self._settings = settings
-        self._foresight = (OwnChoices if follows_choices else RecordedChoices)(history.exchanges, self._way)
-        self._machine = Coordinator(profile=profile, settings=without_cleanup(settings), choices=self._foresight)
+        self._choices = (OwnChoices if follows_choices else RecordedChoices)(history.exchanges, self._way)
+        self._machine = Coordinator(profile=profile, settings=without_cleanup(settings), choices=self._choices)
         self._answers = answers_by_rule(profile)
         self._profile = profile_named(profile)
         self._topics = TopicsSeen(history, self._profile)
@@ -101,11 +101,11 @@ class HistoryReplay:
         except ImpossibleChoice as why:
             last = list(self._journal.steps.values())[-1]
             divergence = Divergence(kind="lost", step=last, matched=self._journal.matched, why=str(why))
-        journal, names = self._journal, {**self._history.topic_titles, **self._foresight.owners}
+        journal, names = self._journal, {**self._history.topic_titles, **self._choices.owners}
         steps, forks = tuple(journal.steps.values()), tuple(journal.forks)
         return ReplayResult(
             steps=steps, forks=forks, transitions=tuple(journal.transitions), names=names, divergence=divergence,
-            deviations=tuple(self._foresight.deviations),
+            deviations=tuple(self._choices.deviations),
         )  # fmt: skip
 
     def _way(self, choice: str, number: int, ways: int, count: int = 0) -> int:
@@ -174,7 +174,7 @@ class HistoryReplay:
     @cached_property
     def _elsewhere(self) -> Coordinator:
         """The machine of a broker that does not coordinate the group."""
-        return Coordinator(profile=self._profile.name, settings=self._settings, choices=self._foresight, partitions=())
+        return Coordinator(profile=self._profile.name, settings=self._settings, choices=self._choices, partitions=())
 
     def _machine_of(self, exchange: Exchange) -> Coordinator:
         return self._elsewhere if exchange.is_stray else self._machine
@@ -334,7 +334,7 @@ class HistoryReplay:
         """Compare the answer that is due now with the recorded one."""
         exchange = step.exchange
         del self._parked[exchange.number]
-        self._foresight.answered.add(exchange.number)
+        self._choices.answered.add(exchange.number)
         step.due_ms, step.expected = at_ms, expected
         if exchange.answer is None or exchange.answered_ms is None:
             self._check_missing(step)

@@ -89,8 +89,8 @@ class CoordinatorRun(CertifyRun):
         if spec.only is not None:
             yield None
             return
-        feels = "" if self.is_virtual else f"{self._prefix}pulse"
-        keeper = ClusterKeeper(partial(opened, self._subject, spec, cases, self._prefix), feels=feels)
+        lag_group = "" if self.is_virtual else f"{self._prefix}pulse"
+        keeper = ClusterKeeper(partial(opened, self._subject, spec, cases, self._prefix), lag_group=lag_group)
         async with trio.open_nursery() as nursery:
             self._cluster = await nursery.start(keeper.run)
             self._logs += [str(log) for log in self._cluster.where.cluster.logs()]
@@ -100,8 +100,8 @@ class CoordinatorRun(CertifyRun):
     def _stage(self, spec: ClusterSpec, keeper: ClusterKeeper | None) -> BrokerStage:
         return BrokerStage(
             subject=self._subject,
-            world=spec,
-            ground=None,
+            spec=spec,
+            cluster=None,
             keeper=keeper,
             profile=self.config.profile,
             seed=self.config.seed,

@@ -62,10 +62,10 @@ def cluster_spec_of(case: Case, subject: object = None) -> ClusterSpec:
 
 def cases_by_cluster(cases: Iterable[Case], subject: object = None) -> dict[ClusterSpec, list[Case]]:
     """Return the cases by the cluster that they need."""
-    worlds: dict[ClusterSpec, list[Case]] = {}
+    found: dict[ClusterSpec, list[Case]] = {}
     for case in cases:
-        worlds.setdefault(cluster_spec_of(case, subject), []).append(case)
-    return worlds
+        found.setdefault(cluster_spec_of(case, subject), []).append(case)
+    return found
 
 
 class PartitionTurns:
@@ -179,44 +179,44 @@ DEATHS_MAX = 12
 class ClusterKeeper:
     """Keeps a cluster running for the cases that share it. After its death another one starts for the remaining cases.
 
-    Only a run of each case alone shows which case killed it: the stage does that, and `alone` limits it. With `feels`, Heartbeats for that group
-    measure the cluster, and `pulse` reports how late the brokers are.
+    Only a run of each case alone shows which case killed it: the stage does that, and `alone` limits it. With `lag_group`, Heartbeats for that group
+    measure the cluster, and `lag_reporter` reports how late the brokers are.
     """
 
-    def __init__(self, start: Callable[[], AbstractAsyncContextManager[PooledCluster]], *, feels: str = "") -> None:
-        self.pulse: LagReporter | None = None
-        self._feels = feels
+    def __init__(self, start: Callable[[], AbstractAsyncContextManager[PooledCluster]], *, lag_group: str = "") -> None:
+        self.lag_reporter: LagReporter | None = None
+        self._lag_group = lag_group
         self.alone = trio.CapacityLimiter(ALONE_MAX)
         self._start = start
-        self._ground: PooledCluster | None = None
+        self._cluster: PooledCluster | None = None
         self._up = trio.Event()
         self._died = trio.Event()
 
     async def run(self, task_status: trio.TaskStatus[PooledCluster]) -> None:
         """Keep a cluster running until cancelled; raise `BrokenEnvironment` where it cannot be started, or dies too often."""
         for deaths in range(DEATHS_MAX):
-            async with self._start() as self._ground, trio.open_nursery() as nursery:
+            async with self._start() as self._cluster, trio.open_nursery() as nursery:
                 self._died = trio.Event()
-                if self._feels:
-                    self.pulse = LagReporter(self._ground.where, self._feels)
-                    nursery.start_soon(self.pulse.run)
+                if self._lag_group:
+                    self.lag_reporter = LagReporter(self._cluster.where, self._lag_group)
+                    nursery.start_soon(self.lag_reporter.run)
                 self._up.set()
                 if deaths == 0:
-                    task_status.started(self._ground)
+                    task_status.started(self._cluster)
                 await self._died.wait()
                 nursery.cancel_scope.cancel()
-        raise BrokenEnvironment(f"the broker died {DEATHS_MAX} times; the last: {'; '.join(self._ground.deaths) if self._ground else ''}")
+        raise BrokenEnvironment(f"the broker died {DEATHS_MAX} times; the last: {'; '.join(self._cluster.deaths) if self._cluster else ''}")
 
     async def current(self) -> PooledCluster:
         """Return the running cluster; wait for it if there is none."""
         await self._up.wait()
-        assert self._ground is not None
-        return self._ground
+        assert self._cluster is not None
+        return self._cluster
 
     async def has_died(self, cluster: PooledCluster, *, within_s: float = 0.0) -> bool:
         """Return whether `cluster` has died, or dies within `within_s`; replace it if it is the current one."""
         is_dead = await cluster.dies(within_s)
-        if is_dead and cluster is self._ground and not self._died.is_set():
+        if is_dead and cluster is self._cluster and not self._died.is_set():
             self._up = trio.Event()
             self._died.set()
         return is_dead

@@ -42,14 +42,14 @@ CLOSING_S = 0.3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerStage:
-    """Runs and judges the cases of one cluster spec: on the shared cluster of `keeper`, on `ground`, or each on a cluster of its own.
+    """Runs and judges the cases of one cluster spec: on the shared cluster of `keeper`, on `cluster`, or each on a cluster of its own.
 
     `token` distinguishes runs of the kit.
     """
 
     subject: BrokerSubject
-    world: ClusterSpec
-    ground: PooledCluster | None
+    spec: ClusterSpec
+    cluster: PooledCluster | None
     profile: str
     seed: int
     token: str
@@ -68,7 +68,7 @@ class BrokerStage:
         If the cluster died during it, the case runs again alone. If that cluster dies too, the case's requests killed it, and the trace says so.
         """
         if self.keeper is None:
-            return await (self._alone(case, key) if self.ground is None else self._attempt(case, key, nullcontext(self.ground)))
+            return await (self._alone(case, key) if self.cluster is None else self._attempt(case, key, nullcontext(self.cluster)))
         shared = await self.keeper.current()
         play = await self._attempt(case, key, nullcontext(shared))
         if not await self.keeper.has_died(shared, within_s=_patience(play.trace, play.trouble)):
@@ -77,7 +77,7 @@ class BrokerStage:
             return await self._alone(case, f"{key}.alone")
 
     async def _alone(self, case: Case, key: str) -> Play:
-        return await self._attempt(case, key, opened(self.subject, self.world, [case], self.prefix), is_own=True)
+        return await self._attempt(case, key, opened(self.subject, self.spec, [case], self.prefix), is_own=True)
 
     async def _attempt(self, case: Case, key: str, context: AbstractAsyncContextManager[PooledCluster], *, is_own: bool = False) -> Play:
         """Run the case on a cluster. If the case has it alone (`is_own`), a death of the cluster is recorded in the trace as the case's effect."""
@@ -136,8 +136,8 @@ class BrokerStage:
     def _watch(self, recorder: Recorder) -> Callable[[], None]:
         """Record the canary's relevant lags, and the brokers' lateness where the keeper measures it; return the function that ends that."""
         ends = [watch_lags(self.canary, recorder)]
-        if self.keeper is not None and self.keeper.pulse is not None:
-            ends.append(self.keeper.pulse.listen(lambda slow_ms: _note(recorder, "slow", slow_ms=round(slow_ms, 1))))
+        if self.keeper is not None and self.keeper.lag_reporter is not None:
+            ends.append(self.keeper.lag_reporter.listen(lambda slow_ms: _note(recorder, "slow", slow_ms=round(slow_ms, 1))))
 
         def end() -> None:
             for function in ends:

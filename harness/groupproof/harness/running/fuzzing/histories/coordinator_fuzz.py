@@ -219,8 +219,8 @@ class Fuzzing(CertifyRun):
         return _Stage(
             inner=BrokerStage(
                 subject=self._subject,
-                world=spec,
-                ground=cluster,
+                spec=spec,
+                cluster=cluster,
                 profile=self.config.profile,
                 seed=self.config.seed,
                 token=self._token,
