@@ -1,4 +1,4 @@
-"""Certify the registered clients against the reference coordinator, one after the other, and end with the gravest exit code.
+"""Certify the registered clients against the reference coordinator, one after the other, and end with the most severe exit code.
 
 `make certify` runs those of `CLIENTS`; `make certify CLIENTS="franz-go kafka-python@2.2.3"` those named, `make certify CLIENTS=all` every
 registered one. The last lines say what a client lacks whose verdict is not whole (exit code 2). Each report lands in `reports/NAME`. A client whose toolchain is absent ends with 4, and its line says how to get it.
@@ -183,7 +183,7 @@ def summary(done: Iterable[Certification]) -> Iterable[str]:
 
 
 def ending(done: Sequence[Certification]) -> Iterator[str]:
-    """Yield how many clients came to what, the gravest last, and what the exit code says where it is that of a verdict that is not whole."""
+    """Yield how many clients came to what, the most severe last, and what the exit code says where it is that of a verdict that is not whole."""
     code = most_severe(certification.code for certification in done)
     for meant in sorted({certification.code for certification in done}, key=lambda number: _PRECEDENCE.index(most_severe([number])), reverse=True):
         names = [certification.name for certification in done if certification.code == meant]

@@ -28,7 +28,7 @@ def findings(judge: Judge | type[Checker], story: Story) -> list[Finding]:
 
 
 def verdict(judge: Judge | type[Checker], story: Story) -> Verdict:
-    """Return the gravest verdict; a judge that finds nothing wrong and says nothing counts as OK."""
+    """Return the most severe verdict; a judge that finds nothing wrong and says nothing counts as OK."""
     return worst([Verdict.OK, *(finding.verdict for finding in findings(judge, story))])
 
 

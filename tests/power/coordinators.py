@@ -54,10 +54,10 @@ def _variant(variant: str | Variant | None) -> Variant:
 
 async def _play_world(subject: ReferenceBrokers, spec: ClusterSpec, cases: Sequence[Case], seed: int, plays: dict[str, Play]) -> None:
     if spec.only is not None:
-        await _play_all(BrokerStage(subject=subject, world=spec, ground=None, profile=subject.profile, seed=seed, token=""), cases, plays)
+        await _play_all(BrokerStage(subject=subject, spec=spec, cluster=None, profile=subject.profile, seed=seed, token=""), cases, plays)
         return
     async with opened(subject, spec, cases) as cluster:
-        await _play_all(BrokerStage(subject=subject, world=spec, ground=cluster, profile=subject.profile, seed=seed, token=""), cases, plays)
+        await _play_all(BrokerStage(subject=subject, spec=spec, cluster=cluster, profile=subject.profile, seed=seed, token=""), cases, plays)
 
 
 async def _play_all(stage: BrokerStage, cases: Sequence[Case], plays: dict[str, Play]) -> None:

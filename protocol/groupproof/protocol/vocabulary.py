@@ -10,8 +10,8 @@ from enum import Enum, IntEnum, StrEnum
 from typing import Final
 
 __all__ = [
-    "COOPERATIVE", "COOPERATIVE_STICKY", "INSTANCE_ID_SINCE", "MEMBERSHIP_ENDS", "VALID_PREVIOUS_STATES", "Api", "ErrorCode", "GroupState", "Level",
-    "MemberState", "TopicPartition", "api_named", "error_named",
+    "COOPERATIVE", "COOPERATIVE_STICKY", "COORDINATOR_UNAVAILABLE", "INSTANCE_ID_SINCE", "MEMBERSHIP_ENDS", "VALID_PREVIOUS_STATES", "Api", "ErrorCode",
+    "GroupState", "Level", "MemberState", "TopicPartition", "api_named", "error_named",
 ]  # fmt: skip
 
 TopicPartition = tuple[str, int]
@@ -139,6 +139,9 @@ VALID_PREVIOUS_STATES: Final[Mapping[StrEnum, frozenset[StrEnum]]] = {
 MEMBERSHIP_ENDS: Final = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION, ErrorCode.FENCED_INSTANCE_ID})
 """Errors after which a client is in no generation (CLIENT-47, CLIENT-48, CLIENT-57). After ILLEGAL_GENERATION it keeps its member id."""
 
+COORDINATOR_UNAVAILABLE: Final = frozenset({ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR})
+"""Errors of a coordinator that loads, is not known yet or has moved: clients look for it and try again (FIND-05, FIND-08 to FIND-10)."""
+
 COOPERATIVE_STICKY: Final = "cooperative-sticky"
 COOPERATIVE: Final = frozenset({COOPERATIVE_STICKY, "stream"})
 """The assignors whose members keep their partitions during a rebalance (KIP-429). `stream` is Kafka Streams' one, since 2.4."""
@@ -157,7 +160,7 @@ class MemberState(Enum):
 
 
 class Level(Enum):
-    """The weight of a broken requirement, the gravest first (contract, "Verdicts")."""
+    """The weight of a broken requirement, the most severe first (contract, "Verdicts")."""
 
     MUST = "MUST"
     SHOULD = "SHOULD"

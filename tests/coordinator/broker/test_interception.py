@@ -31,7 +31,7 @@ async def test_a_strike_leaves_a_receipt_that_names_the_frame() -> None:
     interception = Interception(recorder)
     interception.arm(HELD)
 
-    assert interception.match(FRAME, COLUMNS) is HELD
+    assert interception.fault_for(FRAME, COLUMNS) is HELD
     armed, triggered = recorder.trace
     assert (armed.detail, armed.fault, armed.body) == ("armed", "late", {"stage": "armed", "action": "hold"})
     assert (triggered.detail, triggered.fault, triggered.connection, triggered.correlation) == ("triggered", "late", 4, 7)
@@ -64,7 +64,7 @@ async def test_a_release_lets_go_what_is_held_and_leaves_the_fault_armed() -> No
         interception.release("late")
     assert _stages(recorder) == ["armed", "delivered", "delivered", "released"]
     assert recorder.trace[-1].body == {"stage": "released", "action": "hold", "held": 2, "by": "release"}
-    assert interception.match(FRAME, COLUMNS) is HELD
+    assert interception.fault_for(FRAME, COLUMNS) is HELD
 
 
 @virtually

@@ -60,15 +60,15 @@ def test_there_are_enough_cases_and_no_two_of_one_name_or_title() -> None:
 
 
 def test_few_brokers_serve_all_cases() -> None:
-    worlds: dict[str, set[tuple[str, int]]] = {}
+    clusters: dict[str, set[tuple[str, int]]] = {}
     for entry in CASES:
         script = script_of(entry)
-        worlds.setdefault(dialect_of_case(entry.id), set()).add((json.dumps(dict(script.settings), sort_keys=True), script.brokers))
+        clusters.setdefault(dialect_of_case(entry.id), set()).add((json.dumps(dict(script.settings), sort_keys=True), script.brokers))
 
-    assert worlds.keys() == {CLASSIC.name, CONSUMER.name}
-    shared = worlds[CLASSIC.name]
+    assert clusters.keys() == {CLASSIC.name, CONSUMER.name}
+    shared = clusters[CLASSIC.name]
     assert len(shared) <= WORLDS_MAX
-    assert len(worlds[CONSUMER.name] - shared) <= WORLDS_MAX + POLICIES + SHORT_SESSIONS_MOVED
+    assert len(clusters[CONSUMER.name] - shared) <= WORLDS_MAX + POLICIES + SHORT_SESSIONS_MOVED
 
 
 def test_every_request_of_the_group_protocol_is_sent_by_some_case() -> None:
@@ -88,7 +88,7 @@ def test_a_cases_id_is_area_dialect_and_name_and_its_title_a_sentence() -> None:
     assert {case.side for case in CASES} == {"coordinator"}
 
 
-def test_a_case_names_requirements_that_exist_and_is_no_graver_than_they() -> None:
+def test_a_case_names_requirements_that_exist_and_is_no_more_severe_than_they() -> None:
     most_severe = {case.id: min(LEVELS.index(by_id(requirement).level) for requirement in case.requirements) for case in CASES}
 
     assert [case.id for case in CASES if LEVELS.index(case.level) < most_severe[case.id]] == []
@@ -199,7 +199,7 @@ def _judged(case: Case, profile: str) -> tuple[Judgement, Trace]:
 
     async def main() -> None:
         subject = ReferenceBrokers(profile=profile, seed=1)
-        stage = BrokerStage(subject=subject, world=cluster_spec_of(case), ground=None, profile=profile, seed=1, token="t")
+        stage = BrokerStage(subject=subject, spec=cluster_spec_of(case), cluster=None, profile=profile, seed=1, token="t")
         plays.append(await stage.play(case, key="1"))
 
     run_virtually(main, seed=1)

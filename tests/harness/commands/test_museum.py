@@ -98,7 +98,7 @@ def test_a_pattern_that_means_no_row_is_wrong_usage(groupproof: Call, tmp_path: 
     assert "did you mean fake" in called.complaint
 
 
-def test_the_gravest_state_decides_the_exit_code() -> None:
+def test_the_most_severe_state_decides_the_exit_code() -> None:
     row = MuseumRow(
         name="a", subject="c", buggy="1", fixed="2", case=CASE, title="t", source="https://s", verdict=Verdict.FAILED, observed="o"
     )  # fmt: skip

@@ -8,7 +8,7 @@ import pytest
 from tests.harness.judging.test_script_judgement import forged
 from tests.harness.running.scripts.test_coordinator_stage import case, played
 
-from groupproof.harness.judging.away_coordinators import as_passing
+from groupproof.harness.judging.away_coordinators import as_transient
 from groupproof.harness.judging.ruling import rule_on
 from groupproof.harness.judging.script_judgement import judge_script_run
 from groupproof.harness.model.script_builders import beat, describe, stable
@@ -41,9 +41,9 @@ def test_what_rests_on_no_answer_or_blames_nobody_stays() -> None:
     finding = Finding(verdict=Verdict.FAILED, requirement="HB-03", expected="", observed="", seq=BEAT)
     away = forged(TRACE, 14)
 
-    assert as_passing(finding, away).proof is Proof.LIVENESS
+    assert as_transient(finding, away).proof is Proof.LIVENESS
     kept = (
         replace(finding, verdict=Verdict.OK), replace(finding, proof=Proof.TIMING), replace(finding, seq=None), replace(finding, seq=0),
         replace(finding, seq=len(away)),
     )  # fmt: skip
-    assert [as_passing(item, away) for item in kept] == list(kept)
+    assert [as_transient(item, away) for item in kept] == list(kept)

@@ -35,7 +35,7 @@ def test_what_the_subject_does_not_let_be_set_is_unimplemented_unless_something_
     assert judged(Story(), says(finding(Verdict.FAILED, proof=Proof.LIVENESS)), lacks).verdict is Verdict.UNIMPLEMENTED
 
 
-def test_the_gravest_finding_of_the_case_and_of_the_universal_judges_decides() -> None:
+def test_the_most_severe_finding_of_the_case_and_of_the_universal_judges_decides() -> None:
     assert judged(Story(), says(OK)).verdict is Verdict.OK
     assert judged(Story(), says(OK, finding(Verdict.NON_STRICT))).verdict is Verdict.NON_STRICT
     assert judged(Story(), says(OK), universal=(says(FAILED),)).verdict is Verdict.FAILED

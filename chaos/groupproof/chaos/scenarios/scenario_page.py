@@ -94,7 +94,7 @@ during = "slow"
 
 A phase arms its faults, does its actions one after the other, and waits: `until` something is seen, or `for` a while. Its faults end with it, or
 with `lasts = true` at the healing. The healing mends, thaws, resumes and starts again whatever is not as it should be. An expectation with a
-`requirement` is a rule, as grave as the requirement's level.
+`requirement` is a rule, as severe as the requirement's level.
 
 ```console
 $ groupproof chaos run mine.toml

@@ -7,7 +7,7 @@ from typing import Final
 from groupproof.clients.member.policy import UNHEARD_OF, Override
 from groupproof.clients.planted.member_variant import way
 from groupproof.protocol.rules.classic.member_reactions import Effect
-from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.vocabulary import COORDINATOR_UNAVAILABLE, Api
 
 __all__ = ["GO"]
 
@@ -17,7 +17,6 @@ _DROPS_ID: Final = (Effect.DROP_GENERATION, Effect.DROP_ID, Effect.LOSE, Effect.
 
 # Codes that no client handles specially. A list, because an override of every answer would include 27.
 _NOBODYS: Final = (30, UNHEARD_OF, 12, 23, 24, 26, 28, 81)
-_UNAVAILABLE: Final = (14, 15, 16)
 _ONCE_MORE: Final = (
     Override(api=Api.HEARTBEAT, answers=(25,), effects=_REJOINS_AS_IT_IS),
     Override(api=Api.SYNC_GROUP, answers=(25,), effects=_REJOINS_AS_IT_IS),
@@ -25,8 +24,8 @@ _ONCE_MORE: Final = (
 )
 _STAYS: Final = (Effect.REPORT, Effect.REJOIN)
 _GIVES_ITS_SESSION_UP: Final = Override(api=Api.HEARTBEAT, answers=(14, *_NOBODYS), effects=_STAYS)
-_GIVES_ITS_GENERATION_UP: Final = Override(api=Api.HEARTBEAT, answers=(*_UNAVAILABLE, *_NOBODYS), effects=_STAYS)
-_FAILS_AT_ONCE: Final = Override(api=Api.OFFSET_COMMIT, answers=(7, *_UNAVAILABLE), effects=(Effect.FAIL,))
+_GIVES_ITS_GENERATION_UP: Final = Override(api=Api.HEARTBEAT, answers=(*sorted(COORDINATOR_UNAVAILABLE), *_NOBODYS), effects=_STAYS)
+_FAILS_AT_ONCE: Final = Override(api=Api.OFFSET_COMMIT, answers=(7, *sorted(COORDINATOR_UNAVAILABLE)), effects=(Effect.FAIL,))
 _CONSTANT: Final = {"properties": {"retry.backoff.max.ms": 100}}
 """A backoff that does not grow."""
 

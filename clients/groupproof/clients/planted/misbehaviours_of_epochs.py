@@ -8,7 +8,7 @@ from groupproof.clients.member.epoch_policy import EpochPolicy
 from groupproof.clients.member.policy import Override, Policy
 from groupproof.clients.planted.member_variant import Variant
 from groupproof.protocol.rules.classic.member_reactions import Effect, Lapse, Phase
-from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.vocabulary import COORDINATOR_UNAVAILABLE, Api
 
 __all__ = ["EPOCH_BUGS"]
 
@@ -50,7 +50,7 @@ EPOCH_BUGS: Final = (
     _bug("wrong-instance-id", "Sends another instance id once it has joined.", "CGC-02", settings=_STATIC, instance_id="wrong"),
     _bug("leaves-without-instance-id", "Sends its instance id in the join alone.", "CGV-06 CGC-02", settings=_STATIC, instance_id="join-alone"),
     _bug("says-once", "Never says again what a refused heartbeat said.", "CGC-18",
-         Override(api=BEAT, answers=(14, 15, 16), effects=(REDISCOVER,), phases=_ALIVE), fields_confirmed="sent"),
+         Override(api=BEAT, answers=tuple(sorted(COORDINATOR_UNAVAILABLE)), effects=(REDISCOVER,), phases=_ALIVE), fields_confirmed="sent"),
     # Time of sending
     _bug("keeps-the-first-interval", "Never takes a changed interval over.", "CGC-25", interval="first"),
     _bug("interval-of-its-own", "Heartbeats at an interval of its own.", "CGC-24", interval="own"),

@@ -93,7 +93,7 @@ class Broker:
         self,
         node_id: int,
         *,
-        cluster: ClusterMetadata,
+        metadata: ClusterMetadata,
         coordinators: Coordinators,
         interception: Interception,
         recorder: Recorder,
@@ -102,14 +102,14 @@ class Broker:
         frame_bytes_max: int,
         line: ConnectionVariant | None = None,
     ) -> None:
-        self.host = BrokerHost()
+        self.broker_host = BrokerHost()
         self.line = line or ConnectionVariant()
         self.is_as_kafka = self.line == ConnectionVariant()
         self.obey(Authorizer())
         self.peers: set[Peer] = set()
         self.turn = trio.Lock() if self.line.locks else None
         self.node_id = node_id
-        self.cluster = cluster
+        self.metadata = metadata
         self.coordinators = coordinators
         self.interception = interception
         self.recorder = recorder
@@ -118,7 +118,7 @@ class Broker:
         self.accepted = accepted
         """The versions of each API that the profile's release answers: first and last."""
         self._serials = itertools.count()
-        self._kept = KeptAnswers(cluster)
+        self._kept = KeptAnswers(metadata)
 
     def obey(self, authorizer: Authorizer) -> None:
         """Apply the client rights from the next request on. A request that already waits stays allowed."""
@@ -149,7 +149,7 @@ class Broker:
     def _answer(self, arrived: IncomingRequest) -> Body | None:
         api, body = arrived.wire.api, arrived.wire.body
         if arrived.is_refused:
-            return unsupported_api_versions(self.cluster)
+            return unsupported_api_versions(self.metadata)
         answer = _ANSWERS[api](self, body, arrived.wire.version)
         if self.authorizer.denials:
             answer = concealed(api, arrived.wire.version, asked=body, answer=answer, rights=self.authorizer.rights(arrived.wire.client_id or ""))
@@ -163,7 +163,7 @@ class Broker:
     @property
     def is_undisturbed(self) -> bool:
         """Return whether requests pass unchanged: no fault is armed, no variant or denial applies, and the broker host is undisturbed."""
-        return self.interception.is_idle and self.takes_all and self.host.is_whole
+        return self.interception.is_idle and self.takes_all and self.broker_host.is_whole
 
     def process_at_once(self, arrived: IncomingRequest, peer: Peer) -> GroupResponse | KeptAnswer | Ticket | None:
         """Process a request that needs no task: one of `AT_ONCE`, or one with a kept or looked-up answer.
@@ -172,14 +172,14 @@ class Broker:
         """
         wire = arrived.wire
         may_be_faulted = not self.interception.is_idle and self.interception.heeds(wire.api.title)
-        if may_be_faulted or not (self.takes_all and self.host.is_whole):
+        if may_be_faulted or not (self.takes_all and self.broker_host.is_whole):
             return None
         if wire.api not in AT_ONCE:
             if (kept := self._kept.answer(arrived)) is None and (wire.api not in _LOOKED_UP or arrived.is_refused):
                 return None
             if self.recorder.is_heard:
                 self.recorder.record("processed", **arrived.columns)
-            return kept or written_answer(self.cluster, arrived, _ANSWERS[wire.api](self, wire.body, wire.version))
+            return kept or written_answer(self.metadata, arrived, _ANSWERS[wire.api](self, wire.body, wire.version))
         return self.coordinators.ask(self.node_id, wire.message, self.arrival(arrived, peer), arrived.columns, self.when_dropped(arrived, peer))
 
     def repeat(self, message: GroupRequest, arrival: Arrival) -> GroupResponse | None:
@@ -215,7 +215,7 @@ class Broker:
         body = arrived.wire.body
         is_denied = arrived.wire.api is Api.OFFSET_COMMIT and not self._asker(arrived).may_read_group(body["group_id"])
         unknown = ErrorCode.GROUP_AUTHORIZATION_FAILED if is_denied else ErrorCode.UNKNOWN_TOPIC_ID
-        named = named_request(arrived.wire.api, body, self.cluster.topics, unknown=unknown)
+        named = named_request(arrived.wire.api, body, self.metadata.topics, unknown=unknown)
         return named.answered(await self._coordinate(request_of(arrived.wire.api, named.body), arrived, peer, twice))
 
     def _asker(self, arrived: IncomingRequest) -> Asker:
@@ -239,8 +239,8 @@ class Broker:
         """Ask the coordinator about the partitions that exist."""
         if not isinstance(message, OFFSET_REQUESTS):
             return await self._ask(message, arrived, peer, twice)
-        fields = self.cluster.fields
-        existing = existing_part(message, self.cluster.topics, by_partition=bool(fields["commits_check_partitions"]))
+        fields = self.metadata.fields
+        existing = existing_part(message, self.metadata.topics, by_partition=bool(fields["commits_check_partitions"]))
         refused = refused_wholly(message, existing)
         if refused is not None:
             self.recorder.record("processed", **arrived.columns)
@@ -286,13 +286,13 @@ class Broker:
 
     async def _fetch(self, body: Mapping[str, Any], peer: Peer) -> Body:
         """Answer when min_bytes are available or max_wait_ms is over, as Kafka's DelayedFetch."""
-        fetched = fetch(self.cluster, self.node_id, body)
+        fetched = fetch(self.metadata, self.node_id, body)
         if not fetched.may_wait or body["max_wait_ms"] <= 0:
             return fetched.body
         with peer.waits("records"), trio.move_on_after(body["max_wait_ms"] / 1000):
             while fetched.may_wait:
                 await self._appended.wait()
-                fetched = fetch(self.cluster, self.node_id, body)
+                fetched = fetch(self.metadata, self.node_id, body)
         return fetched.body
 
 
@@ -305,20 +305,20 @@ AT_ONCE = frozenset({Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.LEAVE_GR
 
 def _find_coordinator(broker: Broker, body: Body, version: int) -> Body:
     message = FindCoordinatorRequest(coordinator_keys=tuple(body["coordinator_keys"]), key_type=body.get("key_type", 0))
-    return body_of(find_coordinator(broker.cluster, message))
+    return body_of(find_coordinator(broker.metadata, message))
 
 
 _ANSWERS: dict[Api, Callable[[Broker, Body, int], Body]] = {
-    Api.API_VERSIONS: lambda broker, body, version: api_versions(broker.cluster, body, version),
-    Api.METADATA: lambda broker, body, version: metadata(broker.cluster, body, version),
-    Api.DESCRIBE_CLUSTER: lambda broker, body, version: describe_cluster(broker.cluster, body),
-    Api.DESCRIBE_TOPIC_PARTITIONS: lambda broker, body, version: describe_topic_partitions(broker.cluster, body),
+    Api.API_VERSIONS: lambda broker, body, version: api_versions(broker.metadata, body, version),
+    Api.METADATA: lambda broker, body, version: metadata(broker.metadata, body, version),
+    Api.DESCRIBE_CLUSTER: lambda broker, body, version: describe_cluster(broker.metadata, body),
+    Api.DESCRIBE_TOPIC_PARTITIONS: lambda broker, body, version: describe_topic_partitions(broker.metadata, body),
     Api.FIND_COORDINATOR: _find_coordinator,
-    Api.LIST_OFFSETS: lambda broker, body, version: list_offsets(broker.cluster, broker.node_id, body),
-    Api.OFFSET_FOR_LEADER_EPOCH: lambda broker, body, version: offset_for_leader_epoch(broker.cluster, broker.node_id, body),
-    Api.PRODUCE: lambda broker, body, version: produce(broker.cluster, broker.node_id, body),
-    Api.INIT_PRODUCER_ID: lambda broker, body, version: init_producer_id(broker.cluster, body),
+    Api.LIST_OFFSETS: lambda broker, body, version: list_offsets(broker.metadata, broker.node_id, body),
+    Api.OFFSET_FOR_LEADER_EPOCH: lambda broker, body, version: offset_for_leader_epoch(broker.metadata, broker.node_id, body),
+    Api.PRODUCE: lambda broker, body, version: produce(broker.metadata, broker.node_id, body),
+    Api.INIT_PRODUCER_ID: lambda broker, body, version: init_producer_id(broker.metadata, body),
     Api.INCREMENTAL_ALTER_CONFIGS: lambda broker, body, version: alter_configs(broker.coordinators, body),
     Api.DESCRIBE_CONFIGS: lambda broker, body, version: describe_configs(broker.coordinators, body),
-    Api.CREATE_TOPICS: lambda broker, body, version: create_topics(broker.cluster, body),
+    Api.CREATE_TOPICS: lambda broker, body, version: create_topics(broker.metadata, body),
 }

@@ -76,7 +76,7 @@ class Connection:
         self._socket = stream if isinstance(stream, Socket) else None
         self._is_plain = self._socket is not None and broker.is_as_kafka
         self._members: dict[tuple[str, str], None] = {}  # the members that a variant removes when the connection ends
-        self._farewell = "the client closed it"
+        self._end_reason = "the client closed it"
         self._repeated: RepeatedFrame | None = None
         self._kept = KeptFrames(broker, self)
         self._parked: Ticket | None = None
@@ -164,7 +164,7 @@ class Connection:
             if left.is_end:
                 break
         if framer.pending:
-            self._farewell += f" within a frame, of which {framer.pending} bytes came"
+            self._end_reason += f" within a frame, of which {framer.pending} bytes came"
         self._inbox.close()
         if self._waiting_for is not None:
             self._lost()
@@ -226,9 +226,9 @@ class Connection:
         Kafka keeps a request that is parked at the coordinator and answers the requests behind it. Any other request ends with its connection.
         """
         if self._waiting_for == "coordinator" and self._inbox.holds_any:
-            self._record_closed(self._farewell, by="client")
+            self._record_closed(self._end_reason, by="client")
         else:
-            self.end(self._farewell, by="client")
+            self.end(self._end_reason, by="client")
 
     # At once
 
@@ -290,7 +290,7 @@ class Connection:
         """Record the answer, then send as much of it as possible; return the rest. The client's next step thus follows in the trace."""
         wire, recorder = arrived.wire, self.broker.recorder
         if recorder.is_heard:
-            recorder.record("response", **{**arrived.columns, **answer_columns(answer, wire, self.broker.cluster.topics.name_of)})
+            recorder.record("response", **{**arrived.columns, **answer_columns(answer, wire, self.broker.metadata.topics.name_of)})
         try:
             data = answer.frame(wire.correlation) if isinstance(answer, KeptAnswer) else write_answer(answer, wire.version, wire.correlation)
             return to.send_now(data)
@@ -323,18 +323,18 @@ class Connection:
                     raise arrived
                 assert isinstance(arrived, IncomingRequest), "only a connection in order takes requests up at once"
                 nursery.start_soon(self._guarded, partial(self._turn, arrived))
-        self.end(self._farewell, by="client")
+        self.end(self._end_reason, by="client")
 
     async def _work(self) -> None:
         while (arrived := await self._inbox.get()) is not None:
             if isinstance(arrived, ConnectionEnd):
                 raise arrived
             await (self._go_on(arrived) if isinstance(arrived, OpenRequest) else self._turn(arrived))
-        self.end(self._farewell, by="client")
+        self.end(self._end_reason, by="client")
 
     async def _turn(self, arrived: IncomingRequest) -> None:
-        if not self.broker.host.is_whole:
-            await self.broker.host.ready(arrived.wire.api, arrived.wire.body)
+        if not self.broker.broker_host.is_whole:
+            await self.broker.broker_host.ready(arrived.wire.api, arrived.wire.body)
         fault = self._faults.on_request(arrived)
         body: Body | None = None
         processed_twice = partial(self._faults.processed_twice, fault) if fault is not None and fault.repeats else None
@@ -351,8 +351,8 @@ class Connection:
             if self.broker.line.leaves_when_closed and arrived.wire.api is Api.JOIN_GROUP:
                 self._members[arrived.wire.body["group_id"], body["member_id"]] = None
             body = await altered_answer(self.broker.line, arrived, dict(body))
-        if not self.broker.host.runs:
-            await self.broker.host.awake()
+        if not self.broker.broker_host.runs:
+            await self.broker.broker_host.awake()
         if body is not None and self._is_open:
             await self._answer(arrived, body, fault)
             await stay_muted(self.broker.line, body)
@@ -360,13 +360,13 @@ class Connection:
     async def _answer(self, arrived: IncomingRequest, body: Body, fault: AppliedFault | None) -> None:
         """Send an answer, unless a fault changes or withholds it. `fault` is the fault that acted on the request."""
         api, asked = arrived.wire.api, arrived.wire.body
-        columns = response_columns(api, asked, body, self.broker.cluster.topics.name_of)
+        columns = response_columns(api, asked, body, self.broker.metadata.topics.name_of)
         answer_fault = self._faults.on_response(arrived, columns)
         if answer_fault is not None:
             correct, body = body, await self._faults.before_sending(answer_fault, arrived, body)
             if answer_fault.drops:
                 return
-            columns = columns if body is correct else response_columns(api, asked, body, self.broker.cluster.topics.name_of)
+            columns = columns if body is correct else response_columns(api, asked, body, self.broker.metadata.topics.name_of)
             columns["fault"] = answer_fault.fault.name
         applied_faults = [fault for fault in (fault, answer_fault) if fault is not None]
         # Recorded before its bytes leave: the client's reaction follows it in the trace, no matter how late this loop is.

@@ -16,7 +16,7 @@ __all__ = ["columns_of", "described"]
 
 def columns_of(broker: Broker, connection: int, wire: WireRequest, version: int) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the columns that identify a request, and those of its content."""
-    who, body = request_columns(wire.api, wire.body, broker.cluster.topics.name_of)
+    who, body = request_columns(wire.api, wire.body, broker.metadata.topics.name_of)
     columns = {
         "node": broker.node_id, "connection": connection, "client": wire.client_id, "api": wire.api.title, "version": version,
         "correlation": wire.correlation, **who,

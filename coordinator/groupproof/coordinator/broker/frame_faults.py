@@ -78,7 +78,7 @@ class FrameFaults:
             instance=columns.get("instance"), generation=group.generation if generation is None else generation, member_epoch=columns.get("member_epoch"),
             role=group.role, state=group.state, node=columns.get("node"), connection=columns.get("connection"), error=columns.get("error"),
         )  # fmt: skip
-        return self.interception.match(frame, columns)
+        return self.interception.fault_for(frame, columns)
 
     def own_answer(self, fault: Fault, wire: WireRequest, version: int, columns: Body, answer: Body | None) -> dict[str, Any] | None:
         """Return the fault's answer. Where the API's version cannot express it, record a `failed` receipt and return None.

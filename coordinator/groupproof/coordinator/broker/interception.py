@@ -79,7 +79,7 @@ class Interception:
         if fault is not None:
             self.receipt(fault, "healed", body={"held": held})
 
-    def match(self, frame: Frame, columns: Mapping[str, Any]) -> Fault | None:
+    def fault_for(self, frame: Frame, columns: Mapping[str, Any]) -> Fault | None:
         """Return the fault that acts on `frame` and record its `triggered` receipt."""
         fault = self._filter.match(frame)
         if fault is not None:

@@ -77,7 +77,7 @@ class Cluster:
         appended, answered = Signal(), accepted(profile) | dict(variant.answered)
         self._brokers = [
             Broker(
-                node_id, cluster=self._metadata, coordinators=self._coordinators, interception=self.interception, recorder=recorder,
+                node_id, metadata=self._metadata, coordinators=self._coordinators, interception=self.interception, recorder=recorder,
                 appended=appended, accepted=answered, frame_bytes_max=frame_bytes_max, line=variant.line,
             )
             for node_id in range(brokers)
@@ -178,25 +178,25 @@ class Cluster:
 
     async def turned(self, node_id: int) -> None:
         """Return at the next failure or repair of the broker."""
-        await self._brokers[node_id].host.changed()
+        await self._brokers[node_id].broker_host.changed()
 
     def pause(self, node_id: int) -> None:
         """Freeze the broker until it is mended: it processes nothing, sends nothing and fires no timer. Its connections stay open."""
-        self._brokers[node_id].host.pause()
+        self._brokers[node_id].broker_host.pause()
         self._coordinators.pause(node_id)
 
     def kill(self, node_id: int) -> None:
         """Kill the broker: its connections break. Its groups move to the next live broker, or wait for its return where there is none."""
         self._metadata.nodes[node_id].is_up = False
         broker = self._brokers[node_id]
-        broker.host.kill()
+        broker.broker_host.kill()
         for peer in tuple(broker.peers):
             peer.end("the broker was killed", by="fault")
         self._coordinators.lose(node_id)
 
     def slow_disk(self, node_id: int) -> None:
         """Delay each append to the broker's log by `WRITE_S` until it is mended."""
-        self._brokers[node_id].host.slow_down()
+        self._brokers[node_id].broker_host.slow_down()
 
     def refuse_appends(self, error: ErrorCode) -> None:
         """Make the log of every broker refuse the coordinators' records with `error`, or accept them again (NONE) (SYNC-11)."""
@@ -207,7 +207,7 @@ class Cluster:
         self._metadata.nodes[node_id].is_up = True
         self._coordinators.load(node_id)
         self._coordinators.resume(node_id)
-        self._brokers[node_id].host.mend()
+        self._brokers[node_id].broker_host.mend()
 
     def coordinator_node(self, group: str) -> int:
         """Return the node that coordinates `group`."""

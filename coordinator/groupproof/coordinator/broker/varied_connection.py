@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import trio
 
+from groupproof.protocol.wire.throttle_time import throttle_ms
+
 if TYPE_CHECKING:
     from groupproof.coordinator.broker.broker import Broker
     from groupproof.coordinator.machine.incoming_request import IncomingRequest
@@ -29,7 +31,7 @@ async def handle_unreadable_frame(broker: Broker, stream: trio.abc.Stream, error
 async def stay_muted(line: ConnectionVariant, body: Mapping[str, Any]) -> None:
     """Process no request of the connection while its client is throttled (KIP-219; `ThrottledChannel`)."""
     if line.mutes:
-        await trio.sleep(max(0, body.get("throttle_time_ms") or 0) / 1000)
+        await trio.sleep(throttle_ms(body) / 1000)
 
 
 async def altered_answer(line: ConnectionVariant, arrived: IncomingRequest, body: dict[str, Any]) -> Mapping[str, Any] | None:

@@ -7,22 +7,19 @@ retry. One such answer proves nothing: it counts if it comes in each run (contra
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final
 
 from groupproof.harness.model.verdicts import ADVERSE, Finding, Proof
 from groupproof.protocol.trace import Trace
-from groupproof.protocol.vocabulary import ErrorCode, api_named
+from groupproof.protocol.vocabulary import COORDINATOR_UNAVAILABLE, api_named
 from groupproof.protocol.wire.error_responses import error_of
 
-__all__ = ["AWAY", "as_passing"]
-
-AWAY: Final = frozenset({ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR})
+__all__ = ["as_transient"]
 
 
-def as_passing(finding: Finding, trace: Trace) -> Finding:
+def as_transient(finding: Finding, trace: Trace) -> Finding:
     """Return the finding, as LIVENESS where it is based on the answer of a coordinator that is away."""
     if finding.verdict not in ADVERSE or finding.proof is not Proof.SAFETY or finding.seq is None or finding.seq >= len(trace):
         return finding
     obs = trace[finding.seq]
-    is_away = obs.kind == "response" and obs.api is not None and error_of(api_named(obs.api), obs.body) in AWAY
+    is_away = obs.kind == "response" and obs.api is not None and error_of(api_named(obs.api), obs.body) in COORDINATOR_UNAVAILABLE
     return replace(finding, proof=Proof.LIVENESS) if is_away else finding

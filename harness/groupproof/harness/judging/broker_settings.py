@@ -11,6 +11,7 @@ from typing import Any, Final
 from groupproof.harness.model.script import Ask, Script
 from groupproof.protocol.rules.consumer.group_configs import ASSIGNORS, BROKER_SETTINGS, GROUP_CONFIGS, MIGRATION_POLICY, SESSION_TIMEOUT
 from groupproof.protocol.rules.consumer.group_configs import MAX_SIZE as CONSUMER_MAX_SIZE
+from groupproof.protocol.rules.setting_values import as_text
 from groupproof.protocol.vocabulary import Api, ErrorCode, error_named
 
 __all__ = ["another_course", "differs_for", "throttled_course"]
@@ -96,17 +97,13 @@ def differs_for(script: Script, name: str, value: Any) -> bool:
     if name in _JOINS:
         return int(value) < int(script.settings.get(name, len({step.member for step in _asks(script, *_JOINS[name])})))
     if name in BROKER_SETTINGS:
-        return _in_one_form(value) != _in_one_form(script.settings.get(name, BROKER_SETTINGS[name]))
+        return as_text(value) != as_text(script.settings.get(name, BROKER_SETTINGS[name]))
     if name == METADATA_BYTES:
         return any(min(int(value), _METADATA_DEFAULT) < length <= max(int(value), _METADATA_DEFAULT) for length in _metadata_lengths(script))
     sessions = [int(step.fields["session_timeout_ms"]) for step in _asks(script, Api.JOIN_GROUP) if "session_timeout_ms" in step.fields]
     if name == SESSIONS[0]:
         return any(session < int(value) for session in sessions)
     return name == SESSIONS[1] and any(session > int(value) for session in sessions)
-
-
-def _in_one_form(value: Any) -> list[str]:
-    return [part.strip().lower() for part in str(value).split(",")]
 
 
 def _asks(script: Script, *apis: Api) -> Iterator[Ask]:

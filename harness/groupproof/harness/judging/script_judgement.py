@@ -10,11 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from groupproof.harness.judging.away_coordinators import as_passing
+from groupproof.harness.judging.away_coordinators import as_transient
 from groupproof.harness.judging.broker_settings import another_course, throttled_course
 from groupproof.harness.judging.case_checkers import UNIVERSAL
 from groupproof.harness.judging.case_judgement import judge_run
-from groupproof.harness.judging.oracle.exchanges import throttle_ms
 from groupproof.harness.judging.oracle.predictions import judge_of, transitions
 from groupproof.harness.judging.ruling import Judgement
 from groupproof.harness.judging.script_checkers.config_codes import due_config_code
@@ -39,6 +38,7 @@ from groupproof.harness.model.requirement_levels import at_most
 from groupproof.harness.model.script import STEPS_END, Script
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.trace import Observation, Trace
+from groupproof.protocol.wire.throttle_time import throttle_ms
 
 __all__ = ["DRAWN_MAX", "has_failed", "judge_either", "judge_script_run", "with_transitions"]
 
@@ -109,7 +109,7 @@ def _if_elsewhere(judgement: Judgement, script: Script, evidence: Evidence, grou
         return judgement
     settings = {name: ground["settings"][name] for name in ground.get("sources", {})}
     codes = list(codes_as_written(script, evidence))
-    longest_ms = max((throttle_ms(obs) for obs in evidence.select("response") if obs.who == "member"), default=0.0)
+    longest_ms = max((throttle_ms(obs.body) for obs in evidence.select("response") if obs.who == "member"), default=0.0)
     why = another_course(script, settings, codes) or throttled_course(longest_ms, codes)
     return replace(judgement, verdict=Verdict.INCONCLUSIVE, reason=why) if why else judgement
 
@@ -122,7 +122,7 @@ def _about(case: Case, judge: Judge) -> Judge:
         for found in judge(evidence):
             if found.verdict is Verdict.INFORMATIONAL and found.requirement == _IDS and _IDS not in case.requirements:
                 continue
-            yield as_passing(at_most(found, case.level), evidence.trace)
+            yield as_transient(at_most(found, case.level), evidence.trace)
 
     return judge_mildly
 

@@ -42,7 +42,7 @@ class Case:
     `plan` is a plan for a client case and a script for a coordinator case. The oracle judges the answers to a script, beside the judges named here.
     `needs` are shim capabilities of a client, or API versions of a coordinator (`prerequisites.py`). Without them the case is UNIMPLEMENTED.
     `settings_needed` are settings by member. Only a shim can say whether its client has them. Without them the case is UNIMPLEMENTED too.
-    `isolated` asks for one process per member (kill, freeze). `level` is the gravest level of its judges. `required` puts the case on its level's
+    `isolated` asks for one process per member (kill, freeze). `level` is the most severe level of its judges. `required` puts the case on its level's
     list; if such a case is missing, the grade is PARTIAL. `origin` describes the judges as JSON, for a case that is in no catalogue. The trace
     begins with it, so that the trace can be judged again.
     """

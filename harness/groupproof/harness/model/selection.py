@@ -13,7 +13,7 @@ from groupproof.harness.model.verdicts import Level
 __all__ = ["LEVELS", "at_level", "matches", "nearest", "select"]
 
 LEVELS = {"must": (Level.MUST,), "should": (Level.MUST, Level.SHOULD), "info": tuple(Level)}
-"""The values of `--level`. Each includes the graver levels."""
+"""The values of `--level`. Each includes the more severe levels."""
 
 
 def matches(pattern: str, case: Case) -> bool:

@@ -107,7 +107,7 @@ _ORDER = list(Verdict)
 
 
 def worst(verdicts: Iterable[Verdict]) -> Verdict:
-    """Return the gravest verdict. Return INCONCLUSIVE if there is none: nothing judged is never a pass."""
+    """Return the most severe verdict. Return INCONCLUSIVE if there is none: nothing judged is never a pass."""
     return max(verdicts, key=_ORDER.index, default=Verdict.INCONCLUSIVE)
 
 

@@ -1,7 +1,7 @@
 """The order of checks that the protocol fixes: several checks of one request may be due at once, and Kafka answers the first in its own order.
 
 Another coordinator may check in another order and answer another refusal that is due as well. That is legal unless a requirement names the
-order; then it is as grave as that requirement. A refused request changes nothing, so that the group goes on in the same way.
+order; then it is as severe as that requirement. A refused request changes nothing, so that the group goes on in the same way.
 """
 
 from __future__ import annotations
@@ -66,6 +66,6 @@ Such a request must be refused, but no rule fixes the code (CGO-34, CGG-09, CGG-
 
 
 def order_of(request: Api, first: int, second: int) -> str | None:
-    """Return the gravest requirement by which `first` is answered where both codes are due; None where the protocol leaves that open."""
+    """Return the most severe requirement by which `first` is answered where both codes are due; None where the protocol leaves that open."""
     fixed = [order.requirement for order in FIXED_ORDERS if request in order.requests and order.has_before(first, second)]
     return min(fixed, key=lambda requirement: list(Level).index(by_id(requirement).level), default=None)

@@ -62,7 +62,7 @@ def test_a_failure_is_told_with_what_was_expected_what_was_seen_and_how_to_have_
     ]
 
 
-def test_the_gravest_stands_last() -> None:
+def test_the_most_severe_stands_last() -> None:
     lines = printed(run(result(FIRST, Verdict.FAILED), result(SECOND, Verdict.NON_STRICT), result(THIRD, Verdict.INCONCLUSIVE)))
 
     parts = [line.split()[0] for line in lines if not line.startswith("  ")]
@@ -135,7 +135,7 @@ def test_a_partial_grade_says_which_cases_it_lacks_and_what_its_exit_code_means(
     assert not any("nothing FAILED" in line for line in [*printed(summary), *printed(replace(summary, unjudged=()), code=2)])
 
 
-def test_the_difference_to_a_baseline_is_told_at_length_where_it_is_grave() -> None:
+def test_the_difference_to_a_baseline_is_told_at_length_where_it_is_severe() -> None:
     moved = tuple(Change(id=f"a/classic/c{number}", before="OK", now="FAILED", observed="It fell.") for number in range(12))
     new = tuple(Change(id=f"b/classic/c{number}", before="", now="OK") for number in range(12))
     summary = run(result(FIRST, Verdict.OK))

@@ -58,7 +58,7 @@ def test_what_comes_after_the_tolerance_is_late() -> None:
     assert (late.verdict, late.proof, late.observed) == (Verdict.NON_STRICT, Proof.TIMING, "It came late.")
 
 
-def test_what_never_comes_is_an_absence_and_as_grave_as_the_judge_says() -> None:
+def test_what_never_comes_is_an_absence_and_as_severe_as_the_judge_says() -> None:
     never = judged(story(comes_at=1, ends_at=3_000), comes=False, severity=Verdict.NON_STRICT)
 
     assert never is not None

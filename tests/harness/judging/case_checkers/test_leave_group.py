@@ -32,7 +32,7 @@ def test_a_goodbye_that_is_missing_or_late_is_not_strict(at: tuple[float, ...], 
     assert verdict(leaves("m0", after="close", requirement="CLIENT-73"), closing(leaves_at=at)) is expected
 
 
-def test_a_case_may_make_a_missing_goodbye_graver() -> None:
+def test_a_case_may_make_a_missing_goodbye_more_severe() -> None:
     assert verdict(leaves("m0", after="close", requirement="CLIENT-52", absent=Verdict.FAILED), closing()) is Verdict.FAILED
 
 
@@ -85,7 +85,7 @@ def test_a_process_that_crashes_at_close_has_ended() -> None:
 
 
 @pytest.mark.parametrize("severity", [Verdict.NON_STRICT, Verdict.FAILED])
-def test_a_request_that_must_not_come_is_as_grave_as_the_case_says(severity: Verdict) -> None:
+def test_a_request_that_must_not_come_is_as_severe_as_the_case_says(severity: Verdict) -> None:
     story = Story().member().mark("close")
     judge = sends_none("m0", Api.HEARTBEAT, after="close", requirement="LEAVE-55", severity=severity, grace_ms=1_000)
     story.at(900).beat()

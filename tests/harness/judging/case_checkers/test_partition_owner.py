@@ -179,7 +179,7 @@ def test_who_did_not_join_again_is_not_asked_for_a_revocation() -> None:
 
 @pytest.mark.parametrize(("is_severe", "expected"), [(False, Verdict.NON_STRICT), (True, Verdict.FAILED)])
 @pytest.mark.parametrize("callback", ["revoked", "lost"])
-def test_a_needless_revocation_is_as_grave_as_the_case_says(callback: str, is_severe: bool, expected: Verdict) -> None:
+def test_a_needless_revocation_is_as_severe_as_the_case_says(callback: str, is_severe: bool, expected: Verdict) -> None:
     judge = reports_no_revocation("m0", after="moved", requirement="EMIG-04", is_severe=is_severe)
     story = owner().mark("moved")
     story.partitions(callback)

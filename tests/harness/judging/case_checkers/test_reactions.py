@@ -121,7 +121,7 @@ def test_a_member_that_left_before_it_joined_anew_leaves_no_ghost() -> None:
     ]
 
 
-def test_an_absent_rejoin_is_as_grave_as_the_case_says_and_may_be_told_instead() -> None:
+def test_an_absent_rejoin_is_as_severe_as_the_case_says_and_may_be_told_instead() -> None:
     assert after_fault(rejoins("m0", after="error", requirement="CLIENT-76", absent=Verdict.NON_STRICT), does="beat") is Verdict.NON_STRICT
     assert after_fault(rejoins("m0", after="error", requirement="CLIENT-31", or_reports=True), does=None, tells=True) is Verdict.OK
     assert after_fault(rejoins("m0", after="error", requirement="CLIENT-31"), does=None, tells=True) is Verdict.FAILED

@@ -10,7 +10,7 @@ from typing import Any
 import trio
 
 from groupproof.harness.subjects.networks.broker_address import Address
-from groupproof.protocol.vocabulary import Api, ErrorCode
+from groupproof.protocol.vocabulary import COORDINATOR_UNAVAILABLE, Api, ErrorCode
 from groupproof.protocol.wire.message_codec import VERSIONS, Framer, frame, read_response, write_request
 from groupproof.protocol.wire.subscription import Assignment, Subscription, encode_assignment, encode_subscription
 
@@ -18,7 +18,6 @@ __all__ = ["Line", "Puppet", "add_partitions", "pass_time"]
 
 ANSWER_S = 60.0
 RETRY_S = 0.2
-_AGAIN = frozenset({ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS})
 
 _MEMBER = ("group_id", "member_id", "group_instance_id")
 _NAMED = {
@@ -135,7 +134,7 @@ class Puppet:
             )  # fmt: skip
             if answer["error_code"] == ErrorCode.MEMBER_ID_REQUIRED:
                 self.member_id = answer["member_id"]
-            elif answer["error_code"] in _AGAIN:
+            elif answer["error_code"] in COORDINATOR_UNAVAILABLE:
                 await pass_time(RETRY_S)
             else:
                 break

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from groupproof.harness.judging.oracle.altered_configs import ConfigChange, config_changes, heard_by
+from groupproof.harness.judging.oracle.altered_configs import ConfigChange, config_changes, configs_before, heard_by
 from groupproof.protocol.trace import Observation, Trace
 from groupproof.protocol.vocabulary import Api
 
@@ -42,3 +42,10 @@ def test_a_change_is_known_once_it_was_answered() -> None:
     assert list(heard_by(4, 3, changes)) == list(heard_by(6, 1, changes)) == []
     assert [change.at_ms for change in heard_by(6, 3, changes)] == [5]
     assert [change.at_ms for change in changes] == [9]
+
+
+def test_a_request_finds_the_configs_of_the_last_change_that_was_answered_before_it() -> None:
+    trace = [*altered(("a", "1")), *altered(("a", "2"), seq=10), *altered(("a", "3"), seq=20)]
+
+    assert [configs_before(request, "g", trace) for request in (trace[0], trace[2], trace[4])] == [{}, {"a": "1"}, {"a": "2"}]
+    assert configs_before(trace[4], "h", trace) == {}

@@ -158,7 +158,7 @@ def test_members_are_told_by_their_clients_names_whatever_form_their_ids_have() 
 @pytest.mark.parametrize(
     ("requirement", "verdict"), [("TR-118", Verdict.FAILED), ("IDJ-02", Verdict.NON_STRICT), ("TIMER-01", Verdict.INFORMATIONAL)]
 )
-def test_a_finding_is_as_grave_as_its_requirement(requirement: str, verdict: Verdict) -> None:
+def test_a_finding_is_as_severe_as_its_requirement(requirement: str, verdict: Verdict) -> None:
     assert finding_of(*diverged(requirement)).verdict is verdict
 
 

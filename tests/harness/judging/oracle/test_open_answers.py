@@ -42,7 +42,7 @@ def findings(trace: Trace) -> list[Finding]:
         ("beat", 25, "TR-118", Verdict.FAILED),
     ],
 )
-def test_another_refusal_that_is_due_is_as_grave_as_what_fixes_the_order(label: str, code: int, requirement: str, verdict: Verdict) -> None:
+def test_another_refusal_that_is_due_is_as_severe_as_what_fixes_the_order(label: str, code: int, requirement: str, verdict: Verdict) -> None:
     (finding,) = findings(changed(refusals(), label, bodied(error_code=code)))
 
     assert (finding.requirement, finding.verdict) == (requirement, verdict)

@@ -33,26 +33,26 @@ def arrival(exchange: Exchange) -> Arrival:
 def test_a_member_gets_the_id_that_its_answer_tells_and_no_one_gets_it_again() -> None:
     exchanges = recorded()
     first = exchanges[0]
-    foresight = RecordedChoices(exchanges)
-    text = foresight.member_id("a", arrival(first))
+    choices = RecordedChoices(exchanges)
+    text = choices.member_id("a", arrival(first))
 
     assert first.answer is not None
     assert text == first.answer["member_id"]
-    assert foresight.owners == {text: "a"}
-    assert foresight.member_id("a", arrival(first)).startswith(NEW_ID)
+    assert choices.owners == {text: "a"}
+    assert choices.member_id("a", arrival(first)).startswith(NEW_ID)
 
 
 def test_the_next_leader_and_protocol_are_those_of_the_answers_to_come() -> None:
     exchanges = recorded()
-    foresight = RecordedChoices(exchanges)
+    choices = RecordedChoices(exchanges)
     leader = next(str(exchange.answer["leader"]) for exchange in exchanges if exchange.answer and exchange.answer.get("leader"))
 
-    assert foresight.leader("g", ("x", leader)) == leader
-    assert foresight.leader("g", ("x", "y")) == "x"
-    assert foresight.protocol("g", ("roundrobin", "range")) == "range"
-    foresight.answered = {exchange.number for exchange in exchanges}
-    assert foresight.leader("g", ("x", leader)) == "x"
-    assert foresight.protocol("g", ("roundrobin", "range")) == "roundrobin"
+    assert choices.leader("g", ("x", leader)) == leader
+    assert choices.leader("g", ("x", "y")) == "x"
+    assert choices.protocol("g", ("roundrobin", "range")) == "range"
+    choices.answered = {exchange.number for exchange in exchanges}
+    assert choices.leader("g", ("x", leader)) == "x"
+    assert choices.protocol("g", ("roundrobin", "range")) == "roundrobin"
 
 
 def test_the_id_of_a_member_that_hung_up_is_read_in_the_leaders_list() -> None:
@@ -110,23 +110,23 @@ def contested(code: int) -> tuple[Exchange, Exchange, list[Exchange], str]:
 
 def test_an_id_is_that_of_a_joingroup_that_was_never_answered_rather_than_of_one_refused_later() -> None:
     unanswered, refused, listed, text = contested(81)
-    foresight = RecordedChoices((unanswered, refused, *listed))
+    choices = RecordedChoices((unanswered, refused, *listed))
 
-    assert foresight.member_id("b", arrival(unanswered)) == text
-    assert foresight.member_id("b", arrival(refused)).startswith(NEW_ID)
+    assert choices.member_id("b", arrival(unanswered)) == text
+    assert choices.member_id("b", arrival(refused)).startswith(NEW_ID)
 
 
 def test_a_leader_that_no_join_tells_is_who_had_the_syncs_answered() -> None:
     exchanges = recorded()
-    foresight = RecordedChoices(exchanges)
+    choices = RecordedChoices(exchanges)
     last = [exchange.answer for exchange in exchanges if exchange.answer and exchange.answer.get("leader")][-1]
     leader, follower = (str(member["member_id"]) for member in sorted(last["members"], key=lambda member: member["member_id"] != last["leader"]))
-    foresight.answered = {exchange.number for exchange in exchanges if exchange.api is Api.JOIN_GROUP}
+    choices.answered = {exchange.number for exchange in exchanges if exchange.api is Api.JOIN_GROUP}
 
-    assert foresight.leader("g", (leader, follower)) == foresight.leader("g", (follower, leader)) == leader
-    assert foresight.leader("g", ("x", follower)) == follower
-    foresight.answered = {exchange.number for exchange in exchanges}
-    assert foresight.leader("g", (follower, leader)) == follower
+    assert choices.leader("g", (leader, follower)) == choices.leader("g", (follower, leader)) == leader
+    assert choices.leader("g", ("x", follower)) == follower
+    choices.answered = {exchange.number for exchange in exchanges}
+    assert choices.leader("g", (follower, leader)) == follower
 
 
 @pytest.mark.parametrize(
@@ -145,11 +145,11 @@ def test_a_leader_that_was_chosen_and_gone_before_the_next_generation_is_one_tha
     exchanges = recorded()
     joined = [exchange for exchange in exchanges if exchange.api is Api.JOIN_GROUP and exchange.code == 0][-2:]
     later = {"leader": "new", "members": [{"member_id": "new"}, {"member_id": "old"}], "error_code": 0}
-    foresight = RecordedChoices([replace(exchange, answer={**(exchange.answer or {}), **later}) for exchange in joined])
+    choices = RecordedChoices([replace(exchange, answer={**(exchange.answer or {}), **later}) for exchange in joined])
 
-    assert foresight.leader("g", ("old", "gone")) == "gone"
-    assert foresight.leader("g", ("old", "new")) == "new"
-    assert foresight.leader("g", ("old",)) == "old"
+    assert choices.leader("g", ("old", "gone")) == "gone"
+    assert choices.leader("g", ("old", "new")) == "new"
+    assert choices.leader("g", ("old",)) == "old"
 
 
 def test_which_of_two_joingroups_owns_an_id_can_be_taken_the_other_way() -> None:
@@ -160,10 +160,10 @@ def test_which_of_two_joingroups_owns_an_id_can_be_taken_the_other_way() -> None
         ways.append((choice, number, of))
         return 1
 
-    foresight = RecordedChoices((unanswered, refused, *listed), other)
+    choices = RecordedChoices((unanswered, refused, *listed), other)
 
-    assert foresight.member_id("b", arrival(unanswered)).startswith(NEW_ID)
-    assert foresight.member_id("b", arrival(refused)) == text
+    assert choices.member_id("b", arrival(unanswered)).startswith(NEW_ID)
+    assert choices.member_id("b", arrival(refused)) == text
     assert ways == [("owner", 100, 2), ("owner", 101, 2)]
 
 

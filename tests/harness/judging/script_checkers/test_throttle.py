@@ -7,12 +7,13 @@ from dataclasses import replace
 import pytest
 from tests.harness.running.scripts.in_process import performed
 
-from groupproof.harness.judging.script_checkers.throttle import LOST_MS, QUOTA_MS, throttles_are_bearable
+from groupproof.harness.judging.script_checkers.throttle import LOST_MS, throttles_are_bearable
 from groupproof.harness.model.evidence import Evidence
 from groupproof.harness.model.script import Script
 from groupproof.harness.model.script_builders import beat, stable
 from groupproof.harness.model.verdicts import Finding, Verdict
 from groupproof.protocol.trace import Trace
+from groupproof.protocol.wire.throttle_time import QUOTA_MS
 
 TRACE = performed(Script(steps=(*stable("a"), beat("a", code=0))))
 
@@ -37,7 +38,7 @@ def test_small_times_are_the_brokers_own_affair(throttle_ms: int) -> None:
     ("throttle_ms", "verdict"),
     [(QUOTA_MS + 1, Verdict.NON_STRICT), (LOST_MS, Verdict.NON_STRICT), (LOST_MS + 1, Verdict.FAILED), (2**31 - 1, Verdict.FAILED)],
 )
-def test_a_time_that_no_quota_asks_is_as_grave_as_what_it_costs(throttle_ms: int, verdict: Verdict) -> None:
+def test_a_time_that_no_quota_asks_is_as_severe_as_what_it_costs(throttle_ms: int, verdict: Verdict) -> None:
     (found,) = judged(throttled(throttle_ms))
 
     assert (found.verdict, found.requirement) == (verdict, "COMMIT-22")

@@ -34,7 +34,7 @@ def test_a_case_without_a_run_shows_nothing() -> None:
     assert view(a_result()).files == (("schedule", "cases/join/classic/example/plan.json"),)
 
 
-def test_the_gravest_finding_comes_first_and_is_flagged() -> None:
+def test_the_most_severe_finding_comes_first_and_is_flagged() -> None:
     findings = [finding(Verdict.OK, "fine"), finding(Verdict.NON_STRICT, "lax", 1), finding(Verdict.FAILED, "wrong", 2)]
 
     picture = picture_of(a_result(Verdict.FAILED, findings=findings, traces=[trace_of(4)]))

@@ -106,7 +106,7 @@ def test_a_failure_is_told_with_requirement_frames_timeline_and_replay(real: str
     assert "Arm fault" in text
 
 
-def test_what_is_grave_comes_first(real: str) -> None:
+def test_what_is_severe_comes_first(real: str) -> None:
     assert text_of(real).index("What was found 1 of 2 cases are worth a look FAILED") < text_of(real).index("rebalance 1 cases")
 
 

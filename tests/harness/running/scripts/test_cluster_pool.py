@@ -112,7 +112,7 @@ def test_the_case_that_kills_the_broker_is_found_among_those_it_died_under() -> 
         keeper = ClusterKeeper(lambda: opened(subject, spec, [HARMLESS, DEADLY, SLY]))
         async with trio.open_nursery() as keeping:
             await keeping.start(keeper.run)
-            stage = BrokerStage(subject=subject, world=spec, ground=None, profile="kafka-4.1", seed=1, token="", keeper=keeper)
+            stage = BrokerStage(subject=subject, spec=spec, cluster=None, profile="kafka-4.1", seed=1, token="", keeper=keeper)
 
             async def play(name: str, which: Any) -> None:
                 plays[name] = await stage.play(which, key=name)

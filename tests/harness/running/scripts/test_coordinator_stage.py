@@ -36,7 +36,7 @@ def case(
 
 
 def played(*cases: Case, subject: Any = None, profile: str = "kafka-4.1") -> list[Play]:
-    """Run the cases, which share a world, side by side in virtual time."""
+    """Run the cases, which share a cluster, side by side in virtual time."""
     plays: dict[int, Play] = {}
     subject = subject or ReferenceBrokers(profile=profile)
     spec = cluster_spec_of(cases[0])
@@ -44,7 +44,7 @@ def played(*cases: Case, subject: Any = None, profile: str = "kafka-4.1") -> lis
     async def main() -> None:
         async with opened(subject, spec, cases) as cluster, trio.open_nursery() as nursery:
             held = None if spec.only else cluster
-            stage = BrokerStage(subject=subject, world=spec, ground=held, profile=profile, seed=1, token="x")
+            stage = BrokerStage(subject=subject, spec=spec, cluster=held, profile=profile, seed=1, token="x")
 
             async def play(number: int) -> None:
                 plays[number] = await stage.play(cases[number], key=f"c{number}")
@@ -66,10 +66,10 @@ def test_cases_of_the_same_settings_share_a_cluster_and_one_that_stops_brokers_h
         case(MoveGroup(), id="a/classic/e", brokers=2),
     )
 
-    worlds = cases_by_cluster([plain, same, slow, two, moving])
+    by_spec = cases_by_cluster([plain, same, slow, two, moving])
 
-    assert [[item.id[-1] for item in cases] for cases in worlds.values()] == [["a", "b"], ["c"], ["d"], ["e"]]
-    assert [spec.only for spec in worlds] == [None, None, None, "a/classic/e"]
+    assert [[item.id[-1] for item in cases] for cases in by_spec.values()] == [["a", "b"], ["c"], ["d"], ["e"]]
+    assert [spec.only for spec in by_spec] == [None, None, None, "a/classic/e"]
 
 
 def test_where_coordinators_are_elected_cases_that_move_them_share_a_cluster_and_take_turns() -> None:
@@ -206,7 +206,7 @@ def test_a_setting_that_the_program_of_a_fake_broker_does_not_have_is_a_feature_
     assert judgement.reason.startswith("The case needs group.max.size=3")
 
 
-def test_a_case_goes_to_the_stage_of_its_world() -> None:
+def test_a_case_goes_to_the_stage_of_its_cluster() -> None:
     right = case(*stable("a"))
     stages = Stages(is_virtual=True)
     plays: list[Play] = []
@@ -215,7 +215,7 @@ def test_a_case_goes_to_the_stage_of_its_world() -> None:
         subject = ReferenceBrokers(profile="kafka-4.1")
         async with opened(subject, cluster_spec_of(right), [right]) as cluster:
             stages.of[cluster_spec_of(right)] = BrokerStage(
-                subject=subject, world=cluster_spec_of(right), ground=cluster, profile="kafka-4.1", seed=1, token=""
+                subject=subject, spec=cluster_spec_of(right), cluster=cluster, profile="kafka-4.1", seed=1, token=""
             )
             plays.append(await stages.play(right, key="c1"))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from groupproof.harness.running.shim_check.bench import Bench
+from groupproof.harness.running.shim_check.exercise_setup import ExerciseSetup
 from groupproof.harness.running.shim_check.shim_check import Exercise, ShimCheck
 from groupproof.harness.subjects.shims.shim_memory import RunShim
 from groupproof.harness.subjects.shims.shim_process import Program
@@ -19,7 +19,7 @@ class CheckUntilNamed(ShimCheck):
         super().__init__(program, say=lambda _: None)
         self._problem_awaited = problem
 
-    async def put_through(self, paces: Iterable[Exercise]) -> Bench:
+    async def put_through(self, paces: Iterable[Exercise]) -> ExerciseSetup:
         return await super().put_through(self._until_named(paces))
 
     def _until_named(self, paces: Iterable[Exercise]) -> Iterator[Exercise]:

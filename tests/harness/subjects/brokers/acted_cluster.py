@@ -10,8 +10,8 @@ import trio
 import trio.testing
 
 from groupproof.coordinator.machine.storage import partition_of
+from groupproof.harness.subjects.brokers.cluster import NOTHING_KNOWN
 from groupproof.harness.subjects.brokers.cluster_map import ClusterMap
-from groupproof.harness.subjects.brokers.known_settings import NOTHING_KNOWN
 from groupproof.harness.subjects.cluster_control import NoMachines
 from groupproof.harness.subjects.networks.broker_address import Address
 from groupproof.harness.subjects.networks.virtual_time import run_virtually

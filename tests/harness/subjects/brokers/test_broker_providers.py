@@ -3,13 +3,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.harness.subjects.brokers.unlike_brokers import unlike
 
 from groupproof.harness.model.errors import WrongUsage
-from groupproof.harness.subjects.brokers.broker_providers import ALIASES, NAMES, addressed, meet, subject_named
+from groupproof.harness.subjects.brokers.broker_providers import ALIASES, NAMES, _refuted, addressed, meet, subject_named
 from groupproof.harness.subjects.brokers.reference_brokers import ReferenceBrokers
 from groupproof.harness.subjects.brokers.release_guess import guessed
 from groupproof.harness.subjects.brokers.running_broker import AddressedBrokers
 from groupproof.harness.subjects.networks.client_properties import Security
+from groupproof.harness.subjects.networks.virtual_time import run_virtually
 from groupproof.protocol.rules.profiles import api_versions
 
 
@@ -129,3 +131,24 @@ def test_brokers_that_are_there_are_named_by_their_addresses_alone() -> None:
     assert addressed("h:1, [::1]:2", None) == ([("h", 1), ("::1", 2)], Security())
     with pytest.raises(WrongUsage, match="write HOST:PORT"):
         addressed("apache-kafka", None)
+
+
+@pytest.mark.parametrize(
+    ("claimed", "why"),
+    [
+        (3, "at broker 1, the broker has 9, 3 is needed"),
+        (9, "at broker 0, the broker has 3, 9 is needed"),
+        (5, "the broker has 3, 5 is needed"),
+    ],
+)
+def test_a_setting_that_one_of_the_brokers_does_not_have_is_refuted_with_the_broker(claimed: int, why: str) -> None:
+    found: dict[str, str] = {}
+
+    async def main() -> None:
+        by_hand = {"group.max.size": claimed}
+        async with unlike([{"group.max.size": 3}, {"group.max.size": 9}], by_hand=by_hand) as subject:
+            found.update(await _refuted(subject, "p-"))
+
+    run_virtually(main, seed=1)
+
+    assert found == {"group.max.size": why}

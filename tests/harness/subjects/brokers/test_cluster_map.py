@@ -226,3 +226,34 @@ def test_what_an_answer_claims_of_a_broker_does_not_replace_what_the_cluster_tel
         assert where.node(nodes[0].node_id) == nodes[0]
 
     run(body, brokers=2)
+
+
+def test_a_group_is_found_for_each_broker_that_coordinates_any() -> None:
+    async def body(cluster: Dying, where: ClusterMap) -> None:
+        for node in where.nodes:
+            group = await where.group_at(node.node_id, "g")
+            assert group is not None
+            assert cluster.cluster.coordinator_node(group) == node.node_id
+        assert await where.group_at(9, "g") is None
+
+    run(body, brokers=3)
+
+
+def test_one_broker_alone_coordinates_every_group() -> None:
+    async def body(cluster: Dying, where: ClusterMap) -> None:
+        cluster.is_dead = True
+        assert await where.group_at(0, "g") == "g"
+
+    run(body)
+
+
+def test_the_coordinator_of_a_group_is_asked_and_the_group_counts_as_used() -> None:
+    async def body(cluster: Dying, where: ClusterMap) -> None:
+        used: list[str] = []
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(cluster, "used", used.extend, raising=False)
+            async with where.asker_of("some") as asker:
+                assert await beat_of_nobody(asker, "some") == ErrorCode.UNKNOWN_MEMBER_ID
+        assert used == ["some"]
+
+    run(body, brokers=2)

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from groupproof.harness.subjects.brokers.cluster import KnownSetting
 from groupproof.harness.subjects.brokers.cluster_map import ClusterMap
 from groupproof.harness.subjects.brokers.evident_settings import evident_settings
-from groupproof.harness.subjects.brokers.known_settings import KnownSetting, values_of
+from groupproof.harness.subjects.brokers.known_settings import values_of
 from groupproof.harness.subjects.brokers.reference_brokers import ReferenceBrokers
 from groupproof.harness.subjects.networks.request_connection import Asker, NoCommonVersion
 from groupproof.harness.subjects.networks.virtual_time import run_virtually

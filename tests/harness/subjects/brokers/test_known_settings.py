@@ -3,15 +3,8 @@ from __future__ import annotations
 import pytest
 
 from groupproof.harness.model.errors import WrongUsage
-from groupproof.harness.subjects.brokers.known_settings import (
-    KnownSetting,
-    as_text,
-    differing,
-    known_by_itself,
-    settable,
-    settings_by_hand,
-    values_of,
-)
+from groupproof.harness.subjects.brokers.cluster import KnownSetting
+from groupproof.harness.subjects.brokers.known_settings import differing, known_by_itself, settable, settings_by_hand, values_of
 
 DELAY = "group.initial.rebalance.delay.ms"
 
@@ -80,8 +73,3 @@ def test_what_is_asked_for_and_had_otherwise_is_told() -> None:
         DELAY: "the broker has 3000, 0 is needed",
         "transaction.partition.verification.enable": "the broker has 0, 1 is needed",
     }
-
-
-def test_a_value_has_one_form_however_it_was_written() -> None:
-    assert {as_text(item) for item in ("classic,consumer", "Classic, CONSUMER")} == {"classic,consumer"}
-    assert [as_text(item) for item in (True, "true", 1, "1", False, "FALSE", 0)] == ["1", "1", "1", "1", "0", "0", "0"]

@@ -9,8 +9,7 @@ import trio.testing
 from tests.harness.subjects.brokers.scripted_broker import ALL, ScriptedBroker, metadata
 
 from groupproof.harness.model.errors import BrokenEnvironment
-from groupproof.harness.subjects.brokers.cluster import CannotStop, RunningCluster
-from groupproof.harness.subjects.brokers.known_settings import KnownSetting
+from groupproof.harness.subjects.brokers.cluster import CannotStop, KnownSetting, RunningCluster
 from groupproof.harness.subjects.brokers.running_broker import AddressedBrokers
 from groupproof.harness.subjects.networks.client_properties import Security
 from groupproof.harness.subjects.networks.secure_connection import Connector

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from tests.harness.subjects.brokers.unlike_brokers import unlike
 
-from groupproof.harness.subjects.brokers.cluster_map import ClusterMap
+from groupproof.harness.subjects.brokers.cluster_map import ClusterMap, mapped
 from groupproof.harness.subjects.brokers.reference_brokers import ReferenceBrokers
 from groupproof.harness.subjects.brokers.wrong_settings import refutations
 from groupproof.harness.subjects.networks.virtual_time import run_virtually
@@ -28,7 +29,7 @@ def refuted(claimed: Mapping[str, int], *, profile: str = "kafka-4.1", has: Mapp
         async with ReferenceBrokers(profile=profile).cluster(settings=has, brokers=1, topics={"t": 1}) as running:
             where = ClusterMap(running)
             await where.learn()
-            found.update(await refutations(where, "probe", "t", claimed))
+            found.update(await refutations(where, 0, "probe", "t", claimed))
             await where.close()
 
     run_virtually(main, seed=1)
@@ -66,3 +67,20 @@ def test_what_no_answer_shows_is_believed() -> None:
     claimed = {"offsets.retention.minutes": 7, "group.max.size": 1_000, "offset.metadata.max.bytes": 2_000_000, "offsets.commit.timeout.ms": 9}
 
     assert refuted(claimed) == {}
+
+
+def test_each_broker_is_asked_for_its_own_settings() -> None:
+    least, found = "group.min.session.timeout.ms", {}
+
+    async def main() -> None:
+        async with (
+            unlike([{least: 6_000}, {least: 7_000}]) as subject,
+            subject.cluster(settings={}, brokers=1, topics={}) as running,
+            mapped(running) as where,
+        ):
+            for node_id in (0, 1, 9):
+                found[node_id] = await refutations(where, node_id, "probe", "t", {least: 6_000})
+
+    run_virtually(main, seed=1)
+
+    assert found == {0: {}, 1: {least: "it refuses a session timeout of 6000 ms"}, 9: {}}

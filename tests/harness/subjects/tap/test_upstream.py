@@ -62,12 +62,24 @@ def test_no_default_stands_in_for_a_setting_that_decides_when_an_answer_is_due(m
     assert (upstream.settings, upstream.untold) == (None, "the broker does not tell group.initial.rebalance.delay.ms")
 
 
-def told_as(monkeypatch: pytest.MonkeyPatch, settings: dict[str, str | None]) -> UpstreamInfo:
-    """Meet brokers that tell these settings."""
+def test_settings_in_which_the_brokers_differ_are_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    upstream = told_as(monkeypatch, {**DECISIVE, "group.max.size": "7"}, {**DECISIVE, "group.max.size": "9"})
 
-    async def tell(connect: object, address: object) -> dict[str, str | None]:
+    assert (upstream.settings, upstream.untold) == (None, "the brokers differ in group.max.size")
+
+
+def test_settings_that_only_one_broker_reports_are_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    upstream = told_as(monkeypatch, dict(DECISIVE), {})
+
+    assert (upstream.settings, upstream.untold) == (None, f"the broker does not tell {', '.join(DECISIVE)}")
+
+
+def told_as(monkeypatch: pytest.MonkeyPatch, *settings: dict[str, str | None]) -> UpstreamInfo:
+    """Meet two brokers that tell these settings, the same ones if there is one sort."""
+
+    async def tell(connect: object, address: tuple[str, int]) -> dict[str, str | None]:
         await trio.lowlevel.checkpoint()
-        return settings
+        return settings[-1] if address[0] == "broker-1" else settings[0]
 
     monkeypatch.setattr(upstream_module, "reported_settings", tell)
     return met_in("kafka-4.1")

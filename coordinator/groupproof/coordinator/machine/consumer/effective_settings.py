@@ -17,6 +17,7 @@ from groupproof.protocol.rules.consumer.group_configs import (
     REGEX_REFRESH_INTERVAL,
     GroupConfig,
 )
+from groupproof.protocol.rules.setting_values import listed
 from groupproof.protocol.vocabulary import ErrorCode
 
 __all__ = ["ConsumerSettings", "GroupTimes", "checked_config", "config_defaults", "consumer_settings", "group_times"]
@@ -59,8 +60,8 @@ def _read(brought: tuple[tuple[str, int | str], ...]) -> ConsumerSettings:
     numbers = {name: value for name, value in values.items() if isinstance(value, int)}
     return ConsumerSettings(
         members_max=int(values[MAX_SIZE]),
-        assignors=tuple(_BY_CLASS.get(name, name) for name in _listed(str(values[ASSIGNORS]))),
-        protocols=frozenset(_listed(str(values[PROTOCOLS]))),
+        assignors=tuple(_BY_CLASS.get(name, name) for name in listed(values[ASSIGNORS])),
+        protocols=frozenset(listed(values[PROTOCOLS])),
         migration_policy=str(values[MIGRATION_POLICY]).lower(),
         regex_refresh_interval_ms=int(values[REGEX_REFRESH_INTERVAL]),
         values=numbers,
@@ -71,10 +72,6 @@ def _read(brought: tuple[tuple[str, int | str], ...]) -> ConsumerSettings:
 _KAFKAS: Final = "org.apache.kafka.coordinator.group.assignor."
 _BY_CLASS: Final[Mapping[str, str]] = {f"{_KAFKAS}UniformAssignor": "uniform", f"{_KAFKAS}RangeAssignor": "range"}
 """Kafka's own assignors by their classes: `group.consumer.assignors` may list either (`GroupCoordinatorConfig.consumerGroupAssignors`)."""
-
-
-def _listed(text: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
 def consumer_settings(settings: Settings) -> ConsumerSettings:

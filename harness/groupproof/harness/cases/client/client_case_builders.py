@@ -50,7 +50,7 @@ def case(
     dialect: Dialect = CLASSIC,
 ) -> Case:
     """Return a client case. Its client must declare the dialect, which stands between the parts of `id`, `area/name`. The level is that of the
-    gravest requirement, unless `level` is set.
+    most severe requirement, unless `level` is set.
 
     The plan shows which capabilities the shim needs; `needs` adds those that it does not show.
 

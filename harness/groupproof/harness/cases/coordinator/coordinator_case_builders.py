@@ -57,7 +57,7 @@ def case(
     dialect: Dialect = CLASSIC,
 ) -> Case:
     """Return a coordinator case. The dialect stands between the parts of `id`, `area/name`; `title` says what the coordinator does. The level is that
-    of the gravest requirement, unless `level` is set.
+    of the most severe requirement, unless `level` is set.
 
     The requests show which API versions the case needs. A case that needs more than any coordinator of the classic protocol has
     is never required.

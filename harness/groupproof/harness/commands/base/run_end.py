@@ -28,7 +28,7 @@ _NO_FULL_VERDICT = 2  # contract, "Exit codes"
 
 
 def print_summary(console: Console, outcome: RunOutcome, output: Path) -> None:
-    """Print the results, the gravest last, where it is read first."""
+    """Print the results, the most severe last, where it is read first."""
     run = outcome.summary
     for row in _costs(run):
         console.print(row, markup=False, highlight=False, soft_wrap=True)
@@ -72,10 +72,10 @@ def _difference(delta: Delta, output: Path) -> Iterator[Text]:
     for unlike in delta.unlike:
         yield Text.assemble(("baseline ", STYLES[Verdict.NON_STRICT]), f"{delta.name} is a run of {unlike}; what differs may be of that")
     for word, changes in delta.lists():
-        grave = changes in (delta.moved, delta.vanished, delta.otherwise)
-        for change in changes if grave else changes[:_CHANGES_MAX]:
-            yield Text.assemble((f"{word} ", STYLES[Verdict.FAILED if grave else Verdict.OK]), str(change))
-        if not grave and len(changes) > _CHANGES_MAX:
+        is_severe = changes in (delta.moved, delta.vanished, delta.otherwise)
+        for change in changes if is_severe else changes[:_CHANGES_MAX]:
+            yield Text.assemble((f"{word} ", STYLES[Verdict.FAILED if is_severe else Verdict.OK]), str(change))
+        if not is_severe and len(changes) > _CHANGES_MAX:
             yield Text(f"{word} and {len(changes) - _CHANGES_MAX} more")
     if delta.lost:
         yield Text("cases that are required, and had a verdict in the baseline, have none in this run")

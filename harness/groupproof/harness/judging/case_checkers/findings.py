@@ -63,7 +63,7 @@ def end(ev: Evidence, *, whole: bool = False) -> Observation:
 
 
 def less_severe(one: Verdict, other: Verdict) -> Verdict:
-    """Return the less grave of two verdicts."""
+    """Return the less severe of two verdicts."""
     order = list(Verdict)
     return min(one, other, key=order.index)
 
@@ -81,7 +81,7 @@ def overdue(
     late_severity: Verdict = Verdict.NON_STRICT,
     whole: bool = False,
 ) -> Finding | None:
-    """Return the finding that `obs` never came (`severity`) or came late (`late_severity`, never graver). Return None when it came in time. With `whole` it
+    """Return the finding that `obs` never came (`severity`) or came late (`late_severity`, never more severe). Return None when it came in time. With `whole` it
     may come in the clean close.
 
     Raise `NotReached` when it did not come but the run ended before its time was over.

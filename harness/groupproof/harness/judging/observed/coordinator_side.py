@@ -23,7 +23,7 @@ from groupproof.harness.model.case_dialect import dialect_of_apis
 from groupproof.harness.model.forwarded_frame import STOPPED
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict, worst
 from groupproof.protocol.trace import Observation, Trace
-from groupproof.protocol.vocabulary import Api, ErrorCode, api_named, error_named
+from groupproof.protocol.vocabulary import COORDINATOR_UNAVAILABLE, Api, ErrorCode, api_named, error_named
 from groupproof.protocol.wire.error_responses import error_of
 from groupproof.protocol.wire.message_conversion import GROUP_APIS
 
@@ -33,10 +33,9 @@ EXCHANGES_MAX: Final = 20_000
 """Longer histories are not searched."""
 
 # Errors outside the rules of a group: its coordinator is not available, or the sender is not authorised.
-_BEYOND: Final = frozenset({
-    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-    ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.GROUP_AUTHORIZATION_FAILED, ErrorCode.KAFKA_STORAGE_ERROR,
-})  # fmt: skip
+_BEYOND: Final = COORDINATOR_UNAVAILABLE | {
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.GROUP_AUTHORIZATION_FAILED, ErrorCode.KAFKA_STORAGE_ERROR,
+}  # fmt: skip
 _STRANGERS: Final = "an answer was not as its members alone explain it, and others may have been in it that did not come through the tap"
 _GROUP_KEYS: Final = frozenset(int(api) for api in GROUP_APIS)
 _ADVERSE: Final = (Verdict.FAILED, Verdict.NON_STRICT)

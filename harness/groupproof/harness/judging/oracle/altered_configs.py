@@ -10,7 +10,7 @@ from groupproof.protocol.rules.consumer.group_configs import ConfigOperation, Co
 from groupproof.protocol.trace import Observation, Trace
 from groupproof.protocol.vocabulary import Api
 
-__all__ = ["ConfigChange", "changed", "config_changes", "heard_by"]
+__all__ = ["ConfigChange", "changed", "config_changes", "configs_before", "heard_by"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,11 @@ def config_changes(group: str, trace: Trace) -> Iterator[ConfigChange]:
             if _is_of(resource, group) and _is_accepted(resource, answer):
                 configs = changed(configs, resource["configs"])
                 yield ConfigChange(answer.at_ms, answer.seq, dict(configs))
+
+
+def configs_before(request: Observation, group: str, trace: Trace) -> Mapping[str, str]:
+    """Return the group's configs when the request was sent."""
+    return next((change.configs for change in reversed(list(config_changes(group, trace))) if change.seq < request.seq), {})
 
 
 def heard_by(ready_ms: float, seq: int, changes: list[ConfigChange]) -> Iterator[ConfigChange]:

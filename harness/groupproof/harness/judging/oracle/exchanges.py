@@ -21,8 +21,9 @@ from groupproof.protocol.vocabulary import Api, api_named
 from groupproof.protocol.wire.message_codec import WireError, read_request, write_request
 from groupproof.protocol.wire.message_conversion import GROUP_APIS
 from groupproof.protocol.wire.messages import GroupRequest
+from groupproof.protocol.wire.throttle_time import throttle_ms
 
-__all__ = ["CoordinatorMove", "Exchange", "History", "TopicChange", "histories", "throttle_ms"]
+__all__ = ["CoordinatorMove", "Exchange", "History", "TopicChange", "histories"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,7 +184,7 @@ def _history(
             answered_ms=None if answer is None else answer.at_ms, seq=request.seq if answer is None else answer.seq,
             gone_ms=ends.gone_ms(request.connection), closed_by=ends.closed_by(request.connection),
             is_stray=ends.is_stray(group, request), is_unread=ends.is_unread(request, answer), settled_ms=ends.settled_ms(request),
-            muted_ms=waits.muted_ms(request), throttle_ms=0.0 if answer is None else throttle_ms(answer),
+            muted_ms=waits.muted_ms(request), throttle_ms=0.0 if answer is None else throttle_ms(answer.body),
         ))  # fmt: skip
     made.sort(key=lambda exchange: (exchange.ready_ms, turns[exchange.number]))
     return History(
@@ -199,7 +200,7 @@ class _Waits:
         self._turns: dict[int, tuple[float, int, bool]] = {}
         self._muted_until: dict[int, float] = {}
         # A broker that throttles some answers also throttles those whose version has no field for it. The longest time of the others is assumed.
-        longest_ms = max(map(throttle_ms, answers.values()), default=0.0)
+        longest_ms = max((throttle_ms(answer.body) for answer in answers.values()), default=0.0)
         muted: dict[int | None, float] = {}
         before: dict[int | None, Observation] = {}
         behind: set[int | None] = set()
@@ -290,11 +291,6 @@ class _Ends:
         """Return whether the script did not read a connection while the answer was due: the time of the answer is unknown then."""
         until = sys.maxsize if answer is None else answer.seq
         return any(stopped < until and request.seq < again for stopped, again in self._unread)
-
-
-def throttle_ms(answer: Observation) -> float:
-    """Return for how long an answer throttles its client, in milliseconds. Some brokers send a negative number, which counts as 0."""
-    return max(0.0, float(answer.body.get("throttle_time_ms") or 0))
 
 
 def _images(topics: Mapping[str, Any]) -> dict[str, TopicImage]:

@@ -77,7 +77,7 @@ def predictions_of(group: str, replay: ReplayResult) -> Iterator[Prediction]:
 
 
 def finding_of(divergence: Divergence, replay: ReplayResult) -> Finding:
-    """Return the finding of a divergence: of the broken rule, as grave as its requirement."""
+    """Return the finding of a divergence: of the broken rule, as severe as its requirement."""
     step = divergence.step
     if divergence.kind == "lost":
         return _lost(divergence)

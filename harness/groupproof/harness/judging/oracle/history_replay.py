@@ -14,7 +14,6 @@ from typing import Any, Final
 
 from groupproof.coordinator.machine.coordinator import AppliedRow, Arrival, Coordinator, Output, Reply, Settings, Transition, partition_of
 from groupproof.coordinator.machine.due_refusals import due_refusals
-from groupproof.harness.judging.away_coordinators import AWAY
 from groupproof.harness.judging.oracle.altered_configs import heard_by
 from groupproof.harness.judging.oracle.answer_diff import Difference, as_answered, differences
 from groupproof.harness.judging.oracle.cleanup_times import last_sure_ms, leaves_a_mark, without_cleanup
@@ -30,7 +29,7 @@ from groupproof.harness.judging.oracle.tolerance import Tolerance, untimely
 from groupproof.harness.judging.oracle.topics_seen import TopicsSeen
 from groupproof.harness.judging.oracle.transient_answers import Moment, is_passing
 from groupproof.protocol.rules import profile as profile_named
-from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.vocabulary import COORDINATOR_UNAVAILABLE, Api
 from groupproof.protocol.wire.error_responses import error_of
 from groupproof.protocol.wire.message_conversion import body_of
 from groupproof.protocol.wire.messages import GroupResponse
@@ -72,8 +71,8 @@ class HistoryReplay:
         self._tolerance = tolerance
         self._turns = turns
         self._settings = settings
-        self._foresight = (OwnChoices if follows_choices else RecordedChoices)(history.exchanges, self._way)
-        self._machine = Coordinator(profile=profile, settings=without_cleanup(settings), choices=self._foresight)
+        self._choices = (OwnChoices if follows_choices else RecordedChoices)(history.exchanges, self._way)
+        self._machine = Coordinator(profile=profile, settings=without_cleanup(settings), choices=self._choices)
         self._answers = answers_by_rule(profile)
         self._profile = profile_named(profile)
         self._topics = TopicsSeen(history, self._profile)
@@ -102,11 +101,11 @@ class HistoryReplay:
         except ImpossibleChoice as why:
             last = list(self._journal.steps.values())[-1]
             divergence = Divergence(kind="lost", step=last, matched=self._journal.matched, why=str(why))
-        journal, names = self._journal, {**self._history.topic_titles, **self._foresight.owners}
+        journal, names = self._journal, {**self._history.topic_titles, **self._choices.owners}
         steps, forks = tuple(journal.steps.values()), tuple(journal.forks)
         return ReplayResult(
             steps=steps, forks=forks, transitions=tuple(journal.transitions), names=names, divergence=divergence,
-            deviations=tuple(self._foresight.deviations),
+            deviations=tuple(self._choices.deviations),
         )  # fmt: skip
 
     def _way(self, choice: str, number: int, ways: int, count: int = 0) -> int:
@@ -175,7 +174,7 @@ class HistoryReplay:
     @cached_property
     def _elsewhere(self) -> Coordinator:
         """The machine of a broker that does not coordinate the group."""
-        return Coordinator(profile=self._profile.name, settings=self._settings, choices=self._foresight, partitions=())
+        return Coordinator(profile=self._profile.name, settings=self._settings, choices=self._choices, partitions=())
 
     def _machine_of(self, exchange: Exchange) -> Coordinator:
         return self._elsewhere if exchange.is_stray else self._machine
@@ -261,7 +260,7 @@ class HistoryReplay:
     def _is_loading(self, exchange: Exchange) -> bool:
         """Return whether the answer is that of a broker that has just become the coordinator and is still loading."""
         moved = any(0 <= exchange.ready_ms - move.done_ms <= self._tolerance.loading_ms for move in self._history.moves)
-        return moved and exchange.answer is not None and error_of(exchange.api, exchange.answer) in AWAY
+        return moved and exchange.answer is not None and error_of(exchange.api, exchange.answer) in COORDINATOR_UNAVAILABLE
 
     def _note_beside(self, step: Step, why: str, requirement: str, expected: Mapping[str, Any]) -> None:
         """Record an answer that the broker makes before it asks the group's coordinator."""
@@ -335,7 +334,7 @@ class HistoryReplay:
         """Compare the answer that is due now with the recorded one."""
         exchange = step.exchange
         del self._parked[exchange.number]
-        self._foresight.answered.add(exchange.number)
+        self._choices.answered.add(exchange.number)
         step.due_ms, step.expected = at_ms, expected
         if exchange.answer is None or exchange.answered_ms is None:
             self._check_missing(step)

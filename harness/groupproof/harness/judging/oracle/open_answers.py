@@ -35,7 +35,7 @@ _LATER: Final = "due as well, and to come later"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenAnswer:
-    """Why an answer breaks no MUST: it is as grave as the `level` of its `requirement`. `words` follow the answer's code in the finding.
+    """Why an answer breaks no MUST: it is as severe as the `level` of its `requirement`. `words` follow the answer's code in the finding.
 
     `expected` says what Kafka does where the machine computed no answer.
     """

@@ -1,4 +1,4 @@
-"""Fields of answers that belong to a milder requirement than the row that answers: a difference in one is as grave as that requirement. Pure.
+"""Fields of answers that belong to a milder requirement than the row that answers: a difference in one is as severe as that requirement. Pure.
 
 None of these fields changes what the group does next, so that the replay goes on behind them.
 """
@@ -81,7 +81,7 @@ OPEN_FIELDS: Final = (
 
 
 def open_fields(step: Step, found: Sequence[Difference], group: AnyGroup | None) -> OpenAnswer | None:
-    """Return the open answer of all the differences, as grave as the gravest; None where one of the fields is not open."""
+    """Return the open answer of all the differences, as severe as the most severe; None where one of the fields is not open."""
     fields = [_open_field(step, group, difference) for difference in found]
     listed = [field for field in fields if field is not None]
     if not listed or len(listed) < len(fields):

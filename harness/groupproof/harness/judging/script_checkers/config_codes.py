@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from groupproof.coordinator.machine.consumer.effective_settings import checked_config
-from groupproof.harness.judging.oracle.altered_configs import changed, config_changes
+from groupproof.harness.judging.oracle.altered_configs import changed, configs_before
 from groupproof.harness.judging.oracle.machine_step import settings_of
 from groupproof.harness.model.evidence import Evidence
 from groupproof.protocol.rules import profile as profile_named
@@ -32,8 +32,8 @@ def due_config_code(profile: str, settings: Mapping[str, Any]) -> DueCode:
         if table is None or resource.get("resource_type") != ConfigResource.GROUP:
             return None
         group = str(resource["resource_name"])
-        before = [change.configs for change in config_changes(group, evidence.trace) if change.seq < request.seq]
-        error, _ = checked_config(own_settings, table.fields, group, changed(before[-1] if before else {}, resource["configs"]))
+        configs = changed(configs_before(request, group, evidence.trace), resource["configs"])
+        error, _ = checked_config(own_settings, table.fields, group, configs)
         return int(error)
 
     return due

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groupproof.harness.judging.oracle.altered_configs import config_changes
+from groupproof.harness.judging.oracle.altered_configs import configs_before
 from groupproof.harness.model.evidence import Evidence
 from groupproof.harness.model.verdicts import Finding, Verdict
 from groupproof.protocol.rules.consumer.group_configs import ConfigResource
@@ -26,8 +26,7 @@ def group_configs_are_described(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _of_group(evidence: Evidence, request: Observation, answer: Observation, group: str, configs: dict[str, str]) -> Iterator[Finding]:
-    before = [change for change in config_changes(group, evidence.trace) if change.seq < request.seq]
-    for name, value in before[-1].configs.items() if before else ():
+    for name, value in configs_before(request, group, evidence.trace).items():
         if configs.get(name) != value:
             yield Finding(
                 verdict=Verdict.FAILED, requirement="CGD-29", expected=f"DescribeConfigs tells what the group was given: {name} = {value}.",

@@ -10,14 +10,12 @@ from typing import Final
 
 from groupproof.harness.model.evidence import Evidence
 from groupproof.harness.model.verdicts import Finding, Verdict
+from groupproof.protocol.wire.throttle_time import QUOTA_MS
 
-__all__ = ["LOST_MS", "QUOTA_MS", "throttles_are_bearable"]
+__all__ = ["LOST_MS", "throttles_are_bearable"]
 
 REQUIREMENT: Final = "COMMIT-22"
 """A group answers commits, fetches and heartbeats normally. A throttled member cannot send them."""
-
-QUOTA_MS: Final = 11_000
-"""The whole window of a quota (ms): 11 samples of 1 s (quota.num, quota.window.size.seconds). A request quota asks for one window at most."""
 
 LOST_MS: Final = 45_000
 """The session timeout (ms) of Kafka's clients (KIP-735). A member that is silent for longer is removed from its group."""

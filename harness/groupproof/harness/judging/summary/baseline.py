@@ -113,7 +113,7 @@ class Delta:
         return tuple(str(change) for change in (*self.moved, *anew, *self.vanished) if change.now not in undecided)
 
     def lists(self) -> Iterator[tuple[str, tuple[Change, ...]]]:
-        """Yield each kind of change that occurred, with its word, the gravest first."""
+        """Yield each kind of change that occurred, with its word, the most severe first."""
         named = {"moved": self.moved, "vanished": self.vanished, "fails in another way": self.otherwise, "new": self.new, "improved": self.improved}
         yield from ((word, changes) for word, changes in named.items() if changes)
 

@@ -85,7 +85,7 @@ class CaseView:
 
     @property
     def severity(self) -> int:
-        """Return a sort key that puts the gravest first."""
+        """Return a sort key that puts the most severe first."""
         return -list(Verdict).index(self.report.verdict)
 
     @property
@@ -108,7 +108,7 @@ def picture_of(result: CaseResult) -> TracePicture | None:
 
 
 def _placed(result: CaseResult, traces: Sequence[Trace]) -> Iterator[tuple[Finding, int]]:
-    """Yield the adverse findings, the gravest first, each with the run that shows it."""
+    """Yield the adverse findings, the most severe first, each with the run that shows it."""
     adverse = [finding for finding in result.ruling.findings if finding.verdict in ADVERSE]
     adverse.sort(key=lambda finding: finding.verdict is not Verdict.FAILED)
     for item in adverse:

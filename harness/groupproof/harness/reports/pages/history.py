@@ -63,7 +63,7 @@ class Run:
         return dict(self.column.report["totals"])
 
     def stacks(self, cases_max: int) -> Iterator[Stack]:
-        """Yield the parts of the run's bar, which is as high as the run has cases. Grave verdicts are on top."""
+        """Yield the parts of the run's bar, which is as high as the run has cases. Severe verdicts are on top."""
         top = _STACK_PX * (1 - sum(self.totals.values()) / max(1, cases_max))
         for verdict in reversed(Verdict):
             if count := self.totals[verdict.value]:

@@ -89,8 +89,8 @@ class CoordinatorRun(CertifyRun):
         if spec.only is not None:
             yield None
             return
-        feels = "" if self.is_virtual else f"{self._prefix}pulse"
-        keeper = ClusterKeeper(partial(opened, self._subject, spec, cases, self._prefix), feels=feels)
+        lag_group = "" if self.is_virtual else f"{self._prefix}pulse"
+        keeper = ClusterKeeper(partial(opened, self._subject, spec, cases, self._prefix), lag_group=lag_group)
         async with trio.open_nursery() as nursery:
             self._cluster = await nursery.start(keeper.run)
             self._logs += [str(log) for log in self._cluster.where.cluster.logs()]
@@ -100,8 +100,8 @@ class CoordinatorRun(CertifyRun):
     def _stage(self, spec: ClusterSpec, keeper: ClusterKeeper | None) -> BrokerStage:
         return BrokerStage(
             subject=self._subject,
-            world=spec,
-            ground=None,
+            spec=spec,
+            cluster=None,
             keeper=keeper,
             profile=self.config.profile,
             seed=self.config.seed,
@@ -138,11 +138,8 @@ class CoordinatorRun(CertifyRun):
     def _judged_by(self) -> dict[str, Any]:
         """Return the grounds of the judgement beside the rules: how the profile was guessed, and the settings that the user reported."""
         guess = self._subject.guess if isinstance(self._subject, AddressedBrokers) and self._subject.asked_profile is None else None
-        own_settings = {} if self._cluster is None else self._cluster.known_settings
-        settings = (
-            {"known_settings": [f"{name}={value.value} ({value.source})" for name, value in sorted(own_settings.items())]} if own_settings else {}
-        )
-        return {**({"profile_guess": guess.sentence} if guess is not None else {}), **settings}
+        settings = [] if self._cluster is None else self._cluster.known_texts()
+        return {**({"profile_guess": guess.sentence} if guess is not None else {}), **({"known_settings": settings} if settings else {})}
 
     def _unreadable(self) -> list[str]:
         """Return the versions that the broker offers but does not serve correctly, in words."""

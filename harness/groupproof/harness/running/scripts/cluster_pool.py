@@ -5,10 +5,9 @@ Groups are independent, so that all cases of a set run side by side on one clust
 
 from __future__ import annotations
 
-import random
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import trio
@@ -18,17 +17,13 @@ from groupproof.harness.model.case import Case, script_of
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.model.script import Ask, MoveGroup, Script
 from groupproof.harness.model.script_bindings import GROUP_PREFIX, topics_of
+from groupproof.harness.running.scripts.cluster_settings import ClusterSettings
 from groupproof.harness.subjects.brokers.broker_lag import LagReporter
-from groupproof.harness.subjects.brokers.cluster import BrokerSubject, has_fixed_settings, moves_by_election, topics_change_all_groups
+from groupproof.harness.subjects.brokers.cluster import BrokerSubject, KnownSetting, has_fixed_settings, moves_by_election, topics_change_all_groups
 from groupproof.harness.subjects.brokers.cluster_map import ClusterMap, mapped
 from groupproof.harness.subjects.brokers.coordinator_election import offsets_partitions
-from groupproof.harness.subjects.brokers.evident_settings import evident_settings
-from groupproof.harness.subjects.brokers.known_settings import KnownSetting, differing, values_of
-from groupproof.harness.subjects.brokers.measured_settings import INITIAL_DELAY, MIN_SESSION, measured
-from groupproof.harness.subjects.brokers.reported_settings import reported_settings
-from groupproof.harness.subjects.brokers.running_broker import AddressedBrokers
+from groupproof.harness.subjects.brokers.measured_settings import INITIAL_DELAY, MIN_SESSION
 from groupproof.harness.subjects.brokers.version_probe import unreadable
-from groupproof.protocol.rules.consumer.group_configs import ASSIGNMENT_INTERVAL
 from groupproof.protocol.vocabulary import Api
 
 __all__ = ["DEATHS_MAX", "ClusterKeeper", "ClusterSpec", "PartitionTurns", "PooledCluster", "cases_by_cluster", "cluster_spec_of", "opened"]
@@ -67,10 +62,10 @@ def cluster_spec_of(case: Case, subject: object = None) -> ClusterSpec:
 
 def cases_by_cluster(cases: Iterable[Case], subject: object = None) -> dict[ClusterSpec, list[Case]]:
     """Return the cases by the cluster that they need."""
-    worlds: dict[ClusterSpec, list[Case]] = {}
+    found: dict[ClusterSpec, list[Case]] = {}
     for case in cases:
-        worlds.setdefault(cluster_spec_of(case, subject), []).append(case)
-    return worlds
+        found.setdefault(cluster_spec_of(case, subject), []).append(case)
+    return found
 
 
 class PartitionTurns:
@@ -93,7 +88,8 @@ class PartitionTurns:
 class PooledCluster:
     """A running cluster with its known properties: its effective `settings`, and the requested ones that it lacks, with the reason.
 
-    `known_settings` are those that it has in any case: reported by the user, or observed.
+    `known_settings` are those that it has in any case: reported by the user, or observed. All are those of its first broker, or, after `with_groups`,
+    of the broker that coordinates the groups of a script; `disagreement` says why there is no such broker.
     """
 
     where: ClusterMap
@@ -101,6 +97,8 @@ class PooledCluster:
     unmet: Mapping[str, str]
     turns: PartitionTurns = field(default_factory=PartitionTurns)
     known_settings: Mapping[str, KnownSetting] = field(default_factory=dict)
+    disagreement: str = ""
+    learned: ClusterSettings | None = None
 
     @property
     def has_fixed_settings(self) -> bool:
@@ -121,6 +119,17 @@ class PooledCluster:
                 return is_dead
             await trio.sleep(_LOOK_S)
 
+    async def with_groups(self, groups: Iterable[str]) -> PooledCluster:
+        """Return the cluster with the settings of the broker that coordinates `groups`; raise `BrokenEnvironment` where none does."""
+        if self.learned is None or not self.where.may_differ:
+            return self
+        found = await self.learned.of_groups(groups)
+        return replace(self, settings=found.values, unmet=found.unmet, known_settings=found.known_settings, disagreement=found.disagreement)
+
+    def known_texts(self) -> list[str]:
+        """Return the known settings of its brokers with their sources, for the report."""
+        return [] if self.learned is None else list(self.learned.known_texts())
+
     def hindrances(self, script: Script) -> list[str]:
         """Return why the script makes no sense on this cluster, a line for each setting.
 
@@ -128,7 +137,8 @@ class PooledCluster:
         a group without many members may be limited.
         """
         named = {name: why for name, why in self.unmet.items() if name in script.settings and not self._is_bearable(name, script)}
-        return [f"{name}={script.settings[name]}: {why}" for name, why in named.items()]
+        lines = [f"{name}={script.settings[name]}: {why}" for name, why in named.items()]
+        return [*lines, self.disagreement] if self.disagreement else lines
 
     def _is_bearable(self, name: str, script: Script) -> bool:
         setting = self.settings.get(name)
@@ -153,49 +163,10 @@ async def opened(subject: BrokerSubject, spec: ClusterSpec, cases: Iterable[Case
     topics = {name: partitions for case in cases for name, partitions in topics_of(script_of(case).topics, prefix).items()}
     async with subject.cluster(settings=dict(spec.settings), brokers=spec.brokers, topics=topics) as cluster, mapped(cluster) as where:
         where.unreadable = await unreadable(where, f"{prefix}versions")
-        unreported = cluster.unmet.keys() - cluster.known_settings.keys()
-        settings = await reported_settings(cluster.connect, cluster.addresses[0]) if unreported else {}
-        unmet = _unmet(dict(spec.settings), cluster.unmet, settings)
-        evident = await _evident(subject, where, prefix)
-        known_settings = {**cluster.known_settings, **evident}
-        unmet = {**{name: why for name, why in unmet.items() if name not in evident}, **differing(dict(spec.settings), evident)}
-        held = {**_holding(dict(spec.settings), unmet, settings), **values_of(known_settings)}
-        if {INITIAL_DELAY, MIN_SESSION} & (unmet.keys() - held.keys()):
-            by_name = await measured(where, _new_group(prefix))
-            held = {**{name: value for name, value in by_name.items() if name in unmet}, **held}
+        learned = ClusterSettings(subject, where, dict(spec.settings), prefix)
+        first = await learned.of_first_broker()
         turns = PartitionTurns(await offsets_partitions(cluster) if spec.moves else 0)
-        yield PooledCluster(where=where, settings=held, unmet=unmet, turns=turns, known_settings=known_settings)
-
-
-async def _evident(subject: BrokerSubject, where: ClusterMap, prefix: str) -> Mapping[str, KnownSetting]:
-    """Return the consumer group settings (KIP-848) that an already running broker shows by its behaviour. It is asked once a run."""
-    if not isinstance(subject, AddressedBrokers):
-        return {}
-    if subject.evident is None:
-        subject.evident = await evident_settings(where, _new_group(prefix))
-    return subject.evident
-
-
-def _new_group(prefix: str) -> str:
-    return f"{prefix}settings-{random.SystemRandom().getrandbits(32):08x}"
-
-
-def _unmet(asked: dict[str, Any], unmet: Mapping[str, str], settings: Mapping[str, str | None] | str) -> dict[str, str]:
-    """Return the settings that do not hold. A broker without a pause between targets (before 4.3, KIP-1263) is as good as one with 0 ms."""
-    listed = {} if isinstance(settings, str) else settings
-    has_no_pause = asked.get(ASSIGNMENT_INTERVAL) == 0 and listed.get(ASSIGNMENT_INTERVAL) is None
-    return {name: why for name, why in unmet.items() if not (has_no_pause and name == ASSIGNMENT_INTERVAL)}
-
-
-def _holding(asked: dict[str, Any], unmet: Mapping[str, str], settings: Mapping[str, str | None] | str) -> dict[str, Any]:
-    """Return the effective settings: the requested ones, with the broker's values in place of the unmet ones where it reports them."""
-    held = {name: value for name, value in asked.items() if name not in unmet}
-    values = {} if isinstance(settings, str) else settings
-    return {**held, **{name: _number(value) for name in unmet if (value := values.get(name)) is not None}}
-
-
-def _number(value: str) -> int | str:
-    return int(value) if value.lstrip("-").isdigit() else value
+        yield PooledCluster(where=where, turns=turns, learned=learned, settings=first.values, unmet=first.unmet, known_settings=first.known_settings)
 
 
 ALONE_MAX = 2
@@ -208,44 +179,44 @@ DEATHS_MAX = 12
 class ClusterKeeper:
     """Keeps a cluster running for the cases that share it. After its death another one starts for the remaining cases.
 
-    Only a run of each case alone shows which case killed it: the stage does that, and `alone` limits it. With `feels`, Heartbeats for that group
-    measure the cluster, and `pulse` reports how late the brokers are.
+    Only a run of each case alone shows which case killed it: the stage does that, and `alone` limits it. With `lag_group`, Heartbeats for that group
+    measure the cluster, and `lag_reporter` reports how late the brokers are.
     """
 
-    def __init__(self, start: Callable[[], AbstractAsyncContextManager[PooledCluster]], *, feels: str = "") -> None:
-        self.pulse: LagReporter | None = None
-        self._feels = feels
+    def __init__(self, start: Callable[[], AbstractAsyncContextManager[PooledCluster]], *, lag_group: str = "") -> None:
+        self.lag_reporter: LagReporter | None = None
+        self._lag_group = lag_group
         self.alone = trio.CapacityLimiter(ALONE_MAX)
         self._start = start
-        self._ground: PooledCluster | None = None
+        self._cluster: PooledCluster | None = None
         self._up = trio.Event()
         self._died = trio.Event()
 
     async def run(self, task_status: trio.TaskStatus[PooledCluster]) -> None:
         """Keep a cluster running until cancelled; raise `BrokenEnvironment` where it cannot be started, or dies too often."""
         for deaths in range(DEATHS_MAX):
-            async with self._start() as self._ground, trio.open_nursery() as nursery:
+            async with self._start() as self._cluster, trio.open_nursery() as nursery:
                 self._died = trio.Event()
-                if self._feels:
-                    self.pulse = LagReporter(self._ground.where, self._feels)
-                    nursery.start_soon(self.pulse.run)
+                if self._lag_group:
+                    self.lag_reporter = LagReporter(self._cluster.where, self._lag_group)
+                    nursery.start_soon(self.lag_reporter.run)
                 self._up.set()
                 if deaths == 0:
-                    task_status.started(self._ground)
+                    task_status.started(self._cluster)
                 await self._died.wait()
                 nursery.cancel_scope.cancel()
-        raise BrokenEnvironment(f"the broker died {DEATHS_MAX} times; the last: {'; '.join(self._ground.deaths) if self._ground else ''}")
+        raise BrokenEnvironment(f"the broker died {DEATHS_MAX} times; the last: {'; '.join(self._cluster.deaths) if self._cluster else ''}")
 
     async def current(self) -> PooledCluster:
         """Return the running cluster; wait for it if there is none."""
         await self._up.wait()
-        assert self._ground is not None
-        return self._ground
+        assert self._cluster is not None
+        return self._cluster
 
     async def has_died(self, cluster: PooledCluster, *, within_s: float = 0.0) -> bool:
         """Return whether `cluster` has died, or dies within `within_s`; replace it if it is the current one."""
         is_dead = await cluster.dies(within_s)
-        if is_dead and cluster is self._ground and not self._died.is_set():
+        if is_dead and cluster is self._cluster and not self._died.is_set():
             self._up = trio.Event()
             self._died.set()
         return is_dead

@@ -28,6 +28,7 @@ from groupproof.protocol.rules import profile as profile_named
 from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
 from groupproof.protocol.rules.consumer.group_configs import PROTOCOLS
 from groupproof.protocol.rules.profiles import relatives
+from groupproof.protocol.rules.setting_values import listed
 from groupproof.protocol.trace import Recorder, Trace
 
 __all__ = ["BrokerStage", "ClusterSpec", "PooledCluster", "Stages", "called", "cases_by_cluster", "cluster_spec_of", "opened"]
@@ -41,14 +42,14 @@ CLOSING_S = 0.3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerStage:
-    """Runs and judges the cases of one cluster spec: on the shared cluster of `keeper`, on `ground`, or each on a cluster of its own.
+    """Runs and judges the cases of one cluster spec: on the shared cluster of `keeper`, on `cluster`, or each on a cluster of its own.
 
     `token` distinguishes runs of the kit.
     """
 
     subject: BrokerSubject
-    world: ClusterSpec
-    ground: PooledCluster | None
+    spec: ClusterSpec
+    cluster: PooledCluster | None
     profile: str
     seed: int
     token: str
@@ -67,7 +68,7 @@ class BrokerStage:
         If the cluster died during it, the case runs again alone. If that cluster dies too, the case's requests killed it, and the trace says so.
         """
         if self.keeper is None:
-            return await (self._alone(case, key) if self.ground is None else self._attempt(case, key, nullcontext(self.ground)))
+            return await (self._alone(case, key) if self.cluster is None else self._attempt(case, key, nullcontext(self.cluster)))
         shared = await self.keeper.current()
         play = await self._attempt(case, key, nullcontext(shared))
         if not await self.keeper.has_died(shared, within_s=_patience(play.trace, play.trouble)):
@@ -76,7 +77,7 @@ class BrokerStage:
             return await self._alone(case, f"{key}.alone")
 
     async def _alone(self, case: Case, key: str) -> Play:
-        return await self._attempt(case, key, opened(self.subject, self.world, [case], self.prefix), is_own=True)
+        return await self._attempt(case, key, opened(self.subject, self.spec, [case], self.prefix), is_own=True)
 
     async def _attempt(self, case: Case, key: str, context: AbstractAsyncContextManager[PooledCluster], *, is_own: bool = False) -> Play:
         """Run the case on a cluster. If the case has it alone (`is_own`), a death of the cluster is recorded in the trace as the case's effect."""
@@ -105,6 +106,9 @@ class BrokerStage:
 
     async def _perform(self, case: Case, cluster: PooledCluster, recorder: Recorder, key: str) -> None:
         script = script_of(case)
+        names = Names(case=case.id, key=f"{self.token}{key}", topics=script.topics, prefix=self.prefix, own=script.own_topics)
+        groups = [names.group(group) for group in script.groups]
+        cluster = await cluster.with_groups(groups)
         missing = _unspoken_dialect(case, self.profile, cluster.settings) or unspoken(needs_of(case), cluster.where.ranges, cluster.where.readable)
         hindrances = cluster.hindrances(script)
         if missing:
@@ -113,7 +117,6 @@ class BrokerStage:
         if hindrances:
             _note(recorder, "unmet", why="; ".join(hindrances), fixed=cluster.has_fixed_settings)
             return
-        names = Names(case=case.id, key=f"{self.token}{key}", topics=script.topics, prefix=self.prefix, own=script.own_topics)
         name, version = called(self.subject)
         held = {"settings": dict(cluster.settings), "profile": self.profile, "subject": {"name": name, "version": version}}
         if settings := cluster.known_settings:
@@ -123,7 +126,7 @@ class BrokerStage:
             return await trio.to_thread.run_sync(has_failed, case, trace)
 
         watch = None if self.is_virtual else is_lost
-        async with cluster.turns.held(map(names.group, script.groups)):
+        async with cluster.turns.held(groups):
             await perform(script, cluster.where, recorder, names=names, steps_s=self.steps_s, is_lost=watch, **held)
 
     def _columns(self, case: Case, key: str) -> dict[str, Any]:
@@ -133,8 +136,8 @@ class BrokerStage:
     def _watch(self, recorder: Recorder) -> Callable[[], None]:
         """Record the canary's relevant lags, and the brokers' lateness where the keeper measures it; return the function that ends that."""
         ends = [watch_lags(self.canary, recorder)]
-        if self.keeper is not None and self.keeper.pulse is not None:
-            ends.append(self.keeper.pulse.listen(lambda slow_ms: _note(recorder, "slow", slow_ms=round(slow_ms, 1))))
+        if self.keeper is not None and self.keeper.lag_reporter is not None:
+            ends.append(self.keeper.lag_reporter.listen(lambda slow_ms: _note(recorder, "slow", slow_ms=round(slow_ms, 1))))
 
         def end() -> None:
             for function in ends:
@@ -181,8 +184,7 @@ def _unspoken_dialect(case: Case, profile: str, settings: Mapping[str, Any]) -> 
     protocols = settings.get(PROTOCOLS)
     if dialect != CONSUMER.name or protocols is None or PROTOCOLS in script_of(case).settings:
         return []
-    is_on = dialect in (name.strip() for name in str(protocols).lower().split(","))
-    return [] if is_on else [f"the dialect {dialect}: the broker has {PROTOCOLS}={protocols}"]
+    return [] if dialect in listed(str(protocols).lower()) else [f"the dialect {dialect}: the broker has {PROTOCOLS}={protocols}"]
 
 
 def _patience(trace: Trace, error: RunError | None) -> float:

@@ -14,11 +14,11 @@ from typing import Any
 
 import trio
 
-from groupproof.harness.judging.script_checkers.throttle import QUOTA_MS
 from groupproof.protocol.trace import Recorder
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.message_codec import Framer, WireError, frame, read_response, write_request
 from groupproof.protocol.wire.observation_columns import request_columns, response_columns
+from groupproof.protocol.wire.throttle_time import obeyed_ms
 
 __all__ = ["BROKEN", "RAW_BYTES_MAX", "Exchange", "ScriptLink"]
 
@@ -144,14 +144,14 @@ class ScriptLink:
         columns = response_columns(exchange.api, exchange.asked, body)
         self._recorder.record("response", **{**exchange.columns, **_whole(exchange.api, columns, body)}, raw=_kept(payload))
         exchange.answer = body
-        self._heed(float(body.get("throttle_time_ms") or 0))
+        self._obey(obeyed_ms(body))
         self._on_answer(exchange)
         exchange.done.set()
 
-    def _heed(self, throttle_ms: float) -> None:
-        if 0 < throttle_ms <= QUOTA_MS:
-            self.throttle_ms = max(self.throttle_ms, throttle_ms)
-            self._free_at = max(self._free_at, trio.current_time() + throttle_ms / 1000)
+    def _obey(self, silent_ms: float) -> None:
+        if silent_ms:
+            self.throttle_ms = max(self.throttle_ms, silent_ms)
+            self._free_at = max(self._free_at, trio.current_time() + silent_ms / 1000)
 
     def stop_reading(self) -> None:
         """Leave received bytes in the kernel's buffers; the rest piles up at the broker.

@@ -72,7 +72,7 @@ class _Stop(Exception):
 
 async def perform(
     script: Script,
-    whereabouts: ClusterMap,
+    cluster_map: ClusterMap,
     recorder: Recorder,
     *,
     names: Names,
@@ -80,14 +80,14 @@ async def perform(
     is_lost: IsLost | None = None,
     **ground: Any,
 ) -> None:
-    """Run `script` on the cluster of `whereabouts`, which knows its brokers; `ground` is recorded in the trace with the facts that are known here.
+    """Run `script` on the cluster of `cluster_map`, which knows its brokers; `ground` is recorded in the trace with the facts that are known here.
 
     Before a long wait `is_lost` checks the trace so far; the script ends if it returns True.
 
     Raise `BrokenEnvironment` where the broker is gone, possibly in an exception group; the recorder then has the trace so far. All else is in the
     trace.
     """
-    await _Performance(script, whereabouts, recorder, names, is_lost).run(steps_s, ground)
+    await _Performance(script, cluster_map, recorder, names, is_lost).run(steps_s, ground)
 
 
 class _Performance:
@@ -107,7 +107,7 @@ class _Performance:
         self._groups: set[str] = set()
 
     async def run(self, steps_s: float, ground: Mapping[str, Any]) -> None:
-        self._note("ground", **self._ground(), **await self._topic_ids(), **ground)
+        self._note("ground", **self._cluster_facts(), **await self._topic_ids(), **ground)
         async with trio.open_nursery() as self._nursery:
             try:
                 with trio.move_on_after(steps_s) as limit:
@@ -121,7 +121,7 @@ class _Performance:
             self._nursery.cancel_scope.cancel()
         self._note("closed")
 
-    def _ground(self) -> dict[str, Any]:
+    def _cluster_facts(self) -> dict[str, Any]:
         topics = {self._names.topic(name): partitions for name, partitions in self._script.topics.items()}
         versions = {api.title: list(versions) for api, versions in sorted(self._where.ranges.items())}
         unreadable = {api.title: {str(version): why for version, why in value.items()} for api, value in self._where.unreadable.items()}

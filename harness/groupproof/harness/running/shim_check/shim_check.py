@@ -19,9 +19,9 @@ from groupproof.harness.model.errors import BrokenEnvironment, BrokenShim
 from groupproof.harness.running.error_search import trouble_in
 from groupproof.harness.running.plans.client_stage import COORDINATOR_DEFAULTS
 from groupproof.harness.running.run_clock import clock_from_now
-from groupproof.harness.running.shim_check.bench import RECORDS, TOPICS, Bench
 from groupproof.harness.running.shim_check.dialogue import ANSWER_S, CheckedShim, MemberDialogue, Stop, WatchedMember, WatchedShim, ending_text
 from groupproof.harness.running.shim_check.embedded_exercises import closed_stdin, embedded_kind, life, terminated
+from groupproof.harness.running.shim_check.exercise_setup import RECORDS, TOPICS, ExerciseSetup
 from groupproof.harness.running.shim_check.shim_exercises import commands, cooperates, end_of_stdin, preferences, refusals, settings, sigterm
 from groupproof.harness.subjects.networks.broker_address import bootstrap_of
 from groupproof.harness.subjects.networks.network import LoopbackNetwork, MemoryNetwork
@@ -34,7 +34,7 @@ from groupproof.protocol.trace import Recorder
 
 __all__ = ["Exercise", "ShimCheck"]
 
-Exercise = Callable[[Bench, MemberDialogue], Awaitable[None]]
+Exercise = Callable[[ExerciseSetup, MemberDialogue], Awaitable[None]]
 
 _EXERCISES: Final[tuple[Exercise, ...]] = (commands, refusals, settings, cooperates, preferences, end_of_stdin, sigterm)
 _EMBEDDED_EXERCISES: Final[Mapping[Exercise, Exercise]] = {commands: life, end_of_stdin: closed_stdin, sigterm: terminated}
@@ -88,23 +88,23 @@ class ShimCheck:
     async def _main(self) -> None:
         await self.put_through(_EXERCISES)
 
-    async def put_through(self, exercises: Iterable[Exercise]) -> Bench:
-        """Run the exercises; stop if the `commands` exercise does not come to its end. Return the bench with the results."""
+    async def put_through(self, exercises: Iterable[Exercise]) -> ExerciseSetup:
+        """Run the exercises; stop if the `commands` exercise does not come to its end. Return the setup with the results."""
         recorder = self._recorder = Recorder(clock_from_now())
         async with trio.open_nursery() as nursery:
             cluster = Cluster(settings=COORDINATOR_DEFAULTS, topics=TOPICS, records=RECORDS, recorder=recorder, profile=self._profile)
             await nursery.start(cluster.run)
             async with self._network.opened(cluster) as addresses:
-                bench = Bench(cluster, self._network, bootstrap_of(addresses), self._is_virtual, self._say, self._problem, self._not_ours)
+                setup = ExerciseSetup(cluster, self._network, bootstrap_of(addresses), self._is_virtual, self._say, self._problem, self._not_ours)
                 for exercise in exercises:
                     if self._is_embedded and exercise not in _EMBEDDED_EXERCISES:
                         continue
-                    if not await self._run_exercise(exercise, bench, recorder) and exercise is commands:
+                    if not await self._run_exercise(exercise, setup, recorder) and exercise is commands:
                         break
             nursery.cancel_scope.cancel()
-        return bench
+        return setup
 
-    async def _run_exercise(self, exercise: Exercise, bench: Bench, recorder: Recorder) -> bool:
+    async def _run_exercise(self, exercise: Exercise, setup: ExerciseSetup, recorder: Recorder) -> bool:
         """Return whether a part came to its end, with or without problems. The program has ended afterwards."""
         shim, is_through, before = self._shim(), False, len(self.problems)
         since = len(recorder.trace) - 1
@@ -117,7 +117,7 @@ class ShimCheck:
                 hello = shim.conversation.hello
                 self._is_embedded = hello is not None and bool(embedded_kind(hello.capabilities))
                 if not self._is_embedded or exercise in _EMBEDDED_EXERCISES:
-                    await (_EMBEDDED_EXERCISES[exercise] if self._is_embedded else exercise)(bench, dialogue)
+                    await (_EMBEDDED_EXERCISES[exercise] if self._is_embedded else exercise)(setup, dialogue)
                 is_through = True
             except* Stop:
                 pass

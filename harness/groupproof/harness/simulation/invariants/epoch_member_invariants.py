@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from groupproof.clients.outputs import Callback, CallbackKind
 from groupproof.harness.simulation.settings import InvariantBroken
-from groupproof.protocol.vocabulary import TopicPartition
+from groupproof.protocol.vocabulary import COORDINATOR_UNAVAILABLE, ErrorCode, TopicPartition
 from groupproof.protocol.wire.consumer_messages import ConsumerGroupHeartbeatRequest
 from groupproof.protocol.wire.messages import OffsetCommitRequest, OffsetFetchRequest, OffsetFetchResponse
 
@@ -25,7 +25,7 @@ LATE_MS: Final = 500
 READ_MEANWHILE: Final = 2
 STALE_MEMBER_EPOCH: Final = 113
 FENCING: Final = (25, 110)
-RETRIED: Final = (0, 14, 15, 16, 29)  # 0: no answer
+RETRIED: Final = COORDINATOR_UNAVAILABLE | {ErrorCode.NONE, ErrorCode.TOPIC_AUTHORIZATION_FAILED}  # NONE: no answer
 
 
 @dataclass(slots=True, kw_only=True)

@@ -6,7 +6,7 @@ group coordinator. On a busy host seconds lie between, in which a member of the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 import trio
@@ -15,7 +15,7 @@ from groupproof.harness.subjects.networks.broker_address import Address
 from groupproof.harness.subjects.networks.request_connection import GONE, Asker, Connect, NoCommonVersion, asking
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
-__all__ = ["WAIT_S", "wait_until_assigned"]
+__all__ = ["LEAVES", "WAIT_S", "consumer_heartbeat", "wait_until_assigned"]
 
 WAIT_S: Final = 15.0
 """How long coordinators may take, in seconds. The cases judge one that never assigns a topic."""
@@ -26,7 +26,10 @@ _LOOKS: Final = 50
 """The number of group ids to find coordinators for: by default `__consumer_offsets` has as many partitions."""
 
 _MEMBER: Final = "groupproof-assigns"
-_LEAVES: Final = -1
+LEAVES: Final = -1
+"""The member epoch of a member that leaves."""
+
+_REBALANCE_MS: Final = 60_000
 # Errors that only ask the member, or its coordinator, to begin again.
 _AGAIN: Final = frozenset({
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH,
@@ -59,23 +62,24 @@ async def _groups(connect: Connect, bootstrap: Address) -> dict[Address, str]:
 async def _assigned(asker: Asker, group: str, topics: Mapping[str, int]) -> None:
     """Be the group's only member until it is assigned all partitions or is refused, then remove the group."""
     member, epoch = _MEMBER, 0
-    answer = await asker.ask(Api.CONSUMER_GROUP_HEARTBEAT, _heartbeat(group, member, epoch, topics))
+    answer = await asker.ask(Api.CONSUMER_GROUP_HEARTBEAT, consumer_heartbeat(group, member, epoch, topics))
     if not _is_let_in(answer):
         return
     try:
         while _is_let_in(answer) and _partitions(answer) < sum(topics.values()):
             member, epoch = answer["member_id"] or member, 0 if answer["error_code"] else answer["member_epoch"]
             await trio.sleep(_PAUSE_S)
-            answer = await asker.ask(Api.CONSUMER_GROUP_HEARTBEAT, _heartbeat(group, member, epoch, topics))
+            answer = await asker.ask(Api.CONSUMER_GROUP_HEARTBEAT, consumer_heartbeat(group, member, epoch, topics))
     finally:
         with trio.move_on_after(_CLOSE_S, shield=True):
-            await asker.ask(Api.CONSUMER_GROUP_HEARTBEAT, {"group_id": group, "member_id": member, "member_epoch": _LEAVES})
+            await asker.ask(Api.CONSUMER_GROUP_HEARTBEAT, consumer_heartbeat(group, member, LEAVES))
             await asker.ask(Api.DELETE_GROUPS, {"groups_names": (group,)})
 
 
-def _heartbeat(group: str, member: str, epoch: int, topics: Mapping[str, int]) -> dict[str, Any]:
+def consumer_heartbeat(group: str, member: str, epoch: int, topics: Collection[str] = ()) -> dict[str, Any]:
+    """Return the body of a member's heartbeat: with epoch 0 it joins and subscribes to `topics`, with `LEAVES` it leaves."""
     heartbeat = {"group_id": group, "member_id": member, "member_epoch": epoch}
-    joins = {"rebalance_timeout_ms": 60_000, "subscribed_topic_names": tuple(topics), "topic_partitions": ()}
+    joins = {"rebalance_timeout_ms": _REBALANCE_MS, "subscribed_topic_names": tuple(topics), "topic_partitions": ()}
     return heartbeat if epoch else heartbeat | joins
 
 

@@ -20,7 +20,7 @@ from groupproof.harness.subjects.brokers.apache.broker_releases import releases
 from groupproof.harness.subjects.brokers.cluster import BrokerSubject
 from groupproof.harness.subjects.brokers.cluster_map import mapped
 from groupproof.harness.subjects.brokers.kfake import KFAKES_RELEASE, Kfake, pinned
-from groupproof.harness.subjects.brokers.known_settings import BY_HAND, KnownSetting, differing, settings_by_hand, values_of
+from groupproof.harness.subjects.brokers.known_settings import BY_HAND, differing, settings_by_hand
 from groupproof.harness.subjects.brokers.librdkafka_brokers import LibrdkafkaMock
 from groupproof.harness.subjects.brokers.reference_brokers import ReferenceBrokers
 from groupproof.harness.subjects.brokers.running_broker import AddressedBrokers
@@ -116,14 +116,26 @@ def meet(subject: BrokerSubject, say: Say, prefix: str = GROUP_PREFIX) -> None:
 
 
 async def _refuted(subject: AddressedBrokers, prefix: str) -> dict[str, str]:
-    """Return the user's settings that the brokers' configs or answers refute, each with the brokers' behaviour."""
+    """Return the user's settings that a broker's configs or answers refute, each with its behaviour, and with the broker if others have the setting."""
     topic = topic_named(1, prefix)
-    async with subject.cluster(settings={}, brokers=1, topics={topic: 1}) as running:
-        own_settings = {name: KnownSetting(value, BY_HAND) for name, value in values_of(running.known_settings).items()}
-        refuted = differing(subject.by_hand, own_settings)
-        async with mapped(running) as where:
+    by_node: dict[int, dict[str, str]] = {}
+    async with subject.cluster(settings={}, brokers=1, topics={topic: 1}) as running, mapped(running) as where:
+        for node in where.nodes:
+            refuted = differing(subject.by_hand, (await where.settings_of(node)).settings)
             claimed = {name: value for name, value in subject.by_hand.items() if name not in refuted and isinstance(value, int)}
-            return {**refuted, **await refutations(where, f"{prefix}set-{random.SystemRandom().getrandbits(32):08x}", topic, claimed)}
+            group = f"{prefix}set-{random.SystemRandom().getrandbits(32):08x}"
+            by_node[node.node_id] = {**refuted, **await refutations(where, node.node_id, group, topic, claimed)}
+    return _joined(by_node)
+
+
+def _joined(by_node: Mapping[int, Mapping[str, str]]) -> dict[str, str]:
+    """Return the refuted settings of all brokers, with the first broker's behaviour."""
+    found: dict[str, str] = {}
+    for node_id, refuted in sorted(by_node.items()):
+        for name, why in refuted.items():
+            is_of_all = all(name in others for others in by_node.values())
+            found.setdefault(name, why if is_of_all else f"at broker {node_id}, {why}")
+    return found
 
 
 def _addresses(spec: str) -> list[Address] | None:

@@ -7,20 +7,41 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from types import MappingProxyType
+from typing import Any, Final, Protocol, runtime_checkable
 
 import trio
 
-from groupproof.harness.subjects.brokers.known_settings import KnownSetting
 from groupproof.harness.subjects.cluster_control import Machines
 from groupproof.harness.subjects.networks.broker_address import Address
 from groupproof.protocol.faults import Move
 
 __all__ = [
-    "Address", "BrokerSubject", "CannotStop", "Electing", "FixedProgram", "MovableCluster", "RunningCluster", "TopicSensitive", "has_fixed_settings",
-    "moves_by_election", "topics_change_all_groups",
+    "NOTHING_KNOWN", "Address", "BrokerSubject", "CannotStop", "Electing", "FixedProgram", "KnownSetting", "MovableCluster", "RunningCluster",
+    "SeparatelyConfigured", "SettingsReport", "TopicSensitive", "has_fixed_settings", "moves_by_election", "topics_change_all_groups",
 ]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class KnownSetting:
+    """The value of one setting, and the source of it."""
+
+    value: int | str
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingsReport:
+    """The known settings of one broker, and the requested ones that it lacks, each with the reason."""
+
+    settings: Mapping[str, KnownSetting]
+    unmet: Mapping[str, str]
+
+
+NOTHING_KNOWN: Final[Mapping[str, KnownSetting]] = MappingProxyType({})
+"""For a cluster that the kit starts with the requested settings."""
 
 
 class CannotStop(Exception):
@@ -42,12 +63,12 @@ class RunningCluster(Machines, Protocol):
 
     @property
     def unmet(self) -> Mapping[str, str]:
-        """The requested settings that do not hold here, each with the reason."""
+        """The requested settings that do not hold here, each with the reason; at the first broker where brokers may differ."""
         ...
 
     @property
     def known_settings(self) -> Mapping[str, KnownSetting]:
-        """The settings that it has in any case, each with its source. Empty for a cluster that the kit starts with the requested settings."""
+        """The settings that its first broker has in any case, each with its source. Empty for a cluster that the kit starts with the requested settings."""
         ...
 
     async def connect(self, host: str, port: int) -> trio.abc.Stream:
@@ -131,6 +152,15 @@ class FixedProgram(Protocol):
 def has_fixed_settings(cluster: object) -> bool:
     """Return whether nobody could set the unmet settings of a cluster."""
     return isinstance(cluster, FixedProgram) and cluster.has_fixed_settings
+
+
+@runtime_checkable
+class SeparatelyConfigured(Protocol):
+    """A cluster whose brokers may have different settings, because the kit did not start them."""
+
+    async def settings_at(self, address: Address) -> SettingsReport:
+        """Return the settings of the broker at `address`, beside what the cluster says of all of them."""
+        ...
 
 
 class BrokerSubject(Protocol):

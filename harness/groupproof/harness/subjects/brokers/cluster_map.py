@@ -14,9 +14,9 @@ import trio
 
 from groupproof.harness.model.common_versions import common_versions, unspoken
 from groupproof.harness.model.errors import BrokenEnvironment
-from groupproof.harness.subjects.brokers.cluster import RunningCluster
+from groupproof.harness.subjects.brokers.cluster import RunningCluster, SeparatelyConfigured, SettingsReport
 from groupproof.harness.subjects.networks.request_connection import GONE, Asker, NoCommonVersion, Ranges
-from groupproof.protocol.vocabulary import Api, ErrorCode, error_named
+from groupproof.protocol.vocabulary import COORDINATOR_UNAVAILABLE, Api, ErrorCode, error_named
 
 __all__ = ["NOBODY", "BrokerAddress", "ClusterMap", "NoSuchBroker", "beat_of_nobody", "mapped"]
 
@@ -39,7 +39,9 @@ METADATA_WITH_IDS = 12
 
 RETRY_S = 0.05
 
-_NOT_YET = frozenset({ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR})
+GROUPS_MAX = 100
+"""How many group ids are tried for one that a certain broker coordinates: of 20 brokers, one is missed in one of 170 searches."""
+
 NOBODY = "groupproof-nobody"
 """The member id of the Heartbeats by which the kit learns that a coordinator has processed earlier requests: no group has such a member."""
 
@@ -128,14 +130,25 @@ class ClusterMap:
 
     # Brokers
 
+    @property
+    def may_differ(self) -> bool:
+        """Whether the brokers may have different settings."""
+        return isinstance(self.cluster, SeparatelyConfigured) and len(self._nodes) > 1
+
+    async def settings_of(self, node: BrokerAddress) -> SettingsReport:
+        """Return the settings of one broker: its own ones where the brokers may differ."""
+        if self.may_differ and isinstance(self.cluster, SeparatelyConfigured):
+            return await self.cluster.settings_at((node.host, node.port))
+        return SettingsReport(settings=self.cluster.known_settings, unmet=self.cluster.unmet)
+
     async def coordinator_of(self, group: str, *, other_than: int | None = None) -> BrokerAddress:
         """Return the broker that coordinates `group`, once it says so itself (and is not `other_than`); raise `BrokenEnvironment`."""
         began = trio.current_time()
         self._unready.pop(group, None)
         with self._bounded(FOUND_S, f"FindCoordinator for {group}", group) as limit:
             while True:
-                found = (await self._answer(Api.FIND_COORDINATOR, {"coordinator_keys": (group,), "key_type": 0}, limit=limit))["coordinators"][0]
-                if found["error_code"] not in (0, *_NOT_YET):
+                found = await self._find_coordinator(group, limit)
+                if found["error_code"] not in (0, *COORDINATOR_UNAVAILABLE):
                     raise BrokenEnvironment(f"the broker answers FindCoordinator for {group} with {_named(found['error_code'])}")
                 if found["error_code"]:
                     self._unready[group] = f"FindCoordinator for {group} was answered with {_named(found['error_code'])}"
@@ -144,10 +157,28 @@ class ClusterMap:
                 else:
                     node = BrokerAddress(node_id=found["node_id"], host=found["host"], port=found["port"])
                     self._nodes.setdefault(node.node_id, node)  # an address in FindCoordinator does not replace the one in Metadata
-                    if await self._is_ready(node, group, _NOT_YET if trio.current_time() > began + LOADED_S else _NOT_YET | {ErrorCode.NONE}):
+                    if await self._is_ready(
+                        node, group, COORDINATOR_UNAVAILABLE if trio.current_time() > began + LOADED_S else COORDINATOR_UNAVAILABLE | {ErrorCode.NONE}
+                    ):
                         return node
                 await trio.sleep(RETRY_S)
         raise AssertionError("the wait is bounded by an error")
+
+    async def group_at(self, node_id: int, name: str) -> str | None:
+        """Return the first of `name`, `name`-1, … that the broker coordinates; None where it coordinates none of `GROUPS_MAX`."""
+        if len(self._nodes) == 1:
+            return name
+        with self._bounded(FOUND_S, f"FindCoordinator for {name}") as limit:
+            for group in (name, *(f"{name}-{number}" for number in range(1, GROUPS_MAX))):
+                found = await self._find_coordinator(group, limit)
+                if not found["error_code"] and found["node_id"] == node_id:
+                    return group
+        return None
+
+    async def _find_coordinator(self, group: str, limit: trio.CancelScope) -> Mapping[str, Any]:
+        answer = await self._answer(Api.FIND_COORDINATOR, {"coordinator_keys": (group,), "key_type": 0}, limit=limit)
+        found: Mapping[str, Any] = answer["coordinators"][0]
+        return found
 
     async def _is_ready(self, node: BrokerAddress, group: str, not_yet: Collection[int]) -> bool:
         named = f"FindCoordinator for {group} names the broker at {node}"
@@ -165,6 +196,17 @@ class ClusterMap:
         except GONE as error:
             self._unready[group] = f"{named}, which answered no Heartbeat: {_describe(error)}"
             return False
+        finally:
+            await trio.aclose_forcefully(stream)
+
+    @asynccontextmanager
+    async def asker_of(self, group: str) -> AsyncIterator[Asker]:
+        """Connect to the broker that coordinates `group`, which the kit uses from now on; raise one of `GONE`, or `BrokenEnvironment`."""
+        self.cluster.used([group])
+        node = await self.coordinator_of(group)
+        stream = await self.cluster.connect(node.host, node.port)
+        try:
+            yield self.asker(stream)
         finally:
             await trio.aclose_forcefully(stream)
 

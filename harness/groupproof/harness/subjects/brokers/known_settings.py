@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, Final
 
 from groupproof.coordinator.machine.coordinator_settings import OWN_NAMES, Settings, UnknownSetting, setting_names
 from groupproof.harness.model.errors import WrongUsage
+from groupproof.harness.subjects.brokers.cluster import KnownSetting
 from groupproof.protocol.rules.dialect_registry import dialects
+from groupproof.protocol.rules.setting_values import as_text
 
 __all__ = [
-    "BY_HAND", "BY_ITSELF", "NOTHING_KNOWN", "KnownSetting", "as_text", "differing", "known_by_itself", "settable", "settings_by_hand", "values_of",
+    "BY_HAND", "BY_ITSELF", "differing", "known_by_itself", "settable",
+    "settings_by_hand", "values_of",
 ]  # fmt: skip
 
 BY_HAND: Final = "--set"
@@ -26,18 +27,6 @@ _LEAST: Final[Mapping[str, int]] = {
     "group.max.size": 1, "group.consumer.max.size": 1, "offsets.topic.num.partitions": 1, "offsets.retention.check.interval.ms": 1,
 }  # fmt: skip
 _MOST: Final = 2**31 - 1
-
-
-@dataclass(frozen=True, slots=True)
-class KnownSetting:
-    """The value of one setting, and the source of it."""
-
-    value: int | str
-    source: str
-
-
-NOTHING_KNOWN: Final[Mapping[str, KnownSetting]] = MappingProxyType({})
-"""For a cluster that the kit starts with the requested settings."""
 
 
 def settable(profile: str) -> tuple[str, ...]:
@@ -92,22 +81,17 @@ def known_by_itself(settings: Mapping[str, str | None] | str) -> dict[str, Known
     """Return the settings that rules use, by a broker's own report; none where it does not report its settings."""
     if isinstance(settings, str):
         return {}
-    texts = {name for dialect in dialects() for name, default in dialect.settings.items() if isinstance(default, str)}
-    numbers = {*OWN_NAMES, *(name for dialect in dialects() for name in dialect.settings)} - texts - {_NO_SETTING}
-    values = {name: value for name in sorted(texts | numbers) if (value := settings.get(name)) is not None}
-    return {
-        name: KnownSetting(value if name in texts else _as_number(value), BY_ITSELF)
-        for name, value in values.items()
-        if name in texts or _is_number(value)
-    }
+    defaults = {**dict.fromkeys(OWN_NAMES, 0), **{name: default for dialect in dialects() for name, default in dialect.settings.items()}}
+    values = {name: _read_value(settings.get(name), default) for name, default in sorted(defaults.items()) if name != _NO_SETTING}
+    return {name: KnownSetting(value, BY_ITSELF) for name, value in values.items() if value is not None}
 
 
-def _is_number(text: str) -> bool:
-    return text in ("true", "false") or text.lstrip("-").isdigit()
-
-
-def _as_number(text: str) -> int:
-    return {"true": 1, "false": 0}[text] if text in ("true", "false") else int(text)
+def _read_value(text: str | None, default: int | str) -> int | str | None:
+    """Return a reported value in the type of its default, None where it has no such value."""
+    if text is None or isinstance(default, str):
+        return text
+    number = {"true": "1", "false": "0"}.get(text, text)
+    return int(number) if number.lstrip("-").isdigit() else None
 
 
 def differing(asked: Mapping[str, Any], present: Mapping[str, KnownSetting]) -> dict[str, str]:
@@ -118,9 +102,3 @@ def differing(asked: Mapping[str, Any], present: Mapping[str, KnownSetting]) -> 
 
 def values_of(settings: Mapping[str, KnownSetting]) -> dict[str, int | str]:
     return {name: value.value for name, value in settings.items()}
-
-
-def as_text(value: Any) -> str:
-    """Return a setting's value in one form: Kafka accepts policies in any case, and lists with or without blanks."""
-    text = ",".join(part.strip() for part in str(value).lower().split(","))
-    return {"true": "1", "false": "0"}.get(text, text)

@@ -11,7 +11,7 @@ from groupproof.harness.subjects.brokers.cluster_map import ClusterMap
 from groupproof.harness.subjects.networks.request_connection import GONE, Asker, NoCommonVersion
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
-__all__ = ["INITIAL_DELAY", "MIN_SESSION", "measured"]
+__all__ = ["INITIAL_DELAY", "MIN_SESSION", "join_request", "measured"]
 
 INITIAL_DELAY = "group.initial.rebalance.delay.ms"
 MIN_SESSION = "group.min.session.timeout.ms"
@@ -24,18 +24,11 @@ GRAIN_MS = 100
 
 async def measured(where: ClusterMap, group: str) -> dict[str, int]:
     """Join the new group `group` and leave it; return `MIN_SESSION` and `INITIAL_DELAY` as far as that shows them, none where the join is refused."""
-    where.cluster.used([group])
-    node = await where.coordinator_of(group)
     try:
-        stream = await where.cluster.connect(node.host, node.port)
-    except GONE:
-        return {}
-    try:
-        return await _joined(where.asker(stream), group)
+        async with where.asker_of(group) as asker:
+            return await _joined(asker, group)
     except (NoCommonVersion, *GONE):
         return {}
-    finally:
-        await trio.aclose_forcefully(stream)
 
 
 async def _joined(asker: Asker, group: str) -> dict[str, int]:
@@ -53,16 +46,16 @@ async def _joined(asker: Asker, group: str) -> dict[str, int]:
     return {}
 
 
+def join_request(group: str, session_ms: int, member_id: str = "") -> dict[str, Any]:
+    """Return the body of a JoinGroup without any subscription."""
+    return {
+        "group_id": group, "session_timeout_ms": session_ms, "rebalance_timeout_ms": REBALANCE_MS, "member_id": member_id,
+        "protocol_type": "consumer", "protocols": ({"name": "range", "metadata": b""},),
+    }  # fmt: skip
+
+
 async def _join(asker: Asker, group: str, session_ms: int, member_id: str) -> Mapping[str, Any]:
-    body = {
-        "group_id": group,
-        "session_timeout_ms": session_ms,
-        "rebalance_timeout_ms": REBALANCE_MS,
-        "member_id": member_id,
-        "protocol_type": "consumer",
-        "protocols": ({"name": "range", "metadata": b""},),
-    }
     await asker.until_free()
     began = trio.current_time()
-    answer = await asker.ask(Api.JOIN_GROUP, body)
+    answer = await asker.ask(Api.JOIN_GROUP, join_request(group, session_ms, member_id))
     return {**answer, "waited_ms": round((trio.current_time() - began) * 1000)}

@@ -15,8 +15,7 @@ from typing import Any
 import trio
 
 from groupproof.harness.model.errors import BrokenEnvironment
-from groupproof.harness.subjects.brokers.cluster import CannotStop, RunningCluster
-from groupproof.harness.subjects.brokers.known_settings import NOTHING_KNOWN
+from groupproof.harness.subjects.brokers.cluster import NOTHING_KNOWN, CannotStop, RunningCluster
 from groupproof.harness.subjects.brokers.readiness import wait_until_coordinating, wait_until_up
 from groupproof.harness.subjects.cluster_control import NoMachines
 from groupproof.harness.subjects.networks.broker_address import Address

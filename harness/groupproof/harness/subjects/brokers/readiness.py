@@ -12,7 +12,7 @@ from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.subjects.brokers.assigned_topics import wait_until_assigned
 from groupproof.harness.subjects.networks.broker_address import Address
 from groupproof.harness.subjects.networks.request_connection import GONE, Asker, Connect, NoCommonVersion, asking
-from groupproof.protocol.vocabulary import Api, ErrorCode, error_named
+from groupproof.protocol.vocabulary import COORDINATOR_UNAVAILABLE, Api, ErrorCode, error_named
 
 __all__ = [
     "UP_S", "controller_of", "create_topics", "delete_groups", "delete_topics", "groups_over", "wait_until_coordinating", "wait_until_up",
@@ -33,10 +33,10 @@ _TOPIC_ALREADY_EXISTS: Final = 36
 _NOT_CONTROLLER: Final = 41
 _INVALID_REPLICATION_FACTOR: Final = 38
 # The errors of a broker that is not ready yet: try again.
-_SOON: Final = frozenset({
-    ErrorCode.LEADER_NOT_AVAILABLE, ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.REQUEST_TIMED_OUT, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
-    ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, _NOT_CONTROLLER, _INVALID_REPLICATION_FACTOR,
-})  # fmt: skip
+_SOON: Final = COORDINATOR_UNAVAILABLE | {
+    ErrorCode.LEADER_NOT_AVAILABLE, ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.REQUEST_TIMED_OUT, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    _NOT_CONTROLLER, _INVALID_REPLICATION_FACTOR,
+}  # fmt: skip
 
 
 class _NotYet(Exception):

@@ -15,8 +15,8 @@ from groupproof.coordinator.machine.coordinator_settings import Settings, Unknow
 from groupproof.coordinator.machine.variant import REFERENCE, Variant
 from groupproof.coordinator.planted.variants import UnknownVariant, variant_named
 from groupproof.harness.model.errors import BrokenEnvironment, WrongUsage
-from groupproof.harness.subjects.brokers.cluster import BrokerSubject, CannotStop, RunningCluster
-from groupproof.harness.subjects.brokers.known_settings import BY_HAND, KnownSetting, differing
+from groupproof.harness.subjects.brokers.cluster import BrokerSubject, CannotStop, KnownSetting, RunningCluster
+from groupproof.harness.subjects.brokers.known_settings import BY_HAND, differing
 from groupproof.harness.subjects.networks.broker_address import Address
 from groupproof.harness.subjects.networks.network import MemoryNetwork
 from groupproof.harness.subjects.reference_control import ReferenceMachines

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from groupproof.harness.subjects.networks.broker_address import Address
-from groupproof.harness.subjects.networks.request_connection import GONE, Connect, NoCommonVersion, asking
+from groupproof.harness.subjects.networks.request_connection import GONE, Asker, Connect, NoCommonVersion, asking
+from groupproof.protocol.rules.consumer.group_configs import ConfigResource
 from groupproof.protocol.vocabulary import Api, error_named
 
-__all__ = ["reported_settings", "unmet_among", "unmet_by"]
-
-_BROKER = 4
+__all__ = ["described_configs", "reported_settings", "unmet_among", "unmet_by"]
 
 
 async def reported_settings(connect: Connect, address: Address) -> Mapping[str, str | None] | str:
@@ -19,14 +18,20 @@ async def reported_settings(connect: Connect, address: Address) -> Mapping[str, 
     try:
         async with asking(await connect(*address)) as asker:
             node = _node_at(await asker.ask(Api.METADATA, {"topics": ()}, newest=8), address)
-            body = {"resources": ({"resource_type": _BROKER, "resource_name": str(node), "configuration_keys": None},)}
-            answer = await asker.ask(Api.DESCRIBE_CONFIGS, body)
+            configs = await described_configs(asker, ConfigResource.BROKER, str(node))
     except (NoCommonVersion, *GONE) as error:
         return str(error) or type(error).__name__
-    result = answer["results"][0]
+    return configs if isinstance(configs, str) else {config["name"]: config["value"] for config in configs}
+
+
+async def described_configs(asker: Asker, resource: ConfigResource, name: str) -> Sequence[Mapping[str, Any]] | str:
+    """Return the configs of a broker or a group by DescribeConfigs, or the error that it answers; raise one of `GONE`, or `NoCommonVersion`."""
+    body = {"resources": ({"resource_type": resource.value, "resource_name": name, "configuration_keys": None},)}
+    (result,) = (await asker.ask(Api.DESCRIBE_CONFIGS, body))["results"]
     if result["error_code"]:
         return f"DescribeConfigs answers {error_named(result['error_code'])}"
-    return {setting["name"]: setting["value"] for setting in result["configs"]}
+    configs: Sequence[Mapping[str, Any]] = result["configs"]
+    return configs
 
 
 def _node_at(metadata: Mapping[str, Any], address: Address) -> int:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,8 +13,8 @@ import trio
 
 from groupproof.clients.registry.install_cache import Say
 from groupproof.harness.model.errors import BrokenEnvironment
-from groupproof.harness.subjects.brokers.cluster import CannotStop, RunningCluster
-from groupproof.harness.subjects.brokers.known_settings import BY_HAND, NOTHING_KNOWN, KnownSetting, differing, known_by_itself
+from groupproof.harness.subjects.brokers.cluster import NOTHING_KNOWN, CannotStop, KnownSetting, RunningCluster, SettingsReport
+from groupproof.harness.subjects.brokers.known_settings import BY_HAND, differing, known_by_itself
 from groupproof.harness.subjects.brokers.readiness import create_topics, delete_groups, delete_topics, wait_until_coordinating, wait_until_up
 from groupproof.harness.subjects.brokers.release_guess import Guess, guessed
 from groupproof.harness.subjects.brokers.reported_settings import reported_settings, unmet_among
@@ -35,7 +36,7 @@ _GROUPS: Final = 1
 class AddressedBrokers:
     """Brokers at `bootstrap`. Their profile is the one with the most similar ApiVersions, once `learn` has asked for them.
 
-    `by_hand` are their settings by the user's report, `evident` those that they showed when a run first asked (`evident_settings`).
+    `by_hand` are their settings by the user's report, `evident` those that each node showed when a run first asked it (`evident_settings`).
     """
 
     bootstrap: Sequence[Address]
@@ -49,7 +50,7 @@ class AddressedBrokers:
     version: str | None = None
     is_virtual: bool = False
     guess: Guess | None = field(default=None, init=False)
-    evident: Mapping[str, KnownSetting] | None = field(default=None, init=False)
+    evident: dict[int, Mapping[str, KnownSetting]] = field(default_factory=dict, init=False)
 
     @property
     def profile(self) -> str:
@@ -75,17 +76,21 @@ class AddressedBrokers:
         connector = Connector.of(self.security)
         await self._until_up(connector.connect)
         await wait_until_coordinating(connector.connect, self.bootstrap[0], _GROUPS, list, within_s=_UP_S)
-        running = _Running(connector, list(self.bootstrap))
+        running = _Running(connector, list(self.bootstrap), partial(self._settings_at, connector, settings))
         made: list[str] = []
         try:
             made += await create_topics(connector.connect, self.bootstrap[0], topics, replicas=1)
-            by_name = await reported_settings(connector.connect, self.bootstrap[0])
-            running.known_settings = {**{name: KnownSetting(value, BY_HAND) for name, value in self.by_hand.items()}, **known_by_itself(by_name)}
-            unreported = {name: value for name, value in settings.items() if name not in running.known_settings}
-            running.unmet = {**self._unmet(unreported, by_name), **differing(settings, running.known_settings)}
+            first = await running.settings_at(self.bootstrap[0])
+            running.known_settings, running.unmet = first.settings, first.unmet
             yield running
         finally:
             await self._remove(connector, made, running.groups)
+
+    async def _settings_at(self, connector: Connector, asked: Mapping[str, Any], address: Address) -> SettingsReport:
+        by_name = await reported_settings(connector.connect, address)
+        settings = {**{name: KnownSetting(value, BY_HAND) for name, value in self.by_hand.items()}, **known_by_itself(by_name)}
+        unreported = {name: value for name, value in asked.items() if name not in settings}
+        return SettingsReport(settings=settings, unmet={**self._unmet(unreported, by_name), **differing(asked, settings)})
 
     def _unmet(self, unreported: Mapping[str, Any], settings: Mapping[str, str | None] | str) -> dict[str, str]:
         hint = f"; tell them with {BY_HAND} NAME=VALUE" if isinstance(settings, str) else ""
@@ -107,15 +112,20 @@ class AddressedBrokers:
 class _Running(NoMachines):
     provided_by = "address"
 
-    def __init__(self, connector: Connector, addresses: list[Address]) -> None:
+    def __init__(self, connector: Connector, addresses: list[Address], settings_at: Callable[[Address], Awaitable[SettingsReport]]) -> None:
         self.addresses = addresses
         self.unmet: Mapping[str, str] = {}
         self.known_settings: Mapping[str, KnownSetting] = NOTHING_KNOWN
         self.groups: dict[str, None] = {}
         self._connector = connector
+        self._settings_at = settings_at
 
     async def connect(self, host: str, port: int) -> trio.abc.Stream:
         return await self._connector.connect(host, port)
+
+    async def settings_at(self, address: Address) -> SettingsReport:
+        """Return the settings of one broker: they may differ from those of the others."""
+        return await self._settings_at(address)
 
     async def stop(self, node_id: int) -> None:
         """Raise `CannotStop`, always."""

@@ -1,19 +1,19 @@
 """Compares a broker's answers with the settings that its user reports: verdicts by a setting that it does not have would be false.
 
-Each probe uses a new group. Settings that no answer shows (retention, the commit timeout, verification) are believed.
+Each probe uses a new group of the broker that is asked. Settings that no answer shows (retention, the commit timeout, verification) are believed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import trio
 
 from groupproof.harness.subjects.brokers.cluster_map import ClusterMap
-from groupproof.harness.subjects.brokers.measured_settings import INITIAL_DELAY, MIN_SESSION, measured
-from groupproof.harness.subjects.networks.request_connection import GONE, Asker, NoCommonVersion
+from groupproof.harness.subjects.brokers.measured_settings import INITIAL_DELAY, MIN_SESSION, join_request, measured
+from groupproof.harness.subjects.networks.request_connection import GONE, NoCommonVersion
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
 __all__ = ["refutations"]
@@ -25,7 +25,6 @@ PARTITIONS: Final = "offsets.topic.num.partitions"
 
 _OFFSETS: Final = "__consumer_offsets"
 _MOST: Final = 2**31 - 1
-_REBALANCE_MS: Final = 60_000
 _SESSION_MS: Final = 10_000
 _SIZE_MAX: Final = 8
 """A larger maximum group size is believed: only a join after all others would test it."""
@@ -36,23 +35,29 @@ _LOOKS: Final = 3
 _PARKED_S: Final = 0.2
 
 
+class _NoGroup(Exception):
+    """The broker coordinates no group: then no verdict follows from its settings."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Probe:
-    """Sends requests to brokers of `where`; group names begin with `group`, and commits are for `topic`.
+    """Sends requests to broker `node_id` of `where`; group names begin with `group`, and commits are for `topic`.
 
     `claimed` are all settings that the user reports.
     """
 
     where: ClusterMap
+    node_id: int
     group: str
     topic: str
     claimed: Mapping[str, int]
 
-    async def asker(self, group: str) -> tuple[Asker, trio.abc.Stream]:
-        self.where.cluster.used([group])
-        node = await self.where.coordinator_of(group)
-        stream = await self.where.cluster.connect(node.host, node.port)
-        return self.where.asker(stream), stream
+    async def new_group(self, purpose: str) -> str:
+        """Return the name of a group that the broker coordinates; raise `_NoGroup` where it coordinates none."""
+        group = await self.where.group_at(self.node_id, f"{self.group}-{purpose}")
+        if group is None:
+            raise _NoGroup
+        return group
 
     @property
     def session_ms(self) -> int:
@@ -60,15 +65,15 @@ class _Probe:
         return min(max(_SESSION_MS, self.claimed.get(MIN_SESSION, 0)), self.claimed.get(MAX_SESSION, _MOST))
 
 
-async def refutations(where: ClusterMap, group: str, topic: str, claimed: Mapping[str, int]) -> dict[str, str]:
-    """Return the `claimed` settings that the broker does not have, each with its behaviour; group names begin with `group`."""
-    probe = _Probe(where=where, group=group, topic=topic, claimed=claimed)
+async def refutations(where: ClusterMap, node_id: int, group: str, topic: str, claimed: Mapping[str, int]) -> dict[str, str]:
+    """Return the `claimed` settings that broker `node_id` does not have, each with its behaviour; group names begin with `group`."""
+    probe = _Probe(where=where, node_id=node_id, group=group, topic=topic, claimed=claimed)
     found: dict[str, str] = {}
     for name, ask in _ASKED.items():
         if name in claimed:
             try:
                 why = await ask(probe, claimed[name])
-            except (NoCommonVersion, *GONE):
+            except (NoCommonVersion, _NoGroup, *GONE):
                 why = ""
             found.update({name: why} if why else {})
     return found
@@ -93,22 +98,12 @@ async def _greatest_session(probe: _Probe, claimed: int) -> str:
 
 async def _join_code(probe: _Probe, session_ms: int) -> int:
     """Return the error code for a new member's JoinGroup; a member id in the answer leaves again."""
-    group = f"{probe.group}-s{session_ms}"
-    asker, stream = await probe.asker(group)
-    try:
-        answer = await asker.ask(Api.JOIN_GROUP, _join(group, session_ms))
+    group = await probe.new_group(f"s{session_ms}")
+    async with probe.where.asker_of(group) as asker:
+        answer = await asker.ask(Api.JOIN_GROUP, join_request(group, session_ms))
         if answer["error_code"] in (ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED):
             await asker.ask(Api.LEAVE_GROUP, {"group_id": group, "members": ({"member_id": answer["member_id"]},)})
         return int(answer["error_code"])
-    finally:
-        await trio.aclose_forcefully(stream)
-
-
-def _join(group: str, session_ms: int, member_id: str = "") -> dict[str, Any]:
-    return {
-        "group_id": group, "session_timeout_ms": session_ms, "rebalance_timeout_ms": _REBALANCE_MS, "member_id": member_id,
-        "protocol_type": "consumer", "protocols": ({"name": "range", "metadata": b""},),
-    }  # fmt: skip
 
 
 # The rest ------------------------------------------------------------------------------------------------------------------------------
@@ -118,7 +113,7 @@ async def _initial_delay(probe: _Probe, claimed: int) -> str:
     """Measure several times if the delay seems longer: a busy host may cause one late answer."""
     shortest: int | None = None
     for number in range(_LOOKS):
-        observed = (await measured(probe.where, f"{probe.group}-delay{number}")).get(INITIAL_DELAY)
+        observed = (await measured(probe.where, await probe.new_group(f"delay{number}"))).get(INITIAL_DELAY)
         if observed is None or claimed - _EARLY_MS <= observed <= claimed + _LATE_MS:
             return ""
         shortest = observed if shortest is None else min(observed, shortest)
@@ -135,15 +130,12 @@ async def _metadata_bytes(probe: _Probe, claimed: int) -> str:
 
 async def _commit_code(probe: _Probe, length: int) -> int:
     """Return the error code for a commit without a member, with metadata of `length` bytes."""
-    group = f"{probe.group}-metadata"
-    asker, stream = await probe.asker(group)
-    try:
+    group = await probe.new_group("metadata")
+    async with probe.where.asker_of(group) as asker:
         partition = {"partition_index": 0, "committed_offset": 0, "committed_metadata": "m" * length}
         topics = ({"name": probe.topic, "partitions": (partition,)},)
         answer = await asker.ask(Api.OFFSET_COMMIT, {"group_id": group, "generation_id": -1, "member_id": "", "topics": topics}, newest=9)
         return int(answer["topics"][0]["partitions"][0]["error_code"])
-    finally:
-        await trio.aclose_forcefully(stream)
 
 
 async def _max_size(probe: _Probe, claimed: int) -> str:
@@ -153,7 +145,7 @@ async def _max_size(probe: _Probe, claimed: int) -> str:
         return ""
     refused: list[int] = []
     ids: list[str] = []
-    group, members_count = f"{probe.group}-size", 2 * claimed + 2
+    group, members_count = await probe.new_group("size"), 2 * claimed + 2
     async with trio.open_nursery() as nursery:
         for number in range(members_count):
             nursery.start_soon(_come, probe, group, number, refused, ids)
@@ -167,35 +159,27 @@ async def _max_size(probe: _Probe, claimed: int) -> str:
 
 
 async def _come(probe: _Probe, group: str, number: int, refused: list[int], ids: list[str]) -> None:
-    asker, stream = await probe.asker(group)
     try:
-        answer = await asker.ask(Api.JOIN_GROUP, _join(group, probe.session_ms))
-        if answer["error_code"] == ErrorCode.MEMBER_ID_REQUIRED:
-            ids.append(answer["member_id"])
-            answer = await asker.ask(Api.JOIN_GROUP, _join(group, probe.session_ms, answer["member_id"]))
-        if answer["error_code"] == ErrorCode.GROUP_MAX_SIZE_REACHED:
-            refused.append(number)
+        async with probe.where.asker_of(group) as asker:
+            answer = await asker.ask(Api.JOIN_GROUP, join_request(group, probe.session_ms))
+            if answer["error_code"] == ErrorCode.MEMBER_ID_REQUIRED:
+                ids.append(answer["member_id"])
+                answer = await asker.ask(Api.JOIN_GROUP, join_request(group, probe.session_ms, answer["member_id"]))
+            if answer["error_code"] == ErrorCode.GROUP_MAX_SIZE_REACHED:
+                refused.append(number)
     except (NoCommonVersion, *GONE):
         return
-    finally:
-        await trio.aclose_forcefully(stream)
 
 
 async def _go(probe: _Probe, group: str, ids: list[str]) -> None:
-    asker, stream = await probe.asker(group)
-    try:
+    async with probe.where.asker_of(group) as asker:
         for member_id in ids:
             await asker.ask(Api.LEAVE_GROUP, {"group_id": group, "members": ({"member_id": member_id},)})
-    finally:
-        await trio.aclose_forcefully(stream)
 
 
 async def _partitions(probe: _Probe, claimed: int) -> str:
-    asker, stream = await probe.asker(f"{probe.group}-partitions")
-    try:
+    async with probe.where.asker_of(await probe.new_group("partitions")) as asker:
         (result,) = (await asker.ask(Api.METADATA, {"topics": ({"name": _OFFSETS},)}, newest=8))["topics"]
-    finally:
-        await trio.aclose_forcefully(stream)
     is_refuted = not result["error_code"] and len(result["partitions"]) != claimed
     return f"its {_OFFSETS} has {len(result['partitions'])} partitions" if is_refuted else ""
 

@@ -10,6 +10,7 @@ import trio
 
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.message_codec import VERSIONS, Framer, WireError, frame, read_response, write_request
+from groupproof.protocol.wire.throttle_time import obeyed_ms
 
 __all__ = ["GONE", "Asker", "Connect", "NoCommonVersion", "Ranges", "asking", "versions_of"]
 
@@ -73,13 +74,13 @@ class Asker:
             raise trio.TooSlowError(f"no answer to {api.title} within {ANSWER_S:g} s") from slow
         if correlation != self._correlation:
             raise WireError(f"the answer to request {correlation} came where {self._correlation} was due")
-        self._free_at = trio.current_time() + max(0, answer.get("throttle_time_ms") or 0) / 1000
+        self._free_at = trio.current_time() + obeyed_ms(answer) / 1000
         return answer
 
     async def until_free(self) -> None:
-        """Return when the broker reads again what it was last throttled for (KIP-219): whoever takes times waits before; at most as long as for an answer."""
-        if (left_s := self._free_at - trio.current_time()) > 0:
-            await trio.sleep(min(left_s, ANSWER_S))
+        """Return when a throttled client may send again (KIP-219): whoever measures times waits for that first."""
+        if self._free_at > trio.current_time():
+            await trio.sleep_until(self._free_at)
 
     async def next_frame(self) -> bytes:
         """Return the next frame. Raise `EOFError` when the broker closes the connection instead."""

@@ -69,7 +69,7 @@ async def meet_upstream(connect: Connect, bootstrap: Sequence[Address], *, profi
         host, port = bootstrap[0]
         raise BrokenEnvironment(f"{host}:{port} does not answer as a broker: {str(error) or type(error).__name__}") from error
     groups = await _groups(connect, brokers)
-    settings = _settings(await reported_settings(connect, brokers[0].address if brokers else bootstrap[0]))
+    settings = _common([_settings(await reported_settings(connect, address)) for address in [broker.address for broker in brokers] or bootstrap[:1]])
     return UpstreamInfo(
         profile=profile or matching_profile(ranges),
         brokers=brokers,
@@ -95,6 +95,19 @@ def _settings(by_name: Mapping[str, str | None] | str) -> dict[str, str] | str:
     settings = {name: value for name in SETTINGS if (value := by_name.get(name)) is not None}
     missing = [name for name in _DECISIVE if name not in settings]
     return f"the broker does not tell {', '.join(missing)}" if missing else settings
+
+
+def _common(of_brokers: Sequence[dict[str, str] | str]) -> dict[str, str] | str:
+    """Return the settings that all brokers have, or why they are unknown: where brokers differ, a group's coordinator decides, and may move."""
+    first, *others = of_brokers
+    if isinstance(first, str):
+        return first
+    for settings in others:
+        if isinstance(settings, str):
+            return settings
+        if unlike := sorted(name for name in {*first, *settings} if first.get(name) != settings.get(name)):
+            return f"the brokers differ in {', '.join(unlike)}"
+    return first
 
 
 async def _groups(connect: Connect, brokers: Sequence[NamedBroker]) -> tuple[str, ...] | str:

@@ -208,7 +208,7 @@ def test_a_heartbeat_of_a_connection_that_was_closed_was_sent_before_the_goodbye
 
 
 @pytest.mark.parametrize(("error", "expected"), [(0, Verdict.FAILED), (25, Verdict.NON_STRICT)])
-def test_a_members_commit_without_membership_is_as_grave_as_its_answer(error: int, expected: Verdict) -> None:
+def test_a_members_commit_without_membership_is_as_severe_as_its_answer(error: int, expected: Verdict) -> None:
     story = Story().member()
     story.commit(("t", 0, 3), member="", generation=-1, error=error)
 
@@ -216,7 +216,7 @@ def test_a_members_commit_without_membership_is_as_grave_as_its_answer(error: in
 
 
 @pytest.mark.parametrize(("error", "expected"), [(0, Verdict.FAILED), (22, Verdict.NON_STRICT), (25, Verdict.NON_STRICT)])
-def test_a_commit_with_an_id_that_has_no_generation_yet_is_as_grave_as_its_answer_and_told_once(error: int, expected: Verdict) -> None:
+def test_a_commit_with_an_id_that_has_no_generation_yet_is_as_severe_as_its_answer_and_told_once(error: int, expected: Verdict) -> None:
     story = Story()
     story.join(gets=ID, generation=-1, error=79)
     story.commit(("t", 0, 3), member=ID, generation=-1, error=error)

@@ -13,14 +13,12 @@ from groupproof.harness.judging.checkers.frame_facts import error_of
 from groupproof.harness.model.case import checker
 from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
-from groupproof.protocol.vocabulary import ErrorCode
+from groupproof.protocol.vocabulary import COORDINATOR_UNAVAILABLE
 
 __all__ = [
     "acknowledges", "carries_instance", "have_ids_of_their_own", "is_one_member", "joins_in_full", "learns_assignment", "names_assignor",
     "names_rebalance_timeout", "says_again", "says_little_when_idle", "subscribes_by_regex", "subscribes_to",
 ]  # fmt: skip
-
-_PASSING = (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR)
 
 
 def _joins(ev: Evidence, client: str) -> list[Beat]:
@@ -209,7 +207,7 @@ def _ends(beat: Beat, target: frozenset[Any]) -> bool:
 
     After an error from a wrong or loading coordinator it is still due (CGC-18).
     """
-    is_refused = beat.answer is not None and error_of(beat.answer) not in (0, *_PASSING)
+    is_refused = beat.answer is not None and error_of(beat.answer) not in (0, *COORDINATOR_UNAVAILABLE)
     return beat.is_join or beat.is_leave or (beat.target is not None and beat.target != target) or is_refused
 
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 from groupproof.harness.judging.checkers.dialect_checkers import FieldDifference
 from groupproof.protocol.rules.consumer.consumer_terms import ConsumerEvent
 from groupproof.protocol.rules.consumer.group_configs import ASSIGNORS, HEARTBEAT_INTERVAL, SESSION_TIMEOUT
+from groupproof.protocol.rules.setting_values import listed
 from groupproof.protocol.trace import Observation, Trace
 from groupproof.protocol.vocabulary import ErrorCode
 
@@ -49,7 +50,7 @@ def _settings(upstream: Mapping[str, Any]) -> Iterator[str]:
     settings: Mapping[str, Any] = upstream["settings"]
     if missing := [name for name in _DECISIVE if name not in settings]:
         yield f"the broker does not tell {', '.join(missing)}"
-    elif unknown := {name.strip() for name in str(settings[ASSIGNORS]).split(",")} - _OWN_ASSIGNORS:
+    elif unknown := set(listed(settings[ASSIGNORS])) - _OWN_ASSIGNORS:
         yield f"its brokers have assignors of their own: {', '.join(sorted(unknown))}"
     own: Mapping[str, Any] = upstream.get("group_settings") or {"settings": None, "untold": "nobody asked"}
     if own["settings"] is None:

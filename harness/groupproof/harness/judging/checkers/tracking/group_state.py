@@ -14,13 +14,12 @@ from groupproof.harness.judging.checkers.steady import Steady
 from groupproof.harness.model.verdicts import Finding
 from groupproof.protocol.rules.classic.classic_terms import ClassicEvent
 from groupproof.protocol.trace import Observation
-from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState
+from groupproof.protocol.vocabulary import COORDINATOR_UNAVAILABLE, Api, ErrorCode, GroupState
 
 __all__ = ["InferredGroup", "Invariant", "PendingRequest"]
 
 _JOIN, _BEAT, _COMMIT = Api.JOIN_GROUP.title, Api.HEARTBEAT.title, Api.OFFSET_COMMIT.title
 _DELETE: Final = Api.DELETE_GROUPS.title
-_MOVES: Final = frozenset({ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR})
 _HAPPENS: Final = frozenset({"move", "stop", "start", "freeze", "thaw", "kill"})
 _LOADED: Final = frozenset({
     ErrorCode.NONE, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION, ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.MEMBER_ID_REQUIRED,
@@ -145,7 +144,7 @@ class InferredGroup:
             self._untold[instance] += 1
 
     def _response(self, obs: Observation) -> None:
-        if error_of(obs) in _MOVES:
+        if error_of(obs) in COORDINATOR_UNAVAILABLE:
             self._begin_epoch(obs.at_ms)
         elif obs.node is not None and obs.node != self.node and obs.api != Api.FIND_COORDINATOR.title:
             if self.node is not None:

@@ -117,8 +117,8 @@ class Comparison:
     def _stage(self, subject: BrokerSubject, spec: ClusterSpec, cluster: PooledCluster | None) -> BrokerStage:
         return BrokerStage(
             subject=subject,
-            world=spec,
-            ground=cluster,
+            spec=spec,
+            cluster=cluster,
             profile=subject.profile,
             seed=self._seed,
             token=self._token,

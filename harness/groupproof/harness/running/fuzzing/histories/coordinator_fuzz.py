@@ -34,7 +34,6 @@ from groupproof.harness.running.runs.whole_run import CertifyRun, RunConfig
 from groupproof.harness.running.scripts.coordinator_stage import BrokerStage, ClusterSpec, PooledCluster, opened
 from groupproof.harness.running.scripts.script_runner import STEPS_S
 from groupproof.harness.subjects.brokers.cluster import BrokerSubject
-from groupproof.harness.subjects.brokers.known_settings import values_of
 from groupproof.protocol.trace import Trace
 from groupproof.protocol.wire.message_codec import warm
 
@@ -208,13 +207,9 @@ class Fuzzing(CertifyRun):
         nothing = drawn_case("none", Script(steps=(), topics=topics_drawn(self.config.profile)))
         async with opened(self._subject, spec, [nothing], self._prefix) as cluster:
             stage = self._stage(spec, cluster)
-            held = {
-                **{name: value for name, value in settings.items() if name not in cluster.unmet},
-                **values_of(cluster.known_settings),
-            }
             # The rules of a release do not contain versions that came after it.
             ranges = overlap(cluster.where.readable, accepted(self.config.profile))
-            kind = Kind(profile=self.config.profile, settings=held, ranges=ranges, steps=self._steps.length, dialect=self._steps.dialect)
+            kind = Kind(profile=self.config.profile, settings=cluster.settings, ranges=ranges, steps=self._steps.length, dialect=self._steps.dialect)
             for batch in itertools.count():
                 if self.answered >= goal or self._is_over:
                     return
@@ -224,8 +219,8 @@ class Fuzzing(CertifyRun):
         return _Stage(
             inner=BrokerStage(
                 subject=self._subject,
-                world=spec,
-                ground=cluster,
+                spec=spec,
+                cluster=cluster,
                 profile=self.config.profile,
                 seed=self.config.seed,
                 token=self._token,

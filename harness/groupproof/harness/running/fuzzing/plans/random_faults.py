@@ -15,7 +15,7 @@ from groupproof.harness.running.fuzzing.choice_source import ChoiceSource, weigh
 from groupproof.protocol.faults import Action, Answer, Cut, Duplicate, Fault, Hold, Move, Selector, Silence
 from groupproof.protocol.rules import ClassicEvent, Profile, profile
 from groupproof.protocol.rules.classic.member_reactions import MEMBER_APIS, Effect, Phase, reaction
-from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState
+from groupproof.protocol.vocabulary import COORDINATOR_UNAVAILABLE, Api, ErrorCode, GroupState
 
 __all__ = ["Kind", "Setting", "codes_of", "may_end_client", "random_fault"]
 
@@ -49,8 +49,6 @@ _IMPOSSIBLE_CODES: Final = {
     ErrorCode.MEMBER_ID_REQUIRED,
     ErrorCode.GROUP_ID_NOT_FOUND,
 }
-# Errors after the coordinator acted: it lost its role, or the log that it wrote to, meanwhile.
-_CODES_AFTER_ACTING: Final = {ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR}
 _STATES: Final = (GroupState.STABLE.value, GroupState.PREPARING_REBALANCE.value, GroupState.COMPLETING_REBALANCE.value)
 
 
@@ -106,7 +104,7 @@ def _action(choices: ChoiceSource, kind: Kind, api: Api, setting: Setting, code:
     """Return the action, and whether it acts on the request or the response."""
     if kind is Kind.ANSWER:
         code = choices.one_of(_codes(api, setting)) if code is None else code
-        return Answer(error_code=code), "response" if code in _CODES_AFTER_ACTING and choices.chance(3) else "request"
+        return Answer(error_code=code), "response" if code in COORDINATOR_UNAVAILABLE and choices.chance(3) else "request"
     if kind is Kind.HOLD:
         return Hold(ms=choices.one_of(_delays_ms(setting))), "request" if choices.chance(4) else "response"
     if kind is Kind.CUT:

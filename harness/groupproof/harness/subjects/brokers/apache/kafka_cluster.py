@@ -11,8 +11,7 @@ import trio
 
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.subjects.brokers.apache.layout import KafkaNode, Layout
-from groupproof.harness.subjects.brokers.cluster import CannotStop
-from groupproof.harness.subjects.brokers.known_settings import NOTHING_KNOWN
+from groupproof.harness.subjects.brokers.cluster import NOTHING_KNOWN, CannotStop
 from groupproof.harness.subjects.brokers.readiness import wait_until_coordinating, wait_until_up
 from groupproof.harness.subjects.brokers.slow_disk import WRITE_MS, control_of, slow_down
 from groupproof.harness.subjects.networks.broker_address import Address

@@ -20,7 +20,7 @@ from groupproof.protocol.vocabulary import Api
 if TYPE_CHECKING:
     from groupproof.coordinator.broker.reference_cluster import Cluster
 
-__all__ = ["END_S", "RECORDS", "TOPICS", "Bench", "SilentListener", "awaited_assignment", "callbacks", "joins"]
+__all__ = ["END_S", "RECORDS", "TOPICS", "ExerciseSetup", "SilentListener", "awaited_assignment", "callbacks", "joins"]
 
 END_S: Final = 10.0
 RECORDS: Final = 20
@@ -28,7 +28,7 @@ TOPICS: Final = {"t": 4, "u": 1}
 
 
 @dataclass(slots=True)
-class Bench:
+class ExerciseSetup:
     """What all exercises share. `say` prints a line, `problem` a problem of the shim, `theirs` a fault of the client.
 
     `tried` are the events, commands and settings whose reports by the shim were tested; `refuted` has the problem that disproved each.
@@ -65,26 +65,26 @@ class Bench:
 _HOW_TO_TELL: Final = "a client without such a callback says so otherwise, by an event, a state that can be asked, or its log: report that"
 
 
-async def awaited_assignment(bench: Bench, dialogue: MemberDialogue, since: int, of: str) -> Observation:
+async def awaited_assignment(setup: ExerciseSetup, dialogue: MemberDialogue, since: int, of: str) -> Observation:
     """Wait for the callback; if it does not come, the wire shows whether the shim or the client is at fault."""
     event = await dialogue.event("partitions_assigned", since=since)
     if event is not None:
-        bench.believe("partitions_assigned", "", holds=True)
+        setup.believe("partitions_assigned", "", holds=True)
         return event
-    bench.claims(dialogue)
+    setup.claims(dialogue)
     answers = [obs for obs in dialogue.responses(Api.SYNC_GROUP, since) if not obs.error]
     if answers:
         text = f"no partitions_assigned within {EVENT_S:.0f} s of {of}, although the client was given an assignment"
-        bench.believe("partitions_assigned", text, holds=False)
+        setup.believe("partitions_assigned", text, holds=False)
         dialogue.stop(f"{text} at {answers[-1].at_ms / 1000:.3f} s; {_HOW_TO_TELL}")
-    bench.theirs(f"no partitions_assigned within {EVENT_S:.0f} s of {of}, and its client was given no assignment: see the frames, and certify it")
+    setup.theirs(f"no partitions_assigned within {EVENT_S:.0f} s of {of}, and its client was given no assignment: see the frames, and certify it")
     for line in dialogue.excerpt(since):
-        bench.say(f"  {line}")
+        setup.say(f"  {line}")
     raise Stop
 
 
-async def joins(bench: Bench, dialogue: MemberDialogue, other: Handle, **settings: Any) -> None:
-    await other.ask("subscribe", {**subscription_of(Member(name="a0"), bench.bootstrap), "group": dialogue.group, **settings})
+async def joins(setup: ExerciseSetup, dialogue: MemberDialogue, other: Handle, **settings: Any) -> None:
+    await other.ask("subscribe", {**subscription_of(Member(name="a0"), setup.bootstrap), "group": dialogue.group, **settings})
 
 
 def callbacks(dialogue: MemberDialogue, since: int) -> list[Observation]:
