@@ -164,7 +164,7 @@ def test_a_swarm_of_faults_says_the_same_in_blocks(settings: dict[str, object], 
 @pytest.mark.parametrize("seed", range(60))
 def test_many_swarms_say_the_same_in_blocks(seed: int, tmp_path: Path) -> None:
     trace = (
-        simulated(tmp_path, seed=seed, members=3 + seed % 7, faults=None) if seed % 9 == 0 else simulated(tmp_path, seed=seed, members=3 + seed % 7)
+        simulated(tmp_path, seed=seed, members=3 + seed % 7, faults=()) if seed % 9 == 0 else simulated(tmp_path, seed=seed, members=3 + seed % 7)
     )
 
     assert [by_blocks(trace, rows) for rows in (300, 9_000)] == [by_rows(trace)] * 2
