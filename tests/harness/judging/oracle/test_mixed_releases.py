@@ -1,10 +1,15 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
+from tests.harness.judging.oracle.recording import SETTINGS, Recording, bodied, changed
 from tests.power.coordinators import judgements
 
 from groupproof.coordinator.machine.variant import Variant
+from groupproof.coordinator.planted.variants import variant_named
 from groupproof.harness.cases.coordinator import CASES
+from groupproof.harness.judging.oracle import findings_of
 from groupproof.harness.judging.ruling import Judgement
 from groupproof.harness.model.verdicts import Verdict
 from groupproof.protocol.rules import profile
@@ -51,6 +56,46 @@ def test_one_row_of_an_older_release_is_not_strict_though_no_release_explains_al
     judgement = judged(OLD_HEARTBEAT, SYNCING, "kafka-4.1")
 
     assert {verdict for _, verdict in beside_ok(judgement)} == {Verdict.NON_STRICT}
+
+
+@pytest.mark.parametrize("case", ["reconcile/consumer/three-members", "assign/consumer/uniform-one-topic-two-members"])
+def test_targets_of_the_brokers_own_behind_an_open_field_are_followed_and_reported(case: str) -> None:
+    own = replace(variant_named("uniform-from-the-end"), dialect="consumer", fields={"first_group_epoch": 0})
+
+    judgement = judged(own, case, "kafka-4.4")
+
+    assert sorted(beside_ok(judgement)) == [("CGA-12", Verdict.INFORMATIONAL), ("CGM-05", Verdict.INFORMATIONAL)]
+    seq = {finding.requirement: finding.seq or 0 for finding in judgement.findings}
+    assert seq["CGM-05"] < seq["CGA-12"], "the target comes behind the epoch"
+
+
+def test_everything_that_differs_behind_a_row_of_an_older_release_is_reported() -> None:
+    bounds = {**SETTINGS, "group.max.size": 1}
+    recording = Recording(settings=bounds)
+    recording.joined("a")
+    recording.beat("a", label="between join and sync")
+    recording.wait(10)
+    recording.sync("a", "a")
+    recording.wait(10)
+    recording.join("z", member_id="nobody", label="stranger joins")
+    recording.wait(10)
+    recording.join("y", member_id="nobody", label="refused with a generation")
+    recording.wait(10)
+    recording.beat("a", label="beat")
+    recording.wait(10)
+    trace = changed(recording.end(), "between join and sync", bodied(error_code=27))
+    trace = changed(trace, "stranger joins", bodied(error_code=25))
+    trace = changed(trace, "refused with a generation", bodied(generation_id=5))
+    trace = changed(trace, "beat", bodied(error_code=22))
+
+    findings = findings_of(trace, profile="kafka-4.1", settings=bounds)
+
+    assert {finding.requirement: finding.verdict for finding in findings} == {
+        "TR-090": Verdict.NON_STRICT,
+        "TR-114": Verdict.INFORMATIONAL,  # another refusal that is due
+        "JOIN-56": Verdict.INFORMATIONAL,  # a field beside an error code
+        "TR-118": Verdict.FAILED,
+    }
 
 
 def test_a_row_that_no_release_has_fails() -> None:
