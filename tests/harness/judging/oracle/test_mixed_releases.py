@@ -114,14 +114,28 @@ def test_open_fields_are_fields_of_the_newest_release_and_open_by_their_requirem
         # A target without the bug is one of the broker's own choices, which the oracle tries before other releases.
         ("assign/consumer/newcomer-without-topics-comes-first", "kafka-4.4", "CGA-12"),
         ("assign/consumer/newcomer-without-topics-comes-later", "kafka-4.1", "CGA-12"),
+        # Kafka to 4.2 answers -1 to the leave, and keeps the group where a timer ends the last consumer.
+        ("reconciling/consumer/without-a-target-last-consumer-leaves", "kafka-4.2", "CGG-52"),
+        ("stable/consumer/without-a-target-last-consumer-is-removed", "kafka-4.0", "CGG-52"),
+        ("stable/consumer/without-a-target-last-consumer-falls-silent", "kafka-4.2", "CGG-52"),
+        ("reconciling/consumer/without-a-target-time-to-rejoin-ends-a-consumer", "kafka-4.1", "CGG-52"),
+        ("stable/consumer/without-a-target-joins-by-its-own-id", "kafka-4.2", "CGG-52"),
     ],
 )
-def test_a_coordinator_without_a_bug_that_every_release_has_is_right(case: str, release: str, requirement: str) -> None:
+def test_a_coordinator_without_a_bug_of_its_release_is_right(case: str, release: str, requirement: str) -> None:
     judgement = judgements("mended", [BY_ID[case]], profile=release)[case]
 
     assert beside_ok(judgement) == [(requirement, Verdict.INFORMATIONAL)]
     names_a_release = any(finding.observed.endswith("As a release without the bug does.") for finding in judgement.findings)
-    assert names_a_release is (requirement == "CGG-11")
+    assert names_a_release is (requirement != "CGA-12")
+
+
+def test_a_downgrade_that_is_refused_with_another_code_is_not_the_mended_one() -> None:
+    case = "stable/consumer/without-a-target-last-consumer-leaves"
+
+    judgement = judgements("code/ConsumerGroupHeartbeat/consumer.Stable/target-missing", [BY_ID[case]], profile="kafka-4.2")[case]
+
+    assert beside_ok(judgement) == [("CGG-52", Verdict.FAILED)]
 
 
 def test_what_came_with_2_4_or_before_is_no_option_of_a_later_coordinator() -> None:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Final
 
 from groupproof.protocol.rules import api_versions, profiles
 from groupproof.protocol.rules import profile as profile_named
-from groupproof.protocol.rules.consumer.mends import MENDED, MENDS
+from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
+from groupproof.protocol.rules.consumer.mends import MENDED, MENDED_ROWS, MENDS, mends_of
 from groupproof.protocol.rules.consumer.open_release_fields import OPEN_RELEASE_FIELDS
 from groupproof.protocol.rules.profiles import UnknownProfile, mixed
 from groupproof.protocol.vocabulary import Api
@@ -85,10 +86,13 @@ def _profiles(profile: str, replay: ReplayResult, *, are_open: bool) -> Iterator
 
 
 def _mended(profile: str, replay: ReplayResult) -> Iterator[tuple[str, str, str]]:
-    """Yield the profiles without one of the bugs that every release has."""
-    fields = profile_named(profile).fields
-    is_asked = any(name in fields for name in OPEN_RELEASE_FIELDS) and any(step.exchange.api is Api.CONSUMER_GROUP_HEARTBEAT for step in replay.steps)
-    yield from ((mend, MENDED, mixed(profile, mend, MENDED)) for mend in MENDS if is_asked and mend not in fields)
+    """Yield the profiles without one of the bugs of their release. The rows that are a bug need members of both protocols."""
+    table = profile_named(profile).tables.get(CONSUMER.name)
+    asked = {step.exchange.api for step in replay.steps}
+    if table is None or Api.CONSUMER_GROUP_HEARTBEAT not in asked:
+        return
+    mends = (mend for mend in mends_of(table) if mend not in MENDED_ROWS or Api.JOIN_GROUP in asked)
+    yield from ((mend, MENDED, mixed(profile, mend, MENDED)) for mend in mends)
 
 
 def _others(own: Profile, replay: ReplayResult) -> list[str]:
