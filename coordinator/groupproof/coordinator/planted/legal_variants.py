@@ -157,6 +157,7 @@ LEGAL: Final[tuple[Variant, ...]] = (
             rows=(Change(kind=ConsumerEvent.HEARTBEAT, states=LIVE, name="group-full", rows=(_STRANGER_FIRST,), keeps=True),)),
     Variant(name="breaks-off-nowhere", says="What Kafka has no answer for is refused in order: a fetch that names an epoch and no member (CGO-34), an upgrade of a group that is not readable.",
             guards={ConsumerGuard.FETCHES_WITHOUT_NAME: lambda _: False, ConsumerGuard.PROTOCOL_MISSING: lambda _: False}),
+    Variant(name="topics-late", says="The coordinator knows a topic two seconds after its broker reports it (CGX-16 is advice).", topics_late_ms=2_000),
     Variant(name="mended", says="What Kafka gets wrong by a known bug is done as KIP-848 has it.", dialect="consumer", fields=dict.fromkeys(MENDS, 1),
             guards={ConsumerGuard.DOWNGRADES_WITHOUT_TARGET: lambda _: False, ConsumerGuard.RETURNS_WITHOUT_TARGET: lambda _: False}),
     Variant(name="stricter", says="What Kafka takes though no KIP asks for it is refused: instance ids that change or do not fit, a switch of the protocol without a join.", guards=STRICT_GUARDS),

@@ -1,13 +1,14 @@
-"""Findings about a broker that assigns or counts epochs in consumer groups otherwise than Kafka. A legal deviation is NON_STRICT at worst. Pure."""
+"""Findings about a broker whose consumer groups differ from Kafka's in targets, in epochs, or in when they know a topic. A legal deviation is
+NON_STRICT at worst. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from groupproof.harness.model.requirement_levels import MOST_SEVERE
-from groupproof.harness.model.verdicts import Finding, Verdict
+from groupproof.harness.model.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.rules.requirements import by_id
 from groupproof.protocol.vocabulary import Api
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from groupproof.harness.judging.oracle.replay_result import Deviation, ReplayResult
 
 __all__ = ["comes_further", "deviation_findings", "has_consumers", "with_broken_target"]
+
+_LATE_TOPICS: Final = "CGX-16"
 
 
 def has_consumers(history: History) -> bool:
@@ -33,11 +36,16 @@ def comes_further(own: ReplayResult, kafkas: ReplayResult) -> bool:
 
 
 def deviation_findings(replay: ReplayResult) -> Iterator[Finding]:
-    """Yield each kind of legal deviation once."""
+    """Yield each kind of legal deviation once, and that the coordinator knew a topic late."""
     found = {(deviation.requirement, deviation.observed): deviation for deviation in reversed(replay.deviations) if deviation.is_legal}
     for deviation in reversed(found.values()):
         verdict = Verdict.INFORMATIONAL if deviation.is_strict else Verdict.NON_STRICT
         yield _finding(deviation, verdict)
+    if replay.late_topics is not None:
+        yield Finding(
+            verdict=MOST_SEVERE[by_id(_LATE_TOPICS).level], requirement=_LATE_TOPICS, seq=replay.late_topics.seq,
+            expected="The coordinator of a group knows a topic about a second after its broker reports it.", observed="It knows it later: no KIP says when.", proof=Proof.TIMING,
+        )  # fmt: skip
 
 
 def _finding(deviation: Deviation, verdict: Verdict) -> Finding:

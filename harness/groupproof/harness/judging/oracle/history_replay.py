@@ -48,6 +48,9 @@ _CANDIDATES_MAX: Final = 4
 _BROKEN_OFF: Final = (
     "the leader's list names an instance, which its JoinGroup is too old for, and the broker left the group half answered (KAFKA-14422)"
 )
+_LOOKING: Final = (Api.CONSUMER_GROUP_HEARTBEAT, Api.JOIN_GROUP)
+"""Requests with which a group of consumers looks its topics up."""
+
 _READS: Final = frozenset({Api.DESCRIBE_GROUPS, Api.CONSUMER_GROUP_DESCRIBE, Api.LIST_GROUPS, Api.OFFSET_FETCH})
 
 
@@ -60,6 +63,7 @@ class _Journal:
     transitions: list[tuple[int, Transition]] = field(default_factory=list)
     matched: int = 0
     created_ms: int | None = None
+    late_topics: Exchange | None = None
 
 
 class HistoryReplay:
@@ -76,7 +80,7 @@ class HistoryReplay:
         self._machine = Coordinator(profile=profile, settings=without_cleanup(settings), choices=self._foresight)
         self._answers = answers_by_rule(profile)
         self._profile = profile_named(profile)
-        self._topics = TopicsSeen(history, self._profile)
+        self._topics = TopicsSeen(history, self._profile, tolerance)
         self._machine.change_topics(self._topics.images)
         self._queue = list(history.exchanges)
         self._moves = list(history.moves)
@@ -106,7 +110,7 @@ class HistoryReplay:
         steps, forks = tuple(journal.steps.values()), tuple(journal.forks)
         return ReplayResult(
             steps=steps, forks=forks, transitions=tuple(journal.transitions), names=names, divergence=divergence,
-            deviations=tuple(self._foresight.deviations),
+            deviations=tuple(self._foresight.deviations), late_topics=journal.late_topics,
         )  # fmt: skip
 
     def _way(self, choice: str, number: int, ways: int, count: int = 0) -> int:
@@ -137,6 +141,8 @@ class HistoryReplay:
         for known_ms in self._topics.changes_until(exchange.ready_ms, exchange.seq, way, self._machine.next_deadline_ms):
             self._pass_timers(known_ms)
             self._machine.change_topics(self._topics.images)
+        if self._topics.is_late and exchange.api in _LOOKING:
+            self._journal.late_topics = self._journal.late_topics or exchange
         for change in heard_by(exchange.ready_ms, exchange.seq, self._configs):
             self._pass_timers(int(change.at_ms))
             self._machine.configure_group(self._history.group, change.configs)

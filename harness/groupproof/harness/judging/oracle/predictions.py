@@ -7,6 +7,7 @@ release.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -35,6 +36,9 @@ __all__ = ["TracePrediction", "findings_of", "judge_of", "predictions", "read", 
 
 _ADVERSE: Final = (Verdict.FAILED, Verdict.NON_STRICT)
 _OTHER_WALKS_MAX: Final = WALKS_MAX // 4
+_LATE_TOPICS_MS: Final = 10_000.0
+"""How much later than Kafka's a coordinator may know a topic: ten times as late."""
+
 _LATE_MS: Final = 2_000.0
 """How late timers and answers can be now and then on a shared broker host, even if nothing else in the run shows it."""
 
@@ -115,6 +119,20 @@ def judge_of(profile: str, settings: Mapping[str, Any]) -> Callable[[Evidence], 
 
 
 def _walked(history: History, profile: str, settings: Settings, exact: Tolerance, slowness: Slowness) -> tuple[ReplayResult, Tolerance]:
+    """Return the replay that explains the history, and its tolerance. Only if no other does, the coordinator knows topics late."""
+    found = _walked_by_choices(history, profile, settings, exact, slowness)
+    if found[0].divergence is None or not _has_topics(history):
+        return found
+    late = _walked_by_choices(history, profile, settings, exact.with_late_topics(_LATE_TOPICS_MS), slowness)
+    return late if late[0].goes_beyond(found[0]) else found
+
+
+def _has_topics(history: History) -> bool:
+    """Return whether topics change in the history, which a group of consumers notices."""
+    return bool(history.topic_changes) and has_consumers(history)
+
+
+def _walked_by_choices(history: History, profile: str, settings: Settings, exact: Tolerance, slowness: Slowness) -> tuple[ReplayResult, Tolerance]:
     """Return the replay that explains the history, and its tolerance: with Kafka's targets and epochs, or with the broker's own if those explain
     more."""
     kafkas = _walked_by(partial(explained, profile=profile, settings=settings), history, exact, slowness)
@@ -162,15 +180,17 @@ def _by_chance(
     findings: list[Finding], history: History, profile: str, settings: Mapping[str, Any], used: Tolerance, replay: ReplayResult
 ) -> list[Finding]:
     """Return the findings of the replay's divergence with the proof that one observation gives: TIMING if a timer or an answer that was seconds
-    late explains the history (contract, "Time"), LIVENESS if a rare cleanup does."""
+    late explains the history (contract, "Time"), LIVENESS if a rare cleanup does, or a coordinator that never knows a topic."""
     adverse = [finding for finding in findings if finding.verdict in _ADVERSE and finding.proof is Proof.SAFETY]
     if not adverse:
         return findings
-    readings = (
+    readings = [
         (Proof.TIMING, history, used.later(_LATE_MS)),
         (Proof.TIMING, unsettled(history), used.later(_LATE_MS)),
         (Proof.LIVENESS, history, used.with_any_cleanup()),
-    )
+    ]
+    if _has_topics(history):
+        readings.append((Proof.LIVENESS, history, used.with_late_topics(math.inf)))
     explains = (proof for proof, item, tolerance in readings if _tried(item, profile, settings, tolerance, replay).divergence is None)
     proof = next(explains, Proof.SAFETY)
     return [replace(finding, proof=proof) if finding in adverse else finding for finding in findings]

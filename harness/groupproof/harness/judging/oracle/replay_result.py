@@ -80,7 +80,8 @@ class Deviation:
 class ReplayResult:
     """The result of a replay: without `divergence` the machine explains the whole history.
 
-    `names` are the clients of the member ids, `deviations` the choices other than Kafka's.
+    `names` are the clients of the member ids, `deviations` the choices other than Kafka's. `late_topics` is the first request for which the
+    coordinator should have known a topic.
     """
 
     steps: tuple[Step, ...]
@@ -89,6 +90,7 @@ class ReplayResult:
     names: Mapping[str, str]
     divergence: Divergence | None = None
     deviations: tuple[Deviation, ...] = ()
+    late_topics: Exchange | None = None
 
     def goes_beyond(self, other: ReplayResult) -> bool:
         """Return whether this replay explains the answer at which `other` ended, and more."""
