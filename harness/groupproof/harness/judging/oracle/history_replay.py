@@ -13,7 +13,6 @@ from functools import cached_property, partial
 from typing import Any, Final
 
 from groupproof.coordinator.machine.coordinator import AppliedRow, Arrival, Coordinator, Output, Reply, Settings, Transition, partition_of
-from groupproof.coordinator.machine.due_refusals import due_refusals
 from groupproof.harness.judging.away_coordinators import AWAY
 from groupproof.harness.judging.oracle.altered_configs import heard_by
 from groupproof.harness.judging.oracle.answer_diff import Difference, as_answered, differences
@@ -370,7 +369,7 @@ class HistoryReplay:
         step.instead = open_fields(step, found, machine.group(self._history.group))
         if step.instead is not None:
             return True
-        due = due_refusals(machine.engine, asked.message, _arrival(asked), self._now_ms)
+        due = machine.due_refusals(asked.message, _arrival(asked), self._now_ms)
         step.instead = another_answer(step, due, self._answers.get(step.rule), partial(self._topics.completed, asked.message))
         return step.instead is not None
 
