@@ -11,11 +11,12 @@ from groupproof.harness.judging.oracle.deviation_findings import comes_further, 
 from groupproof.harness.judging.oracle.exchanges import histories
 from groupproof.harness.judging.oracle.replay_result import Deviation, Divergence, ReplayResult
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
+from groupproof.protocol.vocabulary import Level
 
 STEP: Any = None
-OTHER = Deviation(requirement="CGA-12", expected="e", observed="assigns otherwise", seq=3, is_legal=True)
-ADVISED = Deviation(requirement="CGA-11", expected="e", observed="moves more", seq=4, is_legal=True, is_strict=False)
-BROKEN = Deviation(requirement="CGA-04", expected="e", observed="gives a partition to nobody", seq=5, is_legal=False)
+OTHER = Deviation(requirement="CGA-12", expected="e", observed="assigns otherwise", seq=3, level=Level.INFO)
+ADVISED = Deviation(requirement="CGA-11", expected="e", observed="moves more", seq=4, level=Level.SHOULD)
+BROKEN = Deviation(requirement="CGA-04", expected="e", observed="gives a partition to nobody", seq=5, level=Level.MUST)
 
 
 def _result(matched: int | None, *deviations: Deviation, path: str = "assignment.topic_partitions[t]") -> ReplayResult:

@@ -187,8 +187,9 @@ def _by_chance(
     readings = [
         (Proof.TIMING, history, used.later(_LATE_MS)),
         (Proof.TIMING, unsettled(history), used.later(_LATE_MS)),
-        (Proof.LIVENESS, history, used.with_any_cleanup()),
     ]
+    if settings_of(settings, profile).offsets_retention_check_interval_ms > used.cleanup_ms:
+        readings.append((Proof.LIVENESS, history, used.with_any_cleanup()))
     if _has_topics(history):
         readings.append((Proof.LIVENESS, history, used.with_late_topics(math.inf)))
     explains = (proof for proof, item, tolerance in readings if _tried(item, profile, settings, tolerance, replay).divergence is None)

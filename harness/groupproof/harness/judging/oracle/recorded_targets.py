@@ -7,14 +7,14 @@ moves as possible.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import permutations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from groupproof.coordinator.assignors.group_spec import GroupSpec, MemberSpec, TopicIdPartition
-from groupproof.coordinator.assignors.range_assignor import range_assign
-from groupproof.harness.judging.oracle.target_legality import partitions_in, subscriptions_of
+from groupproof.coordinator.assignors.group_spec import TopicIdPartition, partitions_in
+from groupproof.coordinator.assignors.range_assignor import range_in_order
+from groupproof.harness.judging.oracle.target_legality import subscriptions_of
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.messages import SyncGroupRequest
 from groupproof.protocol.wire.subscription import SubscriptionError, decode_assignment
@@ -221,16 +221,7 @@ def _ranges(question: TargetQuestion) -> Iterator[dict[str, set[TopicIdPartition
     if len(members) > _ORDERED_MAX:
         return
     for order in permutations(members):
-        yield {member_id: partitions_in(share) for member_id, share in _cut_in_order(question, order).items()}
-
-
-def _cut_in_order(question: TargetQuestion, order: Sequence[str]) -> Mapping[str, Mapping[str, tuple[int, ...]]]:
-    """Return the ranges of Kafka's assignor for members whose instance ids have that order."""
-    specs = {
-        member_id: MemberSpec(question.spec.members[member_id].subscribed_topic_ids, instance_id=f"{place:04}")
-        for place, member_id in enumerate(order)
-    }
-    return range_assign(GroupSpec(members=specs, subscription_type=question.spec.subscription_type), question.topics)
+        yield {member_id: partitions_in(share) for member_id, share in range_in_order(question.spec, question.topics, order).items()}
 
 
 def _deal_the_rest(

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from groupproof.harness.judging.oracle.answer_diff import Difference
     from groupproof.harness.judging.oracle.exchanges import Exchange
     from groupproof.harness.judging.oracle.open_answers import OpenAnswer
+    from groupproof.protocol.vocabulary import Level
 
 __all__ = ["Branch", "Deviation", "Divergence", "ReplayResult", "Step", "Turns"]
 
@@ -65,15 +66,14 @@ class Divergence:
 class Deviation:
     """A choice of a broker that differs from Kafka's.
 
-    Not `is_legal`: it breaks the requirement. Not `is_strict`: it does not follow advice. `seq` is the answer that shows it.
+    By its `level` it breaks the requirement (MUST), does not follow advice (SHOULD), or is legal (INFO). `seq` is the answer that shows it.
     """
 
     requirement: str
     expected: str
     observed: str
     seq: int
-    is_legal: bool
-    is_strict: bool = True
+    level: Level
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
