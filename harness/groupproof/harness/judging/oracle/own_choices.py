@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from groupproof.coordinator.assignors.group_spec import partitions_in, share_of
 from groupproof.harness.judging.oracle.recorded_choices import RecordedChoices
-from groupproof.harness.judging.oracle.recorded_targets import TargetEvidence, evidence_of, is_as_shown, is_wholly_shown, reconstructed
+from groupproof.harness.judging.oracle.recorded_targets import RangeTargets, TargetEvidence, evidence_of, is_as_shown, is_wholly_shown, reconstructed
 from groupproof.harness.judging.oracle.replay_result import Deviation
 from groupproof.harness.judging.oracle.target_legality import broken_rule, milder_rule
 from groupproof.protocol.vocabulary import Api, Level
@@ -65,12 +65,15 @@ class OwnChoices(RecordedChoices):
         self, question: TargetQuestion, kafkas: dict[str, set[TopicIdPartition]], whole: TargetEvidence
     ) -> list[dict[str, set[TopicIdPartition]]]:
         """Return the possible targets, the likeliest first: by all answers, by those that can be of no other target, or guessed from later targets."""
-        by_later = reconstructed(question, whole, by_later=True)
-        if is_as_shown(kafkas, whole):
-            found = [kafkas] if is_wholly_shown(kafkas, whole) else [kafkas, by_later]
-        else:
+        is_kafkas = is_as_shown(kafkas, whole)
+        if is_kafkas and is_wholly_shown(kafkas, whole):
+            return [kafkas]
+        ranges = RangeTargets(question)
+        found = [kafkas]
+        if not is_kafkas:
             certain = evidence_of(question, self._to_come(), with_orders=False)
-            found = [reconstructed(question, whole), kafkas if is_as_shown(kafkas, certain) else reconstructed(question, certain), by_later]
+            found = [reconstructed(question, whole, ranges), kafkas if is_as_shown(kafkas, certain) else reconstructed(question, certain, ranges)]
+        found.append(reconstructed(question, whole, ranges, by_later=True))
         return [owned for place, owned in enumerate(found) if owned not in found[:place]]
 
     def _is_legal(self, question: TargetQuestion, owned: dict[str, set[TopicIdPartition]], seq: int, *, is_certain: bool) -> bool:
