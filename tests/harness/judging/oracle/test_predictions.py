@@ -13,7 +13,7 @@ from tests.power.coordinators import judgements
 from groupproof.coordinator.machine.variant import Variant
 from groupproof.harness.cases.coordinator import CASES
 from groupproof.harness.judging.oracle import findings_of, judge_of, predictions, read, transitions
-from groupproof.harness.judging.oracle.search import explained
+from groupproof.harness.judging.oracle.search import explained, first_replay
 from groupproof.harness.model.evidence import Evidence
 from groupproof.harness.model.verdicts import ADVERSE, Finding, Proof, Verdict
 from groupproof.protocol.rules import profiles
@@ -281,11 +281,15 @@ def test_of_other_groups_than_those_asked_for_nothing_is_said(trace: Trace) -> N
 def test_of_releases_with_the_same_rules_for_what_was_asked_one_is_tried(trace: Trace, monkeypatch: pytest.MonkeyPatch) -> None:
     tried: list[str] = []
 
-    def noted(*args: Any, profile: str, **more: Any) -> Any:
-        tried.append(profile)
-        return explained(*args, profile=profile, **more)
+    def noted(replayed: Callable[..., Any]) -> Callable[..., Any]:
+        def replay(*args: Any, profile: str, **more: Any) -> Any:
+            tried.append(profile)
+            return replayed(*args, profile=profile, **more)
 
-    monkeypatch.setattr(sys.modules[read.__module__], "explained", noted)
+        return replay
+
+    monkeypatch.setattr(sys.modules[read.__module__], "explained", noted(explained))
+    monkeypatch.setattr(sys.modules[read.__module__], "first_replay", noted(first_replay))
     adverse(changed(trace, "beat stable", bodied(error_code=27)))
 
     assert tried[0] == "kafka-4.1"

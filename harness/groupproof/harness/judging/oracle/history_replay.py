@@ -109,7 +109,7 @@ class HistoryReplay:
         steps, forks = tuple(journal.steps.values()), tuple(journal.forks)
         return ReplayResult(
             steps=steps, forks=forks, transitions=tuple(journal.transitions), names=names, divergence=divergence,
-            deviations=tuple(self._foresight.deviations), late_topics=journal.late_topics,
+            deviations=tuple(self._foresight.deviations), late_topics=journal.late_topics, turns=self._turns,
         )  # fmt: skip
 
     def _way(self, choice: str, number: int, ways: int, count: int = 0) -> int:

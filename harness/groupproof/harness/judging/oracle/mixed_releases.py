@@ -30,7 +30,8 @@ PARTS_MAX: Final = 4
 _BEFORE: Final = "before"
 _SINCE_2_4: Final = (2, 4)
 
-Explain = Callable[[str], "ReplayResult"]
+Explain = Callable[[str], "ReplayResult | None"]
+"""Returns a replay by a profile that goes beyond the divergence, None where there is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +64,7 @@ def _first(profile: str, replay: ReplayResult, explain: Explain, *, are_open: bo
         return None
     for part, other, name in _profiles(profile, replay, are_open=are_open):
         tried = explain(name)
-        if tried.goes_beyond(replay):
+        if tried is not None:
             return MixedRelease(ended=replay, release=other, requirement={**OPEN_RELEASE_FIELDS, **MENDS}.get(part, ""), profile=name, replay=tried)
     return None
 

@@ -21,7 +21,7 @@ from groupproof.harness.judging.oracle.explanation import Prediction, finding_of
 from groupproof.harness.judging.oracle.machine_step import settings_of
 from groupproof.harness.judging.oracle.mixed_releases import mixed_releases
 from groupproof.harness.judging.oracle.replay_result import Divergence, ReplayResult
-from groupproof.harness.judging.oracle.search import WALKS_MAX, explained, unsettled
+from groupproof.harness.judging.oracle.search import WALKS_MAX, explained, first_replay, unsettled
 from groupproof.harness.judging.oracle.slowness import Slowness, slowness_of
 from groupproof.harness.judging.oracle.tolerance import Tolerance
 from groupproof.harness.model.evidence import Evidence
@@ -176,6 +176,19 @@ def _tried(history: History, profile: str, settings: Mapping[str, Any], toleranc
     return own if comes_further(own, replay) else replay
 
 
+def _tried_by_rules(history: History, profile: str, settings: Mapping[str, Any], tolerance: Tolerance, base: ReplayResult) -> ReplayResult | None:
+    """Return a replay of the history by other rules than those of `base`; None where they do not explain more.
+
+    Where `base` takes the first way at every branch, one replay shows that. Other ways depend on the rules, and need a search.
+    """
+    is_first = not base.deviations and not base.turns
+    rules = settings_of(settings, profile)
+    if is_first and not first_replay(history, profile=profile, settings=rules, tolerance=tolerance).goes_beyond(base):
+        return None
+    replay = _tried(history, profile, settings, tolerance, base)
+    return replay if replay.goes_beyond(base) else None
+
+
 def _by_chance(
     findings: list[Finding], history: History, profile: str, settings: Mapping[str, Any], used: Tolerance, replay: ReplayResult
 ) -> list[Finding]:
@@ -225,8 +238,8 @@ def _by_releases(
     """
     found: list[Finding] = []
 
-    def explain(name: str) -> ReplayResult:
-        return _tried(history, name, settings, tolerance, replay)
+    def explain(name: str) -> ReplayResult | None:
+        return _tried_by_rules(history, name, settings, tolerance, replay)
 
     for are_open in (True, False):
         for part in mixed_releases(profile, replay, explain, are_open=are_open):
@@ -263,7 +276,8 @@ def _other_release(history: History, profile: str, settings: Mapping[str, Any], 
         rules = _rules(other, history)
         if rules in tried or not _speaks(other, history):
             continue
-        if _tried(history, other, settings, tolerance, base).divergence is None:
+        tried_release = _tried_by_rules(history, other, settings, tolerance, base)
+        if tried_release is not None and tried_release.divergence is None:
             return other
         tried.append(rules)
     return None

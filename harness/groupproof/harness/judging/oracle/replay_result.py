@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class ReplayResult:
     """The result of a replay: without `divergence` the machine explains the whole history.
 
     `names` are the clients of the member ids, `deviations` the choices other than Kafka's. `late_topics` is the first request for which the
-    coordinator should have known a topic.
+    coordinator should have known a topic. `turns` are the ways that were taken at branches.
     """
 
     steps: tuple[Step, ...]
@@ -91,6 +91,7 @@ class ReplayResult:
     divergence: Divergence | None = None
     deviations: tuple[Deviation, ...] = ()
     late_topics: Exchange | None = None
+    turns: Turns = field(default_factory=dict)
 
     def goes_beyond(self, other: ReplayResult) -> bool:
         """Return whether this replay explains the answer at which `other` ended, and more."""
