@@ -69,6 +69,23 @@ def test_targets_of_the_brokers_own_behind_an_open_field_are_followed_and_report
     assert seq["CGM-05"] < seq["CGA-12"], "the target comes behind the epoch"
 
 
+@pytest.mark.parametrize("case", ["regex/consumer/no-topic", "leave/consumer/last-member", "static/consumer/leaves-for-good"])
+def test_epochs_of_the_brokers_own_may_be_what_an_open_field_begins(case: str) -> None:
+    own = replace(variant_named("epochs-by-two"), dialect="consumer", fields={"first_group_epoch": 0, "empty_group_waits": 0})
+
+    judgement = judged(own, case, "kafka-4.4")
+
+    assert judgement.verdict is Verdict.INFORMATIONAL
+    assert "CGI-14" in {requirement for requirement, _ in beside_ok(judgement)}
+
+
+@pytest.mark.parametrize("case", ["topics/consumer/created", "topics/consumer/made-again"])
+def test_topics_that_are_known_late_beside_an_open_field_are_not_strict(case: str) -> None:
+    late = replace(variant_named("topics-late"), dialect="consumer", fields={"first_group_epoch": 0})
+
+    assert dict(beside_ok(judged(late, case, "kafka-4.4"))) == {"CGM-05": Verdict.INFORMATIONAL, "CGX-16": Verdict.NON_STRICT}
+
+
 def test_everything_that_differs_behind_a_row_of_an_older_release_is_reported() -> None:
     bounds = {**SETTINGS, "group.max.size": 1}
     recording = Recording(settings=bounds)

@@ -179,13 +179,15 @@ def _tried(history: History, profile: str, settings: Mapping[str, Any], toleranc
 def _tried_by_rules(history: History, profile: str, settings: Mapping[str, Any], tolerance: Tolerance, base: ReplayResult) -> ReplayResult | None:
     """Return a replay of the history by other rules than those of `base`; None where they do not explain more.
 
-    Where `base` takes the first way at every branch, one replay shows that. Other ways depend on the rules, and need a search.
+    Where `base` takes the first way at every branch, one replay shows that. Other ways depend on the rules, and need a search. Where Kafka's choices
+    do not explain more, the broker's own may, such as its first epoch.
     """
-    is_first = not base.deviations and not base.turns
-    rules = settings_of(settings, profile)
-    if is_first and not first_replay(history, profile=profile, settings=rules, tolerance=tolerance).goes_beyond(base):
-        return None
-    replay = _tried(history, profile, settings, tolerance, base)
+    first = partial(first_replay, history, profile=profile, settings=settings_of(settings, profile), tolerance=tolerance)
+    is_first = not base.deviations and not base.turns and not tolerance.late_topics_ms
+    replay = _tried(history, profile, settings, tolerance, base) if not is_first or first().goes_beyond(base) else base
+    if not replay.goes_beyond(base) and not base.deviations and has_consumers(history) and first(follows_choices=True).goes_beyond(base):
+        explain = partial(explained, history, profile=profile, settings=settings_of(settings, profile), tolerance=tolerance)
+        replay = explain(walks_max=_OTHER_WALKS_MAX, follows_choices=True)
     return replay if replay.goes_beyond(base) else None
 
 
@@ -220,6 +222,10 @@ def _findings(
         is_of_rules = finding.verdict in _ADVERSE and finding.proof is not Proof.TIMING  # no release is slower by its rules
         if names_release and is_of_rules:
             found, last = _by_releases(history, replay, profile, settings, tolerance)
+            is_failed = any(finding.verdict is Verdict.FAILED for finding in found)
+            if is_failed and _has_topics(history) and not tolerance.late_topics_ms:
+                late = _by_releases(history, replay, profile, settings, tolerance.with_late_topics(_LATE_TOPICS_MS))
+                found, last = late if late[1].goes_beyond(last) else (found, last)
         else:
             found = [finding]
     yield from idle_findings(last)

@@ -57,9 +57,9 @@ def explained(
     return best
 
 
-def first_replay(history: History, *, profile: str, settings: Settings, tolerance: Tolerance) -> ReplayResult:
-    """Return the replay with Kafka's choices that takes the first way at every branch."""
-    return _walk(history, profile, settings, tolerance, {}, follows_choices=False)
+def first_replay(history: History, *, profile: str, settings: Settings, tolerance: Tolerance, follows_choices: bool = False) -> ReplayResult:
+    """Return the replay that takes the first way at every branch."""
+    return _walk(history, profile, settings, tolerance, {}, follows_choices=follows_choices)
 
 
 def unsettled(history: History) -> History:
