@@ -34,7 +34,6 @@ CROWDED = {
 UNTESTED = {
     "chaos/groupproof/chaos/spark/analysis/*_queries.py": "queries as data; test_queries.py asks each of planted groups and holds its answers against DuckDB's",
     "chaos/groupproof/chaos/spark/members/member_api.py": "protocols without behaviour",
-    "coordinator/groupproof/coordinator/assignors/group_spec.py": "dataclasses without behaviour",
     "coordinator/groupproof/coordinator/machine/any_group.py": "a protocol without behaviour",
     "clients/groupproof/clients/relatives/*_outputs.py": "dataclasses without behaviour",
     "coordinator/groupproof/coordinator/machine/effect_context.py": "a protocol without behaviour",

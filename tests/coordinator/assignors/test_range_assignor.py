@@ -9,7 +9,7 @@ from hypothesis import given
 from tests.coordinator.server_invariants import ID, groups, law_broken, member, named, spec_of, topics_of
 
 from groupproof.coordinator.assignors.group_spec import GroupSpec, MemberSpec, SubscriptionType, TopicSpec
-from groupproof.coordinator.assignors.range_assignor import range_assign
+from groupproof.coordinator.assignors.range_assignor import range_assign, range_in_order
 
 A, B, C = "A", "B", "C"
 
@@ -35,6 +35,14 @@ def test_static_members_come_first_by_instance_id_and_the_others_by_member_id() 
     spec = GroupSpec(members=members, subscription_type=SubscriptionType.HOMOGENEOUS)
 
     assert named(range_assign(spec, topics_of({"t": 3}))) == {"m": {"t": (0,)}, "z": {"t": (1,)}, "a": {"t": (2,)}}
+
+
+@pytest.mark.requirement("CGA-22")
+def test_the_same_ranges_may_go_to_the_members_in_any_order() -> None:
+    spec, topics = spec_of({A: "tu", B: "t", C: "tu"}), topics_of({"t": 5, "u": 3})
+
+    assert range_in_order(spec, topics, [A, B, C]) == range_assign(spec, topics)
+    assert named(range_in_order(spec, topics, [C, B, A])) == {C: {"t": (0, 1), "u": (0, 1)}, B: {"t": (2, 3)}, A: {"t": (4,), "u": (2,)}}
 
 
 def test_a_range_that_stays_is_the_same_object() -> None:

@@ -4,7 +4,6 @@ import random
 from typing import Any
 
 from groupproof.coordinator.machine.coordinator import Arrival, Coordinator, Reply, Settings
-from groupproof.coordinator.machine.due_refusals import due_refusals
 from groupproof.protocol.wire.consumer_messages import ConsumerGroupHeartbeatRequest
 from groupproof.protocol.wire.messages import GroupRequest, HeartbeatRequest, JoinGroupRequest, JoinProtocol, ListGroupsRequest
 
@@ -33,7 +32,7 @@ def beat(**fields: Any) -> ConsumerGroupHeartbeatRequest:
 
 
 def codes(machine: Coordinator, message: GroupRequest, version: int) -> list[int]:
-    return [int(refusal.code) for refusal in due_refusals(machine.engine, message, arrival(version), NOW_MS)]
+    return [int(refusal.code) for refusal in machine.due_refusals(message, arrival(version), NOW_MS)]
 
 
 def test_all_that_is_wrong_with_a_request_is_told_in_the_order_of_the_checks() -> None:
@@ -47,7 +46,7 @@ def test_all_that_is_wrong_with_a_request_is_told_in_the_order_of_the_checks() -
 def test_what_is_due_is_what_the_machine_answers_and_nothing_is_done() -> None:
     machine = coordinator()
     message = join(session_timeout_ms=1, member_id="nobody")
-    first, _ = due_refusals(machine.engine, message, arrival(5), NOW_MS)
+    first, _ = machine.due_refusals(message, arrival(5), NOW_MS)
 
     assert machine.view("g") is None
     assert [output.message for output in machine.handle(message, arrival(5), NOW_MS) if isinstance(output, Reply)] == [first.message]

@@ -12,6 +12,8 @@ from groupproof.coordinator.machine.variant import REFERENCE
 from groupproof.coordinator.planted.legal_variants import LEGAL
 from groupproof.harness.cases.coordinator import CASES
 from groupproof.harness.judging.script_judgement import judge_script_run
+from groupproof.harness.model.case import script_of
+from groupproof.harness.model.script import DeleteTopic, GrowTopic
 from groupproof.harness.model.verdicts import Verdict
 
 BY_NAME = {variant.name: variant for variant in LEGAL}
@@ -42,6 +44,17 @@ def test_member_ids_have_other_forms_and_still_differ() -> None:
         ids = [choices.member_id("client", ARRIVAL) for _ in range(3)]
         assert len(set(ids)) == 3
         assert not any(name.startswith("client") for name in ids)
+
+
+@pytest.mark.requirement("CGX-16")
+def test_a_coordinator_that_knows_topics_late_is_failed_by_no_case() -> None:
+    cases = [case for case in CASES if any(isinstance(step, GrowTopic | DeleteTopic) for step in script_of(case).steps)]
+
+    plays = played("topics-late", cases)
+
+    verdicts = {case.id: judge_script_run(case, plays[case.id].trace).verdict for case in cases}
+    assert set(verdicts.values()) <= {Verdict.OK, Verdict.NON_STRICT}
+    assert [verdicts[f"topics/consumer/{name}"] for name in ("created", "grown", "deleted")] == [Verdict.NON_STRICT] * 3
 
 
 @pytest.mark.requirement("CGS-07")

@@ -6,7 +6,7 @@ on it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
@@ -24,6 +24,8 @@ __all__ = [
     "TopicId",
     "TopicIdPartition",
     "TopicSpec",
+    "partitions_in",
+    "share_of",
     "spec_of",
 ]
 
@@ -81,3 +83,16 @@ class TopicSpec:
 
 ServerAssignor: TypeAlias = Callable[[GroupSpec, Mapping[TopicId, TopicSpec]], TargetAssignment]
 """Computes the target of every member of the group. A member with an unchanged share gets the same object again."""
+
+
+def partitions_in(share: Mapping[TopicId, Iterable[int]]) -> set[TopicIdPartition]:
+    """Return the partitions of a member's share, one by one."""
+    return {(topic_id, index) for topic_id, indexes in share.items() for index in indexes}
+
+
+def share_of(partitions: Iterable[TopicIdPartition]) -> dict[TopicId, tuple[int, ...]]:
+    """Return partitions as a member's share: by topic, in order."""
+    share: dict[TopicId, list[int]] = {}
+    for topic_id, index in sorted(partitions):
+        share.setdefault(topic_id, []).append(index)
+    return {topic_id: tuple(indexes) for topic_id, indexes in share.items()}

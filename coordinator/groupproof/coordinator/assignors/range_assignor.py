@@ -7,13 +7,13 @@ member that returns keeps its ranges.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from groupproof.coordinator.assignors.group_spec import GroupSpec, MemberId, SubscriptionType, TargetAssignment, TopicId, TopicSpec
+from groupproof.coordinator.assignors.group_spec import GroupSpec, MemberId, MemberSpec, SubscriptionType, TargetAssignment, TopicId, TopicSpec
 from groupproof.coordinator.assignors.stored_order import stored
 from groupproof.protocol.java_maps import JavaMap, uuid_hash
 
-__all__ = ["range_assign"]
+__all__ = ["range_assign", "range_in_order"]
 
 
 def range_assign(spec: GroupSpec, topics: Mapping[TopicId, TopicSpec]) -> TargetAssignment:
@@ -31,6 +31,12 @@ def range_assign(spec: GroupSpec, topics: Mapping[TopicId, TopicSpec]) -> Target
                 assignment.put(topic, numbers)
         target[member] = stored(assignment.items(), spec.members[member].assigned)
     return {member: target[member] for member in spec.members}
+
+
+def range_in_order(spec: GroupSpec, topics: Mapping[TopicId, TopicSpec], order: Sequence[MemberId]) -> TargetAssignment:
+    """Return the target with the same ranges for the members in another order: KIP-848 fixes only that static members come first (CGA-22)."""
+    members = {member: MemberSpec(spec.members[member].subscribed_topic_ids, instance_id=f"{place:04}") for place, member in enumerate(order)}
+    return range_assign(GroupSpec(members=members, subscription_type=spec.subscription_type), topics)
 
 
 def _subscriptions(spec: GroupSpec) -> dict[MemberId, tuple[TopicId, ...]]:

@@ -81,6 +81,8 @@ class Coordinators:
         self._still: set[int] = set()
         self._gone: set[int] = set()
         self._homeless: dict[int, StoredGroups] = {}
+        self._is_running = False
+        self._late_topics: list[tuple[int, Mapping[str, TopicImage]]] = []  # each with the time at which the coordinators know them
         self._machines = [
             Coordinator(
                 profile=profile, settings=settings, random=random.Random(f"{seed}/member ids/{node}"), node_id=node,
@@ -102,7 +104,14 @@ class Coordinators:
         return self._machines[self.owner_of(group)].view(group)
 
     def change_topics(self, topics: Mapping[str, TopicImage]) -> None:
-        """Set the existing topics at every broker."""
+        """Set the existing topics at every broker, or later if the variant is late with changes."""
+        if self._variant.topics_late_ms and self._is_running:
+            self._late_topics.append((self.now_ms() + self._variant.topics_late_ms, topics))
+            self._wake.set()
+        else:
+            self._set_topics(topics)
+
+    def _set_topics(self, topics: Mapping[str, TopicImage]) -> None:
         for machine in self._machines:
             machine.change_topics(topics)
 
@@ -132,14 +141,19 @@ class Coordinators:
 
     async def run(self) -> None:
         """Fire the machines' timers when they are due. It never returns."""
+        self._is_running = True
         while True:
             running = [machine for node, machine in enumerate(self._machines) if node not in self._still]
             self._sleeping_until = min(
                 (deadline for coordinator in running if (deadline := coordinator.next_deadline_ms()) is not None), default=math.inf
             )
+            if self._late_topics:
+                self._sleeping_until = min(self._sleeping_until, self._late_topics[0][0])
             self._wake = trio.Event()
             with trio.move_on_at(self._origin + self._sleeping_until / 1000):
                 await self._wake.wait()
+            while self._late_topics and self._late_topics[0][0] <= self.now_ms():
+                self._set_topics(self._late_topics.pop(0)[1])
             for node in range(len(self._machines)):
                 self._advance(node)
 

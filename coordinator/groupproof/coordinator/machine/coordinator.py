@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from groupproof.coordinator.machine.bound_tables import bound_tables
 from groupproof.coordinator.machine.coordinator_settings import Settings
+from groupproof.coordinator.machine.due_refusals import DueRefusal, due_refusals
 from groupproof.coordinator.machine.engine import Engine
 from groupproof.coordinator.machine.event import OPEN, CoordinatorStatus, Event
 from groupproof.coordinator.machine.machine_outputs import AppliedRow, Arrival, GroupView, MemberView, Output, Reply, Transition
@@ -79,11 +80,6 @@ class Coordinator:
         self._engine.partitions.update(dict.fromkeys(range(self.settings.offsets_topic_num_partitions) if partitions is None else partitions))
 
     @property
-    def engine(self) -> Engine:
-        """Return the engine with the groups, to be read and never changed."""
-        return self._engine
-
-    @property
     def append_error(self) -> ErrorCode:
         return self._engine.append_error
 
@@ -107,6 +103,11 @@ class Coordinator:
         if fires and self._timers.quiet_until_ms <= now_ms:
             self._fire(now_ms)
         return self._collected(arrival.token)
+
+    def due_refusals(self, message: GroupRequest, arrival: Arrival, now_ms: int) -> list[DueRefusal]:
+        """Return all refusals that are due to a request about one group, in Kafka's order, and change nothing; none for a request about several."""
+        request = self._requests.get(type(message))
+        return [] if request is None else due_refusals(self._engine, self._event(request, message, arrival, now_ms))
 
     def repeat(self, message: GroupRequest, arrival: Arrival, now_ms: int) -> GroupResponse | None:
         """Process a heartbeat that changes nothing, a late SyncGroup or a plain OffsetCommit, without its row; None: unchanged, use `handle`."""
@@ -278,14 +279,17 @@ class Coordinator:
         return self._collected()
 
     def _process(self, request: RequestFunctions, message: Any, arrival: Arrival) -> None:
-        kind = request.kind
-        event = self._asked(kind, request.event, message.group_id, message, arrival)
+        event = self._event(request, message, arrival, self._now_ms)
+        if request.kind is ClassicEvent.TXN_OFFSET_COMMIT:
+            record_transaction_error(self._engine, event, self.transaction_error)
+        self._decide(event, request.undoes)
+
+    def _event(self, request: RequestFunctions, message: Any, arrival: Arrival, now_ms: int) -> Event:
+        event = self._asked(request.kind, request.event, message.group_id, message, arrival, now_ms)
         request.fill(event, message)
         if request.asks_offsets:
             self._fill_offsets(event, message)
-        if kind is ClassicEvent.TXN_OFFSET_COMMIT:
-            record_transaction_error(self._engine, event, self.transaction_error)
-        self._decide(event, request.undoes)
+        return event
 
     def _process_other(self, message: GroupRequest, arrival: Arrival) -> None:
         batch = self._engine.tables.batches.get(type(message))
@@ -296,10 +300,10 @@ class Coordinator:
         else:
             raise TypeError(f"{type(message).__name__} is not for a group's coordinator")
 
-    def _asked(self, kind: EventKind, event_type: type[Event], group_id: str, message: GroupRequest, arrival: Arrival) -> Event:
+    def _asked(self, kind: EventKind, event_type: type[Event], group_id: str, message: GroupRequest, arrival: Arrival, now_ms: int) -> Event:
         engine = self._engine
         group = engine.groups.get(group_id)
-        event = event_type(kind=kind, now_ms=self._now_ms, settings=self.settings, group_id=group_id, group=group, request=message, arrival=arrival)
+        event = event_type(kind=kind, now_ms=now_ms, settings=self.settings, group_id=group_id, group=group, request=message, arrival=arrival)
         event.gate = self._gate(group_id)
         if engine.append_error:
             event.refusal = engine.answer_to(kind, engine.append_error)
@@ -324,7 +328,7 @@ class Coordinator:
         """Decide each group of the request by itself, and answer all in one reply."""
         engine, first = self._engine, len(self._engine.out)
         for group_id, fetch in batch.groups(message):
-            event = self._asked(batch.kind, engine.tables.home[batch.kind].event, group_id, message, arrival)
+            event = self._asked(batch.kind, engine.tables.home[batch.kind].event, group_id, message, arrival, self._now_ms)
             self._fill_offsets(event, message)
             event.fetch = fetch
             self._decide(event)
@@ -338,7 +342,7 @@ class Coordinator:
         self._decide(event)
 
     def _offsets(self, group_id: str) -> Offsets | None:
-        state = self._engine.partitions.get(self._partition(group_id))
+        state = self._engine.partitions.get(partition_of(group_id, self.settings.offsets_topic_num_partitions))
         return None if state is None else state.offsets.get(group_id)
 
     def _fire(self, until_ms: int) -> None:
@@ -378,17 +382,13 @@ class Coordinator:
         return self._engine.event(kind, group_id, self._now_ms)
 
     def _of(self, partition: int) -> list[str]:
-        """Return the groups of a partition, in the order of their creation."""
-        return [group_id for group_id in self._engine.groups if self._partition(group_id) == partition]
+        return [group_id for group_id in self._engine.groups if partition_of(group_id, self.settings.offsets_topic_num_partitions) == partition]
 
     def _gate(self, group_id: str) -> CoordinatorStatus:
         partition = partition_of(group_id, self.settings.offsets_topic_num_partitions)
         if self.active and not self._loading and partition in self._engine.partitions:
             return OPEN
         return CoordinatorStatus(active=self.active, led=partition in self._engine.partitions, loading=partition in self._loading)
-
-    def _partition(self, group_id: str) -> int:
-        return partition_of(group_id, self.settings.offsets_topic_num_partitions)
 
     def _come_to(self, now_ms: int) -> None:
         if now_ms < self._now_ms:

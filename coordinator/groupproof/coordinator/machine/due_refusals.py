@@ -6,21 +6,18 @@ The oracle uses them, because the protocol leaves most of that order open (`grou
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from groupproof.coordinator.machine.event import OPEN, CoordinatorStatus
-from groupproof.coordinator.machine.storage import partition_of
+from groupproof.coordinator.machine.event import OPEN
 from groupproof.protocol.rules.classic.classic_terms import Effect
 from groupproof.protocol.vocabulary import ErrorCode
 
 if TYPE_CHECKING:
     from groupproof.coordinator.machine.bound_tables import Rule
-    from groupproof.coordinator.machine.dialect_functions import RequestFunctions
     from groupproof.coordinator.machine.engine import Engine
     from groupproof.coordinator.machine.event import Event
-    from groupproof.coordinator.machine.machine_outputs import Arrival
     from groupproof.protocol.rules.cells import EffectName, Row
-    from groupproof.protocol.wire.messages import GroupRequest, GroupResponse
+    from groupproof.protocol.wire.messages import GroupResponse
 
 __all__ = ["DueRefusal", "due_refusals"]
 
@@ -38,36 +35,18 @@ class DueRefusal(NamedTuple):
     message: GroupResponse
 
 
-def due_refusals(engine: Engine, message: GroupRequest, arrival: Arrival, now_ms: int) -> list[DueRefusal]:
-    """Return the refusals that are due to a request about one group in its current state, in Kafka's order; change nothing.
+def due_refusals(engine: Engine, event: Event) -> list[DueRefusal]:
+    """Return the refusals that are due to the event of a request in its group's current state, in Kafka's order; change nothing.
 
-    All of them have the same effect on the group as the first one, which is nearly always none. A request about several groups has none.
+    All of them have the same effect on the group as the first one, which is nearly always none.
     """
-    request = engine.tables.requests.get(type(message))
-    rules = [] if request is None else list(_refusing(engine, event := _event_of(engine, request, message, arrival, now_ms)))
+    rules = list(_refusing(engine, event))
     alike = [rule for rule in rules if _marks(rule.row) == _marks(rules[0].row)]
     return [
         DueRefusal(rule.name, rule.row.requirement, rule.row.answer, rule.says(event))
         for rule in alike
         if isinstance(rule.row.answer, ErrorCode) and rule.says is not None
     ]
-
-
-def _event_of(engine: Engine, request: RequestFunctions, message: Any, arrival: Arrival, now_ms: int) -> Event:
-    group_id = message.group_id
-    event = request.event(
-        kind=request.kind,
-        now_ms=now_ms,
-        settings=engine.settings,
-        group_id=group_id,
-        group=engine.groups.get(group_id),
-        request=message,
-        arrival=arrival,
-    )
-    if partition_of(group_id, engine.settings.offsets_topic_num_partitions) not in engine.partitions:
-        event.gate = CoordinatorStatus(led=False)
-    request.fill(event, message)
-    return event
 
 
 def _refusing(engine: Engine, event: Event) -> Iterator[Rule]:

@@ -75,7 +75,7 @@ class Variant:
     `rows` change the table of `dialect` (empty: the profile's first), `before` the cells of the checks before the group. `effects`, `guards` and
     `forms` replace the table's words. `due_ms` returns the time for which a timer is armed (None: never). `outputs` may change the machine's outputs,
     `stored` the records that move with a partition, `versions` the offer of ApiVersions, `answered` the versions that are answered, `owner` the
-    broker that is named as coordinator.
+    broker that is named as coordinator. The coordinators know a changed topic `topics_late_ms` later than their brokers.
     """
 
     name: str
@@ -96,6 +96,7 @@ class Variant:
     versions: Mapping[Api, tuple[int, int]] = field(default_factory=dict)
     answered: Mapping[Api, tuple[int, int]] = field(default_factory=dict)
     owner: Callable[[str, int, int], int] | None = None
+    topics_late_ms: int = 0
     line: ConnectionVariant = field(default_factory=ConnectionVariant)
 
     @property

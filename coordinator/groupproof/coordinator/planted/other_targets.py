@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
+from groupproof.coordinator.assignors.group_spec import share_of
+from groupproof.coordinator.assignors.range_assignor import range_in_order
 from groupproof.coordinator.machine.choices import RandomChoices
 from groupproof.coordinator.machine.variant import Variant
 
@@ -38,13 +40,7 @@ def _partitions(share: Mapping[str, Iterable[int]]) -> list[TopicIdPartition]:
 
 
 def _shares(owners: Mapping[str, Iterable[TopicIdPartition]]) -> TargetAssignment:
-    target: TargetAssignment = {}
-    for member, partitions in owners.items():
-        indexes: dict[str, list[int]] = {}
-        for topic, index in sorted(partitions):
-            indexes.setdefault(topic, []).append(index)
-        target[member] = {topic: tuple(numbers) for topic, numbers in indexes.items()}
-    return target
+    return {member: share_of(partitions) for member, partitions in owners.items()}
 
 
 def _from_the_end(question: TargetQuestion) -> TargetAssignment:
@@ -71,20 +67,8 @@ def _ranges_backwards(question: TargetQuestion) -> TargetAssignment:
     specs = question.spec.members
     static = sorted((member for member, spec in specs.items() if spec.instance_id is not None), key=lambda member: specs[member].instance_id or "")
     order = [*static, *sorted((member for member in specs if specs[member].instance_id is None), reverse=True)]
-    owners: dict[str, list[TopicIdPartition]] = {member: [] for member in specs}
-    for topic, spec in question.topics.items():
-        takers = [member for member in order if topic in specs[member].subscribed_topic_ids]
-        for member, indexes in _ranges(takers, spec.partitions):
-            owners[member] += [(topic, index) for index in indexes]
-    return _shares(owners)
-
-
-def _ranges(members: list[str], partitions: int) -> Iterator[tuple[str, range]]:
-    start = 0
-    for place, member in enumerate(members):
-        size = partitions // len(members) + (place < partitions % len(members))
-        yield member, range(start, start + size)
-        start += size
+    target = range_in_order(question.spec, question.topics, order)
+    return _shares({member: _partitions(target[member]) for member in specs})
 
 
 def _with(change: Callable[[dict[str, list[TopicIdPartition]], TargetQuestion], None]) -> Dealer:

@@ -12,7 +12,7 @@ from groupproof.protocol.rules.api_versions import Range, advertised
 from groupproof.protocol.rules.cells import EventKind, Row, State
 from groupproof.protocol.rules.classic.releases import OPTIONAL, RELEASES, line_of
 from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
-from groupproof.protocol.rules.consumer.mends import MENDED, MENDS
+from groupproof.protocol.rules.consumer.mends import MENDED, mended, mends_of
 from groupproof.protocol.rules.defaults import defaults
 from groupproof.protocol.rules.deltas import CoordinatorKind
 from groupproof.protocol.rules.dialect import Dialect, Table, table_of, with_part
@@ -179,9 +179,8 @@ def _mixed(name: str) -> Profile:
     base, _, rest = name.rpartition(_WITH)
     part, _, other = rest.rpartition(" of ")
     own = _resolved(base)
-    if other == MENDED and part in MENDS and CONSUMER.name in own.tables:
-        table = own.tables[CONSUMER.name]
-        return replace(own, name=name, tables={**own.tables, CONSUMER.name: replace(table, fields={**table.fields, part: 1})})
+    if other == MENDED and CONSUMER.name in own.tables and part in mends_of(own.tables[CONSUMER.name]):
+        return replace(own, name=name, tables={**own.tables, CONSUMER.name: mended(own.tables[CONSUMER.name], part)})
     others = _resolved(other).tables
     tables = {key: with_part(table, others[key], part) if key in others else table for key, table in own.tables.items()}
     if all(tables[key] is table for key, table in own.tables.items()):

@@ -13,7 +13,7 @@ from tests.coordinator.machine.twin_machines import TOPIC, History
 from groupproof.coordinator.assignors.server_assignors import AssignorFailed
 from groupproof.coordinator.machine.consumer import refused_writes
 from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
-from groupproof.coordinator.machine.coordinator import Coordinator
+from groupproof.coordinator.machine.coordinator import Coordinator, partition_of
 from groupproof.coordinator.machine.coordinator_settings import Settings
 from groupproof.coordinator.machine.machine_outputs import AppliedRow, Arrival
 from groupproof.coordinator.machine.variant import Variant
@@ -129,7 +129,7 @@ def _fails(member_id: str) -> Variant:
 
 
 def _partition(player: Player) -> int:
-    return player.machine._partition("g")
+    return partition_of("g", player.machine.settings.offsets_topic_num_partitions)
 
 
 class Refusing(History):

@@ -1,19 +1,22 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+import pytest
 from tests.harness.judging.oracle.recording import Recording
 
 from groupproof.harness.judging.oracle.answer_diff import Difference
 from groupproof.harness.judging.oracle.deviation_findings import comes_further, deviation_findings, has_consumers, with_broken_target
 from groupproof.harness.judging.oracle.exchanges import histories
 from groupproof.harness.judging.oracle.replay_result import Deviation, Divergence, ReplayResult
-from groupproof.harness.model.verdicts import Finding, Verdict
+from groupproof.harness.model.verdicts import Finding, Proof, Verdict
+from groupproof.protocol.vocabulary import Level
 
 STEP: Any = None
-OTHER = Deviation(requirement="CGA-12", expected="e", observed="assigns otherwise", seq=3, is_legal=True)
-ADVISED = Deviation(requirement="CGA-11", expected="e", observed="moves more", seq=4, is_legal=True, is_strict=False)
-BROKEN = Deviation(requirement="CGA-04", expected="e", observed="gives a partition to nobody", seq=5, is_legal=False)
+OTHER = Deviation(requirement="CGA-12", expected="e", observed="assigns otherwise", seq=3, level=Level.INFO)
+ADVISED = Deviation(requirement="CGA-11", expected="e", observed="moves more", seq=4, level=Level.SHOULD)
+BROKEN = Deviation(requirement="CGA-04", expected="e", observed="gives a partition to nobody", seq=5, level=Level.MUST)
 
 
 def _result(matched: int | None, *deviations: Deviation, path: str = "assignment.topic_partitions[t]") -> ReplayResult:
@@ -29,6 +32,17 @@ def test_each_legal_deviation_is_told_once_and_advice_is_not_strict() -> None:
         ("CGA-12", Verdict.INFORMATIONAL),
         ("CGA-11", Verdict.NON_STRICT),
     ]
+
+
+@pytest.mark.requirement("CGX-16")
+def test_a_topic_that_is_known_late_is_not_strict() -> None:
+    recording = Recording()
+    recording.stable("a")
+    exchange = histories(recording.end())[0].exchanges[-1]
+
+    (finding,) = deviation_findings(replace(_result(None), late_topics=exchange))
+
+    assert (finding.requirement, finding.verdict, finding.proof, finding.seq) == ("CGX-16", Verdict.NON_STRICT, Proof.TIMING, exchange.seq)
 
 
 def test_the_brokers_own_way_is_taken_where_it_explains_more_or_says_why_not() -> None:

@@ -1,10 +1,15 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
+from tests.harness.judging.oracle.recording import SETTINGS, Recording, bodied, changed
 from tests.power.coordinators import judgements
 
 from groupproof.coordinator.machine.variant import Variant
+from groupproof.coordinator.planted.variants import variant_named
 from groupproof.harness.cases.coordinator import CASES
+from groupproof.harness.judging.oracle import findings_of
 from groupproof.harness.judging.ruling import Judgement
 from groupproof.harness.model.verdicts import Verdict
 from groupproof.protocol.rules import profile
@@ -53,6 +58,63 @@ def test_one_row_of_an_older_release_is_not_strict_though_no_release_explains_al
     assert {verdict for _, verdict in beside_ok(judgement)} == {Verdict.NON_STRICT}
 
 
+@pytest.mark.parametrize("case", ["reconcile/consumer/three-members", "assign/consumer/uniform-one-topic-two-members"])
+def test_targets_of_the_brokers_own_behind_an_open_field_are_followed_and_reported(case: str) -> None:
+    own = replace(variant_named("uniform-from-the-end"), dialect="consumer", fields={"first_group_epoch": 0})
+
+    judgement = judged(own, case, "kafka-4.4")
+
+    assert sorted(beside_ok(judgement)) == [("CGA-12", Verdict.INFORMATIONAL), ("CGM-05", Verdict.INFORMATIONAL)]
+    seq = {finding.requirement: finding.seq or 0 for finding in judgement.findings}
+    assert seq["CGM-05"] < seq["CGA-12"], "the target comes behind the epoch"
+
+
+@pytest.mark.parametrize("case", ["regex/consumer/no-topic", "leave/consumer/last-member", "static/consumer/leaves-for-good"])
+def test_epochs_of_the_brokers_own_may_be_what_an_open_field_begins(case: str) -> None:
+    own = replace(variant_named("epochs-by-two"), dialect="consumer", fields={"first_group_epoch": 0, "empty_group_waits": 0})
+
+    judgement = judged(own, case, "kafka-4.4")
+
+    assert judgement.verdict is Verdict.INFORMATIONAL
+    assert "CGI-14" in {requirement for requirement, _ in beside_ok(judgement)}
+
+
+@pytest.mark.parametrize("case", ["topics/consumer/created", "topics/consumer/made-again"])
+def test_topics_that_are_known_late_beside_an_open_field_are_not_strict(case: str) -> None:
+    late = replace(variant_named("topics-late"), dialect="consumer", fields={"first_group_epoch": 0})
+
+    assert dict(beside_ok(judged(late, case, "kafka-4.4"))) == {"CGM-05": Verdict.INFORMATIONAL, "CGX-16": Verdict.NON_STRICT}
+
+
+def test_everything_that_differs_behind_a_row_of_an_older_release_is_reported() -> None:
+    bounds = {**SETTINGS, "group.max.size": 1}
+    recording = Recording(settings=bounds)
+    recording.joined("a")
+    recording.beat("a", label="between join and sync")
+    recording.wait(10)
+    recording.sync("a", "a")
+    recording.wait(10)
+    recording.join("z", member_id="nobody", label="stranger joins")
+    recording.wait(10)
+    recording.join("y", member_id="nobody", label="refused with a generation")
+    recording.wait(10)
+    recording.beat("a", label="beat")
+    recording.wait(10)
+    trace = changed(recording.end(), "between join and sync", bodied(error_code=27))
+    trace = changed(trace, "stranger joins", bodied(error_code=25))
+    trace = changed(trace, "refused with a generation", bodied(generation_id=5))
+    trace = changed(trace, "beat", bodied(error_code=22))
+
+    findings = findings_of(trace, profile="kafka-4.1", settings=bounds)
+
+    assert {finding.requirement: finding.verdict for finding in findings} == {
+        "TR-090": Verdict.NON_STRICT,
+        "TR-114": Verdict.INFORMATIONAL,  # another refusal that is due
+        "JOIN-56": Verdict.INFORMATIONAL,  # a field beside an error code
+        "TR-118": Verdict.FAILED,
+    }
+
+
 def test_a_row_that_no_release_has_fails() -> None:
     assert judged(NO_RELEASE, SYNCING, "kafka-4.1").verdict is Verdict.FAILED
 
@@ -69,14 +131,28 @@ def test_open_fields_are_fields_of_the_newest_release_and_open_by_their_requirem
         # A target without the bug is one of the broker's own choices, which the oracle tries before other releases.
         ("assign/consumer/newcomer-without-topics-comes-first", "kafka-4.4", "CGA-12"),
         ("assign/consumer/newcomer-without-topics-comes-later", "kafka-4.1", "CGA-12"),
+        # Kafka to 4.2 answers -1 to the leave, and keeps the group where a timer ends the last consumer.
+        ("reconciling/consumer/without-a-target-last-consumer-leaves", "kafka-4.2", "CGG-52"),
+        ("stable/consumer/without-a-target-last-consumer-is-removed", "kafka-4.0", "CGG-52"),
+        ("stable/consumer/without-a-target-last-consumer-falls-silent", "kafka-4.2", "CGG-52"),
+        ("reconciling/consumer/without-a-target-time-to-rejoin-ends-a-consumer", "kafka-4.1", "CGG-52"),
+        ("stable/consumer/without-a-target-joins-by-its-own-id", "kafka-4.2", "CGG-52"),
     ],
 )
-def test_a_coordinator_without_a_bug_that_every_release_has_is_right(case: str, release: str, requirement: str) -> None:
+def test_a_coordinator_without_a_bug_of_its_release_is_right(case: str, release: str, requirement: str) -> None:
     judgement = judgements("mended", [BY_ID[case]], profile=release)[case]
 
     assert beside_ok(judgement) == [(requirement, Verdict.INFORMATIONAL)]
     names_a_release = any(finding.observed.endswith("As a release without the bug does.") for finding in judgement.findings)
-    assert names_a_release is (requirement == "CGG-11")
+    assert names_a_release is (requirement != "CGA-12")
+
+
+def test_a_downgrade_that_is_refused_with_another_code_is_not_the_mended_one() -> None:
+    case = "stable/consumer/without-a-target-last-consumer-leaves"
+
+    judgement = judgements("code/ConsumerGroupHeartbeat/consumer.Stable/target-missing", [BY_ID[case]], profile="kafka-4.2")[case]
+
+    assert beside_ok(judgement) == [("CGG-52", Verdict.FAILED)]
 
 
 def test_what_came_with_2_4_or_before_is_no_option_of_a_later_coordinator() -> None:

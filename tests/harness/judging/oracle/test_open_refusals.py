@@ -75,5 +75,22 @@ def test_an_id_of_a_clients_own_making_may_be_refused_and_one_that_was_handed_ou
     assert findings(joins_a_group_of_consumers(None))[-1].verdict is Verdict.FAILED
 
 
+@pytest.mark.parametrize(("epoch", "verdict", "requirement"), [(1, Verdict.INFORMATIONAL, "CGG-49"), (-1, Verdict.FAILED, "CGM-29")])
+def test_a_classic_member_may_be_refused_a_switch_without_a_join_and_not_its_leave(epoch: int, verdict: Verdict, requirement: str) -> None:
+    recording = Recording(PROFILE)
+    recording.joined("k", version=9)
+    recording.wait(10)
+    recording.sync("k")
+    recording.wait(10)
+    beat(recording, "a", "upgrades the group", **JOINS)
+    beat(recording, "k", "as a consumer", member_id=recording.ids["k"], member_epoch=epoch)
+    trace = recording.end()
+    assert findings(trace) == []
+
+    refused = changed(trace, "as a consumer", bodied(error_code=25, member_id=None, member_epoch=0, heartbeat_interval_ms=0, assignment=None))
+
+    assert [(finding.requirement, finding.verdict) for finding in findings(refused)] == [(requirement, verdict)]
+
+
 def test_no_open_refusal_is_of_a_must() -> None:
     assert {by_id(item.requirement).level for item in OPEN_REFUSALS} == {Level.INFO, Level.SHOULD}  # CGH-29 binds the client

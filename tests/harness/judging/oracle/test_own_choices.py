@@ -9,6 +9,7 @@ from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
 from groupproof.coordinator.machine.coordinator import Arrival
 from groupproof.harness.judging.oracle.exchanges import Exchange
 from groupproof.harness.judging.oracle.own_choices import OwnChoices
+from groupproof.protocol.vocabulary import Level
 
 T = topic_id("t")
 
@@ -35,8 +36,8 @@ def _group(epoch: int = 2, *, is_due: bool = False) -> ConsumerGroup:
     return group
 
 
-def _observed(choices: OwnChoices) -> list[tuple[str, bool]]:
-    return [(deviation.requirement, deviation.is_legal) for deviation in choices.deviations]
+def _observed(choices: OwnChoices) -> list[tuple[str, Level]]:
+    return [(deviation.requirement, deviation.level) for deviation in choices.deviations]
 
 
 def test_kafkas_target_is_followed_without_a_word_where_the_answers_are_of_it() -> None:
@@ -53,7 +54,7 @@ def test_another_level_target_is_followed_and_noted_as_legal() -> None:
     choices = _choices([described(1, 2, {"a": "t1 t3", "b": "t0 t2"})])
 
     assert choices.target(question) == {"a": {T: (1, 3)}, "b": {T: (0, 2)}}
-    assert _observed(choices) == [("CGA-12", True)]
+    assert _observed(choices) == [("CGA-12", Level.INFO)]
 
 
 @pytest.mark.parametrize(("a", "b", "broken"), [("t0 t1", "t2", "CGA-04"), ("t0 t1 t2", "t2 t3", "CGI-11"), ("t0 t1 t2", "t3", "CGA-10")])
@@ -62,7 +63,7 @@ def test_an_illegal_target_is_not_followed_and_the_rule_is_named(a: str, b: str,
     choices = _choices([described(1, 2, {"a": a, "b": b})])
 
     assert choices.target(question) is question.kafkas
-    assert _observed(choices) == [(broken, False)]
+    assert _observed(choices) == [(broken, Level.MUST)]
 
 
 @pytest.mark.requirement("CGI-04")
@@ -106,13 +107,13 @@ def test_a_member_at_the_last_targets_epoch_had_none_computed() -> None:
 @pytest.mark.requirement("CGR-26")
 def test_a_target_that_is_put_off_twice_is_later_than_it_should_be() -> None:
     joined = beat(1, "b", 2, "", asked_at=0)
-    for due_before, requirement, is_strict in ((False, "CGR-27", True), (True, "CGR-26", False)):
+    for due_before, requirement, level in ((False, "CGR-27", Level.INFO), (True, "CGR-26", Level.SHOULD)):
         choices = _choices([joined])
         choices.group_epoch(_group(3, is_due=due_before), _arrival(joined))
         choices.deviations.clear()
         choices.computes_target(_group(4, is_due=True), _arrival(joined), is_usual=True)
 
-        assert [(deviation.requirement, deviation.is_strict) for deviation in choices.deviations] == [(requirement, is_strict)]
+        assert [(deviation.requirement, deviation.level) for deviation in choices.deviations] == [(requirement, level)]
 
 
 def test_a_description_tells_that_a_target_was_there_as_a_member_went() -> None:

@@ -8,11 +8,14 @@ from typing import Any
 
 import pytest
 from tests.harness.judging.oracle.recording import SETTINGS, Recording, bodied, changed, lost, moved
+from tests.power.coordinators import judgements
 
+from groupproof.coordinator.machine.variant import Variant
+from groupproof.harness.cases.coordinator import CASES
 from groupproof.harness.judging.oracle import findings_of, judge_of, predictions, read, transitions
-from groupproof.harness.judging.oracle.search import explained
+from groupproof.harness.judging.oracle.search import explained, first_replay
 from groupproof.harness.model.evidence import Evidence
-from groupproof.harness.model.verdicts import Finding, Proof, Verdict
+from groupproof.harness.model.verdicts import ADVERSE, Finding, Proof, Verdict
 from groupproof.protocol.rules import profiles
 from groupproof.protocol.trace import Observation, Trace, read_trace, write_trace
 
@@ -51,6 +54,24 @@ def conversation(profile: str = "kafka-4.1", **options: Any) -> Trace:
     recording.wait(20)
     recording.wait(2_000)
     return recording.end()
+
+
+@pytest.mark.requirement("CGX-10", "CGX-16")
+@pytest.mark.parametrize("case", ["topics/consumer/created", "topics/consumer/grown"])
+@pytest.mark.parametrize(
+    ("late_ms", "gravest", "proof"), [(0, Verdict.OK, None), (5_000, Verdict.NON_STRICT, Proof.TIMING), (3_600_000, Verdict.FAILED, Proof.LIVENESS)]
+)
+def test_a_topic_that_is_known_late_is_not_strict_and_one_that_is_never_known_fails_if_every_run_shows_it(
+    case: str, late_ms: int, gravest: Verdict, proof: Proof | None
+) -> None:
+    late = Variant(name="late", says="Coordinators know topics late.", topics_late_ms=late_ms)
+
+    judgement = judgements(late, [item for item in CASES if item.id == case])[case]
+
+    adverse = [finding for finding in judgement.findings if finding.verdict in ADVERSE]
+    assert judgement.verdict is gravest
+    assert {finding.proof for finding in adverse if finding.verdict is gravest} == ({proof} if proof else set())
+    assert ("CGX-16" in {finding.requirement for finding in adverse}) is bool(adverse)
 
 
 @pytest.fixture(scope="module")
@@ -260,11 +281,15 @@ def test_of_other_groups_than_those_asked_for_nothing_is_said(trace: Trace) -> N
 def test_of_releases_with_the_same_rules_for_what_was_asked_one_is_tried(trace: Trace, monkeypatch: pytest.MonkeyPatch) -> None:
     tried: list[str] = []
 
-    def noted(*args: Any, profile: str, **more: Any) -> Any:
-        tried.append(profile)
-        return explained(*args, profile=profile, **more)
+    def noted(replayed: Callable[..., Any]) -> Callable[..., Any]:
+        def replay(*args: Any, profile: str, **more: Any) -> Any:
+            tried.append(profile)
+            return replayed(*args, profile=profile, **more)
 
-    monkeypatch.setattr(sys.modules[read.__module__], "explained", noted)
+        return replay
+
+    monkeypatch.setattr(sys.modules[read.__module__], "explained", noted(explained))
+    monkeypatch.setattr(sys.modules[read.__module__], "first_replay", noted(first_replay))
     adverse(changed(trace, "beat stable", bodied(error_code=27)))
 
     assert tried[0] == "kafka-4.1"

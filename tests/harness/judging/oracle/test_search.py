@@ -10,7 +10,7 @@ from tests.harness.judging.oracle.recording import SETTINGS, Recording, bodied, 
 from groupproof.coordinator.machine.coordinator import Settings
 from groupproof.harness.judging.oracle.exchanges import histories
 from groupproof.harness.judging.oracle.replay_result import ReplayResult
-from groupproof.harness.judging.oracle.search import explained, unsettled
+from groupproof.harness.judging.oracle.search import explained, first_replay, unsettled
 from groupproof.harness.judging.oracle.tolerance import Tolerance
 from groupproof.protocol.trace import Observation, Trace
 
@@ -50,7 +50,12 @@ def test_whatever_order_was_taken_up_is_found(order: tuple[str, ...]) -> None:
     recording.join("a", label="rejoin a")
     recording.wait(20)
 
-    assert search(resent(recording.end(), order, began_ms)).divergence is None
+    trace = resent(recording.end(), order, began_ms)
+    found = search(trace)
+    (history,) = histories(trace)
+    first = first_replay(history, profile="kafka-4.1", settings=Settings.of(SETTINGS), tolerance=Tolerance())
+    assert found.divergence is None
+    assert (first.divergence is None) is (first.turns == found.turns == {})
 
 
 @pytest.mark.parametrize(("late_ms", "is_found"), [(100, True), (400, False)])

@@ -19,6 +19,7 @@ def test_towards_a_broker_on_a_machine_that_lagged_timers_may_be_later() -> None
     assert wider.allowance_ms(0) == Tolerance().allowance_ms(0) + 400
     assert wider.late_timer_ms == Tolerance().late_timer_ms + 400
     assert wider.reorder_ms == Tolerance().reorder_ms + 100
+    assert wider.topics_ms == Tolerance().topics_ms + 400
 
 
 def test_what_may_be_later_may_be_no_earlier() -> None:

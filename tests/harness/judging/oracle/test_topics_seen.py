@@ -6,21 +6,24 @@ import pytest
 
 from groupproof.coordinator.machine.topics_image import TopicImage
 from groupproof.harness.judging.oracle.exchanges import History, TopicChange
-from groupproof.harness.judging.oracle.topics_seen import SPREAD_MS, TopicsSeen
+from groupproof.harness.judging.oracle.tolerance import Tolerance
+from groupproof.harness.judging.oracle.topics_seen import TopicsSeen
 from groupproof.protocol.rules import profile
 from groupproof.protocol.wire.messages import CommitPartition, CommitTopic, HeartbeatRequest, OffsetCommitRequest, OffsetCommitResponse
 
 T, LATER, GROWN = TopicImage("id-t", 2), TopicImage("id-later", 1), TopicImage("id-later", 3)
 BEGUN_MS, DONE_MS = 1_000.0, 1_200.0
+EXACT = Tolerance()
+SPREAD_MS = EXACT.topics_ms
 
 
-def _topics_seen(topics: dict[str, int] | None = None) -> TopicsSeen:
+def _topics_seen(topics: dict[str, int] | None = None, tolerance: Tolerance = EXACT) -> TopicsSeen:
     changes = (
         TopicChange(begun_ms=BEGUN_MS, done_ms=DONE_MS, images={"later": LATER}, begun_seq=5),
         TopicChange(begun_ms=5_000, done_ms=5_100, images={"later": GROWN}),
     )
     history = History(group="g", exchanges=(), moves=(), end_ms=9_000, topics=topics, topic_images={"t": T}, topic_changes=changes)
-    return TopicsSeen(history, profile())
+    return TopicsSeen(history, profile(), tolerance)
 
 
 def _never(ways: int, changes: int) -> int:
@@ -73,6 +76,20 @@ def test_who_knew_nothing_of_a_change_is_likely_to_know_as_little_at_the_next_re
     assert list(topics.changes_until(DONE_MS + 1, 9, lambda *_: 1)) == []
     assert list(topics.changes_until(DONE_MS + 2, 9, lambda *_: 0)) == []
     assert list(topics.changes_until(DONE_MS + 3, 9, lambda *_: 1)) == [DONE_MS]
+
+
+@pytest.mark.requirement("CGX-16")
+@pytest.mark.parametrize(
+    ("ready_ms", "is_known", "is_late"),
+    [(DONE_MS + SPREAD_MS - 1, False, False), (DONE_MS + SPREAD_MS, False, True), (DONE_MS + SPREAD_MS + 499, False, True), (DONE_MS + SPREAD_MS + 500, True, False)],
+)  # fmt: skip
+def test_a_coordinator_may_be_late_against_the_advice_up_to_a_bound(ready_ms: float, is_known: bool, is_late: bool) -> None:
+    topics = _topics_seen(tolerance=EXACT.with_late_topics(500))
+
+    assert bool(list(topics.changes_until(ready_ms, 9, lambda ways, _: 1 if ways > 1 else 0))) is is_known
+    assert topics.is_late is is_late
+    assert list(topics.changes_until(ready_ms + 1_000, 9, lambda *_: 0)) == ([] if is_known else [DONE_MS])
+    assert not topics.is_late
 
 
 def test_a_change_that_was_put_off_says_nothing_of_the_next_one() -> None:
@@ -151,7 +168,7 @@ T_CAME_AGAIN = TopicChange(begun_ms=3_000, done_ms=3_100, images={"t": TopicImag
 
 def _deleted(*changes: TopicChange) -> TopicsSeen:
     history = History(group="g", exchanges=(), moves=(), end_ms=9_000, topics={"t": 2, "u": 1}, topic_images={"t": T}, topic_changes=changes)
-    return TopicsSeen(history, profile())
+    return TopicsSeen(history, profile(), EXACT)
 
 
 def test_a_topic_that_went_is_refused_and_one_of_its_name_may_come_again() -> None:

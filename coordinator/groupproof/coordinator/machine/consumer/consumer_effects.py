@@ -25,6 +25,7 @@ from groupproof.protocol.rules.consumer.consumer_terms import ConsumerEffect, Co
 from groupproof.protocol.rules.consumer.group_configs import REGEX_REFRESH_LEAST_MS
 
 if TYPE_CHECKING:
+    from groupproof.coordinator.assignors.group_spec import SubscriptionType
     from groupproof.coordinator.machine.consumer.consumer_event import ConsumerGroupEvent
     from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
     from groupproof.coordinator.machine.consumer.consumer_members import ConsumerMember
@@ -122,29 +123,32 @@ def _assign(engine: EffectContext, event: ConsumerGroupEvent) -> None:
         return
     if event.has_bumped and not engine.choices.computes_target(group, event.arrival, is_usual=True):
         return
-    group.assignor = computed_assignor(group, _default_assignor(engine), engine.choices, updated=event.member_id)
-    group.target = target_of(
-        group, group.assignor, engine.choices, updated=event.member_id, newcomer=event.is_new, replaced=event.replaced,
-        is_view=not engine.fields["old_instance_leads"],
+    _compute_target(
+        engine, event, updated=event.member_id, newcomer=event.is_new, replaced=event.replaced,
         subscriptions=None if engine.fields.get("target_by_own_subscriptions") else event.subscriptions,
     )  # fmt: skip
-    _note_target(group, event.now_ms)
 
 
-def _note_target(group: ConsumerGroup, now_ms: int) -> None:
-    group.assignment_epoch, group.assigned_ms = group.generation, now_ms
+def _compute_target(
+    engine: EffectContext, event: Event, *,
+    updated: str | None = None, newcomer: bool = False, replaced: str | None = None, subscriptions: SubscriptionType | None = None,
+) -> None:  # fmt: skip
+    """Compute the target of the group's epoch, for the heartbeat of the member `updated` if there is one (`target_of`)."""
+    group = group_of(event)
+    group.assignor = computed_assignor(group, _default_assignor(engine), engine.choices, updated=updated)
+    group.target = target_of(
+        group, group.assignor, engine.choices, updated=updated, newcomer=newcomer, replaced=replaced,
+        is_view=not engine.fields["old_instance_leads"], subscriptions=subscriptions,
+    )  # fmt: skip
+    group.assignment_epoch, group.assigned_ms = group.generation, event.now_ms
     group.note_all_progress()
 
 
 def _assign_remaining(engine: EffectContext, event: Event) -> None:
     """Compute the target of the remaining members, where a coordinator does so before the next heartbeat."""
     group = group_of(event)
-    if not group.members or not engine.choices.computes_target(group, event.arrival, is_usual=False):
-        return
-    group.assignor = computed_assignor(group, _default_assignor(engine), engine.choices, updated=None)
-    is_view = not engine.fields["old_instance_leads"]
-    group.target = target_of(group, group.assignor, engine.choices, updated=None, newcomer=False, replaced=None, is_view=is_view)
-    _note_target(group, event.now_ms)
+    if group.members and engine.choices.computes_target(group, event.arrival, is_usual=False):
+        _compute_target(engine, event)
 
 
 def _default_assignor(engine: EffectContext) -> str:

@@ -1,21 +1,24 @@
-"""Findings about a broker that assigns or counts epochs in consumer groups otherwise than Kafka. A legal deviation is NON_STRICT at worst. Pure."""
+"""Findings about a broker whose consumer groups differ from Kafka's in targets, in epochs, or in when they know a topic. A legal deviation is
+NON_STRICT at worst. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from groupproof.harness.model.requirement_levels import MOST_SEVERE
-from groupproof.harness.model.verdicts import Finding, Verdict
+from groupproof.harness.model.verdicts import Finding, Proof
 from groupproof.protocol.rules.requirements import by_id
-from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.vocabulary import Api, Level
 
 if TYPE_CHECKING:
     from groupproof.harness.judging.oracle.exchanges import History
     from groupproof.harness.judging.oracle.replay_result import Deviation, ReplayResult
 
 __all__ = ["comes_further", "deviation_findings", "has_consumers", "with_broken_target"]
+
+_LATE_TOPICS: Final = "CGX-16"
 
 
 def has_consumers(history: History) -> bool:
@@ -28,21 +31,25 @@ def comes_further(own: ReplayResult, kafkas: ReplayResult) -> bool:
     the rest."""
     if own.divergence is None or kafkas.divergence is None:
         return own.divergence is None
-    is_illegal = any(not deviation.is_legal for deviation in own.deviations)
+    is_illegal = any(deviation.level is Level.MUST for deviation in own.deviations)
     return own.divergence.matched > kafkas.divergence.matched or (is_illegal and own.divergence.matched == kafkas.divergence.matched)
 
 
 def deviation_findings(replay: ReplayResult) -> Iterator[Finding]:
-    """Yield each kind of legal deviation once."""
-    found = {(deviation.requirement, deviation.observed): deviation for deviation in reversed(replay.deviations) if deviation.is_legal}
+    """Yield each kind of legal deviation once, and that the coordinator knew a topic late."""
+    found = {(deviation.requirement, deviation.observed): deviation for deviation in reversed(replay.deviations) if deviation.level is not Level.MUST}
     for deviation in reversed(found.values()):
-        verdict = Verdict.INFORMATIONAL if deviation.is_strict else Verdict.NON_STRICT
-        yield _finding(deviation, verdict)
+        yield _finding(deviation)
+    if replay.late_topics is not None:
+        yield Finding(
+            verdict=MOST_SEVERE[by_id(_LATE_TOPICS).level], requirement=_LATE_TOPICS, seq=replay.late_topics.seq,
+            expected="The coordinator of a group knows a topic about a second after its broker reports it.", observed="It knows it later: no KIP says when.", proof=Proof.TIMING,
+        )  # fmt: skip
 
 
-def _finding(deviation: Deviation, verdict: Verdict) -> Finding:
+def _finding(deviation: Deviation) -> Finding:
     return Finding(
-        verdict=verdict, requirement=deviation.requirement, expected=deviation.expected, observed=deviation.observed, seq=deviation.seq
+        verdict=MOST_SEVERE[deviation.level], requirement=deviation.requirement, expected=deviation.expected, observed=deviation.observed, seq=deviation.seq
     )  # fmt: skip
 
 
@@ -51,8 +58,8 @@ def with_broken_target(finding: Finding, replay: ReplayResult) -> Finding:
 
     If an assignment differs because the broker's target breaks a rule, return the finding of that rule instead.
     """
-    broken = [deviation for deviation in replay.deviations if not deviation.is_legal]
+    broken = [deviation for deviation in replay.deviations if deviation.level is Level.MUST]
     is_of_assignment = replay.divergence is not None and any("assignment" in difference.path for difference in replay.divergence.differences)
     if not broken or not is_of_assignment:
         return finding
-    return replace(_finding(broken[-1], MOST_SEVERE[by_id(broken[-1].requirement).level]), proof=finding.proof, detail=finding.detail)
+    return replace(_finding(broken[-1]), proof=finding.proof, detail=finding.detail)

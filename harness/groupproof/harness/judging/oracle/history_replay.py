@@ -13,7 +13,6 @@ from functools import cached_property, partial
 from typing import Any, Final
 
 from groupproof.coordinator.machine.coordinator import AppliedRow, Arrival, Coordinator, Output, Reply, Settings, Transition, partition_of
-from groupproof.coordinator.machine.due_refusals import due_refusals
 from groupproof.harness.judging.oracle.altered_configs import heard_by
 from groupproof.harness.judging.oracle.answer_diff import Difference, as_answered, differences
 from groupproof.harness.judging.oracle.cleanup_times import last_sure_ms, leaves_a_mark, without_cleanup
@@ -47,6 +46,9 @@ _CANDIDATES_MAX: Final = 4
 _BROKEN_OFF: Final = (
     "the leader's list names an instance, which its JoinGroup is too old for, and the broker left the group half answered (KAFKA-14422)"
 )
+_LOOKING: Final = (Api.CONSUMER_GROUP_HEARTBEAT, Api.JOIN_GROUP)
+"""Requests with which a group of consumers looks its topics up."""
+
 _READS: Final = frozenset({Api.DESCRIBE_GROUPS, Api.CONSUMER_GROUP_DESCRIBE, Api.LIST_GROUPS, Api.OFFSET_FETCH})
 
 
@@ -59,6 +61,7 @@ class _Journal:
     transitions: list[tuple[int, Transition]] = field(default_factory=list)
     matched: int = 0
     created_ms: int | None = None
+    late_topics: Exchange | None = None
 
 
 class HistoryReplay:
@@ -75,7 +78,7 @@ class HistoryReplay:
         self._machine = Coordinator(profile=profile, settings=without_cleanup(settings), choices=self._choices)
         self._answers = answers_by_rule(profile)
         self._profile = profile_named(profile)
-        self._topics = TopicsSeen(history, self._profile)
+        self._topics = TopicsSeen(history, self._profile, tolerance)
         self._machine.change_topics(self._topics.images)
         self._queue = list(history.exchanges)
         self._moves = list(history.moves)
@@ -105,7 +108,7 @@ class HistoryReplay:
         steps, forks = tuple(journal.steps.values()), tuple(journal.forks)
         return ReplayResult(
             steps=steps, forks=forks, transitions=tuple(journal.transitions), names=names, divergence=divergence,
-            deviations=tuple(self._choices.deviations),
+            deviations=tuple(self._choices.deviations), late_topics=journal.late_topics, turns=self._turns,
         )  # fmt: skip
 
     def _way(self, choice: str, number: int, ways: int, count: int = 0) -> int:
@@ -136,6 +139,8 @@ class HistoryReplay:
         for known_ms in self._topics.changes_until(exchange.ready_ms, exchange.seq, way, self._machine.next_deadline_ms):
             self._pass_timers(known_ms)
             self._machine.change_topics(self._topics.images)
+        if self._topics.is_late and exchange.api in _LOOKING:
+            self._journal.late_topics = self._journal.late_topics or exchange
         for change in heard_by(exchange.ready_ms, exchange.seq, self._configs):
             self._pass_timers(int(change.at_ms))
             self._machine.configure_group(self._history.group, change.configs)
@@ -363,7 +368,7 @@ class HistoryReplay:
         step.instead = open_fields(step, found, machine.group(self._history.group))
         if step.instead is not None:
             return True
-        due = due_refusals(machine.engine, asked.message, _arrival(asked), self._now_ms)
+        due = machine.due_refusals(asked.message, _arrival(asked), self._now_ms)
         step.instead = another_answer(step, due, self._answers.get(step.rule), partial(self._topics.completed, asked.message))
         return step.instead is not None
 

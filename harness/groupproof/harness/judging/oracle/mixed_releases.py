@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Final
 
 from groupproof.protocol.rules import api_versions, profiles
 from groupproof.protocol.rules import profile as profile_named
-from groupproof.protocol.rules.consumer.mends import MENDED, MENDS
+from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
+from groupproof.protocol.rules.consumer.mends import MENDED, MENDED_ROWS, MENDS, mends_of
 from groupproof.protocol.rules.consumer.open_release_fields import OPEN_RELEASE_FIELDS
 from groupproof.protocol.rules.profiles import UnknownProfile, mixed
 from groupproof.protocol.vocabulary import Api
@@ -29,7 +30,8 @@ PARTS_MAX: Final = 4
 _BEFORE: Final = "before"
 _SINCE_2_4: Final = (2, 4)
 
-Explain = Callable[[str], "ReplayResult"]
+Explain = Callable[[str], "ReplayResult | None"]
+"""Returns a replay by a profile that goes beyond the divergence, None where there is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +64,7 @@ def _first(profile: str, replay: ReplayResult, explain: Explain, *, are_open: bo
         return None
     for part, other, name in _profiles(profile, replay, are_open=are_open):
         tried = explain(name)
-        if tried.goes_beyond(replay):
+        if tried is not None:
             return MixedRelease(ended=replay, release=other, requirement={**OPEN_RELEASE_FIELDS, **MENDS}.get(part, ""), profile=name, replay=tried)
     return None
 
@@ -85,10 +87,13 @@ def _profiles(profile: str, replay: ReplayResult, *, are_open: bool) -> Iterator
 
 
 def _mended(profile: str, replay: ReplayResult) -> Iterator[tuple[str, str, str]]:
-    """Yield the profiles without one of the bugs that every release has."""
-    fields = profile_named(profile).fields
-    is_asked = any(name in fields for name in OPEN_RELEASE_FIELDS) and any(step.exchange.api is Api.CONSUMER_GROUP_HEARTBEAT for step in replay.steps)
-    yield from ((mend, MENDED, mixed(profile, mend, MENDED)) for mend in MENDS if is_asked and mend not in fields)
+    """Yield the profiles without one of the bugs of their release. The rows that are a bug need members of both protocols."""
+    table = profile_named(profile).tables.get(CONSUMER.name)
+    asked = {step.exchange.api for step in replay.steps}
+    if table is None or Api.CONSUMER_GROUP_HEARTBEAT not in asked:
+        return
+    mends = (mend for mend in mends_of(table) if mend not in MENDED_ROWS or Api.JOIN_GROUP in asked)
+    yield from ((mend, MENDED, mixed(profile, mend, MENDED)) for mend in mends)
 
 
 def _others(own: Profile, replay: ReplayResult) -> list[str]:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
-from groupproof.coordinator.machine.due_refusals import due_refusals
 from groupproof.harness.judging.oracle.open_answers import OpenAnswer
 from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
 from groupproof.protocol.rules.consumer.consumer_terms import ConsumerState
@@ -107,13 +106,14 @@ OPEN_REFUSALS: Final = (
 
 def open_refusal(asked: Exchange, arrival: Arrival, machine: Coordinator, history: History, now_ms: int) -> OpenAnswer | None:
     """Return why the answer may refuse a request that Kafka accepts; None where it may not, or where Kafka would refuse the request itself."""
-    codes = _codes(asked.answer or {})
-    candidates = [item for item in OPEN_REFUSALS if item.api is asked.api and len(codes) == 1 and codes <= set(item.codes)]
+    of_api = [item for item in OPEN_REFUSALS if item.api is asked.api]
+    codes = _codes(asked.answer or {}) if of_api else set()
+    candidates = [item for item in of_api if len(codes) == 1 and codes <= set(item.codes)]
     group = _consumer_group(machine, history.group, asked.api) if candidates else None
     found = (
         None if group is None or _is_handed_out(asked, history) else next((item for item in candidates if item.is_for(group, asked.message)), None)
     )
-    if found is None or due_refusals(machine.engine, asked.message, arrival, now_ms):
+    if found is None or machine.due_refusals(asked.message, arrival, now_ms):
         return None
     return OpenAnswer(requirement=found.requirement, level=Level.INFO, words=_MAY_REFUSE, expected=_TAKES)
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from groupproof.coordinator.assignors.group_spec import partitions_in, share_of
 from groupproof.harness.judging.oracle.recorded_choices import RecordedChoices
-from groupproof.harness.judging.oracle.recorded_targets import TargetEvidence, evidence_of, is_as_shown, is_wholly_shown, reconstructed
+from groupproof.harness.judging.oracle.recorded_targets import RangeTargets, TargetEvidence, evidence_of, is_as_shown, is_wholly_shown, reconstructed
 from groupproof.harness.judging.oracle.replay_result import Deviation
-from groupproof.harness.judging.oracle.target_legality import broken_rule, milder_rule, partitions_in
-from groupproof.protocol.vocabulary import Api
+from groupproof.harness.judging.oracle.target_legality import broken_rule, milder_rule
+from groupproof.protocol.vocabulary import Api, Level
 
 if TYPE_CHECKING:
     from groupproof.coordinator.assignors.group_spec import TargetAssignment, TopicIdPartition
@@ -58,18 +59,21 @@ class OwnChoices(RecordedChoices):
         chosen = ways[self._way("target", question.group.generation, len(ways)) if len(ways) > 1 else 0]
         is_certain = is_certain and is_wholly_shown(chosen, whole)
         is_legal = chosen != kafkas and self._is_legal(question, chosen, whole.seq, is_certain=is_certain)
-        return _in_order({member_id: _share(own) for member_id, own in chosen.items()} if is_legal else question.kafkas, whole.topics)
+        return _in_order({member_id: share_of(own) for member_id, own in chosen.items()} if is_legal else question.kafkas, whole.topics)
 
     def _targets(
         self, question: TargetQuestion, kafkas: dict[str, set[TopicIdPartition]], whole: TargetEvidence
     ) -> list[dict[str, set[TopicIdPartition]]]:
         """Return the possible targets, the likeliest first: by all answers, by those that can be of no other target, or guessed from later targets."""
-        by_later = reconstructed(question, whole, by_later=True)
-        if is_as_shown(kafkas, whole):
-            found = [kafkas] if is_wholly_shown(kafkas, whole) else [kafkas, by_later]
-        else:
+        is_kafkas = is_as_shown(kafkas, whole)
+        if is_kafkas and is_wholly_shown(kafkas, whole):
+            return [kafkas]
+        ranges = RangeTargets(question)
+        found = [kafkas]
+        if not is_kafkas:
             certain = evidence_of(question, self._to_come(), with_orders=False)
-            found = [reconstructed(question, whole), kafkas if is_as_shown(kafkas, certain) else reconstructed(question, certain), by_later]
+            found = [reconstructed(question, whole, ranges), kafkas if is_as_shown(kafkas, certain) else reconstructed(question, certain, ranges)]
+        found.append(reconstructed(question, whole, ranges, by_later=True))
         return [owned for place, owned in enumerate(found) if owned not in found[:place]]
 
     def _is_legal(self, question: TargetQuestion, owned: dict[str, set[TopicIdPartition]], seq: int, *, is_certain: bool) -> bool:
@@ -77,10 +81,9 @@ class OwnChoices(RecordedChoices):
         expected = f"The assignor {question.assignor} gives what the protocol lets it give."
         broken = broken_rule(question, owned)
         advice = None if broken is not None else milder_rule(question, owned, is_certain=is_certain)
+        level = Level.MUST if broken is not None else Level.SHOULD if advice is not None else Level.INFO
         requirement, words = broken or advice or (_TIES[question.assignor], f"assigns otherwise than Kafka's {question.assignor}: legal")
-        self.deviations.append(
-            Deviation(requirement=requirement, expected=expected, observed=f"It {words}.", seq=seq, is_legal=broken is None, is_strict=advice is None)
-        )
+        self.deviations.append(Deviation(requirement=requirement, expected=expected, observed=f"It {words}.", seq=seq, level=level))
         return broken is None
 
     # Epochs
@@ -113,7 +116,7 @@ class OwnChoices(RecordedChoices):
         computes = self._computes_with(group, asked) if is_usual else self._computed_before_next(group, asked)
         expected = "A target is computed with the heartbeat that asks for it."
         if is_usual and not computes and self._was_due:
-            self._deviates("CGR-26", expected, "It is not even computed with the next heartbeat.", arrival, is_strict=False)
+            self._deviates("CGR-26", expected, "It is not even computed with the next heartbeat.", arrival, Level.SHOULD)
         elif computes is not is_usual:
             words = "with the next heartbeat" if is_usual else "as a member goes"
             self._deviates("CGR-27", expected, f"It is computed {words}: legal.", arrival)
@@ -143,10 +146,10 @@ class OwnChoices(RecordedChoices):
         """Return a number for a change: the request's, or for a timer, which has none, one below zero that the epoch gives."""
         return -1 - group.generation if arrival is None else int(str(arrival.token))
 
-    def _deviates(self, requirement: str, expected: str, observed: str, arrival: Arrival | None, *, is_strict: bool = True) -> None:
+    def _deviates(self, requirement: str, expected: str, observed: str, arrival: Arrival | None, level: Level = Level.INFO) -> None:
         asked = self._exchange_of(arrival)
         seq = 0 if asked is None else asked.seq
-        self.deviations.append(Deviation(requirement=requirement, expected=expected, observed=observed, seq=seq, is_legal=True, is_strict=is_strict))
+        self.deviations.append(Deviation(requirement=requirement, expected=expected, observed=observed, seq=seq, level=level))
 
 
 def _shows_target(exchange: Exchange, group: ConsumerGroup) -> bool | None:
@@ -172,13 +175,6 @@ def _epoch_shown(exchange: Exchange | None) -> int:
     if exchange.api is Api.CONSUMER_GROUP_HEARTBEAT:
         return int(exchange.answer["member_epoch"])
     return int(exchange.answer.get("generation_id", 0)) if exchange.api is Api.JOIN_GROUP else 0
-
-
-def _share(own: set[TopicIdPartition]) -> dict[str, tuple[int, ...]]:
-    share: dict[str, list[int]] = {}
-    for topic_id, index in sorted(own):
-        share.setdefault(topic_id, []).append(index)
-    return {topic_id: tuple(indexes) for topic_id, indexes in share.items()}
 
 
 def _in_order(target: TargetAssignment, topics: Mapping[str, list[str]]) -> TargetAssignment:

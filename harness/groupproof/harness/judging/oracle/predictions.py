@@ -7,6 +7,7 @@ release.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -20,7 +21,7 @@ from groupproof.harness.judging.oracle.explanation import Prediction, finding_of
 from groupproof.harness.judging.oracle.machine_step import settings_of
 from groupproof.harness.judging.oracle.mixed_releases import mixed_releases
 from groupproof.harness.judging.oracle.replay_result import Divergence, ReplayResult
-from groupproof.harness.judging.oracle.search import WALKS_MAX, explained, unsettled
+from groupproof.harness.judging.oracle.search import WALKS_MAX, explained, first_replay, unsettled
 from groupproof.harness.judging.oracle.slowness import Slowness, slowness_of
 from groupproof.harness.judging.oracle.tolerance import Tolerance
 from groupproof.harness.model.evidence import Evidence
@@ -35,6 +36,9 @@ __all__ = ["TracePrediction", "findings_of", "judge_of", "predictions", "read", 
 
 _ADVERSE: Final = (Verdict.FAILED, Verdict.NON_STRICT)
 _OTHER_WALKS_MAX: Final = WALKS_MAX // 4
+_LATE_TOPICS_MS: Final = 10_000.0
+"""How much later than Kafka's a coordinator may know a topic: ten times as late."""
+
 _LATE_MS: Final = 2_000.0
 """How late timers and answers can be now and then on a shared broker host, even if nothing else in the run shows it."""
 
@@ -115,6 +119,20 @@ def judge_of(profile: str, settings: Mapping[str, Any]) -> Callable[[Evidence], 
 
 
 def _walked(history: History, profile: str, settings: Settings, exact: Tolerance, slowness: Slowness) -> tuple[ReplayResult, Tolerance]:
+    """Return the replay that explains the history, and its tolerance. Only if no other does, the coordinator knows topics late."""
+    found = _walked_by_choices(history, profile, settings, exact, slowness)
+    if found[0].divergence is None or not _has_topics(history):
+        return found
+    late = _walked_by_choices(history, profile, settings, exact.with_late_topics(_LATE_TOPICS_MS), slowness)
+    return late if late[0].goes_beyond(found[0]) else found
+
+
+def _has_topics(history: History) -> bool:
+    """Return whether topics change in the history, which a group of consumers notices."""
+    return bool(history.topic_changes) and has_consumers(history)
+
+
+def _walked_by_choices(history: History, profile: str, settings: Settings, exact: Tolerance, slowness: Slowness) -> tuple[ReplayResult, Tolerance]:
     """Return the replay that explains the history, and its tolerance: with Kafka's targets and epochs, or with the broker's own if those explain
     more."""
     kafkas = _walked_by(partial(explained, profile=profile, settings=settings), history, exact, slowness)
@@ -158,19 +176,37 @@ def _tried(history: History, profile: str, settings: Mapping[str, Any], toleranc
     return own if comes_further(own, replay) else replay
 
 
+def _tried_by_rules(history: History, profile: str, settings: Mapping[str, Any], tolerance: Tolerance, base: ReplayResult) -> ReplayResult | None:
+    """Return a replay of the history by other rules than those of `base`; None where they do not explain more.
+
+    Where `base` takes the first way at every branch, one replay shows that. Other ways depend on the rules, and need a search. Where Kafka's choices
+    do not explain more, the broker's own may, such as its first epoch.
+    """
+    first = partial(first_replay, history, profile=profile, settings=settings_of(settings, profile), tolerance=tolerance)
+    is_first = not base.deviations and not base.turns and not tolerance.late_topics_ms
+    replay = _tried(history, profile, settings, tolerance, base) if not is_first or first().goes_beyond(base) else base
+    if not replay.goes_beyond(base) and not base.deviations and has_consumers(history) and first(follows_choices=True).goes_beyond(base):
+        explain = partial(explained, history, profile=profile, settings=settings_of(settings, profile), tolerance=tolerance)
+        replay = explain(walks_max=_OTHER_WALKS_MAX, follows_choices=True)
+    return replay if replay.goes_beyond(base) else None
+
+
 def _by_chance(
     findings: list[Finding], history: History, profile: str, settings: Mapping[str, Any], used: Tolerance, replay: ReplayResult
 ) -> list[Finding]:
     """Return the findings of the replay's divergence with the proof that one observation gives: TIMING if a timer or an answer that was seconds
-    late explains the history (contract, "Time"), LIVENESS if a rare cleanup does."""
+    late explains the history (contract, "Time"), LIVENESS if a rare cleanup does, or a coordinator that never knows a topic."""
     adverse = [finding for finding in findings if finding.verdict in _ADVERSE and finding.proof is Proof.SAFETY]
     if not adverse:
         return findings
-    readings = (
+    readings = [
         (Proof.TIMING, history, used.later(_LATE_MS)),
         (Proof.TIMING, unsettled(history), used.later(_LATE_MS)),
-        (Proof.LIVENESS, history, used.with_any_cleanup()),
-    )
+    ]
+    if settings_of(settings, profile).offsets_retention_check_interval_ms > used.cleanup_ms:
+        readings.append((Proof.LIVENESS, history, used.with_any_cleanup()))
+    if _has_topics(history):
+        readings.append((Proof.LIVENESS, history, used.with_late_topics(math.inf)))
     explains = (proof for proof, item, tolerance in readings if _tried(item, profile, settings, tolerance, replay).divergence is None)
     proof = next(explains, Proof.SAFETY)
     return [replace(finding, proof=proof) if finding in adverse else finding for finding in findings]
@@ -186,6 +222,10 @@ def _findings(
         is_of_rules = finding.verdict in _ADVERSE and finding.proof is not Proof.TIMING  # no release is slower by its rules
         if names_release and is_of_rules:
             found, last = _by_releases(history, replay, profile, settings, tolerance)
+            is_failed = any(finding.verdict is Verdict.FAILED for finding in found)
+            if is_failed and _has_topics(history) and not tolerance.late_topics_ms:
+                late = _by_releases(history, replay, profile, settings, tolerance.with_late_topics(_LATE_TOPICS_MS))
+                found, last = late if late[1].goes_beyond(last) else (found, last)
         else:
             found = [finding]
     yield from idle_findings(last)
@@ -204,8 +244,8 @@ def _by_releases(
     """
     found: list[Finding] = []
 
-    def explain(name: str) -> ReplayResult:
-        return _tried(history, name, settings, tolerance, replay)
+    def explain(name: str) -> ReplayResult | None:
+        return _tried_by_rules(history, name, settings, tolerance, replay)
 
     for are_open in (True, False):
         for part in mixed_releases(profile, replay, explain, are_open=are_open):
@@ -242,7 +282,8 @@ def _other_release(history: History, profile: str, settings: Mapping[str, Any], 
         rules = _rules(other, history)
         if rules in tried or not _speaks(other, history):
             continue
-        if _tried(history, other, settings, tolerance, base).divergence is None:
+        tried_release = _tried_by_rules(history, other, settings, tolerance, base)
+        if tried_release is not None and tried_release.divergence is None:
             return other
         tried.append(rules)
     return None

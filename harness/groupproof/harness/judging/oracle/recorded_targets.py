@@ -7,14 +7,14 @@ moves as possible.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import permutations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from groupproof.coordinator.assignors.group_spec import GroupSpec, MemberSpec, TopicIdPartition
-from groupproof.coordinator.assignors.range_assignor import range_assign
-from groupproof.harness.judging.oracle.target_legality import partitions_in, subscriptions_of
+from groupproof.coordinator.assignors.group_spec import TopicIdPartition, partitions_in
+from groupproof.coordinator.assignors.range_assignor import range_in_order
+from groupproof.harness.judging.oracle.target_legality import subscriptions_of
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.messages import SyncGroupRequest
 from groupproof.protocol.wire.subscription import SubscriptionError, decode_assignment
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from groupproof.coordinator.machine.choices import TargetQuestion
     from groupproof.harness.judging.oracle.exchanges import Exchange
 
-__all__ = ["TargetEvidence", "evidence_of", "is_as_shown", "is_wholly_shown", "reconstructed"]
+__all__ = ["RangeTargets", "TargetEvidence", "evidence_of", "is_as_shown", "is_wholly_shown", "reconstructed"]
 
 _ORDERED_MAX: Final = 6
 """Up to this number of members every order is tried."""
@@ -200,15 +200,32 @@ def is_wholly_shown(owned: Mapping[str, set[TopicIdPartition]], evidence: Target
     return all(share <= evidence.whole.get(member_id, set()) | evidence.has.get(member_id, set()) for member_id, share in owned.items())
 
 
-def reconstructed(question: TargetQuestion, evidence: TargetEvidence, *, by_later: bool = False) -> dict[str, set[TopicIdPartition]]:
+class RangeTargets:
+    """The targets of `range` for each order of the members; none for another assignor. Each is computed once, as soon as it is needed."""
+
+    def __init__(self, question: TargetQuestion) -> None:
+        self._computed: list[dict[str, set[TopicIdPartition]]] = []
+        self._coming = _ranges(question)
+
+    def fitting(self, evidence: TargetEvidence) -> dict[str, set[TopicIdPartition]] | None:
+        """Return the first one that agrees with the evidence."""
+        found = next((owned for owned in self._computed if is_as_shown(owned, evidence)), None)
+        while found is None and (owned := next(self._coming, None)) is not None:
+            self._computed.append(owned)
+            found = owned if is_as_shown(owned, evidence) else None
+        return None if found is None else {member_id: set(share) for member_id, share in found.items()}
+
+
+def reconstructed(
+    question: TargetQuestion, evidence: TargetEvidence, ranges: RangeTargets, *, by_later: bool = False
+) -> dict[str, set[TopicIdPartition]]:
     """Return a target that agrees with the evidence, if there is one.
 
     The rest is distributed as its assignor would do it, or `by_later` as later targets do.
     """
-    if question.assignor == "range":
-        fitting = next((owned for owned in _ranges(question) if is_as_shown(owned, evidence)), None)
-        if fitting is not None:
-            return fitting
+    fitting = ranges.fitting(evidence)
+    if fitting is not None:
+        return fitting
     owned = {member_id: evidence.whole.get(member_id, set()) | evidence.has.get(member_id, set()) for member_id in question.spec.members}
     before = _owners({member_id: partitions_in(spec.assigned) for member_id, spec in question.spec.members.items()})
     _deal_the_rest(question, evidence, owned, {**before, **evidence.later} if by_later else before)
@@ -218,19 +235,10 @@ def reconstructed(question: TargetQuestion, evidence: TargetEvidence, *, by_late
 def _ranges(question: TargetQuestion) -> Iterator[dict[str, set[TopicIdPartition]]]:
     """Yield the targets of `range` for each order of the members."""
     members = list(question.spec.members)
-    if len(members) > _ORDERED_MAX:
+    if question.assignor != "range" or len(members) > _ORDERED_MAX:
         return
     for order in permutations(members):
-        yield {member_id: partitions_in(share) for member_id, share in _cut_in_order(question, order).items()}
-
-
-def _cut_in_order(question: TargetQuestion, order: Sequence[str]) -> Mapping[str, Mapping[str, tuple[int, ...]]]:
-    """Return the ranges of Kafka's assignor for members whose instance ids have that order."""
-    specs = {
-        member_id: MemberSpec(question.spec.members[member_id].subscribed_topic_ids, instance_id=f"{place:04}")
-        for place, member_id in enumerate(order)
-    }
-    return range_assign(GroupSpec(members=specs, subscription_type=question.spec.subscription_type), question.topics)
+        yield {member_id: partitions_in(share) for member_id, share in range_in_order(question.spec, question.topics, order).items()}
 
 
 def _deal_the_rest(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from groupproof.harness.judging.oracle.answer_diff import Difference
     from groupproof.harness.judging.oracle.exchanges import Exchange
     from groupproof.harness.judging.oracle.open_answers import OpenAnswer
+    from groupproof.protocol.vocabulary import Level
 
 __all__ = ["Branch", "Deviation", "Divergence", "ReplayResult", "Step", "Turns"]
 
@@ -65,22 +66,22 @@ class Divergence:
 class Deviation:
     """A choice of a broker that differs from Kafka's.
 
-    Not `is_legal`: it breaks the requirement. Not `is_strict`: it does not follow advice. `seq` is the answer that shows it.
+    By its `level` it breaks the requirement (MUST), does not follow advice (SHOULD), or is legal (INFO). `seq` is the answer that shows it.
     """
 
     requirement: str
     expected: str
     observed: str
     seq: int
-    is_legal: bool
-    is_strict: bool = True
+    level: Level
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayResult:
     """The result of a replay: without `divergence` the machine explains the whole history.
 
-    `names` are the clients of the member ids, `deviations` the choices other than Kafka's.
+    `names` are the clients of the member ids, `deviations` the choices other than Kafka's. `late_topics` is the first request for which the
+    coordinator should have known a topic. `turns` are the ways that were taken at branches.
     """
 
     steps: tuple[Step, ...]
@@ -89,6 +90,8 @@ class ReplayResult:
     names: Mapping[str, str]
     divergence: Divergence | None = None
     deviations: tuple[Deviation, ...] = ()
+    late_topics: Exchange | None = None
+    turns: Turns = field(default_factory=dict)
 
     def goes_beyond(self, other: ReplayResult) -> bool:
         """Return whether this replay explains the answer at which `other` ended, and more."""

@@ -15,7 +15,7 @@ from groupproof.harness.judging.oracle.history_replay import HistoryReplay
 from groupproof.harness.judging.oracle.replay_result import ReplayResult, Turns
 from groupproof.harness.judging.oracle.tolerance import Tolerance
 
-__all__ = ["explained", "unsettled"]
+__all__ = ["explained", "first_replay", "unsettled"]
 
 WALKS_MAX: Final = 240
 STEPS_MAX: Final = 15_000
@@ -55,6 +55,11 @@ def explained(
             if _matched(tried) > _matched(best):
                 best = tried
     return best
+
+
+def first_replay(history: History, *, profile: str, settings: Settings, tolerance: Tolerance, follows_choices: bool = False) -> ReplayResult:
+    """Return the replay that takes the first way at every branch."""
+    return _walk(history, profile, settings, tolerance, {}, follows_choices=follows_choices)
 
 
 def unsettled(history: History) -> History:

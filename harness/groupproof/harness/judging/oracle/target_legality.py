@@ -6,17 +6,17 @@ its own way.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from groupproof.coordinator.assignors.group_spec import TopicIdPartition
+from groupproof.coordinator.assignors.group_spec import TopicIdPartition, partitions_in
 
 if TYPE_CHECKING:
     from groupproof.coordinator.machine.choices import TargetQuestion
 
-__all__ = ["BrokenRule", "broken_rule", "milder_rule", "partitions_in", "subscriptions_of"]
+__all__ = ["BrokenRule", "broken_rule", "milder_rule", "subscriptions_of"]
 
 Owned = Mapping[str, AbstractSet[TopicIdPartition]]
 
@@ -26,10 +26,6 @@ class BrokenRule(NamedTuple):
 
     requirement: str
     words: str
-
-
-def partitions_in(share: Mapping[str, Iterable[int]]) -> set[TopicIdPartition]:
-    return {(topic_id, index) for topic_id, indexes in share.items() for index in indexes}
 
 
 def subscriptions_of(question: TargetQuestion) -> dict[str, frozenset[str]]:

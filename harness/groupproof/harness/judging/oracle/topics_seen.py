@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from groupproof.coordinator.broker.topics import Topics
 from groupproof.coordinator.broker.unknown_partitions import OFFSET_REQUESTS, OffsetRequest, existing_part, refused_wholly, with_unknown
@@ -17,24 +17,27 @@ from groupproof.coordinator.machine.topics_image import TopicImage
 
 if TYPE_CHECKING:
     from groupproof.harness.judging.oracle.exchanges import History, TopicChange
+    from groupproof.harness.judging.oracle.tolerance import Tolerance
     from groupproof.protocol.rules import Profile
     from groupproof.protocol.wire.messages import GroupRequest, GroupResponse
 
-__all__ = ["SPREAD_MS", "TopicsSeen"]
-
-SPREAD_MS: Final = 1_000.0
-"""How long a group's coordinator may not know a topic that its broker already reports: measured were 0.1 to 0.5 s (CGX-16)."""
+__all__ = ["TopicsSeen"]
 
 
 class TopicsSeen:
-    """The topics at one point of a replay. If the trace does not contain them, none is known and nothing is refused for them."""
+    """The topics at one point of a replay. If the trace does not contain them, none is known and nothing is refused for them.
 
-    def __init__(self, history: History, profile: Profile) -> None:
+    `is_late`: at the last request the coordinator did not know a change that it should have known (CGX-16).
+    """
+
+    def __init__(self, history: History, profile: Profile, tolerance: Tolerance) -> None:
         self._topics = None if history.topics is None else _topics_with(history.topics)
         self._changes = list(history.topic_changes)
         self._changes_of_broker = list(history.topic_changes)
         self._fields = profile.fields
+        self._known_after_ms, self._late_after_ms = tolerance.topics_ms + tolerance.late_topics_ms, tolerance.topics_ms
         self._is_put_off = False
+        self.is_late = False
         self.images: Mapping[str, TopicImage] = history.topic_images
 
     def changes_until(
@@ -45,11 +48,13 @@ class TopicsSeen:
         Where the time is open, `way` chooses for each change: it receives the number of ways and the number of changes still to come.
         `next_due_ms` returns when the group's next timer fires: the timer uses the topics of that time.
         """
+        self.is_late = False
         while self._changes and self._changes[0].begun_ms <= ready_ms and self._changes[0].begun_seq <= seq:
             change = self._changes[0]
             moments = self._moments(change, ready_ms, next_due_ms())
             known_ms = moments[way(len(moments), len(self._changes)) if len(moments) > 1 else 0]
             self._is_put_off = known_ms is None and ready_ms >= change.done_ms
+            self.is_late = known_ms is None and ready_ms >= change.done_ms + self._late_after_ms
             if known_ms is None:
                 return
             self._changes.pop(0)
@@ -64,7 +69,7 @@ class TopicsSeen:
         """
         known_ms = int(min(change.done_ms, ready_ms))
         moments: list[int | None] = [known_ms]
-        if ready_ms < change.done_ms + SPREAD_MS:
+        if ready_ms < change.done_ms + self._known_after_ms:
             moments.insert(0 if self._is_put_off or ready_ms < change.done_ms else 1, None)
         if due_ms is not None and change.begun_ms < due_ms <= known_ms:
             moments.append(
