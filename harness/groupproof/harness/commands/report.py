@@ -17,12 +17,18 @@ __all__ = ["command"]
 
 @click.command(name="report", short_help="Merge runs into a matrix or a history; join shards.")
 @click.argument("dirs", metavar="DIR...", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--output", type=click.Path(path_type=Path), default=Path("reports"), show_default=True, metavar="DIR", help="Where the pages go.")
-@click.option("--history", is_flag=True, help="Write history.html instead: each subject's releases in their order, and when each case moved.")
-@click.option("--newest", is_flag=True, help="Of each subject show the newest release alone; of two runs of it the later one.")
-@click.option("--differences", is_flag=True, help="Write nothing: print the cases whose verdicts differ between the runs. 1 says that some do.")
 @click.option(
-    "--baseline", type=click.Path(path_type=Path), metavar="REPORT", help="Hold the joined shards against an earlier report.json, as certify does."
+    "--output", type=click.Path(path_type=Path), default=Path("reports"), show_default=True, metavar="DIR", help="The folder for the pages."
+)
+@click.option(
+    "--history", is_flag=True, help="Write history.html instead: the releases of each subject in order, and when the verdict of each case changed."
+)
+@click.option("--newest", is_flag=True, help="Show only the newest release of each subject, and only the later of two runs of one release.")
+@click.option(
+    "--differences", is_flag=True, help="Write nothing: print the cases whose verdicts differ between the runs. The exit code is 1 if there are any."
+)
+@click.option(
+    "--baseline", type=click.Path(path_type=Path), metavar="REPORT", help="Compare the joined shards with an earlier report.json, as certify does."
 )
 def command(dirs: tuple[Path, ...], output: Path, *, history: bool, newest: bool, differences: bool, baseline: Path | None) -> int:
     """Merge the reports in the folders DIR into one matrix, cases by subjects: matrix.html, and matrix.json for programs.

@@ -27,7 +27,7 @@ _NAMED_MAX = 6
     "--signer",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Insist that somebody of this file of allowed signers (ssh-keygen) has signed it.",
+    help="Require a signature by one of the allowed signers in this file (ssh-keygen).",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON on stdout, and nothing else there.")
 def command(bundle: Path, signer: Path | None, *, as_json: bool) -> int:
