@@ -98,7 +98,7 @@ def test_a_program_that_is_not_there_is_the_environment_s_fault(tmp_path: Path, 
         (["run", QUICK, "--members", "1"], "--members"),
         (["run", QUICK, "--reference", "--", "python", "shim.py"], "leave --client, --coordinator and a program behind -- out"),
         (["run", QUICK, "--client", "java", "--", "python", "shim.py"], "name the client either by --client or by a program behind --"),
-        (["run", QUICK, "--"], "nothing stands behind --"),
+        (["run", QUICK, "--"], "there is nothing after --"),
         (["rum"], "no command is called 'rum'; did you mean run"),
     ],
 )

@@ -84,4 +84,4 @@ def test_a_broker_that_refuses_is_told() -> None:
     with pytest.RaisesGroup(BrokenEnvironment) as raised:
         forgotten(Leader(refuses=29))
 
-    assert "shop can't be made forgotten: Produce to __consumer_offsets is answered TOPIC_AUTHORIZATION_FAILED" in str(raised.value.exceptions[0])
+    assert "shop can't be removed: Produce to __consumer_offsets is answered TOPIC_AUTHORIZATION_FAILED" in str(raised.value.exceptions[0])

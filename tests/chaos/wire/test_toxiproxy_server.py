@@ -47,7 +47,7 @@ def test_an_image_built_here_is_taken_where_containers_are_wanted(monkeypatch: p
     assert provision_toxiproxy(tmp_path, print).provided_by == f"docker ({OWN_IMAGE})"
 
     no_image(monkeypatch)
-    with pytest.raises(BrokenEnvironment, match="Toxiproxy is in no image here"):
+    with pytest.raises(BrokenEnvironment, match="there is no image of Toxiproxy here"):
         provision_toxiproxy(tmp_path, print)
 
 

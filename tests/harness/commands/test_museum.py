@@ -79,7 +79,7 @@ def test_a_release_that_cannot_be_had_is_told_and_ends_with_4(groupproof: Call, 
 
     assert called.code == 4
     assert "ABSENT fake 0.8 → 0.9" in called.out
-    assert "fake@0.8 can't be had here" in called.out
+    assert "fake@0.8 is not available here" in called.out
 
 
 def test_the_rows_that_ship_are_listed_without_a_run(groupproof: Call) -> None:

@@ -89,7 +89,7 @@ def test_a_simulation_is_replayed_against_no_other_subject(groupproof: Call, tmp
     called = groupproof("replay", "run/simulation.json", "java")
 
     assert called.code == 3
-    assert "the reference takes both sides" in called.complaint
+    assert "only the reference can run it" in called.complaint
 
 
 LEAVING = {
@@ -136,7 +136,9 @@ def test_pieces_that_have_no_room_are_4_and_say_how_to_go_on(groupproof: Call, t
     called = groupproof("simulate", "--seeds", "1..2", *QUICK, "--jobs", "1", "--observations", str(tmp_path / "file"))
 
     assert called.code == 4
-    assert "can't be written: Not a directory; pieces that are there are whole: make room, and say the same again to go on" in called.err
+    assert (
+        "can't be written: Not a directory; the files there are complete: free some space, and run the same command again to continue" in called.err
+    )
 
 
 def test_observations_of_one_run_are_refused_with_the_option_that_keeps_them(groupproof: Call, tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ def test_several_traces_are_several_documents(groupproof: Call) -> None:
     assert [item["schema"] for item in called.json] == [SCHEMA, SCHEMA]
 
 
-@pytest.mark.parametrize(("text", "message"), [(None, "No such file"), ("hello", "tells nothing of groups")])
+@pytest.mark.parametrize(("text", "message"), [(None, "No such file"), ("hello", "has nothing about groups")])
 def test_what_tells_nothing_is_wrong_usage_in_one_line(text: str | None, message: str, groupproof: Call, tmp_path: Path) -> None:
     if text is not None:
         (tmp_path / "server.log").write_text(text)

@@ -52,4 +52,4 @@ def _shipped(name: str) -> Path:
     try:
         return resolve(name).expectations
     except UnknownClient as error:
-        raise WrongUsage(f"{name} is not registered, so that no file ships for it; name yours with --file") from error
+        raise WrongUsage(f"{name} is not registered, so no file ships for it; give yours with --file") from error

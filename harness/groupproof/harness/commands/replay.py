@@ -60,7 +60,7 @@ def _simulated(file: Path, subject: str | None, program: tuple[str, ...], engine
     from groupproof.harness.commands.work.simulations import replayed
 
     if subject is not None or program:
-        raise click.UsageError("the schedule is a simulation's: the reference takes both sides of it, and no other subject can")
+        raise click.UsageError("the schedule is of a simulation: only the reference can run it, on both sides")
     return replayed(file, output, engine, as_json=as_json)
 
 
@@ -90,7 +90,7 @@ def _replay(
     console = Console(stderr=True)
     if schedule.case.startswith(_SCENARIO):
         if hold:
-            raise click.UsageError("the schedule is a scenario's, in which time cannot be stopped; leave --hold out")
+            raise click.UsageError("the schedule is of a scenario, in which time cannot be stopped; leave --hold out")
         outcome = _of_scenario(schedule, subject, program, shim_level, lambda line: console.print(line, markup=False, highlight=False))
         return _print_outcome(schedule, outcome, file, output, as_json=as_json)
     case = schedule.as_case()

@@ -47,7 +47,7 @@ def command(dirs: tuple[Path, ...], output: Path, *, history: bool, newest: bool
         return _print_differences([report for _, report in named])
     sets = sets_of(named)
     if baseline is not None and len(sets) != 1:
-        raise click.UsageError("--baseline is for the shards of one run; certify takes it for a run that is whole")
+        raise click.UsageError("--baseline is for the shards of one run; for a whole run use it with certify")
     joined = [_joined(set_, output, baseline) for set_ in sets]
     whole = [*(folder for folder, _ in joined), *dict.fromkeys(path for path, report in named if not is_shard(report))]
     if history:
@@ -114,7 +114,7 @@ def _against(run: RunSummary, path: Path) -> RunSummary:
 
     baseline, catalogue = Baseline.of(read_report(path), str(path)), cases_of(run.subject.side, run.subject.capabilities, run.suite.profile)
     if baseline.side != run.subject.side:
-        raise WrongUsage(f"{path} is the report of a {baseline.side}, and tells nothing of a {run.subject.side}; name one of the same side")
+        raise WrongUsage(f"{path} is the report of a {baseline.side}, and has nothing about a {run.subject.side}; name one of the same side")
     wanted = RunScope(level=run.run.level, existing=frozenset(case.id for case in catalogue), selected=frozenset(case.id for case in run.selected))
     return held_against(run, baseline, wanted, catalogue)
 

@@ -74,7 +74,7 @@ def test_what_is_no_trace_and_where_nothing_can_be_written_is_told_before_spark_
     assert isinstance(error := refused(tmp_path / "nowhere", "--output", tmp_path / "out"), WrongUsage)
     assert "can't read the trace" in str(error)
     assert isinstance(error := refused(tmp_path / "notes.txt", "--output", tmp_path / "out"), WrongUsage)
-    assert "tells nothing of groups" in str(error)
+    assert "has nothing about groups" in str(error)
     assert isinstance(error := refused(tmp_path / "x.parquet", "--output", tmp_path / "out"), WrongUsage)
     assert "can't be read as Parquet" in str(error)
     assert isinstance(error := refused(tmp_path / "trace.ndjson", "--output", tmp_path / "notes.txt"), BrokenEnvironment)

@@ -90,7 +90,7 @@ def test_a_file_that_has_become_shorter_is_another_trace(tmp_path: Path) -> None
     position = growing.position()
     file.write_text(lines(TRACE[:3]))
 
-    with pytest.raises(WrongUsage, match="has become shorter since it was last looked at"):
+    with pytest.raises(WrongUsage, match="has become shorter since the last read"):
         growing.pieces({}, position)
 
 

@@ -13,5 +13,5 @@ def test_an_event_knows_its_group_and_no_member_before_one_was_taken_up() -> Non
     event = ConsumerGroupEvent(kind=ConsumerEvent.HEARTBEAT, now_ms=0, settings=Settings(), group_id="g", group=group)
 
     assert group_of(event) is group
-    with pytest.raises(AssertionError, match="takes the member up"):
+    with pytest.raises(AssertionError, match="sets the member"):
         _ = event.consumer

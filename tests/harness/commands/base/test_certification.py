@@ -95,5 +95,5 @@ def test_a_baseline_is_of_the_same_side(tmp_path: Path) -> None:
     assert config.baseline is not None
     assert config.baseline.name.endswith("report.json")
     assert (config.wanted.only, config.wanted.level, config.wanted.selected) == (("heartbeat",), "must", frozenset(case.id for case in config.cases))
-    with pytest.raises(WrongUsage, match="is the report of a client, and tells nothing of a coordinator"):
+    with pytest.raises(WrongUsage, match="is the report of a client, and has nothing about a coordinator"):
         Certification(options, "coordinator")

@@ -41,7 +41,7 @@ def test_what_came_after_a_fault_is_looked_for_from_the_fault_on(
     groupproof_coordinator: GroupproofCoordinator, groupproof_group: GroupproofGroup
 ) -> None:
     fault = groupproof_coordinator.answer("Heartbeat", "REBALANCE_IN_PROGRESS", client="a")
-    with pytest.raises(ValueError, match="has not taken effect, so that nothing came after it yet"):
+    with pytest.raises(ValueError, match="has not taken effect, so nothing came after it yet"):
         groupproof_coordinator.wait_for("JoinGroup", client="a", since=fault)
     groupproof_group.add("a")
 

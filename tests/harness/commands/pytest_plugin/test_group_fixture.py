@@ -61,7 +61,7 @@ def test_a_member_goes_step_by_step(groupproof_group: GroupproofGroup) -> None:
     groupproof_group.wait_until_stable(members=1)
     assert member.step().api == "Heartbeat"
     member.let_go()
-    with pytest.raises(RuntimeError, match="goes by itself"):
+    with pytest.raises(RuntimeError, match="runs by itself"):
         member.step()
 
 

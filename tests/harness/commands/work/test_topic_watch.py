@@ -111,7 +111,7 @@ def test_a_group_is_quiet_since_its_last_generation_and_not_at_all_while_it_is_n
 
 def test_files_that_hold_no_topic_are_one_clear_error(tmp_path: Path) -> None:
     (tmp_path / "empty.ndjson").touch()
-    with pytest.raises(WrongUsage, match="tells of no group"):
+    with pytest.raises(WrongUsage, match="has no group"):
         read_files([tmp_path / "empty.ndjson"], TopicWatch())
     with pytest.raises(WrongUsage, match="can't read the trace"):
         read_files([tmp_path / "gone.log"], TopicWatch())

@@ -39,7 +39,7 @@ def test_a_key_that_is_nobodys_is_told(tmp_path: Path) -> None:
     signers = tmp_path / "signers"
     signers.write_text(f"releases@example.org {key(tmp_path, 'theirs').with_suffix('.pub').read_text()}")
 
-    with pytest.raises(BadSignature, match="which is nobody's in"):
+    with pytest.raises(BadSignature, match="which belongs to no signer in"):
         checked(MANIFEST, sign(MANIFEST, key(tmp_path, "mine")), signers)
     with pytest.raises(WrongUsage, match="can't read the allowed signers"):
         checked(MANIFEST, b"", tmp_path / "none")

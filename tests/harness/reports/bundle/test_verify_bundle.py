@@ -203,7 +203,7 @@ def test_a_signature_by_another_than_is_asked_for_is_named(tmp_path: Path) -> No
 
     found = verified(signed, tmp_path, signers=signers)
     assert (found.altered, found.is_signed, found.signature and found.signature.signer) == ((), True, "releases@example.org")
-    assert "which is nobody's in" in verified(by_other, tmp_path, signers=signers).altered[0]
+    assert "which belongs to no signer in" in verified(by_other, tmp_path, signers=signers).altered[0]
     assert verified(files, tmp_path, signers=signers).altered == ("it is not signed, and a signature is asked for",)
     changed = edited(signed, "manifest.json", lambda manifest: manifest["made_with"].update(python="2.7"))
     assert "the signature is not one of this manifest" in altered_by(changed, tmp_path)

@@ -52,7 +52,7 @@ def test_a_release_that_cannot_be_had_is_absent_and_the_others_run() -> None:
 
     walk.run.go({ABSENT: (CASE,), FIXED: (CASE,)})
 
-    assert walk.run.absent == {ABSENT: "fake@0.9 can't be had here"}
+    assert walk.run.absent == {ABSENT: "fake@0.9 is not available here"}
     assert list(walk.outcomes) == [FIXED]
 
 

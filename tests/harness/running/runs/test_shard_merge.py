@@ -158,5 +158,5 @@ def test_shards_of_another_kit_or_dealt_out_otherwise_are_refused(results: dict[
     elder = replace(a_shard(1, results[SHARED]), suite=SuiteInfo(version="0.0.1", profile="kafka-4.1"))
     with pytest.raises(WrongUsage, match=r"was made by groupproof 0\.0\.1"):
         joined(tmp_path, elder)
-    with pytest.raises(WrongUsage, match="have 1 cases in common: they were dealt out by different durations"):
+    with pytest.raises(WrongUsage, match="have 1 cases in common: they were divided by different durations"):
         joined(tmp_path, a_shard(1, results[SHARED]), a_shard(2, results[SHARED]))

@@ -207,7 +207,7 @@ def test_to_wait_for_what_was_never_asked_is_an_error_of_the_script() -> None:
     with pytest.raises(ExceptionGroup) as raised:
         performed(script(AwaitAnswer(label="join z")))
 
-    assert raised.group_contains(ValueError, match="waits for 'join z', which it never asked")
+    assert raised.group_contains(ValueError, match="waits for 'join z', but it never sent that request")
 
 
 def test_the_same_seed_gives_the_same_trace() -> None:

@@ -58,7 +58,7 @@ def test_the_projects_own_coordinator_has_no_releases() -> None:
 
 
 def test_properties_are_for_brokers_that_are_there_already(tmp_path: Path) -> None:
-    with pytest.raises(WrongUsage, match="--properties tells how to reach"):
+    with pytest.raises(WrongUsage, match="--properties is for a broker that already runs"):
         subject_named("apache-kafka", properties=tmp_path / "client.properties")
 
 
@@ -121,7 +121,7 @@ def test_settings_are_told_of_brokers_that_are_there_or_taken_on_by_the_referenc
     assert isinstance(subject, AddressedBrokers)
     assert isinstance(reference, ReferenceBrokers)
     assert subject.by_hand == reference.own == {"group.max.size": 3}
-    with pytest.raises(WrongUsage, match="--set tells the settings of a broker that is there already; kfake is started by the kit"):
+    with pytest.raises(WrongUsage, match="--set is for a broker that already runs; the kit starts kfake"):
         subject_named("kfake", by_hand=["group.max.size=3"])
 
 

@@ -46,7 +46,7 @@ def test_a_setting_that_can_not_be_is_wrong_usage(pair: str, message: str) -> No
 
 
 def test_a_setting_has_one_value() -> None:
-    with pytest.raises(WrongUsage, match="it is told twice, as 3 and as 4"):
+    with pytest.raises(WrongUsage, match="it is given twice, as 3 and as 4"):
         settings_by_hand(["group.max.size=3", "group.max.size=4"], "kafka-4.1")
 
 

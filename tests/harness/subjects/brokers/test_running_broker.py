@@ -153,7 +153,7 @@ def test_what_it_tells_itself_comes_before_what_the_user_tells(monkeypatch: pyte
 
 def test_its_brokers_are_not_ours_to_stop(monkeypatch: pytest.MonkeyPatch) -> None:
     async def work(running: RunningCluster) -> None:
-        with pytest.raises(CannotStop, match="not the kit's to stop"):
+        with pytest.raises(CannotStop, match="the kit cannot stop it"):
             await running.stop(0)
         assert (running.logs(), running.deaths()) == ([], [])
 

@@ -59,7 +59,7 @@ def test_a_wrong_password_is_told_without_it() -> None:
 
 
 def test_a_server_that_can_no_scram_is_told() -> None:
-    with pytest.raises(BrokenEnvironment, match="can't agree by SCRAM-SHA-256: the server's first answer is none"):
+    with pytest.raises(BrokenEnvironment, match="can't authenticate by SCRAM-SHA-256: the server's first answer is none"):
         _secured(SCRAM, lambda request: {"error_code": 0, "auth_bytes": b"hello"} if request.api is Api.SASL_AUTHENTICATE else {"error_code": 0})
 
 

@@ -114,7 +114,7 @@ def test_a_coordinator_is_moved_by_who_can_and_it_is_told_where_nobody_can() -> 
 
         assert moved == [("g", Move())]
         assert [(obs.detail, obs.body.get("why")) for obs in (*able.recorder.trace, *unable.recorder.trace)] == [
-            ("delivered", None), ("failed", "there is no node 7"), ("failed", "the frame names no group"), ("failed", "a tap moves no coordinator"),
+            ("delivered", None), ("failed", "there is no node 7"), ("failed", "the frame names no group"), ("failed", "a tap cannot move a coordinator"),
         ]  # fmt: skip
 
     trio.run(main)

@@ -204,7 +204,7 @@ class _Call:
         named, _, release = self._options["client"].partition("@")
         name = _ALIASES.get(named, named)
         if name not in _KINDS:
-            raise WrongUsage(f"members are played by reference, librdkafka or kafka-python, not by {named!r}")
+            raise WrongUsage(f"the client of the members is reference, librdkafka or kafka-python, not {named!r}")
         if _KINDS[name] == "reference":
             return ClientChoice(kind="reference")
         if lacking := sorted(action.value for action in churn.actions & UNPLAYABLE):

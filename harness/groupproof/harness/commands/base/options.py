@@ -35,7 +35,7 @@ class ProgramCommand(click.Command):
             ctx.meta[_PROGRAM] = tuple(args[at + 1 :])
             args = args[:at]
             if not ctx.meta[_PROGRAM]:
-                raise click.UsageError("nothing stands behind --; write the program's command line there", ctx)
+                raise click.UsageError("there is nothing after --; write the program's command line there", ctx)
         return super().parse_args(ctx, args)
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
@@ -192,7 +192,7 @@ def _own_catalogue(ctx: click.Context, parameter: click.Parameter, value: str | 
 
     if value not in (None, release()):
         raise click.UsageError(
-            f"this kit carries the catalogue of {release()} alone, not {value}; install groupproof {value} to judge by that one", ctx
+            f"this kit has only the catalogue of {release()} alone, not {value}; install groupproof {value} to judge by that one", ctx
         )
 
 

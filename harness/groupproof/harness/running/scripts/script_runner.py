@@ -310,7 +310,7 @@ class _Performance:
 
     async def _answer_of(self, step: AwaitAnswer) -> None:
         if step.label not in self._exchanges:
-            raise ValueError(f"the script waits for {step.label!r}, which it never asked")
+            raise ValueError(f"the script waits for {step.label!r}, but it never sent that request")
         exchange, link = self._exchanges[step.label]
         await self._await(exchange, link, step.within_ms)
 

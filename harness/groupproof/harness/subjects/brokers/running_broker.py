@@ -119,7 +119,7 @@ class _Running(NoMachines):
 
     async def stop(self, node_id: int) -> None:
         """Raise `CannotStop`, always."""
-        raise CannotStop(f"broker {node_id} is not the kit's to stop: it was there already")
+        raise CannotStop(f"broker {node_id} was not started by the kit, so the kit cannot stop it")
 
     def used(self, groups: Iterable[str]) -> None:
         self.groups.update(dict.fromkeys(groups))

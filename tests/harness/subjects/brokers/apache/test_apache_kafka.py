@@ -67,7 +67,7 @@ def test_the_image_is_taken_where_there_is_one_else_the_jars(
 def test_who_asks_for_a_container_is_given_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "provision_docker", lambda *_, **__: None)
 
-    with pytest.raises(BrokenEnvironment, match=r"apache-kafka 4\.1\.0 is in no image here: .* `make images`"):
+    with pytest.raises(BrokenEnvironment, match=r"apache-kafka 4\.1\.0 has no image here: .* `make images`"):
         _subject(tmp_path, "4.1.0", provider="docker")._provision()
 
 

@@ -114,7 +114,7 @@ def test_a_broker_can_be_paused_and_killed_and_comes_back_with_its_data_at_its_p
                 await running.connect("127.0.0.1", port)
             assert (data.is_dir(), running.deaths()) == (True, [])
             for node, how, why in (
-                (1, "pause", r"broker 1 is broken already \(kill\); mend it first"),
+                (1, "pause", r"broker 1 is broken already \(kill\); heal it first"),
                 (0, "drown", "broker 0 can't be broken by 'drown'; the ways are pause, kill, slow-disk"),
                 (0, "slow-disk", "the disk of broker 0 can't be slowed: it was not started for that, or fake can't be"),
                 (CONTROLLER_ID, "kill", "no broker 100 is running here"),

@@ -81,7 +81,7 @@ def test_where_containers_are_wanted_it_is_the_official_image_or_nothing(docker:
 
     (docker / "refuses").write_text("\n".join(["image"]) + "\n")
     (docker / "bin" / "docker").write_text(f'#!/bin/sh\necho "$*" >> {docker}/told\n[ "$1" = version ]\n')
-    with pytest.raises(BrokenEnvironment, match="in no image here: start an engine that can pull zookeeper"):
+    with pytest.raises(BrokenEnvironment, match="there is no image of ZooKeeper here: start a container engine that can pull zookeeper"):
         provision_zookeeper(tmp_path / "cache", print)
 
 
