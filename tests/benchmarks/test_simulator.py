@@ -20,7 +20,7 @@ def test_both_dialects_are_measured_in_turns(mix: Mix) -> None:
     assert min(ratio.by_second, ratio.by_request, *ratio.requests) > 0
 
 
-def test_the_build_is_told_by_the_machine_s_file() -> None:
+def test_the_build_is_recognised_by_the_machines_file() -> None:
     assert (build_of("/lib/coordinator.py"), build_of("/lib/coordinator.cpython-311-x86_64-linux-gnu.so")) == ("pure", "compiled")
 
 

@@ -52,7 +52,7 @@ def test_the_report_names_both_sides() -> None:
     assert info.coordinator == ReferenceBrokers(profile="kafka-4.1").spec == wired.environment()["coordinator"]
 
 
-def test_what_can_not_be_had_here_is_said_to_be_untried() -> None:
+def test_what_is_not_available_here_is_said_to_be_untried() -> None:
     (result,) = run(unsupported={CASE.id: "It runs in virtual time alone: so."}).go().summary.results
 
     assert (result.ruling.verdict, result.ruling.observed) == (Verdict.UNIMPLEMENTED, "It runs in virtual time alone: so.")

@@ -102,7 +102,7 @@ def test_a_program_that_is_not_there_is_the_environment_s_fault(tmp_path: Path, 
         (["rum"], "no command is called 'rum'; did you mean run"),
     ],
 )
-def test_wrong_usage_is_told_in_one_line(
+def test_wrong_usage_is_reported_in_one_line(
     words: list[str], message: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: Any
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -134,7 +134,7 @@ def test_partitions_are_committed_then_revoked_then_joined_once_for_each_rebalan
     assert b.sent[-1][1].api is JOIN
 
 
-def test_the_reason_for_a_join_is_told_and_cut(bench: type[Bench]) -> None:
+def test_the_reason_for_a_join_is_reported_and_cut(bench: type[Bench]) -> None:
     b = bench()
     b.stable(0)
     b.answer_heartbeat(27)

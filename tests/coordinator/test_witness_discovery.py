@@ -27,7 +27,7 @@ async def _found_coordinator(client: Client, group: str = "g") -> dict[str, Any]
 
 @pytest.mark.requirement("FIND-03")
 @virtually
-async def test_all_who_ask_for_a_group_are_told_the_same_coordinator() -> None:
+async def test_all_lookups_of_a_group_get_the_same_coordinator() -> None:
     async with staged(brokers=3) as stage:
         for group in ("g", "h", "my-group"):
             entries = [await _found_coordinator(stage.connect(f"m{number}", node=0), group) for number in range(3)]

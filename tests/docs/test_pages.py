@@ -67,7 +67,7 @@ def test_our_commands_outside_of_a_console_fence_are_strays(tmp_path: Path) -> N
         ('```python title="x"\n--8<-- "gone.py"\n```\n', r"page.md:1: there is no file gone.py to include"),
     ],
 )
-def test_what_cannot_be_read_is_told_with_its_line(tmp_path: Path, text: str, says: str) -> None:
+def test_what_cannot_be_read_is_reported_with_its_line(tmp_path: Path, text: str, says: str) -> None:
     with pytest.raises(MisreadPage, match=says):
         read(tmp_path, text)
 

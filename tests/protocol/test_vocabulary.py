@@ -36,5 +36,5 @@ def test_group_states_are_spelled_as_in_describe_groups() -> None:
     assert [state.value for state in MemberState] == ["UNJOINED", "PREPARING_REBALANCE", "COMPLETING_REBALANCE", "STABLE"]
 
 
-def test_levels_come_from_the_gravest_down() -> None:
+def test_levels_come_from_the_most_severe_down() -> None:
     assert [level.value for level in Level] == ["MUST", "SHOULD", "INFO"]

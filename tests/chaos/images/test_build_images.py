@@ -60,7 +60,7 @@ def test_the_reference_and_releases_with_zookeeper_are_in_no_image(engine: Any, 
     assert engine.built == {}
 
 
-def test_what_cannot_be_built_is_told_in_a_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_cannot_be_built_is_reported_in_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("PATH", "")
 
     assert main(["toxiproxy"]) == 2

@@ -111,7 +111,7 @@ def test_a_run_that_is_ended_while_a_container_is_paused_leaves_none(image: str,
 
 @pytest.mark.docker
 @pytest.mark.slow
-def test_an_image_that_cannot_be_built_is_told_with_the_engines_words(running_engine: Engine, tmp_path: Path) -> None:
+def test_an_image_that_cannot_be_built_is_reported_with_the_engines_words(running_engine: Engine, tmp_path: Path) -> None:
     (tmp_path / "Dockerfile").write_text("FROM scratch\nCOPY missing /\n")
 
     with pytest.raises(BrokenEnvironment, match=r"groupproof/none can't be built: .*missing"):

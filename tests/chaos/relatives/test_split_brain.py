@@ -18,7 +18,7 @@ _AT_ONCE = 4
 NEEDS_GO = pytest.mark.skipif(shutil.which("go") is None, reason="no Go here, which builds Toxiproxy")
 
 
-def test_a_course_is_its_seeds_and_strikes_one_or_two_of_four() -> None:
+def test_a_course_follows_from_its_seed_and_affects_one_or_two_of_four() -> None:
     courses = [course_of(CUT, seed) for seed in range(50)]
     assert courses == [course_of(CUT, seed) for seed in range(50)]
     assert {len(course.struck) for course in courses} == {1, 2}

@@ -52,7 +52,7 @@ def test_what_a_client_must_be_able_to_do_follows_from_the_plan(phases: str, hea
     assert compiled(phases, head=head).needs == {"classic", *needs}
 
 
-def test_a_scenario_that_bites_and_heals_is_ok() -> None:
+def test_a_scenario_whose_faults_act_and_heal_is_ok() -> None:
     _, judgement = carried_out(compiled())
 
     assert judgement.verdict is Verdict.OK

@@ -127,7 +127,7 @@ def test_where_a_scenario_did_not_bite_nothing_was_proven() -> None:
 @pytest.mark.parametrize(
     ("requirement", "expected"), [("CLIENT-55", Verdict.FAILED), ("STATIC-16", Verdict.NON_STRICT), ("TUNE-04", Verdict.INFORMATIONAL)]
 )
-def test_a_rule_that_is_broken_is_as_grave_as_its_level(requirement: str, expected: Verdict) -> None:
+def test_a_rule_that_is_broken_is_as_severe_as_its_level(requirement: str, expected: Verdict) -> None:
     judge = meets(Expectation(says="It is so.", sees="sent", api="LeaveGroup", requirement=requirement), ("m0",), MARKS, 0)
 
     assert verdict(judge, two_phases()) is expected

@@ -155,7 +155,7 @@ def test_members_of_the_consumer_protocol_have_their_times_from_the_coordinator(
     assert plan.coordinator["group.consumer.heartbeat.interval.ms"] == 3_000
 
 
-def test_nobody_is_stopped_twice_or_told_what_only_the_running_hear() -> None:
+def test_no_member_is_stopped_twice_and_only_running_members_get_commands() -> None:
     actions = ", ".join(
         f'{{ do = "{do}", who = "one" }}' for do in ("kill", "close", "kill", "freeze", "pause", "commit", "thaw", "resume", "start", "start")
     )

@@ -81,7 +81,7 @@ def test_a_leader_learns_topics_it_does_not_know_before_it_assigns(bench: type[B
     assert [assignment.member_id for assignment in b.message(SYNC).assignments] == ["m-1", "m-2"]
 
 
-def test_a_leader_that_loses_its_coordinator_while_it_learns_joins_anew(bench: type[Bench]) -> None:
+def test_a_leader_that_loses_its_coordinator_while_it_learns_joins_again(bench: type[Bench]) -> None:
     b = bench()
     other = encode_subscription(Subscription(topics=("u",)))
     b.syncing(leader="m-1", members=(JoinMember(member_id="m-1", metadata=SUBSCRIBED), JoinMember(member_id="m-2", metadata=other)))
@@ -227,7 +227,7 @@ def test_a_rebalance_during_sync_is_joined_at_once_with_the_same_id(bench: type[
 
 @pytest.mark.requirement("CLIENT-33")
 @pytest.mark.parametrize(("error", "member_id"), [(22, "m-1"), (25, "")])
-def test_a_generation_that_is_over_or_a_member_that_is_gone_joins_anew(bench: type[Bench], error: int, member_id: str) -> None:
+def test_a_generation_that_is_over_or_a_member_that_is_gone_joins_again(bench: type[Bench], error: int, member_id: str) -> None:
     b = bench()
     b.syncing()
     b.answer(SYNC, error)

@@ -173,7 +173,7 @@ def test_a_shim_without_its_client_says_that_it_cannot_run_here(name: str) -> No
         ("Exception", "EXCEPTION"),
     ],
 )
-def test_an_exception_without_an_error_code_is_told_by_its_own_name(exception: str, name: str) -> None:
+def test_an_exception_without_an_error_code_is_reported_by_its_own_name(exception: str, name: str) -> None:
     assert upper_snake(exception) == name
 
 

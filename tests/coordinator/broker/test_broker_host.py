@@ -83,7 +83,7 @@ async def test_the_answers_that_waited_at_a_paused_broker_wait_on() -> None:
 
 
 @virtually
-async def test_a_killed_brokers_connections_break_and_its_groups_are_with_another_which_alone_is_told_of() -> None:
+async def test_a_killed_brokers_connections_break_and_only_the_broker_that_takes_over_its_groups_is_advertised() -> None:
     async with staged() as stage:
         (member,) = await stage.stable("m0")
         assert await member.commit(7, 0) == [0]

@@ -124,7 +124,7 @@ async def test_a_move_to_nowhere_is_refused(move: Move, why: str) -> None:
 
 
 @virtually
-async def test_a_dropped_request_is_never_answered_and_its_connection_is_told() -> None:
+async def test_a_dropped_request_is_never_answered_and_its_connection_is_reported() -> None:
     coordinators, _ = _made()
     dropped: list[str] = []
     ticket = _submit(coordinators, JOIN, on_dropped=functools.partial(dropped.append, "gone"))

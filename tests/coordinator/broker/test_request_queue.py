@@ -53,7 +53,7 @@ async def test_a_frame_longer_than_the_bound_still_goes_through_alone() -> None:
 
 
 @virtually
-async def test_a_reader_that_waits_is_told_of_the_end() -> None:
+async def test_a_reader_that_waits_gets_the_end() -> None:
     inbox: Inbox[int] = Inbox()
     got = []
 

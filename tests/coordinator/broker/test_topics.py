@@ -109,7 +109,7 @@ def test_records_are_appended_to_each_partition_behind_those_that_are_there() ->
         topics.append("x", 1)
 
 
-def test_a_topic_that_is_deleted_and_made_again_has_another_id_and_is_told_of() -> None:
+def test_a_topic_that_is_deleted_and_created_again_has_another_id_and_is_announced() -> None:
     images: list[dict[str, object]] = []
     topics = Topics(records=1, on_change=lambda: images.append(dict(topics.image())))
     first = topics.grow("t", 2).topic_id

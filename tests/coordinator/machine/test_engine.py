@@ -68,5 +68,5 @@ def test_nothing_is_answered_where_nobody_asked() -> None:
     assert not [output for output in engine.out if isinstance(output, Reply)]
 
 
-def test_the_log_refuses_nothing_unless_told() -> None:
+def test_the_log_refuses_nothing_by_default() -> None:
     assert _engine().append_error is ErrorCode.NONE

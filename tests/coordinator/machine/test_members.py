@@ -160,7 +160,7 @@ def test_the_choice_is_common_to_all_and_nobody_got_more_votes(lists: list[list[
     assert votes.count(chosen) == max(map(votes.count, votes))
 
 
-def test_who_stays_and_who_has_not_joined_are_told_by_what_is_parked() -> None:
+def test_members_that_stay_and_members_that_have_not_joined_are_known_from_the_parked_requests() -> None:
     members = _members(_member("joined"), _member("absent"), _member("static", instance="i"))
     members.park_join(members.by_id["joined"], ParkedRequest("token", 9))
 

@@ -109,7 +109,7 @@ def test_no_plan_tells_of_a_rebalance_by_one_heartbeat_that_the_next_takes_back(
 
 
 @pytest.mark.parametrize("code", ["unknown-member-id", "illegal-generation"])
-def test_a_late_refusal_is_judged_of_a_member_that_is_told_nothing_of_what_it_keeps(code: str) -> None:
+def test_a_late_refusal_is_judged_for_a_member_that_gets_no_callback_for_kept_partitions(code: str) -> None:
     case = next(case for case in CASES if case.id == f"rebalance/classic/stale-commit-{code}")
 
     assert judged(case, variant="own-cooperative-assignor")[1].verdict is Verdict.OK

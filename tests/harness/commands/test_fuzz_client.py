@@ -61,7 +61,7 @@ def test_a_client_without_a_finding_passes_with_a_line_that_counts(groupproof: C
 
 
 @pytest.mark.slow
-def test_a_find_is_told_step_by_step_and_kept_as_a_schedule_that_can_be_replayed(
+def test_a_find_is_reported_step_by_step_and_kept_as_a_schedule_that_can_be_replayed(
     groupproof: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def with_a_bug(*, is_virtual: bool) -> ReferenceSubject:

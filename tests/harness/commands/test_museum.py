@@ -74,7 +74,7 @@ def test_a_row_that_does_not_tell_its_releases_apart_is_our_claim_that_is_wrong(
 
 
 @pytest.mark.usefixtures("asked")
-def test_a_release_that_cannot_be_had_is_told_and_ends_with_4(groupproof: Call, tmp_path: Path) -> None:
+def test_a_release_that_is_not_available_is_reported_and_ends_with_4(groupproof: Call, tmp_path: Path) -> None:
     called = groupproof("museum", "--rows", rows_in(tmp_path, ROWS.replace("1.1", "0.9").replace("1.0", "0.8")), "--output", "out")
 
     assert called.code == 4
@@ -98,7 +98,7 @@ def test_a_pattern_that_means_no_row_is_wrong_usage(groupproof: Call, tmp_path: 
     assert "did you mean fake" in called.complaint
 
 
-def test_the_gravest_state_decides_the_exit_code() -> None:
+def test_the_most_severe_state_decides_the_exit_code() -> None:
     row = MuseumRow(
         name="a", subject="c", buggy="1", fixed="2", case=CASE, title="t", source="https://s", verdict=Verdict.FAILED, observed="o"
     )  # fmt: skip

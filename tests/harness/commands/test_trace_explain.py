@@ -29,7 +29,7 @@ def test_one_group_alone_as_json(groupproof: Call) -> None:
     assert [rebalance["cause"] for rebalance in called.json["rebalances"]] == ["first-member", "new-member", "cooperative-handover"]
 
 
-def test_what_a_consumer_group_waits_for_is_told_and_is_in_the_json(groupproof: Call) -> None:
+def test_what_a_consumer_group_waits_for_is_reported_and_is_in_the_json(groupproof: Call) -> None:
     wire = RECORDED / "4.1.0-consumer/wire.ndjson.gz"
     called = groupproof("trace", "explain", wire, "--group", "kip848-slow")
     data = groupproof("trace", "explain", wire, "--group", "kip848-slow", "--json").json

@@ -96,7 +96,7 @@ def test_what_a_client_can_tell_by_itself_is_no_lie(name: str, body: dict[str, A
     assert judgement_of(story).verdict is Verdict.OK
 
 
-def test_a_client_that_cannot_be_named_is_not_taken_for_silent() -> None:
+def test_a_client_that_cannot_be_named_is_not_treated_as_silent() -> None:
     story = subscribed(ignored=["client_id"])
     story.find("somebody")
 

@@ -27,7 +27,7 @@ def test_lateness_while_the_kit_itself_was_late_is_inconclusive(lag_ms: float, s
 
 
 @pytest.mark.parametrize(("lag_ms", "is_blurred"), [(LAG_MS_MAX, True), (LAG_MS_MAX - 1, False)])
-def test_what_was_never_reached_while_the_kit_itself_was_late_wants_to_be_had_again(lag_ms: float, is_blurred: bool) -> None:
+def test_what_was_never_reached_while_the_kit_itself_was_late_must_be_repeated(lag_ms: float, is_blurred: bool) -> None:
     story = Story()
     story.kit("lag", lag_ms=lag_ms, source="child")
 

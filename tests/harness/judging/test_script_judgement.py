@@ -51,7 +51,7 @@ def test_a_failure_is_known_from_the_trace_so_far_and_only_once_it_is_proven() -
 @pytest.mark.parametrize(
     ("level", "verdict"), [(Level.MUST, Verdict.FAILED), (Level.SHOULD, Verdict.NON_STRICT), (Level.INFO, Verdict.INFORMATIONAL)]
 )
-def test_no_verdict_is_graver_than_the_case(level: Level, verdict: Verdict) -> None:
+def test_no_verdict_is_more_severe_than_the_case(level: Level, verdict: Verdict) -> None:
     (play,) = played(RIGHT)
 
     assert judge_script_run(replace(RIGHT, level=level), forged(play.trace, 82)).verdict is verdict
@@ -61,7 +61,7 @@ def test_no_verdict_is_graver_than_the_case(level: Level, verdict: Verdict) -> N
     ("requirement", "verdict"),
     [("FIND-07", Verdict.FAILED), ("FIND-06", Verdict.NON_STRICT), ("JOIN-05", Verdict.INFORMATIONAL), ("", Verdict.FAILED)],
 )
-def test_no_verdict_is_graver_than_the_requirement_that_it_names(requirement: str, verdict: Verdict) -> None:
+def test_no_verdict_is_more_severe_than_the_requirement_that_it_names(requirement: str, verdict: Verdict) -> None:
     asks = replace(case(find("x", code=15)), requirements=(requirement,))
     (play,) = played(asks)
 
@@ -130,7 +130,7 @@ def test_what_cannot_be_read_is_failed() -> None:
     assert judgement.findings[-1].detail == "too short"
 
 
-def test_the_groups_transitions_are_told_where_the_frames_that_made_them_are() -> None:
+def test_the_groups_transitions_are_reported_where_the_frames_that_made_them_are() -> None:
     (play,) = played(RIGHT)
 
     observations = with_transitions(play.trace)

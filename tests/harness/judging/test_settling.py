@@ -93,7 +93,7 @@ def test_an_error_to_a_heartbeat_unsettles_it(error: int, missing: str) -> None:
     assert missing in settled(story)
 
 
-def test_who_joins_again_has_no_assignment_until_it_has_synced_anew() -> None:
+def test_a_member_that_joins_again_has_no_assignment_until_it_has_synced_again() -> None:
     story = of_two()
     story.join("m1", member="m1-1", gets="m1-1", generation=3)
 

@@ -22,7 +22,7 @@ def finding(verdict: Verdict, requirement: str) -> Finding:
         ("MY-01", None, {F: F, N: N, OK: OK}),
     ],
 )
-def test_a_finding_is_no_graver_than_its_requirement(requirement: str, level: Level | None, verdicts: dict[Verdict, Verdict]) -> None:
+def test_a_finding_is_not_more_severe_than_its_requirement(requirement: str, level: Level | None, verdicts: dict[Verdict, Verdict]) -> None:
     assert level is None or by_id(requirement).level is level
     assert {verdict: capped(finding(verdict, requirement)).verdict for verdict in verdicts} == verdicts
 
@@ -32,11 +32,11 @@ def test_what_decides_nothing_is_left_as_it_is() -> None:
         assert capped(finding(verdict, "CLIENT-72")).verdict is verdict
 
 
-def test_every_level_has_a_gravest_verdict() -> None:
+def test_every_level_has_a_most_severe_verdict() -> None:
     assert set(MOST_SEVERE) == set(Level)
 
 
-def test_the_gravest_level_of_some_requirements_is_that_of_a_case_about_them() -> None:
+def test_the_most_severe_level_of_some_requirements_is_that_of_a_case_about_them() -> None:
     assert highest_level(("CLIENT-72", "CLIENT-63", "CLIENT-73")) is Level.MUST
     assert highest_level(("CLIENT-72", "CLIENT-73")) is Level.SHOULD
     assert highest_level(iter(("CLIENT-72",))) is Level.INFO

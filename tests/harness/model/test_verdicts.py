@@ -11,7 +11,7 @@ def _finding(verdict: Verdict = Verdict.FAILED, requirement: str = "HB-58", obse
     return Finding(verdict=verdict, requirement=requirement, expected="A JoinGroup.", observed=observed, detail=detail)
 
 
-def test_the_gravest_verdict_wins() -> None:
+def test_the_most_severe_verdict_wins() -> None:
     assert worst([Verdict.OK, Verdict.NON_STRICT, Verdict.INFORMATIONAL]) is Verdict.NON_STRICT
     assert worst([Verdict.FAILED, Verdict.INCONCLUSIVE]) is Verdict.FAILED
 
@@ -26,7 +26,7 @@ def test_the_order_in_which_verdicts_come_does_not_matter(verdicts: list[Verdict
     assert worst(verdicts) in verdicts
 
 
-def test_the_fingerprint_is_of_what_was_wrong_and_not_of_how_grave_it_is() -> None:
+def test_the_fingerprint_is_of_what_was_wrong_and_not_of_how_severe_it_is() -> None:
     wrong = _finding()
 
     assert fingerprint([wrong]) == fingerprint([_finding(Verdict.NON_STRICT)])

@@ -40,7 +40,7 @@ def test_a_run_whose_head_tells_of_a_tap_is_judged_whole_and_another_live() -> N
     assert next(TraceReader({}).fleet.results(), None) is None
 
 
-def test_what_is_told_after_the_head_changes_nothing() -> None:
+def test_what_follows_after_the_head_changes_nothing() -> None:
     trace = keeping().trace
     late = Observation(seq=99, at_ns=0, kind="event", who="kit", body={"name": "upstream"})
     reader = TraceReader({}, head_rows=5)

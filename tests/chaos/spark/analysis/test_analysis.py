@@ -25,7 +25,7 @@ def test_a_trace_that_tells_of_no_group_is_empty() -> None:
     assert not results().is_empty
 
 
-def test_what_spark_met_on_the_disk_is_told_in_one_line(tmp_path: Path) -> None:
+def test_what_spark_found_on_the_disk_is_reported_in_one_line(tmp_path: Path) -> None:
     pytest.importorskip("pyspark")
     from pyspark.errors import PySparkException
 

@@ -110,7 +110,7 @@ class FullJob(ThreadJob):
 
 
 @pytest.mark.slow
-def test_a_task_without_a_slot_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_task_without_a_slot_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("groupproof.chaos.spark.load.load_run._SLOTS_S", 0.1)
     monkeypatch.setattr("groupproof.chaos.spark.load.load_run._STOP_S", 0.1)
 

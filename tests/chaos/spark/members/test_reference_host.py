@@ -176,7 +176,7 @@ def test_who_leaves_before_its_turn_asks_nobody(tmp_path: Path, monkeypatch: pyt
     assert played.requests("m0") == played.requests("m1") == {}
 
 
-def test_who_dies_says_no_goodbye_and_is_waited_for_until_its_session_ends(tmp_path: Path) -> None:
+def test_a_member_that_dies_sends_no_leave_and_is_waited_for_until_its_session_ends(tmp_path: Path) -> None:
     played = play(tmp_path, (START,), (START, MemberAction(10.0, Action.DIE)), duration_s=30.0)
 
     assert played.events("m1") == ["started", "died"]

@@ -75,7 +75,7 @@ def test_a_member_that_was_lost_three_times_within_an_hour_flaps() -> None:
     assert _of(FLAPPING, _records(*stored[:4])) == []
 
 
-def test_partitions_without_an_owner_are_told_when_they_have_one_again() -> None:
+def test_partitions_without_an_owner_are_reported_when_they_have_one_again() -> None:
     gone = (generation(1_000, "g", 1, (member("a-1", (0, 1)),)), generation(5_000, "g", 2))
     back = generation(9_000, "g", 3, (member("a-2", (0, 1)),))
 

@@ -39,7 +39,7 @@ def test_records_that_came_after_the_end_count_for_nothing() -> None:
     assert (query_read.distinct, query_read.is_whole) == (2, True)
 
 
-def test_drivers_are_told_by_the_order_in_which_they_join() -> None:
+def test_drivers_are_named_by_the_order_in_which_they_join() -> None:
     trace = [
         observation(1, "request", "Fetch", "consumer-g-2"), observation(2, "request", "JoinGroup", "consumer-g-1"), observation(3, "request", "JoinGroup", "consumer-g-7"),
         observation(4, "request", "JoinGroup", "consumer-g-1"),

@@ -82,7 +82,7 @@ def test_who_waits_for_the_answer_to_its_join_leaves() -> None:
 
 
 @pytest.mark.requirement("CGV-14", "CGV-15")
-def test_after_unsubscribe_a_subscription_joins_anew() -> None:
+def test_after_unsubscribe_a_subscription_joins_again() -> None:
     b = EpochBench()
     b.joined(0)
     b.do(b.member.unsubscribe(b.now))
@@ -181,7 +181,7 @@ def test_who_is_fenced_while_it_prepares_to_leave_does_neither() -> None:
 
 @pytest.mark.requirement("CGV-05")
 @pytest.mark.parametrize("choices", [REFERENCE_EPOCHS, EpochPolicy(leaves_when_told_to_stay=True)])
-def test_a_dynamic_member_that_is_told_to_stay_leaves_all_the_same_where_it_is_as_java(choices: EpochPolicy) -> None:
+def test_a_dynamic_member_that_is_told_to_stay_still_leaves_if_it_behaves_as_java(choices: EpochPolicy) -> None:
     b = EpochBench(Policy(epochs=choices))
     b.joined(0)
     b.do(b.member.close(b.now, leave=False))

@@ -34,7 +34,7 @@ def answer_of(b: EpochBench) -> Any:
     return answer
 
 
-def test_a_member_at_rest_beats_as_a_tick_lets_it() -> None:
+def test_a_member_at_rest_sends_the_same_heartbeat_as_with_a_tick() -> None:
     short, long = settled(), settled()
     resting = rest_of(short)
     assert resting.until_ms(short.now) == short.now + INTERVAL_MS
@@ -167,7 +167,7 @@ def test_who_has_something_to_say_does_not_rest() -> None:
 
 
 @pytest.mark.parametrize("error", [14, 15])
-def test_who_was_refused_does_not_rest_before_it_has_said_all_anew(error: int) -> None:
+def test_a_member_that_was_refused_does_not_rest_before_it_has_sent_everything_again(error: int) -> None:
     b = settled()
     b.do(b.member.tick(b.now))
     b.answer(BEAT, error)
@@ -188,7 +188,7 @@ def test_who_has_just_found_its_coordinator_does_not_rest_before_an_answer() -> 
     assert rest_of(b).until_ms(b.now) == 0
 
 
-def test_an_answer_is_taken_the_long_way_if_it_is_anothers_or_another_or_comes_late() -> None:
+def test_an_answer_goes_the_long_way_if_it_belongs_to_another_or_differs_or_comes_late() -> None:
     b = settled()
     answer = answer_of(b)
     assert rest_of(b).until_ms(b.now)

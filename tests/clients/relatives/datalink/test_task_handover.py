@@ -72,7 +72,7 @@ def test_a_task_that_was_updated_meanwhile_is_restarted_when_the_assignment_come
 
 
 @pytest.mark.requirement("PLAN-02")
-def test_the_leader_ends_one_hand_over_before_it_deals_anew() -> None:
+def test_the_leader_ends_one_hand_over_before_it_assigns_again() -> None:
     recorder = Desk("a", "b", "c", "d", "e", "f", hand_over="incremental").joining().joined()
     own = decode_assigned(next(iter(recorder.assignments().values()))).tasks
     recorder.synced(*own)

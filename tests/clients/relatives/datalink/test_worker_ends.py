@@ -10,7 +10,7 @@ from groupproof.protocol.wire.messages import LeaveGroupRequest
 DOWN = WorkerState.DOWN
 
 
-def test_a_worker_that_ends_stops_its_tasks_then_says_goodbye() -> None:
+def test_a_worker_that_ends_stops_its_tasks_and_then_leaves() -> None:
     recorder = Desk(at_once=False).stable("a").closed()
     assert (recorder.state, recorder.count(LeaveGroupRequest)) == (DOWN, 0)
 

@@ -153,7 +153,7 @@ def test_queues_survive_a_rebalance() -> None:
 
 
 @pytest.mark.requirement("ZK-24", "ZK-32")
-def test_a_new_session_registers_anew_and_rebalances_at_once() -> None:
+def test_a_new_session_registers_again_and_rebalances_at_once() -> None:
     bench = Bench({"t": 2})
     player = bench.consumer("a").start()
     old = player.session_id
@@ -202,7 +202,7 @@ def test_a_connection_that_comes_back_in_time_costs_nothing() -> None:
     assert (causes(player), len(bench.owners())) == (["start"], 2)
 
 
-def test_a_registration_that_fails_in_a_new_session_is_told_and_waits_for_the_next() -> None:
+def test_a_registration_that_fails_in_a_new_session_is_reported_and_waits_for_the_next() -> None:
     bench = Bench({"t": 2})
     player = bench.consumer("a").start()
     player.cut()
@@ -310,7 +310,7 @@ def test_a_rebalance_and_its_failure_have_one_cause_where_a_pattern_matches_othe
     assert (causes(player), failed.cause) == (["start", "topics"], "topics")
 
 
-def test_a_pattern_is_looked_for_anew_in_a_new_session() -> None:
+def test_a_pattern_is_looked_for_again_in_a_new_session() -> None:
     bench = Bench({"logs1": 1})
     player = bench.consumer("a", WhiteList(pattern="logs.*")).start()
     player.cut()

@@ -24,7 +24,7 @@ async def _answer(api: Api, version: int, body: Mapping[str, Any], client: str =
 
 @pytest.mark.parametrize(("version", "message"), [(2, "Group authorization failed."), (4, "")])
 @virtually
-async def test_nobody_is_told_the_coordinator_of_a_group_that_it_may_not_see(version: int, message: str) -> None:
+async def test_no_client_gets_the_coordinator_of_a_group_that_it_may_not_describe(version: int, message: str) -> None:
     (entry,) = (await _answer(Api.FIND_COORDINATOR, version, {"coordinator_keys": ("g",), "key_type": 0}))["coordinators"]
 
     assert (entry["error_code"], entry["node_id"], entry["host"], entry["port"], entry["error_message"]) == (NO_GROUP, -1, "", -1, message)

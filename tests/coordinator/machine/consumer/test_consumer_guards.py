@@ -40,7 +40,7 @@ def test_a_full_group_lets_a_new_id_take_a_place_since_4_4() -> None:
     assert (last("kafka-4.3", *lines).code, last("kafka-4.4", *lines).code) == (81, 0)
 
 
-def test_a_group_that_is_named_as_perl_names_it_is_taken_by_newer_releases_alone() -> None:
+def test_a_regex_with_a_perl_group_name_is_accepted_by_newer_releases_only() -> None:
     assert [last(profile, "A join regex=(?<n>t) names=null").code for profile in ("kafka-4.0", "kafka-4.1", NEWEST)] == [128, 0, 0]
 
 

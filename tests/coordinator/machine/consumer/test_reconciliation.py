@@ -84,7 +84,7 @@ def test_a_settled_member_stays_as_it_is() -> None:
     assert _reconciler((0,), 1).step(_member({0})) is None
 
 
-def test_a_dropped_topic_is_taken_away_ahead_of_the_next_target() -> None:
+def test_a_dropped_topic_is_revoked_before_the_next_target() -> None:
     step = _reconciler((0,), 1, subscribed=frozenset(), enforces=True).step(_member({0}))
     gone = _reconciler((0,), 1, owned=frozenset(), subscribed=frozenset(), enforces=True).step(_member({0}))
 

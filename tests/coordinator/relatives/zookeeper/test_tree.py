@@ -56,7 +56,7 @@ def test_a_watch_on_children_does_not_hear_of_data() -> None:
     assert tree.apply(NodeCreated("/p/c", b"", 0), 6) == []
 
 
-def test_the_end_of_a_node_is_told_to_each_session_once_and_above_it_too() -> None:
+def test_the_end_of_a_node_is_reported_to_each_session_once_and_above_it_too() -> None:
     tree = tree_of("/p", "/p/a")
     tree.watch_data("/p/a", 7)
     tree.watch_children("/p/a", 7)

@@ -33,7 +33,7 @@ def test_each_side_selects_among_its_own_cases() -> None:
     assert {case.side for case in coordinator} == {"coordinator"}
 
 
-def test_what_is_wrong_is_told_before_anything_runs(tmp_path: Path) -> None:
+def test_what_is_wrong_is_reported_before_anything_runs(tmp_path: Path) -> None:
     with pytest.raises(WrongUsage, match="matches no case"):
         Certification(replace(OPTIONS, only=("heartbeet",)), "coordinator")
     with pytest.raises(WrongUsage, match="can't read the expectations"):

@@ -24,7 +24,9 @@ def test_the_marker_says_what_is_served(groupproof_coordinator: GroupproofCoordi
     assert groupproof_coordinator.group("nobody's") is None
 
 
-def test_an_answer_in_its_stead_is_taken_back_as_an_error(groupproof_coordinator: GroupproofCoordinator, groupproof_group: GroupproofGroup) -> None:
+def test_an_answer_in_place_of_the_brokers_is_received_as_an_error(
+    groupproof_coordinator: GroupproofCoordinator, groupproof_group: GroupproofGroup
+) -> None:
     groupproof_group.add("a")
     groupproof_group.wait_until_stable(members=1)
     before = len(groupproof_coordinator.trace)
@@ -103,7 +105,7 @@ def test_a_wrong_word_is_answered_with_the_nearest(groupproof_coordinator: Group
         pass
 
 
-def test_a_fault_that_never_struck_fails_the_test() -> None:
+def test_a_fault_that_never_acted_fails_the_test() -> None:
     serving = served([])
     coordinator = serving.__enter__()
     coordinator.answer("Heartbeat", 27)

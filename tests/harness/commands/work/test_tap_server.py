@@ -78,12 +78,12 @@ def test_nobody_at_the_upstream_is_the_environments_fault(monkeypatch: pytest.Mo
         Tap(upstream=[("127.0.0.1", 1)]).run(stop)
 
 
-def test_a_port_that_cannot_be_had_is_the_environments_fault(upstream: list[Address]) -> None:
+def test_a_port_that_is_not_available_is_the_environments_fault(upstream: list[Address]) -> None:
     with pytest.raises(BrokenEnvironment, match=r"can't listen on 203\.0\.113\.1"):
         Tap(upstream=upstream, host="203.0.113.1").run(stop)
 
 
-def test_a_trace_that_cannot_be_written_is_told_before_and_borne_after(
+def test_a_trace_that_cannot_be_written_is_reported_before_the_run_and_tolerated_after(
     upstream: list[Address], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "file").touch()

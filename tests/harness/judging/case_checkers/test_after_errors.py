@@ -99,7 +99,7 @@ def test_a_join_that_is_refused_as_unknown_may_be_tried_without_the_id() -> None
     assert findings(ids_are_given_up_for_a_reason, anew(story)) == []
 
 
-def test_who_left_or_was_not_heard_for_a_session_or_is_an_instance_begins_anew() -> None:
+def test_a_member_that_left_or_was_silent_for_a_session_or_is_static_begins_again() -> None:
     left, late, instance = Story().member(), Story().member(), Story().member()
     left.leave()
     late.at(2_000).commit(("t", 0, 1))
@@ -141,7 +141,7 @@ def back_at(ms: int) -> Story:
     return story
 
 
-def test_who_was_killed_or_stood_still_for_the_poll_deadline_begins_anew() -> None:
+def test_a_member_that_was_killed_or_paused_for_the_poll_deadline_begins_again() -> None:
     killed, frozen, briefly = Story().member(), Story().member(), Story().member()
     killed.at(300).beat(error=27)
     killed.kit("kill", "m0")
@@ -155,7 +155,7 @@ def test_who_was_killed_or_stood_still_for_the_poll_deadline_begins_anew() -> No
     assert len(findings(ids_are_given_up_for_a_reason, anew(briefly, rebalance_ms=3_500))) == 1
 
 
-def test_who_has_given_its_id_up_and_asks_again_without_it_is_told_once() -> None:
+def test_a_member_that_dropped_its_id_and_asks_again_without_it_is_reported_once() -> None:
     story = Story().member()
     story.at(300).beat(error=22)
     story.answer(story.request(Api.JOIN_GROUP, body=SESSION), error=15, member="")
@@ -230,7 +230,7 @@ def test_a_member_of_an_older_generation_is_not() -> None:
 
 
 @pytest.mark.parametrize(("spoke", "observed"), [(True, "It fell silent: its last word was SyncGroup."), (False, "It never spoke to the group.")])
-def test_silence_is_told_with_the_last_word(spoke: bool, observed: str) -> None:
+def test_silence_is_reported_with_the_last_word(spoke: bool, observed: str) -> None:
     story = healed(Story().member() if spoke else Story())
 
     (found,) = findings(SETTLED, story.end(SETTLES_MS + 1_100))
@@ -272,7 +272,7 @@ def test_a_run_that_ended_early_settles_nothing() -> None:
 
 
 @pytest.mark.parametrize(("entry", "expected"), [(True, Verdict.OK), (False, Verdict.FAILED)])
-def test_who_was_told_what_ends_a_client_may_end_if_it_tells(entry: bool, expected: Verdict) -> None:
+def test_a_client_that_got_a_fatal_error_may_end_if_it_reports_it(entry: bool, expected: Verdict) -> None:
     story = Story().member()
     story.at(500).beat(error=82)
     if entry:

@@ -278,7 +278,7 @@ def begins(*offsets: tuple[str, int, int]) -> Story:
     return story.end()
 
 
-def test_where_it_goes_on_is_told_by_its_fetch_requests_whatever_its_application_says() -> None:
+def test_its_position_is_known_from_its_fetch_requests_whatever_its_application_says() -> None:
     judge = starts_at("m0", STARTS, requirement="CLIENT-79")
     (found,) = findings(judge, begins(("t", 0, 0), ("t", 1, 12)))
     assert (found.verdict, found.proof, found.detail) == (Verdict.FAILED, Proof.SAFETY, str({("t", 0): 0, ("t", 1): 12}))
@@ -331,7 +331,7 @@ def metadata_of(story: Story, *, is_counted: bool = False, **topics: int) -> Sto
 
 
 @pytest.mark.parametrize("is_counted", [False, True])
-def test_a_leader_that_was_told_of_new_partitions_joins_again(is_counted: bool) -> None:
+def test_a_leader_that_learns_of_new_partitions_joins_again(is_counted: bool) -> None:
     judge = joins_when_topics_grow("m0", "t", 4, after="grown")
     story = metadata_of(Story().member().mark("grown"), is_counted=is_counted, u=8, t=2)
     with pytest.raises(NotReached, match="metadata"):

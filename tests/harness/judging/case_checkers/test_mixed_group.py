@@ -19,7 +19,7 @@ def joined(leader: str = "") -> Story:
     return story
 
 
-def test_who_is_told_no_leader_syncs_and_assigns_nothing() -> None:
+def test_a_member_that_gets_no_leader_syncs_and_assigns_nothing() -> None:
     story = joined()
     story.sync(gets=[("t", 0)])
 

@@ -93,7 +93,7 @@ def test_a_twin_that_was_replaced_cannot_know() -> None:
 
 
 @pytest.mark.parametrize(("ms", "expected"), [(100, Verdict.OK), (900, Verdict.FAILED)])
-def test_records_of_a_partition_that_was_taken_away_are_not_delivered(ms: float, expected: Verdict) -> None:
+def test_records_of_a_revoked_partition_are_not_delivered(ms: float, expected: Verdict) -> None:
     story = owner()
     story.partitions("revoked", T0, T1)
     story.at(ms).consume(("t", 0, 0, 5))
@@ -179,7 +179,7 @@ def test_who_did_not_join_again_is_not_asked_for_a_revocation() -> None:
 
 @pytest.mark.parametrize(("is_severe", "expected"), [(False, Verdict.NON_STRICT), (True, Verdict.FAILED)])
 @pytest.mark.parametrize("callback", ["revoked", "lost"])
-def test_a_needless_revocation_is_as_grave_as_the_case_says(callback: str, is_severe: bool, expected: Verdict) -> None:
+def test_a_needless_revocation_is_as_severe_as_the_case_says(callback: str, is_severe: bool, expected: Verdict) -> None:
     judge = reports_no_revocation("m0", after="moved", requirement="EMIG-04", is_severe=is_severe)
     story = owner().mark("moved")
     story.partitions(callback)
@@ -189,7 +189,7 @@ def test_a_needless_revocation_is_as_grave_as_the_case_says(callback: str, is_se
     assert verdict(judge, story) is expected
 
 
-def test_partitions_that_a_session_cost_are_told_with_it() -> None:
+def test_partitions_that_a_session_cost_are_reported_with_it() -> None:
     story = owner()
     story.at(100).beat()
     story.mark("moved").at(6_200)
@@ -203,7 +203,7 @@ def test_partitions_that_a_session_cost_are_told_with_it() -> None:
 
 
 @pytest.mark.parametrize(("revoked", "expected"), [([T1], Verdict.OK), ([T0, T1], Verdict.NON_STRICT)])
-def test_what_stays_with_a_cooperative_member_is_never_taken(revoked: list[tuple[str, int]], expected: Verdict) -> None:
+def test_what_stays_with_a_cooperative_member_is_never_revoked(revoked: list[tuple[str, int]], expected: Verdict) -> None:
     story = owner("cooperative-sticky").mark("newcomer")
     story.partitions("revoked", *revoked)
 
@@ -231,7 +231,7 @@ def test_a_member_that_was_put_out_claims_nothing(named: list[tuple[str, int]], 
     assert verdict(claims_nothing("m0", after="out", requirement="ASSIGN-09"), story.end()) is expected
 
 
-def test_a_group_that_was_lost_counts_its_generations_anew() -> None:
+def test_a_group_that_was_lost_counts_its_generations_again() -> None:
     story = owner()
     for at_ms, transition in ((500, {"state_before": None, "state_after": "Empty", "generation": 0}), (1_000, None)):
         story.at(at_ms)

@@ -74,7 +74,7 @@ def test_the_client_s_own_reason_decides() -> None:
     assert (found.cause, found.certainty, found.client_reason) == (Cause.POLL_INTERVAL, Certainty.TOLD, "consumer poll timeout has expired")
 
 
-def test_who_was_lost_and_comes_anew_has_returned() -> None:
+def test_a_worker_that_was_lost_and_comes_again_has_returned() -> None:
     story = _running()
     lost, back = "m1-0dfaaeb3-2a54-4f7c-9c1b-1f6e0d6a5a11", "m1-11111111-2a54-4f7c-9c1b-1f6e0d6a5a11"
     _begun(story, 1_000, 1, f"removing member {lost} on heartbeat expiration")

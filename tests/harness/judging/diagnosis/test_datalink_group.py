@@ -36,7 +36,7 @@ def test_nothing_is_said_to_wait_for_an_initial_delay_and_no_advice_is_a_consume
     assert {advice.id for rebalance in found for advice in advice_for(rebalance)} <= {"MGR-33", "PLAN-02", "DIAG-28", "TUNE-03"}
 
 
-def test_it_is_told_whose_group_it_is(found: list[Rebalance]) -> None:
+def test_the_group_of_a_rebalance_is_named(found: list[Rebalance]) -> None:
     assert next(iter(tell(found[0], None))).startswith("group g of DataLink's workers, rebalance 1: generation 0 → 1")
 
 

@@ -41,7 +41,7 @@ GUIDE = (ROOT / "docs/explain.md").read_text()
 
 
 @pytest.mark.parametrize("source", ["info", "wire"])
-def test_each_epoch_is_told_by_what_raised_it(source: str) -> None:
+def test_each_epoch_is_explained_by_its_cause(source: str) -> None:
     assert causes(explained(RELEASE, source)) == EXPECTED
 
 
@@ -155,7 +155,7 @@ def test_an_older_release_logs_what_members_subscribe_to() -> None:
 @pytest.mark.network
 @pytest.mark.java
 @pytest.mark.skipif(not (shutil.which("java") and shutil.which("mvn")), reason="absent: Java and Maven, which run Apache Kafka")
-def test_what_is_provoked_anew_is_told_by_its_cause(tmp_path: Path) -> None:
+def test_what_is_provoked_again_is_explained_by_its_cause(tmp_path: Path) -> None:
     logs, trace = provoke(tmp_path, [])
 
     assert causes(rebalances_of(import_files(logs))) == EXPECTED

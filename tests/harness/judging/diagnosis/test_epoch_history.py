@@ -102,7 +102,7 @@ def refused(story: EpochStory) -> Fencing:
     return history(story).fencings[-1]
 
 
-def test_a_member_that_named_another_epoch_is_told_which() -> None:
+def test_a_member_with_another_epoch_is_reported_with_both_epochs() -> None:
     story = EpochStory().settled("m0", member="a")
     story.hb(7, "m0", error=ErrorCode.FENCED_MEMBER_EPOCH, member="a")
 
@@ -110,7 +110,7 @@ def test_a_member_that_named_another_epoch_is_told_which() -> None:
     assert refused(story).error == 110
 
 
-def test_a_member_that_did_not_give_up_in_time_is_told_what() -> None:
+def test_a_member_that_did_not_revoke_in_time_is_reported_with_the_partitions() -> None:
     story = ordered()
     story.at(40_000)
     story.hb(1, "m0", error=ErrorCode.UNKNOWN_MEMBER_ID, member="a")

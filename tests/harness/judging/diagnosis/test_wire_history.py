@@ -123,7 +123,7 @@ def test_the_diagnosis_tells_of_the_generations_that_the_tracker_follows(case: s
 
 
 @pytest.mark.requirement("INV-04")
-def test_a_group_that_is_made_anew_has_a_rebalance_that_ends() -> None:
+def test_a_group_that_is_created_again_has_a_rebalance_that_ends() -> None:
     story = Story()
     story.settle(0, TWO, 5, "a-1")
     story.settle(1_000, {"c-1": "m0", "d-1": "m1"}, 1, "c-1")
@@ -132,7 +132,7 @@ def test_a_group_that_is_made_anew_has_a_rebalance_that_ends() -> None:
     assert generations_by_tracker(story.trace) == [5, 1]
 
 
-def test_a_member_that_was_told_to_be_none_is_not_the_one_whose_silence_begins_a_rebalance() -> None:
+def test_the_silence_of_a_member_that_was_refused_is_not_the_cause_of_a_rebalance() -> None:
     story = _settled()
     story.beat(100, "m1", "b-1", 1, error=25)
     for ms in (2_000, 4_000):

@@ -56,7 +56,7 @@ def test_the_cost_of_stopping_the_world_is_the_time_without_owners() -> None:
     assert (measured["stop_the_world_ms"], measured["unowned_ms"], measured["unowned_partition_ms"]) == (10, 10, 20)
 
 
-def test_a_member_that_is_not_told_believes_on() -> None:
+def test_a_member_without_an_answer_still_owns_its_partitions() -> None:
     """By the wire: m1's session ended, m0 has all, and m1 hears of it with the answer 25."""
     story = Story()
     story.settle(0, {"a-1": "m0", "b-1": "m1"}, 1, "a-1")
@@ -79,7 +79,7 @@ def test_a_cooperative_member_keeps_what_it_has_while_it_joins() -> None:
     assert _measured(story)["unowned_ms"] == 0
 
 
-def test_a_group_that_nobody_is_in_owes_nothing_and_neither_does_the_goodbye() -> None:
+def test_a_group_without_members_owes_nothing_and_neither_does_the_clean_close() -> None:
     story = Story()
     story.settle(0, {"a-1": "m0"}, 1, "a-1")
     story.answer(501, story.ask(500, "LeaveGroup", "m0", member="a-1"))

@@ -6,7 +6,7 @@ from groupproof.harness.judging.observed.both_sides import judge_sides, upstream
 from groupproof.harness.judging.observed.limits import UnjudgedSide
 
 
-def test_both_sides_of_a_group_are_judged_and_what_cannot_be_is_told() -> None:
+def test_both_sides_of_a_group_are_judged_and_what_cannot_be_is_reported() -> None:
     story = Story().member()
     story.leave()
 

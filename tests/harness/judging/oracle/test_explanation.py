@@ -22,7 +22,7 @@ def sentences(recording: Recording) -> dict[str, str]:
     }
 
 
-def test_what_a_parked_request_waits_for_is_told_by_its_clients_names() -> None:
+def test_what_a_parked_request_waits_for_is_reported_by_its_clients_names() -> None:
     recording = Recording(settings={**SETTINGS, "group.initial.rebalance.delay.ms": 300})
     recording.joined("a", label="first")
     recording.wait(400)
@@ -144,7 +144,7 @@ def test_differences_of_topics_stand_in_the_order_of_their_names_for_topic_ids_a
     assert observed.index("[t]") < observed.index("[u]")
 
 
-def test_members_are_told_by_their_clients_names_whatever_form_their_ids_have() -> None:
+def test_members_are_shown_by_their_clients_names_whatever_form_their_ids_have() -> None:
     divergence, replay = diverged("LEAVE-51")
     difference = Difference(path="members[i-a-0123456789abcdef0123456789abcdef/i-a]", field="members", expected="nothing", observed={})
     named = replace(replay, names={"i-a-0123456789abcdef0123456789abcdef": "a"})
@@ -158,7 +158,7 @@ def test_members_are_told_by_their_clients_names_whatever_form_their_ids_have() 
 @pytest.mark.parametrize(
     ("requirement", "verdict"), [("TR-118", Verdict.FAILED), ("IDJ-02", Verdict.NON_STRICT), ("TIMER-01", Verdict.INFORMATIONAL)]
 )
-def test_a_finding_is_as_grave_as_its_requirement(requirement: str, verdict: Verdict) -> None:
+def test_a_finding_is_as_severe_as_its_requirement(requirement: str, verdict: Verdict) -> None:
     assert finding_of(*diverged(requirement)).verdict is verdict
 
 

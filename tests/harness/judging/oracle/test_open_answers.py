@@ -42,7 +42,7 @@ def findings(trace: Trace) -> list[Finding]:
         ("beat", 25, "TR-118", Verdict.FAILED),
     ],
 )
-def test_another_refusal_that_is_due_is_as_grave_as_what_fixes_the_order(label: str, code: int, requirement: str, verdict: Verdict) -> None:
+def test_another_refusal_that_is_due_is_as_severe_as_what_fixes_the_order(label: str, code: int, requirement: str, verdict: Verdict) -> None:
     (finding,) = findings(changed(refusals(), label, bodied(error_code=code)))
 
     assert (finding.requirement, finding.verdict) == (requirement, verdict)
@@ -54,7 +54,7 @@ def test_a_group_goes_on_behind_an_answer_that_is_as_right_and_what_is_wrong_the
     assert [finding.verdict for finding in findings(trace)] == [Verdict.INFORMATIONAL, Verdict.FAILED]
 
 
-def test_the_same_answer_is_told_once() -> None:
+def test_the_same_answer_is_reported_once() -> None:
     recording = Recording(settings=BOUNDS)
     recording.stable("a")
     for number in range(3):

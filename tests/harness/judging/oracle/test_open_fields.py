@@ -81,6 +81,6 @@ def test_an_offset_may_come_without_the_epoch_of_its_leader() -> None:
     assert findings(recording.end(), "kafka-4.1") == []
 
 
-def test_each_open_field_is_of_a_requirement_and_is_told_in_words_that_follow_a_comma() -> None:
+def test_each_open_field_belongs_to_a_requirement_and_its_text_can_follow_a_comma() -> None:
     assert [field.words for field in OPEN_FIELDS if not field.words.startswith("with ")] == []
     assert {by_id(field.requirement).id for field in OPEN_FIELDS} >= {"CGM-27", "CGG-27", "CGS-14"}

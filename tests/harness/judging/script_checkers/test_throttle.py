@@ -37,7 +37,7 @@ def test_small_times_are_the_brokers_own_affair(throttle_ms: int) -> None:
     ("throttle_ms", "verdict"),
     [(QUOTA_MS + 1, Verdict.NON_STRICT), (LOST_MS, Verdict.NON_STRICT), (LOST_MS + 1, Verdict.FAILED), (2**31 - 1, Verdict.FAILED)],
 )
-def test_a_time_that_no_quota_asks_is_as_grave_as_what_it_costs(throttle_ms: int, verdict: Verdict) -> None:
+def test_a_time_that_no_quota_asks_is_as_severe_as_what_it_costs(throttle_ms: int, verdict: Verdict) -> None:
     (found,) = judged(throttled(throttle_ms))
 
     assert (found.verdict, found.requirement) == (verdict, "COMMIT-22")

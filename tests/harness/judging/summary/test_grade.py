@@ -118,7 +118,7 @@ def test_stale_expectations_and_partial_grades_fail_the_run() -> None:
     assert exit_code([counted(A, Verdict.OK)], "PARTIAL 1/2", stale=["x"]) == 1
 
 
-def test_tolerated_alternatives_and_goodbyes_count_only_where_asked_for() -> None:
+def test_tolerated_alternatives_and_clean_closes_count_only_where_asked_for() -> None:
     run = [counted(A, Verdict.NON_STRICT), counted(B, Verdict.OK, goodbye=Goodbye.UNCLEAN)]
 
     assert exit_code(run, "PASSED", fail_on=["non-strict"]) == 1

@@ -85,7 +85,7 @@ def test_what_no_trace_tells_is_not_in_the_report() -> None:
     assert "had again alone, for at first the machine was late" in run.cases[0].grounds
 
 
-def test_crashes_in_company_are_told_by_how_the_process_ended() -> None:
+def test_crashes_beside_other_cases_are_reported_by_how_the_process_ended() -> None:
     ends = ("exited with status 1: panic <7>", "exited with status 1: panic 8"), ("killed by signal 11: nothing on stderr",), ()
     run = summary_of(*(a_result(case=case, shared_ends=item) for case, item in zip((FIRST, SECOND, THIRD), ends, strict=True)))
 

@@ -122,7 +122,7 @@ def test_a_group_that_is_emptied_and_deleted_is_empty_and_then_dead() -> None:
     assert (story.last.cause, story.group.state) == (Cause.FIRST_MEMBER, "Stable")
 
 
-def test_the_sync_phase_is_told_and_the_join_phase_is_not() -> None:
+def test_the_sync_phase_is_reported_and_the_join_phase_is_not() -> None:
     story = _settled()
     story.generation(10, 2, member("a-1", (0, 1)), member("b-1", (2, 3)), joined_s=9.25)
 

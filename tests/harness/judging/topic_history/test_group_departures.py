@@ -77,7 +77,7 @@ def test_who_was_lost_and_joins_again_has_returned_and_who_left_is_new_and_neith
     assert (other.last.cause, other.last.also, other.last.is_certain) == (Cause.NEW_MEMBER, (), True)
 
 
-def test_a_process_whose_like_is_still_there_is_not_taken_for_one_that_was_lost() -> None:
+def test_a_process_whose_twin_still_runs_is_not_treated_as_one_that_was_lost() -> None:
     story = _two_members()
     story.epoch_member(101, "b-2")
     story.epoch(101, 3)

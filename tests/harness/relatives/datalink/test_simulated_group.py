@@ -53,7 +53,7 @@ def test_the_same_seed_gives_the_same_run_to_the_last_event() -> None:
 
 
 @pytest.mark.requirement("MGR-33", "TIMER-28")
-def test_of_two_managers_one_is_active_and_after_a_switch_every_worker_joins_the_other_anew() -> None:
+def test_of_two_managers_one_is_active_and_after_a_switch_every_worker_joins_the_other_again() -> None:
     workers = SimulatedWorkers(_course(8, events=0))
     workers.go()
     before = workers.managers.view("g")

@@ -215,7 +215,7 @@ def test_who_made_it_and_with_what_are_claims_that_only_a_signature_proves(tmp_p
     assert altered_by(files, tmp_path) == ""
 
 
-def test_a_run_that_was_interrupted_is_told_to_be_partial(tmp_path: Path) -> None:
+def test_a_run_that_was_interrupted_is_reported_as_partial(tmp_path: Path) -> None:
     def interrupt(fields: dict[str, Any]) -> None:
         fields["run"]["interrupted"] = True
 

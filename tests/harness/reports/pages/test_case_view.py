@@ -34,7 +34,7 @@ def test_a_case_without_a_run_shows_nothing() -> None:
     assert view(a_result()).files == (("schedule", "cases/join/classic/example/plan.json"),)
 
 
-def test_the_gravest_finding_comes_first_and_is_flagged() -> None:
+def test_the_most_severe_finding_comes_first_and_is_flagged() -> None:
     findings = [finding(Verdict.OK, "fine"), finding(Verdict.NON_STRICT, "lax", 1), finding(Verdict.FAILED, "wrong", 2)]
 
     picture = picture_of(a_result(Verdict.FAILED, findings=findings, traces=[trace_of(4)]))
@@ -77,7 +77,7 @@ def test_the_run_in_which_the_shim_broke_is_shown() -> None:
     assert picture.run == 1
 
 
-def test_requirements_are_told_in_full_with_those_of_universal_judges() -> None:
+def test_requirements_are_reported_in_full_with_those_of_universal_judges() -> None:
     result = a_result(
         Verdict.FAILED, findings=[finding(Verdict.FAILED, "wrong", 1, "INV-02"), finding(Verdict.FAILED, "odd", 1, "XX-99")], traces=[trace_of(3)]
     )

@@ -28,7 +28,7 @@ def test_who_has_not_released_what_since_when_and_what_would_free_it() -> None:
     ]
 
 
-def test_who_waits_for_it_is_told_by_the_target() -> None:
+def test_members_that_wait_for_it_are_known_from_the_target() -> None:
     story = open_yet()
     described(story, a=(0,), b=(1,))
 

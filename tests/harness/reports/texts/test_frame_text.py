@@ -102,7 +102,7 @@ def test_an_event_tells_what_happened(columns: dict[str, Any], words: str) -> No
     assert line_text("event", **columns) == words
 
 
-def test_transitions_faults_and_the_coordinators_rule_are_told() -> None:
+def test_transitions_faults_and_the_coordinators_rule_are_reported() -> None:
     transition = {"state_before": "Stable", "state_after": "PreparingRebalance", "generation": 2, "detail": f"adding new member {ID}"}
     assert line_text("transition", **transition) == "group Stable → PreparingRebalance · generation 2: adding new member …456789ab"
     fault = {"fault": "late", "detail": "failed", "api": "SyncGroup", "client": "m0", "body": {"action": "hold", "why": "the peer has gone"}}
@@ -121,7 +121,7 @@ def test_what_a_client_says_is_cut_at_a_length_that_fits_a_line() -> None:
     assert line.text.endswith("…")
 
 
-def test_an_id_is_told_from_others_by_its_end() -> None:
+def test_an_id_is_shortened_to_its_end() -> None:
     assert short_id(ID) == "…456789ab"
     assert short_id("consumer-1") == "consumer-1"
 

@@ -95,7 +95,7 @@ def test_a_step_is_a_sentence(step: Step, words: str) -> None:
     assert plan_in_words(Plan(members=(), steps=(step,))) == [words]
 
 
-def test_a_member_is_told_with_what_is_not_as_usual() -> None:
+def test_a_member_is_reported_with_what_is_unusual() -> None:
     members = (Member(name="m0", settings={"instance_id": "i0"}), Member(name="a0", kind="reference"))
 
     assert members_in_words(Plan(members=members, steps=())) == ["m0: the client under test, instance_id=i0", "a0: the kit's own member"]

@@ -21,7 +21,7 @@ WIRE = RECORDED / "1.1.0/wire.ndjson.gz"
 @pytest.mark.parametrize(
     ("file", "kind"), [(SERVER, FileKind.LOG), (RECORDED / "1.1.0/debug-0.log.gz", FileKind.LOG), (WIRE, FileKind.TRACE), (CAPTURE, FileKind.CAPTURE)]
 )  # fmt: skip
-def test_files_are_told_apart_by_how_they_begin(file: Path, kind: FileKind) -> None:
+def test_files_are_distinguished_by_how_they_begin(file: Path, kind: FileKind) -> None:
     assert kind_of(file) is kind
 
 

@@ -47,7 +47,7 @@ def test_each_release_runs_the_cases_of_its_rows() -> None:
     assert not walk.run.is_interrupted
 
 
-def test_a_release_that_cannot_be_had_is_absent_and_the_others_run() -> None:
+def test_a_release_that_is_not_available_is_absent_and_the_others_run() -> None:
     walk = Walk()
 
     walk.run.go({ABSENT: (CASE,), FIXED: (CASE,)})

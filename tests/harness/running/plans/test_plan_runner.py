@@ -129,7 +129,7 @@ def test_faults_are_armed_released_and_in_the_end_healed() -> None:
     assert kit(trace, "timeout") == []
 
 
-def test_a_healed_fault_strikes_no_more() -> None:
+def test_a_healed_fault_no_longer_acts() -> None:
     error = Fault(name="error", selector=Selector(api="Heartbeat", count=None), action=Answer(error_code=ErrorCode.REBALANCE_IN_PROGRESS))
     struck = Await(until=Matches(kind_of="fault", fault="error"))
     trace = play([*JOINED, Arm(fault=error), struck, Heal(fault="error"), Await(until=Stable(members=("m0",), after="error"))])
@@ -240,7 +240,7 @@ def test_a_shim_that_can_not_be_believed_never_plays() -> None:
 
 
 @pytest.mark.parametrize(("outcome", "waited_ms"), [({"outcome": "unknown"}, 3_000), ({"success": False, "error": "ILLEGAL_GENERATION"}, 0)])
-def test_a_commit_of_which_nothing_is_told_may_be_sent_again_until_the_steps_end(outcome: dict[str, Any], waited_ms: int) -> None:
+def test_a_commit_without_a_report_may_be_sent_again_until_the_steps_end(outcome: dict[str, Any], waited_ms: int) -> None:
     def commits(command: dict[str, Any]) -> Sequence[dict[str, Any]]:
         line = {"name": "offsets_committed", "offsets": [], **outcome}
         return [line, *ok(command)] if command["command"] == "commit" else ok(command)

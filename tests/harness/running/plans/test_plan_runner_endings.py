@@ -35,7 +35,7 @@ from groupproof.protocol.toxics import latency, timeout
 from groupproof.protocol.trace import Observation
 
 
-def test_a_crash_ends_the_steps_at_once_and_is_told_with_the_last_words() -> None:
+def test_a_crash_ends_the_steps_at_once_and_is_reported_with_the_last_words() -> None:
     def crash_on_pause(command: dict[str, Any]) -> Sequence[dict[str, Any]] | None:
         return None if command["command"] == "pause" else ok(command)
 
@@ -72,7 +72,7 @@ def test_a_crash_while_its_answer_is_awaited_ends_the_steps_too() -> None:
     assert len(kit(trace, "exit", "end", "closed")) == 3
 
 
-def test_a_killed_member_says_no_goodbye() -> None:
+def test_a_killed_member_sends_no_leave() -> None:
     trace = play([*JOINED, Kill(member="m0"), Pass(ms=100)])
 
     assert requests(trace, "LeaveGroup") == []
@@ -80,7 +80,7 @@ def test_a_killed_member_says_no_goodbye() -> None:
     assert exited.body["commanded"]
 
 
-def test_a_frozen_member_is_silent_and_is_thawed_for_its_goodbye() -> None:
+def test_a_frozen_member_is_silent_and_is_thawed_for_its_clean_close() -> None:
     trace = play([*JOINED, Freeze(member="m0"), Mark(name="frozen"), Pass(ms=3_000)])
 
     (frozen,) = kit(trace, "mark")

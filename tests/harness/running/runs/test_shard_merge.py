@@ -144,7 +144,7 @@ def test_what_was_not_reached_and_whose_fault_it_was_is_kept(results: dict[str, 
     assert isinstance(troubles[REBALANCE], KitFailure)
 
 
-def test_runs_are_told_apart_and_a_shard_is_named_once(results: dict[str, CaseResult]) -> None:
+def test_runs_are_distinguished_and_a_shard_is_named_once(results: dict[str, CaseResult]) -> None:
     def named(name: str, run: RunSummary) -> Any:
         return Path(name), run.to_json()
 

@@ -22,7 +22,7 @@ def _lives(trace: Trace) -> list[str]:
     return [obs.body.get("command") or obs.body["name"] for obs in trace if obs.who == "kit" and obs.client == "m1"]
 
 
-def test_a_crash_says_no_goodbye_and_the_program_comes_back() -> None:
+def test_a_crash_sends_no_leave_and_the_program_comes_back() -> None:
     trace = _befallen("crash", 3_000)
 
     assert _asked(trace, "LeaveGroup") == []

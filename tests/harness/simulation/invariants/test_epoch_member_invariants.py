@@ -217,7 +217,7 @@ def test_who_was_overtaken_walks_to_the_newest_assignment_then() -> None:
     assert [requirement for requirement, _ in member.broken] == ["CGT-03", "CGT-08"]
 
 
-def test_who_joins_anew_is_not_overtaken() -> None:
+def test_a_member_that_joins_again_is_not_overtaken() -> None:
     member = _overtaken()
     member.loses_all()
     assert not member.is_overtaken

@@ -132,7 +132,7 @@ def test_a_sync_answered_before_the_leader_s_breaks_a_law() -> None:
 
 
 @pytest.mark.parametrize(("member", "generation", "requirement"), [("x", 1, "HB-08"), ("a", 0, "HB-10"), ("a", 2, "HB-10")])
-def test_a_heartbeat_of_a_stranger_or_of_another_generation_that_is_taken_breaks_a_law(member: str, generation: int, requirement: str) -> None:
+def test_an_accepted_heartbeat_of_a_stranger_or_of_another_generation_breaks_an_invariant(member: str, generation: int, requirement: str) -> None:
     beat = HeartbeatRequest(group_id="g", generation_id=generation, member_id=member)
 
     with pytest.raises(InvariantBroken, match=requirement):

@@ -99,7 +99,7 @@ def test_brokers_that_are_there_are_asked_for_their_versions_unless_the_user_nam
 @pytest.mark.parametrize(
     ("claimed", "message"), [({}, ""), ({"group.max.size": "it takes 8 members into a group"}, "is not what h:9092 has: it takes 8 members")]
 )
-def test_a_setting_that_the_wire_refutes_is_told_before_anything_is_judged_by_it(
+def test_a_setting_that_the_wire_refutes_is_reported_before_anything_is_judged_by_it(
     claimed: dict[str, str], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def refuted(subject: AddressedBrokers, prefix: str) -> dict[str, str]:
@@ -115,7 +115,7 @@ def test_a_setting_that_the_wire_refutes_is_told_before_anything_is_judged_by_it
         meet(subject, print, "p-")
 
 
-def test_settings_are_told_of_brokers_that_are_there_or_taken_on_by_the_reference() -> None:
+def test_settings_are_for_running_brokers_or_for_the_reference() -> None:
     subject, reference = subject_named("h:9092", by_hand=["group.max.size=3"]), subject_named("groupproof", by_hand=["group.max.size=3"])
 
     assert isinstance(subject, AddressedBrokers)

@@ -110,7 +110,7 @@ def test_what_was_made_is_removed_after_a_failure_too(monkeypatch: pytest.Monkey
     assert broker.deleted == ["g1", "t"]
 
 
-def test_what_cannot_be_removed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_removed_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     async def work(running: RunningCluster) -> None:
         running.used(["g1"])
 
@@ -124,7 +124,7 @@ def test_a_setting_that_the_broker_does_not_have_is_unmet(monkeypatch: pytest.Mo
     assert _with(_Broker(), monkeypatch, work, settings={DELAY: 0}) == []
 
 
-def test_a_broker_that_tells_no_settings_has_none_met(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_broker_that_reports_no_settings_has_no_setting_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     async def work(running: RunningCluster) -> None:
         why = "the broker does not tell its settings: it does not speak DescribeConfigs; tell them with --set NAME=VALUE"
         assert running.unmet == {DELAY: why}

@@ -50,7 +50,7 @@ def test_versions_that_do_not_meet_are_both_named() -> None:
     assert caught.group_contains(NoCommonVersion, match="it speaks Heartbeat v20 to v21, the kit v0 to v4")
 
 
-def test_a_broker_that_closes_instead_of_answering_is_told() -> None:
+def test_a_broker_that_closes_instead_of_answering_is_reported() -> None:
     with pytest.raises(ExceptionGroup) as caught:
         _ask(lambda _: None)
     assert caught.group_contains(EOFError, match="closed the connection")

@@ -88,7 +88,7 @@ def test_a_shim_that_broke_the_contract_is_ended() -> None:
     assert process.ended.is_set()
 
 
-def test_an_exit_is_told_with_its_status_and_the_last_words() -> None:
+def test_an_exit_is_reported_with_its_status_and_the_last_words() -> None:
     async def use(process: ShimProcess) -> None:
         await process.conversation.wait_for_hello()
         with pytest.raises(ShimGone) as gone:

@@ -64,7 +64,7 @@ def test_nothing_comes_between_a_callback_and_its_end_but_the_callbacks_own_comm
     assert problems(revoked, {**ASSIGNED, "member": "m1"}, DONE, {**DONE, "member": "m1"}) == []
 
 
-def test_a_problem_is_told_once() -> None:
+def test_a_problem_is_reported_once() -> None:
     assert len(problems("noise", "noise", "noise")) == 1
 
 

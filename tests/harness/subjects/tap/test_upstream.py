@@ -73,7 +73,7 @@ def told_as(monkeypatch: pytest.MonkeyPatch, settings: dict[str, str | None]) ->
     return met_in("kafka-4.1")
 
 
-def test_groups_that_are_there_are_told() -> None:
+def test_groups_that_are_there_are_reported() -> None:
     async def act(scene: Scene) -> None:
         member = scene.shop("m0")
         await member.join()

@@ -75,7 +75,7 @@ def refused(does: Does, error: int = 113) -> EpochStory:
         (lambda story: None, FAILED),
     ],
 )
-def test_a_refused_commit_is_told(does: Does, expected: Verdict) -> None:
+def test_a_refused_commit_is_reported(does: Does, expected: Verdict) -> None:
     assert verdict(refused_commit_is_reported("m0", after="error", requirement="CGP-06"), refused(does)) is expected
 
 
@@ -83,7 +83,7 @@ def test_a_refused_commit_is_told(does: Does, expected: Verdict) -> None:
     ("does", "expected"),
     [(lambda story: story.commit(TEN), OK), (lambda story: story.committed(TEN, success=False), NON_STRICT), (lambda story: None, FAILED)],
 )
-def test_a_commit_that_met_a_passing_trouble_is_sent_again(does: Does, expected: Verdict) -> None:
+def test_a_commit_that_got_a_retriable_error_is_sent_again(does: Does, expected: Verdict) -> None:
     assert verdict(retries_commit("m0", after="error", requirement="CGP-08"), refused(does, 14)) is expected
 
 

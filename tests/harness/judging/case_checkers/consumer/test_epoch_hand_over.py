@@ -194,7 +194,7 @@ def test_what_stays_is_read_on(after: Does, expected: Verdict) -> None:
 
 
 @pytest.mark.parametrize(("again", "expected"), [(GONE, OK), (KEPT, FAILED)])
-def test_the_application_is_told_of_what_is_new_alone(again: tuple[str, int], expected: Verdict) -> None:
+def test_the_application_gets_only_the_new_partitions(again: tuple[str, int], expected: Verdict) -> None:
     assert verdict(names_only_what_is_new("m0"), handed_over(after=lambda story: story.partitions("assigned", again))) is expected
 
 

@@ -250,7 +250,7 @@ def joining(does: Does, member: str = ID) -> EpochStory:
         (lambda story: story.commit(("t", 0, 1)), "", OPEN),
     ],
 )
-def test_who_leaves_while_it_joins_leaves_what_it_is_given(does: Does, member: str, expected: Verdict) -> None:
+def test_a_member_that_leaves_while_it_joins_leaves_its_assignment(does: Does, member: str, expected: Verdict) -> None:
     assert verdict(leaves_what_it_asked_for("m0", after="leaving"), joining(does, member)) is expected
 
 

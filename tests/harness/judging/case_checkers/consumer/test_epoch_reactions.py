@@ -106,7 +106,7 @@ def test_a_client_that_cannot_know_what_arrived_says_everything(full: bool, expe
 
 
 @pytest.mark.parametrize(("name", "expected"), [("revoked", NON_STRICT), ("assigned", OK)])
-def test_partitions_are_not_taken_where_the_membership_stands(name: str, expected: Verdict) -> None:
+def test_partitions_are_not_revoked_where_the_membership_is_valid(name: str, expected: Verdict) -> None:
     judge = keeps_partitions("m0", after="error", requirement="CGT-22")
 
     assert verdict(judge, after_error(lambda story: story.partitions(name, *BOTH))) is expected
@@ -122,7 +122,7 @@ def test_partitions_are_not_taken_where_the_membership_stands(name: str, expecte
         (lambda story: None, FAILED),
     ],
 )
-def test_lost_partitions_are_told_before_any_are_assigned_anew(does: Does, expected: Verdict) -> None:
+def test_lost_partitions_are_reported_before_any_are_assigned_again(does: Does, expected: Verdict) -> None:
     assert verdict(LOSES, after_error(does)) is expected
 
 

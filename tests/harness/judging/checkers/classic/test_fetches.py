@@ -181,7 +181,7 @@ def test_a_killed_client_has_no_assignment_that_it_could_break() -> None:
     assert observed_of(fetching(story, (1_500, 2_000, 2_500, 3_000), T1)) == []
 
 
-def test_a_group_that_was_made_anew_gave_nothing_before() -> None:
+def test_a_group_that_was_created_again_gave_nothing_before() -> None:
     story = handed_over()
     story.see("transition", group="g", state_before=None, state_after="Empty", generation=0)
     story.join(gets="m0-2", generation=1)

@@ -41,7 +41,7 @@ def test_records_of_a_partition_that_was_never_assigned_are_judged_at_the_end(is
     assert (finding.observed, finding.proof, finding.detail) == (NEVER, proof, str(T1))
 
 
-def test_an_application_need_not_be_told_of_what_it_was_assigned() -> None:
+def test_an_application_need_not_get_a_callback_for_its_assignment() -> None:
     story = driven(gets=[T0])
     story.consume((*T0, 0, 4))
 
@@ -55,7 +55,7 @@ def test_of_a_client_that_nobody_drives_an_answer_may_have_come_before_the_trace
     assert found(RecordsComeToOwners, story.end(2_000)) == []
 
 
-def test_records_of_what_was_taken_away_rest_on_lines_alone() -> None:
+def test_records_of_revoked_partitions_rest_only_on_lines() -> None:
     story = driven(gets=[T0])
     story.partitions("assigned", T0)
     story.at(1_000).partitions("revoked", T0)

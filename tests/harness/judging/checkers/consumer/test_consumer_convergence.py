@@ -97,7 +97,7 @@ def _disturb(story: EpochStory, how: str) -> None:
 
 
 @pytest.mark.parametrize(("stays", "count"), [(False, 0), (True, 1)])
-def test_a_group_that_is_made_anew_counts_its_epochs_from_one(stays: bool, count: int) -> None:
+def test_a_group_that_is_created_again_counts_its_epochs_from_one(stays: bool, count: int) -> None:
     story = EpochStory()
     story.hb(0, A, member=A, gets=50)
     story.hb(50 if stays else -1, A, member=A)

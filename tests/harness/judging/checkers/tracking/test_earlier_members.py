@@ -29,7 +29,7 @@ def test_a_member_of_before_is_judged_when_it_was_let_in_again() -> None:
     assert judged(story) == [("SyncGroup", 7), ("Heartbeat", 7)]
 
 
-def test_a_member_of_before_that_begins_anew_is_judged_from_there_on() -> None:
+def test_an_earlier_member_that_begins_again_is_judged_from_there_on() -> None:
     story = Story()
     story.beat(generation=6, error=25)
     story.join()

@@ -103,7 +103,7 @@ def test_others_are_those_to_whom_the_same_generation_gave_the_partition() -> No
 
 
 @pytest.mark.parametrize("is_told", [False, True])
-def test_a_group_that_is_made_anew_counts_from_one_again(is_told: bool) -> None:
+def test_a_group_that_is_created_again_counts_from_one_again(is_told: bool) -> None:
     story = Story().member(gets=[T0])
     story.join(member=ID, generation=2)
     story.sync(generation=2, gets=[T0])

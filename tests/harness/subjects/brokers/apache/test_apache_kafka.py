@@ -51,7 +51,7 @@ def test_one_controller_and_as_many_brokers_as_wanted(tmp_path: Path, release: s
         ("1.1.0", None, False, True, "maven"),
     ],
 )
-def test_the_image_is_taken_where_there_is_one_else_the_jars(
+def test_the_image_is_used_where_there_is_one_else_the_jars(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, release: str, provider: str | None, is_cached: bool, image: bool, expected: str
 ) -> None:
     def docker(release: str, say: object, *, pulls: bool) -> Any:

@@ -47,7 +47,7 @@ def test_a_client_of_zookeeper_stands_in_where_the_releases_own_fails_on_a_newer
     assert ("org.apache.zookeeper:zookeeper:3.4.10" in releases().needs_of(release).artifacts(release)) is stands_in
 
 
-def test_a_release_that_is_not_known_is_taken_by_its_range() -> None:
+def test_an_unknown_release_is_handled_by_its_range() -> None:
     assert releases().needs_of("4.7.0") is releases().needs_of("4.1.0")
     assert releases().needs_of("2.6.0") is releases().needs_of("2.8.2")
 

@@ -76,7 +76,7 @@ def test_brokers_come_up_and_one_can_be_killed_until_the_last(tmp_path: Path) ->
 
 
 @pytest.mark.slow
-def test_a_broker_that_ends_while_it_starts_is_told_with_its_last_words(tmp_path: Path) -> None:
+def test_a_broker_that_ends_while_it_starts_is_reported_with_its_last_words(tmp_path: Path) -> None:
     async def main() -> None:
         running = RunningKafka(_Fake("down"), _nodes(tmp_path, brokers=1), _folders(tmp_path))
         try:
