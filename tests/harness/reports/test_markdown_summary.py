@@ -70,7 +70,7 @@ def test_a_crash_beside_other_cases_is_reported_though_its_case_passed() -> None
     run = summary_of(a_result(shared_ends=("exited with status 1: panic <7>",)))
 
     text = summary(run, "out")
-    assert "**Crashes in company**" in text
+    assert "**Crashes beside other cases**" in text
     assert f"- {plain(run.shared_ends[0])}" in text
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 
-@click.command(name="tap", short_help="Record, strike, judge what passes to a broker.")
+@click.command(name="tap", short_help="Record and judge what passes to a broker, and inject faults.")
 @click.option("--upstream", metavar="HOST:PORT[,…]", required=True, help="Some brokers behind the tap; the tap learns the others from these.")
 @click.option(
     "--judge", is_flag=True, help="Judge the clients, and also the coordinator if the whole history was observed, and write a report on exit."

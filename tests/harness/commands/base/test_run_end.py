@@ -104,7 +104,7 @@ def test_a_crash_beside_other_cases_is_reported_though_its_case_passed() -> None
     passed = result(FIRST, Verdict.OK)
     lines = printed(run(replace(passed, ruling=replace(passed.ruling, shared_ends=("exited with status 1: [panic]",)))))
 
-    assert lines[0] == "crash a process of the shim that hosts several cases ended unasked in 1 run, had again alone: exited with status 1: [panic]"
+    assert lines[0] == "crash a process of the shim that hosts several cases ended unasked in 1 run, repeated alone: exited with status 1: [panic]"
 
 
 @pytest.mark.parametrize("interrupted", [True, False])

@@ -72,7 +72,7 @@ def test_how_sure_each_is_depends_on_what_is_there() -> None:
 def test_heartbeats_alone_tell_when_every_member_was_there() -> None:
     log, wire = explained(RELEASE, "info"), by_group(explained(RELEASE, "wire"))
 
-    assert {(rebalance.synced_ms, rebalance.ended) for rebalance in log} == {(None, "a broker's log does not tell")}
+    assert {(rebalance.synced_ms, rebalance.ended) for rebalance in log} == {(None, "a broker's log does not say")}
     assert [rebalance.sync_ms is not None for rebalance in wire["kip848-slow"]] == [True, False, True, True]
     assert wire["kip848-slow"][1].ended == "the next epoch overtook it"
     assert [awaited_member.member for awaited_member in wire["kip848-session"][3].awaited_to_sync] == ["session-a"]
@@ -148,7 +148,7 @@ def test_an_older_release_logs_what_members_subscribe_to() -> None:
 
     assert [rebalance.cause for rebalance in found] == [FIRST, Cause.SUBSCRIPTION, Cause.LEFT]
     assert [rebalance.join_ms for rebalance in found] == [None, 2_000.0, None]
-    assert "assignment not told" in "\n".join(tell(found[0]))
+    assert "assignment not reported" in "\n".join(tell(found[0]))
 
 
 @pytest.mark.soak

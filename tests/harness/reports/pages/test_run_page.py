@@ -153,7 +153,7 @@ def test_a_crash_beside_other_cases_is_reported_above_the_cases() -> None:
     made = page_of(summary_of(a_result(shared_ends=("exited with status 1: panic <7>",))))
 
     assert "exited with status 1: panic &lt;7&gt;" in made
-    assert "Crashes in company." in text_of(made)
+    assert "Crashes beside other cases." in text_of(made)
 
 
 def test_a_run_that_reached_nothing_has_a_page() -> None:

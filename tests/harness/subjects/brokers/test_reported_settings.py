@@ -71,7 +71,7 @@ def test_a_setting_that_the_broker_does_not_know_is_unmet(by_name: dict[str, str
 
 
 def test_without_reported_settings_no_setting_is_fulfilled() -> None:
-    assert unmet_among({DELAY: 0}, "forbidden") == {DELAY: "the broker does not tell its settings: forbidden"}
+    assert unmet_among({DELAY: 0}, "forbidden") == {DELAY: "the broker does not report its settings: forbidden"}
 
 
 def test_where_nothing_is_asked_no_broker_is() -> None:

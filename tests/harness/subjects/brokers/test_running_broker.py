@@ -126,7 +126,7 @@ def test_a_setting_that_the_broker_does_not_have_is_unmet(monkeypatch: pytest.Mo
 
 def test_a_broker_that_reports_no_settings_has_no_setting_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     async def work(running: RunningCluster) -> None:
-        why = "the broker does not tell its settings: it does not speak DescribeConfigs; tell them with --set NAME=VALUE"
+        why = "the broker does not report its settings: it does not speak DescribeConfigs; give them with --set NAME=VALUE"
         assert running.unmet == {DELAY: why}
 
     versions = {api: span for api, span in ALL.items() if api is not Api.DESCRIBE_CONFIGS}

@@ -70,7 +70,7 @@ def test_a_shim_that_closes_its_stdout_and_goes_on_has_broken_the_contract(monke
 
     async def use(process: ShimProcess) -> None:
         await process.conversation.wait_for_hello()
-        with pytest.raises(ShimGone, match="the shim closed its stdout and goes on running"):
+        with pytest.raises(ShimGone, match="the shim closed its stdout and still runs"):
             await process.conversation.ask("subscribe", {}, "m0")
 
     with_process("closes-stdout", use)

@@ -91,5 +91,5 @@ def _lines(results: Results, output: Path) -> list[str]:
     if causes:
         lines.append("causes: " + ", ".join(f"{row['rebalances']} {row['cause'] or 'untold'}" for row in causes))
     if results.is_empty:
-        lines.append("the traces tell of no group: there is nothing to analyze")
+        lines.append("the traces have no group: there is nothing to analyze")
     return [*lines, f"analysis: {output / PAGE}"]

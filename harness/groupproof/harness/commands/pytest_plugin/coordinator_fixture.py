@@ -236,7 +236,7 @@ def served(marks: Sequence[Mapping[str, Any]], positional: Sequence[object] = ()
         wanted |= mark
     names = (*_SERVED, _GROUP)
     if positional:
-        raise TypeError(f"the marker groupproof takes keywords alone: {', '.join(names)}")
+        raise TypeError(f"the marker groupproof takes only keywords: {', '.join(names)}")
     if unknown := sorted(set(wanted) - set(names)):
         raise TypeError(f"the marker groupproof takes no {unknown[0]}{nearest(unknown[0], names)}")
     group = str(wanted.pop(_GROUP, "g"))

@@ -67,7 +67,7 @@ class Damage:
                 with trio.fail_after(self._mend_s):
                     await self.mend(name)
             except trio.TooSlowError:
-                failed.append(BrokenEnvironment(f"{name} could not be mended within {self._mend_s:.0f} s"))
+                failed.append(BrokenEnvironment(f"{name} could not be healed within {self._mend_s:.0f} s"))
             except BrokenEnvironment as error:
                 failed.append(error)
             self._done.pop(name, None)

@@ -380,7 +380,7 @@ class _Performance:
             }
             self._note("topics", topics={name: (topic_id, partitions)})
             return
-        self._note("timeout", waiting=f"the brokers to tell of {partitions} partitions of {step.topic}", within_ms=step.within_ms)
+        self._note("timeout", waiting=f"the brokers to report {partitions} partitions of {step.topic}", within_ms=step.within_ms)
         raise _Stop
 
 

@@ -127,7 +127,7 @@ async def _pauses(bench: Bench, dialogue: MemberDialogue) -> None:
     paused = dialogue.now
     bench.cluster.append("t", RECORDS)
     early = await dialogue.event("records_consumed", since=paused, within_s=_PAUSED_S)
-    bench.expect("pause was answered, and records_consumed came after it: the application goes on", holds=early is None)
+    bench.expect("pause was answered, and records_consumed came after it: the application continues", holds=early is None)
     resumed = dialogue.now
     await dialogue.ask_well("resume")
     late = await dialogue.event("records_consumed", since=resumed)
@@ -216,7 +216,7 @@ async def _is_refused(bench: Bench, dialogue: MemberDialogue, mode: str) -> None
     event = await dialogue.event("offsets_committed", since=since, within_s=2.0)
     bench.cluster.heal(name)
     refused = f"although each OffsetCommit was refused ({_REFUSAL.name})"
-    bench.expect(f"commit ({mode}) is told as done, {refused}", holds=event is None or not event.body.get("success"), word="offsets_committed")
+    bench.expect(f"commit ({mode}) is reported as done, {refused}", holds=event is None or not event.body.get("success"), word="offsets_committed")
     if mode == "sync":
         bench.expect(f"commit (sync) is answered ok, {refused}", holds=not answer.ok or answer.body.get("outcome") == "unknown", word="commit")
     bench.say(f"tried: a refused commit ({mode})")
@@ -231,7 +231,7 @@ async def _unsubscribes(bench: Bench, dialogue: MemberDialogue) -> None:
         bench.expect(f"unsubscribe is answered ok, and no LeaveGroup came within {END_S:.0f} s", holds=left)
         # A client that stops its heartbeats got the unsubscribe; one that continues as a member perhaps never did.
         goes_on = not left and any(obs.at_ms - answered_ms > END_S * 500 for obs in dialogue.requests(Api.HEARTBEAT, since))
-        bench.believe("unsubscribe", "unsubscribe is answered ok, and Heartbeats went on without a LeaveGroup", holds=not goes_on)
+        bench.believe("unsubscribe", "unsubscribe is answered ok, and Heartbeats continued without a LeaveGroup", holds=not goes_on)
     bench.say(f"tried: unsubscribe{'' if answer.unimplemented is None else f' (unimplemented: {answer.unimplemented})'}")
 
 
@@ -292,7 +292,8 @@ async def cooperates(bench: Bench, dialogue: MemberDialogue) -> None:
             again = sorted(owned & places)
             named = ", ".join(f"{topic}-{partition}" for topic, partition in again)
             bench.expect(
-                f"partitions_assigned names {named}, which the member has already; a cooperative rebalance tells what is new", holds=not again
+                f"partitions_assigned names {named}, which the member has already; a cooperative rebalance reports only new partitions",
+                holds=not again,
             )
             owned |= places
         else:
@@ -313,9 +314,9 @@ async def preferences(bench: Bench, dialogue: MemberDialogue) -> None:
     if not lists:
         return
     # A client that lists all of them in a later JoinGroup got them: if it omits some before, that is the client's doing (aiokafka).
-    bench.expect(f"assignors: m0 was told {_PREFERENCES}, its JoinGroup lists {lists[-1]}", holds=_PREFERENCES in lists, word="assignors")
+    bench.expect(f"assignors: m0 was given {_PREFERENCES}, its JoinGroup lists {lists[-1]}", holds=_PREFERENCES in lists, word="assignors")
     if _PREFERENCES in lists and lists[0] != _PREFERENCES:
-        bench.theirs(f"its first JoinGroup lists {lists[0]}, it was told {_PREFERENCES}: certify it")
+        bench.theirs(f"its first JoinGroup lists {lists[0]}, it was given {_PREFERENCES}: certify it")
     bench.say("tried: two assignors")
 
 

@@ -173,7 +173,7 @@ def _reference(wanted: SubjectRequest) -> BrokerSubject:
 
 def _kfake(wanted: SubjectRequest) -> BrokerSubject:
     if wanted.release:
-        raise WrongUsage(f"kfake is built in one version, {pinned()}: say kfake alone")
+        raise WrongUsage(f"kfake is built in one version, {pinned()}: use kfake without a version")
     return Kfake(cache=wanted.cache, say=wanted.say, profile=wanted.profile or KFAKES_RELEASE, spec=wanted.spec, logs=wanted.logs)
 
 

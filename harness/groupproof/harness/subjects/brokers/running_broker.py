@@ -88,7 +88,7 @@ class AddressedBrokers:
             await self._remove(connector, made, running.groups)
 
     def _unmet(self, unreported: Mapping[str, Any], settings: Mapping[str, str | None] | str) -> dict[str, str]:
-        hint = f"; tell them with {BY_HAND} NAME=VALUE" if isinstance(settings, str) else ""
+        hint = f"; give them with {BY_HAND} NAME=VALUE" if isinstance(settings, str) else ""
         return {name: f"{why}{hint}" for name, why in unmet_among(unreported, settings).items()}
 
     async def _remove(self, connector: Connector, topics: Sequence[str], groups: Iterable[str]) -> None:

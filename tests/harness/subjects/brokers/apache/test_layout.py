@@ -91,5 +91,5 @@ def test_a_properties_file_keeps_backslashes() -> None:
 
 @pytest.mark.parametrize(("name", "value"), [("a", "1\nb=2"), ("", "1"), ("a=b", "1"), ("#a", "1"), ("a b", "1")])
 def test_what_would_be_read_back_as_something_else_is_refused(name: str, value: str) -> None:
-    with pytest.raises(ValueError, match="can't be said in a properties file"):
+    with pytest.raises(ValueError, match="can't be written in a properties file"):
         rendered({name: value})

@@ -48,7 +48,7 @@ def _settings(upstream: Mapping[str, Any]) -> Iterator[str]:
     """Yield what is unknown about the timeouts of the brokers behind a tap."""
     settings: Mapping[str, Any] = upstream["settings"]
     if missing := [name for name in _DECISIVE if name not in settings]:
-        yield f"the broker does not tell {', '.join(missing)}"
+        yield f"the broker does not report {', '.join(missing)}"
     elif unknown := {name.strip() for name in str(settings[ASSIGNORS]).split(",")} - _OWN_ASSIGNORS:
         yield f"its brokers have assignors of their own: {', '.join(sorted(unknown))}"
     own: Mapping[str, Any] = upstream.get("group_settings") or {"settings": None, "untold": "nobody asked"}
