@@ -68,7 +68,7 @@ def test_followers_are_parked_until_the_leader_assigns_and_each_gets_its_own(sce
 
 
 @pytest.mark.requirement("SYNC-07", "SYNC-08", "INV-09")
-def test_who_the_leader_leaves_out_gets_no_bytes_and_ghosts_are_ignored(scene: Scene) -> None:
+def test_a_member_that_the_leader_leaves_out_gets_no_bytes_and_ghosts_are_ignored(scene: Scene) -> None:
     leader, follower = scene.joined(2)
     parked = scene.sync(follower)
     scene.sync(leader, assigned={leader: b"all", "ghost": b"some"})

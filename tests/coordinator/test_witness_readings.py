@@ -320,7 +320,7 @@ def test_a_slow_consumer_s_old_id_is_refused_and_its_second_join_starts_the_reba
 
 
 @pytest.mark.reading("DISC-38")
-def test_who_shares_no_protocol_is_answered_and_the_group_untouched(scene: Scene) -> None:
+def test_a_member_without_a_common_protocol_is_answered_and_the_group_is_unchanged(scene: Scene) -> None:
     scene.stable()
     before = scene.view()
 

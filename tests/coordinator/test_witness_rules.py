@@ -246,7 +246,7 @@ def test_two_groups_have_members_generations_and_timers_of_their_own(scene: Scen
 
 
 @pytest.mark.requirement("LEAVE-54")
-def test_who_left_has_no_timer_and_no_place_when_the_group_acts_on_it(scene: Scene) -> None:
+def test_a_member_that_left_has_no_timer_and_no_place_when_the_group_acts_on_it(scene: Scene) -> None:
     leader, follower = scene.stable(2)
     scene.leave(leader)
     assert (scene.state(), scene.members(), scene.view().leader) == (PREPARING, [follower], follower)

@@ -79,7 +79,7 @@ def test_what_goes_on_in_the_background_is_interrupted_at_the_end(tmp_path: Path
     assert (follow(tmp_path, page) / "f").read_text() == "on\n"
 
 
-def test_who_ends_without_the_awaited_word_deviates(tmp_path: Path) -> None:
+def test_a_member_that_ends_without_the_awaited_report_deviates(tmp_path: Path) -> None:
     with pytest.raises(Deviation, match="did not print 'listening'"):
         follow(tmp_path, '```console background="listening"\n$ echo no\n```\n')
 

@@ -26,7 +26,7 @@ def test_a_course_follows_from_its_seed_and_affects_one_or_two_of_four() -> None
     assert {member for course in courses for member in course.struck} == {"m0", "m1", "m2", "m3"}
 
 
-def test_who_reaches_the_group_late_does_so_in_both_directions() -> None:
+def test_a_client_that_reaches_the_group_late_does_so_in_both_directions() -> None:
     course = course_of(LATE, 1)
     assert len(course.struck) == 1
     assert [(impairment.kind, impairment.stream) for impairment in course.toxics] == [("latency", "upstream"), ("latency", "downstream")]

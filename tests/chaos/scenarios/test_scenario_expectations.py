@@ -89,7 +89,7 @@ def test_heartbeats_are_counted_by_their_epochs() -> None:
 
 
 @pytest.mark.parametrize(("leader", "assignments", "expected"), [("", ("some",), True), ("", (), False), ("m0-1", ("some",), False)])
-def test_who_assigns_where_nobody_leads_is_seen(leader: str, assignments: tuple[str, ...], expected: bool) -> None:
+def test_a_member_that_assigns_although_nobody_leads_is_found(leader: str, assignments: tuple[str, ...], expected: bool) -> None:
     story = Story().mark("first")
     asked = story.request(Api.JOIN_GROUP)
     story.answer(asked, generation=3, body={"leader": leader})

@@ -68,7 +68,7 @@ def test_a_group_can_begin_empty() -> None:
     assert plan.steps[0] == Mark(name="p")
 
 
-def test_who_was_killed_is_started_again_at_the_healing_and_who_belongs_there_is_awaited() -> None:
+def test_a_killed_member_is_started_again_at_the_healing_and_expected_members_are_awaited() -> None:
     plan = planned(scenario(CRASH))
     crash = without_marks(since(plan, "crash"))
 

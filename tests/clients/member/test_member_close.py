@@ -120,7 +120,7 @@ def test_a_member_that_never_was_one_does_not_leave(bench: type[Bench]) -> None:
 
 @pytest.mark.requirement("CLIENT-72")
 @pytest.mark.parametrize("text", ["reset", "lost"])
-def test_who_was_reset_or_has_lost_its_coordinator_does_not_leave(bench: type[Bench], text: str) -> None:
+def test_a_member_that_was_reset_or_has_lost_its_coordinator_does_not_leave(bench: type[Bench], text: str) -> None:
     b = bench()
     b.stable(0)
     b.advance(b.member.settings.heartbeat_interval_ms)
@@ -200,7 +200,7 @@ def test_a_new_subscription_waits_out_no_pause_of_the_old_one(bench: type[Bench]
 
 
 @pytest.mark.parametrize("ends", ["close", "unsubscribe"])
-def test_who_leaves_takes_no_part_for_a_subscription_that_it_is_given_meanwhile(bench: type[Bench], ends: str) -> None:
+def test_a_member_that_leaves_does_not_take_part_for_a_subscription_that_it_gets_meanwhile(bench: type[Bench], ends: str) -> None:
     b = bench()
     b.stable(0)
     b.do(getattr(b.member, ends)(b.now))
@@ -216,7 +216,7 @@ def test_who_leaves_takes_no_part_for_a_subscription_that_it_is_given_meanwhile(
     assert b.count(JOIN) == joins + (ends == "unsubscribe")
 
 
-def test_who_unsubscribes_again_while_it_leaves_takes_part_no_more(bench: type[Bench]) -> None:
+def test_a_member_that_unsubscribes_again_while_it_leaves_takes_part_no_more(bench: type[Bench]) -> None:
     b = bench()
     b.stable(0)
     b.do(b.member.unsubscribe(b.now))

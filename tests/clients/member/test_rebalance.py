@@ -355,7 +355,7 @@ def _gives_back_and_joins(b: Bench) -> None:
 ASKS = Policy(failed_rejoin="heartbeats")
 
 
-def test_who_asks_by_heartbeat_takes_up_again_what_it_gave_back_for_a_rebalance_that_is_over(bench: type[Bench]) -> None:
+def test_a_member_that_asks_by_heartbeat_resumes_what_it_gave_back_for_a_rebalance_that_is_over(bench: type[Bench]) -> None:
     b = bench(ASKS)
     b.stable(0)
     b.answer_heartbeat(27)
@@ -372,7 +372,7 @@ def test_who_asks_by_heartbeat_takes_up_again_what_it_gave_back_for_a_rebalance_
     assert b.count(JOIN) == joins
 
 
-def test_who_asks_by_heartbeat_joins_all_the_same_for_a_reason_of_its_own(bench: type[Bench]) -> None:
+def test_a_member_that_asks_by_heartbeat_joins_all_the_same_for_a_reason_of_its_own(bench: type[Bench]) -> None:
     b = bench(ASKS)
     b.stable(0)
     b.do(b.member.resubscribe(("t", "u"), b.now))
@@ -384,7 +384,7 @@ def test_who_asks_by_heartbeat_joins_all_the_same_for_a_reason_of_its_own(bench:
     assert b.count(JOIN) == joins + 1
 
 
-def test_who_asks_by_heartbeat_joins_all_the_same_before_it_has_an_assignment(bench: type[Bench]) -> None:
+def test_a_member_that_asks_by_heartbeat_joins_all_the_same_before_it_has_an_assignment(bench: type[Bench]) -> None:
     b = bench(ASKS)
     b.stable(0)
     b.answer_heartbeat(27)

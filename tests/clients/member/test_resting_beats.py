@@ -92,7 +92,7 @@ def test_a_member_that_got_an_error_does_not_rest_before_an_answer_without_one(b
     assert resting.until_ms(b.now) == 0
 
 
-def test_who_commits_does_not_rest(bench: type[Bench]) -> None:
+def test_a_member_that_commits_does_not_rest(bench: type[Bench]) -> None:
     b = rested(bench)
     b.do(b.member.commit("c", {("t", 0): 5}, b.now, is_sync=True))
     resting = b.member.resting
@@ -139,7 +139,7 @@ def test_an_answer_goes_the_long_way_if_it_belongs_to_another_or_something_is_du
     assert not resting.answered(resting.beat(b.now), ANSWER, b.now + 1_000), "the next heartbeat is due"
 
 
-def test_who_syncs_does_not_rest(bench: type[Bench]) -> None:
+def test_a_member_that_syncs_does_not_rest(bench: type[Bench]) -> None:
     b = bench()
     b.syncing()
     b.now += 1_000
@@ -147,14 +147,14 @@ def test_who_syncs_does_not_rest(bench: type[Bench]) -> None:
     assert until_ms(b) == 0
 
 
-def test_who_has_failed_does_not_rest(bench: type[Bench]) -> None:
+def test_a_member_that_has_failed_does_not_rest(bench: type[Bench]) -> None:
     b = rested(bench)
     b.do(b.member.fail("X", "for a reason of the driver's own", b.now))
 
     assert until_ms(b) == 0
 
 
-def test_whose_commit_waits_to_be_tried_again_does_not_rest(bench: type[Bench]) -> None:
+def test_a_member_whose_commit_waits_for_a_retry_does_not_rest(bench: type[Bench]) -> None:
     b = bench()
     b.stable(0)
     b.answer_heartbeat()
@@ -165,7 +165,7 @@ def test_whose_commit_waits_to_be_tried_again_does_not_rest(bench: type[Bench]) 
     assert until_ms(b) == 0
 
 
-def test_who_has_just_found_its_coordinator_does_not_rest_before_an_answer(bench: type[Bench]) -> None:
+def test_a_member_that_has_just_found_its_coordinator_does_not_rest_before_an_answer(bench: type[Bench]) -> None:
     b = bench()
     b.stable(0)
     b.answer_heartbeat()

@@ -145,7 +145,7 @@ async def test_a_machine_that_lost_the_partition_answers_that_it_is_not_the_coor
     assert ticket.answer == HeartbeatResponse(error_code=16)
 
 
-def test_who_is_called_with_the_answer_is_called_once_and_nobody_has_to_wait() -> None:
+def test_a_callback_for_the_answer_is_called_once_and_nobody_has_to_wait() -> None:
     ticket = Ticket(lambda: None)
     answers: list[GroupResponse] = []
     ticket.on_answer = answers.append

@@ -93,7 +93,7 @@ async def test_what_a_call_raises_is_raised_to_its_own_connection_alone(sockets:
 
 
 @on_sockets(2)
-async def test_who_is_cancelled_by_another_in_the_same_turn_is_offered_nothing(sockets: list[Socket], peers: list[socket.socket]) -> None:
+async def test_a_task_that_is_cancelled_by_another_in_the_same_turn_is_offered_nothing(sockets: list[Socket], peers: list[socket.socket]) -> None:
     scopes = [trio.CancelScope(), trio.CancelScope()]
     offered: list[int] = []
 

@@ -283,7 +283,7 @@ def test_a_request_lets_the_timers_before_it_go_off_first(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize(("after_ms", "error"), [(10_000, NONE), (10_001, ErrorCode.UNKNOWN_MEMBER_ID)])
-def test_who_expired_a_millisecond_before_a_request_is_no_member_to_it(scene: Scene, after_ms: int, error: ErrorCode) -> None:
+def test_a_member_that_expired_a_millisecond_before_a_request_is_no_member_for_it(scene: Scene, after_ms: int, error: ErrorCode) -> None:
     (member,) = scene.stable(session_ms=10_000)
     scene.now_ms += after_ms
 

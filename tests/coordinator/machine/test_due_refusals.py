@@ -53,7 +53,7 @@ def test_what_is_due_is_what_the_machine_answers_and_nothing_is_done() -> None:
     assert [output.message for output in machine.handle(message, arrival(5), NOW_MS) if isinstance(output, Reply)] == [first.message]
 
 
-def test_who_does_not_coordinate_the_group_refuses_nothing_for_what_is_in_it() -> None:
+def test_a_broker_that_does_not_coordinate_the_group_refuses_nothing_because_of_its_state() -> None:
     stranger = HeartbeatRequest(group_id="g", generation_id=1, member_id="nobody")
 
     assert codes(coordinator(), stranger, 3) == [25]

@@ -92,7 +92,7 @@ def test_a_renamed_leader_still_leads_and_keeps_its_instance() -> None:
     assert (members.leader, members.instances, list(members.by_id)) == ("a2", {"i": "a2"}, ["b", "a2"])
 
 
-def test_whoever_is_removed_takes_its_instance_along_as_in_kafka() -> None:
+def test_a_removed_member_takes_its_instance_along_as_in_kafka() -> None:
     members = _members(_member("a", instance="i"))
     del members.instances["i"]  # as a full group did before 2.6
     members.add(_member("b", instance="i"))

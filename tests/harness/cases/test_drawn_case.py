@@ -41,7 +41,7 @@ def test_those_stay_who_were_started_and_not_closed() -> None:
     assert staying(STEPS) == ["m0", "z0"]
 
 
-def test_who_is_killed_stays_only_if_it_is_started_again() -> None:
+def test_a_member_that_is_killed_stays_only_if_it_is_started_again() -> None:
     assert staying((*start("m0", "m1"), kill("m0"))) == ["m1"]
     assert staying((*start("m0", "m1"), kill("m0"), *start("m0"))) == ["m0", "m1"]
 

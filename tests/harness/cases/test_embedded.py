@@ -75,7 +75,7 @@ def test_a_member_that_hears_of_things_in_its_own_time_passes(variant: str, id: 
     assert judged(case, variant=variant)[1].verdict is Verdict.OK
 
 
-def test_who_is_no_worker_cannot_be_put_through_a_workers_case() -> None:
+def test_a_client_that_is_no_worker_cannot_run_a_workers_case() -> None:
     assert lack_of(CASES[0], ["classic", "commit"], "kafka-4.1") == "Its shim declares no connect."
 
 

@@ -124,7 +124,7 @@ def test_a_member_in_a_rebalance_is_still_one() -> None:
     assert verdict(close(story)) is Goodbye.UNCLEAN
 
 
-def test_who_lost_the_connection_to_its_coordinator_owes_nothing() -> None:
+def test_a_member_that_lost_the_connection_to_its_coordinator_owes_nothing() -> None:
     story = a_member()
     story.see("event", who="link", connection=1, body={"name": "closed"})
 

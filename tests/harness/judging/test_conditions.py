@@ -161,7 +161,7 @@ def test_an_eager_member_must_be_called_again_even_for_the_same_partitions() -> 
     assert holds_at(Stable(members=("m0",)), story) is None
 
 
-def test_who_reports_no_partitions_is_not_waited_for() -> None:
+def test_a_member_that_reports_no_partitions_is_not_waited_for() -> None:
     story = Story()
     story.join("x0", gets="x0-1", generation=1)
     story.sync("x0", member="x0-1", generation=1)

@@ -22,7 +22,7 @@ def reading(*steps: tuple[str, int]) -> list[str]:
     return list(refuted_records(story.end().trace))
 
 
-def test_who_asks_for_the_record_behind_the_last_has_had_it() -> None:
+def test_a_member_that_fetches_the_record_after_the_last_has_got_the_last() -> None:
     assert reading(("fetch", 0), ("records", 19), ("fetch", 20), ("fetch", 20)) == []
     assert reading(("fetch", 0), ("fetch", 20), ("records", 19), ("fetch", 20)) == []
 

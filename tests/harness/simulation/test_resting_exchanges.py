@@ -260,7 +260,7 @@ def test_a_variant_goes_the_long_way(options: dict[str, Any], repeated: list[boo
     assert not any(repeated)
 
 
-def test_who_observes_sees_every_heartbeat_go_the_long_way(repeated: list[bool]) -> None:
+def test_with_an_observer_every_heartbeat_goes_the_long_way(repeated: list[bool]) -> None:
     run = Run(calm(), recorder=lambda clock: Recorder(clock, keeps=False))
 
     assert run.targets.network.resting is None

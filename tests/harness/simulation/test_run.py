@@ -130,7 +130,7 @@ def test_a_run_ends_with_its_first_violation() -> None:
     assert outcome.virtual_ms == outcome.violations[0].at_ms < outcome.simulation.duration_ms
 
 
-def test_who_was_silent_up_to_the_healing_may_be_evicted_after_it() -> None:
+def test_a_member_that_was_silent_up_to_the_healing_may_be_evicted_after_it() -> None:
     outcome = run(Simulation(seed=526, members=5, duration_ms=150_000))
 
     assert outcome.violations == ()

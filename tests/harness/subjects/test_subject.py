@@ -147,7 +147,7 @@ def test_with_multi_members_share_a_few_processes_evenly() -> None:
     using(subject("honest", "multi"), use)
 
 
-def test_who_comes_while_another_process_starts_takes_the_one_there_is() -> None:
+def test_a_caller_that_comes_while_another_process_starts_uses_the_running_one() -> None:
     async def use(under_test: ProcessSubject) -> None:
         async with (
             under_test.member("c1.m0", Heard(), NETWORK, alone=False, seed=1) as one,

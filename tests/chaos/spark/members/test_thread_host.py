@@ -93,7 +93,7 @@ def test_deeds_end_and_begin_consumers(tmp_path: Path, monkeypatch: pytest.Monke
     ]  # fmt: skip
 
 
-def test_who_stalls_does_not_poll(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_member_that_stalls_does_not_poll(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls, _ = run(tmp_path, monkeypatch, (START, MemberAction(0.0, Action.STALL, LONG_S)), duration_s=0.6)
 
     assert "poll" not in calls

@@ -29,7 +29,7 @@ def test_what_was_missed_and_what_was_read_again_is_counted_by_partition() -> No
     assert (query_read.due, query_read.distinct, query_read.missed, query_read.twice, query_read.is_whole) == (7, 2, 5, 2, False)
 
 
-def test_who_read_every_record_once_read_the_whole() -> None:
+def test_a_query_that_read_every_record_once_read_the_whole() -> None:
     assert who_read(read({(0, 0): 1, (0, 1): 1}, {0: 2})).is_whole
 
 

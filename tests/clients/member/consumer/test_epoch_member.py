@@ -125,7 +125,7 @@ def test_without_polls_it_leaves_and_the_next_poll_loses_and_joins() -> None:
 
 
 @pytest.mark.requirement("CGV-18")
-def test_who_is_as_librdkafka_falls_silent_without_polls_and_leaves_with_the_next_one() -> None:
+def test_a_member_like_librdkafka_falls_silent_without_polls_and_leaves_with_the_next_one() -> None:
     b = EpochBench(Policy(epochs=EpochPolicy(poll_end="next-poll")), max_poll_interval_ms=3_500)
     b.joined(0)
     for _ in range(3):

@@ -105,7 +105,7 @@ def test_a_fetch_that_was_refused_is_tried_again(code: int) -> None:
 
 
 @pytest.mark.requirement("CGP-15", "CGP-16")
-def test_who_was_fenced_commits_nothing_until_it_has_joined_again() -> None:
+def test_a_member_that_was_fenced_commits_nothing_until_it_has_joined_again() -> None:
     b = EpochBench()
     b.joined(0)
     b.next_beat()

@@ -116,7 +116,7 @@ def test_what_there_is_to_do_ends_the_rest(end: Callable[[EpochBench], object]) 
 
 
 @pytest.mark.parametrize("end", ENDS.values(), ids=ENDS)
-def test_who_has_something_to_do_does_not_come_to_rest(end: Callable[[EpochBench], object]) -> None:
+def test_a_member_with_something_to_do_does_not_rest(end: Callable[[EpochBench], object]) -> None:
     b = settled()
     end(b)
 
@@ -153,7 +153,7 @@ def test_a_member_of_which_one_thing_is_another_does_not_come_to_rest(stand: Cal
     assert rest_of(b).until_ms(b.now) == 0
 
 
-def test_who_has_something_to_say_does_not_rest() -> None:
+def test_a_member_with_something_to_send_does_not_rest() -> None:
     b = settled()
     b.do(b.member.tick(b.now))
     b.beaten(2, 0, 1)
@@ -176,7 +176,7 @@ def test_a_member_that_was_refused_does_not_rest_before_it_has_sent_everything_a
     assert rest_of(b).until_ms(b.now) == 0
 
 
-def test_who_has_just_found_its_coordinator_does_not_rest_before_an_answer() -> None:
+def test_a_member_that_has_just_found_its_coordinator_does_not_rest_before_an_answer() -> None:
     b = settled()
     coordinator = b.member.coordinator
     assert coordinator is not None
@@ -211,7 +211,7 @@ def test_an_answer_that_says_the_same_is_the_one_to_look_for_from_then_on() -> N
     assert answer_of(b) is same
 
 
-def test_who_rests_again_with_another_coordinator_asks_that_one() -> None:
+def test_a_member_that_rests_again_with_another_coordinator_asks_that_one() -> None:
     b = settled()
     assert rest_of(b).until_ms(b.now)
     coordinator = b.member.coordinator
@@ -224,7 +224,7 @@ def test_who_rests_again_with_another_coordinator_asks_that_one() -> None:
     assert (rest_of(b).node_id, b.member._core.requests.in_flight[request_id].to) == (7, b.member.coordinator)
 
 
-def test_who_rests_again_with_another_heartbeat_sends_that_one() -> None:
+def test_a_member_that_rests_again_with_another_heartbeat_sends_that_one() -> None:
     b = settled()
     assert rest_of(b).until_ms(b.now)
     rest_of(b).message = None

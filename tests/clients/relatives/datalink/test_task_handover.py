@@ -37,7 +37,7 @@ def test_only_what_moves_is_stopped_and_then_the_worker_joins_again_at_once() ->
 
 @pytest.mark.requirement("PLAN-02")
 @pytest.mark.parametrize("code", [22, 25])
-def test_who_has_lost_its_membership_stops_everything_for_it_may_run_elsewhere(code: int) -> None:
+def test_a_worker_that_has_lost_its_membership_stops_everything_because_it_may_run_elsewhere(code: int) -> None:
     recorder = _incremental("a", "b").beating().beaten(code).after(500)
 
     assert [stop_tasks.names for stop_tasks in recorder.wishes_of(StopTasks)] == [("a", "b")]

@@ -219,7 +219,7 @@ def test_a_registration_that_fails_in_a_new_session_is_reported_and_waits_for_th
 
 @pytest.mark.requirement("ZK-03", "ZK-70", "ZK-73", "ZK-34")
 @pytest.mark.parametrize("size", [2, 5])
-def test_who_comes_or_goes_starts_a_rebalance_in_every_consumer(size: int) -> None:
+def test_a_consumer_that_comes_or_goes_starts_a_rebalance_in_every_consumer(size: int) -> None:
     bench = Bench({"t": 10})
     group = [bench.consumer(f"c{number}").start() for number in range(size)]
     settle(bench)

@@ -79,7 +79,7 @@ async def test_a_topic_whose_partitions_are_to_be_described_is_refused() -> None
 
 
 @virtually
-async def test_who_asks_for_what_nobody_denies_is_answered_as_ever() -> None:
+async def test_a_request_that_no_rule_denies_is_answered_as_usual() -> None:
     answer = await _answer(Api.LIST_OFFSETS, 7, {"topics": ({"name": "u", "partitions": ({"partition_index": 0, "timestamp": -1},)},)})
 
     assert answer["topics"][0]["partitions"][0]["error_code"] in (0, ErrorCode.NOT_LEADER_OR_FOLLOWER)

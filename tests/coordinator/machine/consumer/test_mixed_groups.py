@@ -67,7 +67,7 @@ def test_a_subscription_that_cannot_be_read_is_an_unknown_error_until_4_2_2(prof
     assert last(profile, "A join", "K joingroup id=self unreadable=1").code == code
 
 
-def test_who_sends_a_subscription_that_cannot_be_read_ends_nothing() -> None:
+def test_a_member_that_sends_a_subscription_that_cannot_be_read_ends_nothing() -> None:
     assert last(NEWEST, "A join", "K joingroup id=self unreadable=1", "describe").state == "Stable"
 
 

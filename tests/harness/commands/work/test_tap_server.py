@@ -52,7 +52,7 @@ def test_the_profile_that_is_named_holds(upstream: list[Address]) -> None:
     assert Tap(upstream=upstream, profile="kafka-2.4").run(stop).profile == "kafka-2.4"
 
 
-def test_who_stops_it_before_the_upstream_answers_gets_a_report_of_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stop_before_the_upstream_answers_gives_an_empty_report(monkeypatch: pytest.MonkeyPatch) -> None:
     async def meet(connect: object, bootstrap: object, *, profile: str | None) -> UpstreamInfo:
         signal.raise_signal(signal.SIGINT)
         await trio.sleep_forever()
@@ -98,7 +98,7 @@ def test_a_trace_that_cannot_be_written_is_reported_before_the_run_and_tolerated
     assert [record.message for record in caplog.records] == [f"can't write {tmp_path / TRACE} any more: No space left on device"]
 
 
-def test_whoever_follows_the_file_sees_each_line_when_it_is_written(tmp_path: Path) -> None:
+def test_a_reader_of_the_file_gets_each_line_when_it_is_written(tmp_path: Path) -> None:
     obs = Observation(seq=0, at_ns=0, kind="event")
 
     with tap_server._Lines(tmp_path / TRACE) as lines:

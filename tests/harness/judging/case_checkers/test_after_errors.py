@@ -120,7 +120,7 @@ def test_a_pending_id_leaves_no_ghost_and_a_lost_connection_is_a_mishap_of_its_o
     assert found.observed == "After its connection was closed it joined again with the empty member id."
 
 
-def test_who_was_away_from_its_application_for_the_poll_deadline_or_met_nothing_has_reasons_of_its_own() -> None:
+def test_a_member_with_a_late_poll_or_without_a_fault_has_its_own_reasons() -> None:
     away, nothing = Story().member(), Story().member()
     away.kit("command", "m0", command="commit", fields={})
     away.at(4_000).beat(error=27)
@@ -246,7 +246,7 @@ def beating(session_ms: int, *ignored: str) -> Story:
     return healed(story).end(SETTLES_MS + 1_100)
 
 
-def test_who_hears_of_a_rebalance_when_it_is_over_need_not_settle() -> None:
+def test_a_member_that_hears_of_a_rebalance_when_it_is_over_need_not_settle() -> None:
     with pytest.raises(NotOffered, match="m0 heartbeats every 30000 ms, and a rebalance waits for it 30000 ms"):
         findings(SETTLED, beating(90_000, "heartbeat_interval_ms"))
     for story in (beating(45_000, "heartbeat_interval_ms"), beating(90_000)):
@@ -281,7 +281,7 @@ def test_a_client_that_got_a_fatal_error_may_end_if_it_reports_it(entry: bool, e
     assert verdict(SETTLED, healed(story).end(SETTLES_MS + 1_100)) is expected
 
 
-def test_who_may_not_ask_for_its_offsets_may_end_if_it_tells_also_after_an_answer_that_it_kept_for_itself() -> None:
+def test_a_member_without_permission_to_fetch_offsets_may_end_if_it_reports_it_also_after_an_unreported_answer() -> None:
     story = Story().member()
     story.at(500).exchange(Api.OFFSET_FETCH, error=30)
     story.tell("error", error="GROUP_AUTHORIZATION_FAILED")

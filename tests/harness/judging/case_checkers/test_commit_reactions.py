@@ -290,7 +290,7 @@ def test_auto_commit_commits_by_itself(absent: Verdict) -> None:
         ([], Verdict.NON_STRICT),
     ],
 )
-def test_who_has_committed_everything_has_nothing_left_to_commit_at_close(commits: list[tuple[str, int, int]], expected: Verdict) -> None:
+def test_a_member_that_has_committed_everything_has_nothing_left_to_commit_at_close(commits: list[tuple[str, int, int]], expected: Verdict) -> None:
     story = Story().member()
     story.consume(("t", 0, 0, 5))
     for commit in commits:

@@ -104,7 +104,7 @@ def test_a_client_follows_its_coordinator_to_another_broker(node: int, expected:
     assert verdict(goes_to_another("m0", Api.HEARTBEAT, after="moved", requirement="CLIENT-07"), story.end(9_000)) is expected
 
 
-def test_who_had_no_coordinator_can_follow_none() -> None:
+def test_a_client_that_had_no_coordinator_can_follow_none() -> None:
     with pytest.raises(NotReached):
         verdict(goes_to_another("m0", Api.HEARTBEAT, after="moved", requirement="CLIENT-07"), Story().mark("moved").end(9_000))
 

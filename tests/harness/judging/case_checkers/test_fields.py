@@ -109,7 +109,7 @@ def test_an_id_that_was_handed_out_is_used(comes_back_as: str | None, expected: 
 
 
 @pytest.mark.parametrize(("comes_back_as", "expected"), [("m0-8", Verdict.NON_STRICT), ("", Verdict.FAILED), ("m0-9", Verdict.FAILED)])
-def test_who_asks_once_more_without_an_id_and_gets_in_with_the_second_leaves_the_first_behind(comes_back_as: str, expected: Verdict) -> None:
+def test_a_member_that_asks_again_without_an_id_and_joins_with_the_second_leaves_the_first_behind(comes_back_as: str, expected: Verdict) -> None:
     story = Story()
     story.join(gets="m0-7", generation=-1, error=79)
     story.join(gets="m0-8", generation=-1, error=79)
@@ -118,7 +118,7 @@ def test_who_asks_once_more_without_an_id_and_gets_in_with_the_second_leaves_the
     assert verdict(keeps_id_handed_out("m0"), story.end()) is expected
 
 
-def test_who_names_the_id_it_was_handed_and_is_never_let_in_is_no_member() -> None:
+def test_a_client_with_a_handed_out_id_that_is_never_admitted_is_no_member() -> None:
     story = Story()
     for handed in ("m0-7", "m0-8"):
         story.join(gets=handed, generation=-1, error=79)
@@ -127,7 +127,7 @@ def test_who_names_the_id_it_was_handed_and_is_never_let_in_is_no_member() -> No
     assert verdict(keeps_id_handed_out("m0"), story.end()) is Verdict.FAILED
 
 
-def test_who_is_never_asked_for_an_id_has_none_to_keep() -> None:
+def test_a_member_that_is_never_asked_for_an_id_has_none_to_keep() -> None:
     old, newest = Story(), Story()
     old.join(version=3)
     newest.join(version=9)

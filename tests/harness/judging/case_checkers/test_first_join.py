@@ -90,7 +90,7 @@ def test_a_join_that_is_abandoned_before_the_rebalance_timeout_is_reported_by_th
     assert {(findings(JUDGE, story)[0].verdict, findings(JUDGE, story)[0].proof) for story in (same, anew)} == {(Verdict.NON_STRICT, Proof.SAFETY)}
 
 
-def test_who_gives_its_join_up_and_leaves_the_group_leaves_no_ghost_behind() -> None:
+def test_a_member_that_abandons_its_join_and_leaves_the_group_leaves_no_ghost_behind() -> None:
     story = parked()
     story.at(2_500).leave()
     story.request(Api.JOIN_GROUP, connection=2)

@@ -150,7 +150,7 @@ def test_the_members_of_an_assignment_are_reported(whom: str, message: str) -> N
 
 
 @pytest.mark.parametrize(("gets", "expected"), [([T0], Verdict.OK), ([T0, T1], Verdict.OK), ([], Verdict.OK), ([T0, U0], Verdict.FAILED)])
-def test_who_subscribes_to_one_topic_is_given_partitions_of_that_alone(gets: Sequence[tuple[str, int]], expected: Verdict) -> None:
+def test_a_member_that_subscribes_to_one_topic_gets_only_its_partitions(gets: Sequence[tuple[str, int]], expected: Verdict) -> None:
     assert verdict(holds_only("m0", ("t",)), Story().member(gets=gets).end()) is expected
 
 

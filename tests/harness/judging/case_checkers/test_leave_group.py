@@ -172,7 +172,7 @@ def test_nothing_is_said_before_the_member_had_to_leave() -> None:
     ("syncs_at", "leaves_at", "expected"),
     [(500, None, Verdict.FAILED), (500, 600, Verdict.OK), (None, None, Verdict.OK), (2_300, None, Verdict.OK)],
 )
-def test_who_says_that_it_unsubscribed_and_takes_partitions_for_good_has_not_left(
+def test_a_member_that_reports_an_unsubscribe_and_keeps_partitions_has_not_left(
     syncs_at: float | None, leaves_at: float | None, expected: Verdict
 ) -> None:
     story = Story().member().mark("unsubscribe")

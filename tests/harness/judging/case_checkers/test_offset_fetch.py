@@ -60,7 +60,7 @@ def asked_twice(*, at_once: bool = True, error: int = 0, partition: int = 0) -> 
     return story.end(9_000)
 
 
-def test_who_asked_twice_at_once_and_was_answered_the_other_time_need_not_ask_again() -> None:
+def test_a_client_that_asked_twice_at_once_and_got_the_other_answer_need_not_ask_again() -> None:
     judge = unless_asked_twice(retries("m0", Api.OFFSET_FETCH, after="error", requirement="CLIENT-79"), "m0", requirement="CLIENT-79")
 
     assert verdict(judge, asked_twice()) is Verdict.OK

@@ -136,7 +136,7 @@ def test_a_member_of_a_cooperative_group_joins_again_with_its_partitions(protoco
     ("capabilities", "reads", "expected"),
     [((), None, Verdict.OK), ((), "fetch", Verdict.OK), ((), "records", Verdict.FAILED), (("on-revoked",), None, Verdict.FAILED)],
 )
-def test_who_has_no_callback_of_a_rebalance_is_judged_by_what_it_reads_meanwhile(
+def test_a_member_that_has_no_callback_of_a_rebalance_is_judged_by_what_it_reads_meanwhile(
     capabilities: tuple[str, ...], reads: str | None, expected: Verdict
 ) -> None:
     story = Story()
@@ -160,7 +160,7 @@ def test_who_has_no_callback_of_a_rebalance_is_judged_by_what_it_reads_meanwhile
     ("reads", "message"),
     [(True, "It joined again with its partitions still in hand."), (False, "It joined again, and no partitions_revoked came first.")],
 )
-def test_who_reads_on_has_its_partitions_and_of_who_does_not_a_line_is_missing(reads: bool, message: str) -> None:
+def test_a_member_that_still_reads_has_its_partitions_and_one_that_does_not_lacks_a_line(reads: bool, message: str) -> None:
     story = owner().mark("newcomer").at(100)
     story.join(member=ID, generation=2)
     if reads:
@@ -172,7 +172,7 @@ def test_who_reads_on_has_its_partitions_and_of_who_does_not_a_line_is_missing(r
     ]
 
 
-def test_who_did_not_join_again_is_not_asked_for_a_revocation() -> None:
+def test_a_member_that_did_not_join_again_is_not_asked_for_a_revocation() -> None:
     with pytest.raises(NotReached):
         verdict(revokes_before_joining("m0", after="newcomer"), owner().mark("newcomer").end())
 

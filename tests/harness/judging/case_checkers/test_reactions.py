@@ -178,7 +178,7 @@ def test_an_assignment_or_a_heartbeat_of_a_standing_membership_is_recovery(does:
 
 
 @pytest.mark.parametrize(("was_one", "message"), [(True, "It never became a member again."), (False, "It never got an assignment.")])
-def test_who_was_no_member_before_is_not_said_to_be_one_again(was_one: bool, message: str) -> None:
+def test_a_client_that_was_no_member_before_does_not_count_as_one_again(was_one: bool, message: str) -> None:
     story = (Story().member() if was_one else Story()).mark("error").end(20_000)
     (found,) = findings(recovers("m0", after="error", requirement="CLIENT-76", within_ms=5_000), story)
 
@@ -204,7 +204,7 @@ def test_a_membership_that_stands_is_kept(does: str | None, tells: bool, expecte
     assert after_fault(keeps_membership("m0", after="error", requirement="CLIENT-49", or_reports=True), does=does, tells=tells) is expected
 
 
-def test_who_was_no_member_has_nothing_to_keep() -> None:
+def test_a_member_that_was_no_member_has_nothing_to_keep() -> None:
     with pytest.raises(NotReached):
         verdict(keeps_membership("m0", after="error", requirement="CLIENT-49"), Story().fault("error").end(9_000))
 
@@ -230,7 +230,7 @@ def test_a_member_that_joined_again_reports_too_late_that_it_was_replaced(does: 
     ("goes_on", "observed"),
     [(False, "It fell silent, on the wire and to the application."), (True, "It went on without telling the application.")],
 )
-def test_who_is_replaced_goes_on_only_from_the_refusal_on(goes_on: bool, observed: str) -> None:
+def test_a_replaced_member_continues_wrongly_only_after_the_refusal(goes_on: bool, observed: str) -> None:
     story = Story().member().mark("twin")
     story.at(300).beat()
     story.at(600).beat(error=ErrorCode.FENCED_INSTANCE_ID)

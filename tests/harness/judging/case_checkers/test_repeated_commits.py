@@ -218,7 +218,7 @@ def test_a_commit_for_what_is_nobodys_yet_takes_nothing_back(generation: int, ge
     assert (found.verdict, found.proof, found.detail) == (Verdict.NON_STRICT, Proof.LIVENESS, "[('t', 0)]")
 
 
-def test_who_goes_on_committing_when_the_partition_is_anothers_is_not_spared_for_having_begun_before() -> None:
+def test_a_member_that_still_commits_for_anothers_partition_is_not_excused_by_an_earlier_start() -> None:
     story = handed_over()
     story.at(800).commit(AT_5)
     story.sync("z0", member="z0-1", generation=2, gets=[("t", 0)])

@@ -37,7 +37,7 @@ def test_what_happened_just_before_counts_and_not_what_others_did_before_that() 
     assert found.evidence[0].marks == "DIAG-04"
 
 
-def test_who_leaves_after_it_polled_was_closed_and_who_has_not_polled_for_its_interval_was_stuck() -> None:
+def test_a_member_that_leaves_after_a_poll_was_closed_and_one_without_a_poll_for_its_interval_was_stuck() -> None:
     for fetched_ms, cause in ((59_000, Cause.CLOSED), (4_000, Cause.POLL_INTERVAL)):
         story = _running()
         story.ask(fetched_ms, "Fetch", "m1", group=None)

@@ -136,7 +136,7 @@ def test_a_reason_that_the_frames_do_not_show_is_not_made_up() -> None:
 
 
 @pytest.mark.parametrize(("error", "why"), [(82, "m1 (b) has taken the instance id i0"), (111, "m1 (b) has the instance id i0 and has not left")])
-def test_who_has_the_instance_id_is_named(error: int, why: str) -> None:
+def test_the_member_with_the_instance_id_is_named(error: int, why: str) -> None:
     story = EpochStory()
     story.hb(0, "m0", gets=1, gives=(), member="a", instance="i0")
     story.at(1_000)

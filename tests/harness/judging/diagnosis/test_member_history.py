@@ -53,7 +53,7 @@ def test_a_static_member_that_comes_without_its_id_replaces_itself() -> None:
     assert _named(story)[-1] == ("replaced", "a-1")
 
 
-def test_who_takes_another_out_or_a_static_member_removes_it() -> None:
+def test_a_leave_for_another_or_a_static_member_removes_it() -> None:
     story = Story()
     story.settle(0, {"a-1": "m0", "b-1": "m1"}, 1, "a-1")
     story.ask(100, "LeaveGroup", "m9", body={"members": ({"member_id": "b-1", "reason": "stuck"},)})

@@ -78,7 +78,7 @@ def test_a_rebalance_whose_cause_nobody_here_shows_is_left_open() -> None:
     assert found.ended == "still going on where the trace ends"
 
 
-def test_who_joined_and_never_asked_for_its_assignment_is_named() -> None:
+def test_a_member_that_joined_and_never_asked_for_its_assignment_is_named() -> None:
     story = Story()
     joins = [story.join(0, "m0", "a-1", rebalance=3_000, session=30_000), story.join(0, "m1", "b-1", rebalance=3_000, session=30_000)]
     for asked, member in zip(joins, TWO, strict=True):

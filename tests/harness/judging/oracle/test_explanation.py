@@ -199,7 +199,7 @@ def test_each_kind_of_divergence_has_its_proof_and_its_words(kind: str, proof: P
         (Api.JOIN_GROUP, "Leave/PreparingRebalance/all-joined", None, Verdict.FAILED),
     ],
 )
-def test_who_waits_in_a_classic_group_may_wait_on_where_a_consumer_is_refused(
+def test_a_member_that_waits_in_a_classic_group_may_still_wait_when_a_consumer_is_refused(
     api: Api, rule: str, answered_ms: float | None, verdict: Verdict
 ) -> None:
     divergence, replay = diverged("CGG-09", "other" if answered_ms else "missing")

@@ -67,7 +67,7 @@ def test_meanwhile_either_may_be_and_what_the_brokers_tell_is_tried_first(ready_
     assert bool(list(topics.changes_until(ready_ms, 9, lambda *_: way))) is is_known
 
 
-def test_who_knew_nothing_of_a_change_is_likely_to_know_as_little_at_the_next_request() -> None:
+def test_a_broker_that_did_not_know_a_change_probably_does_not_know_it_at_the_next_request() -> None:
     topics = _topics_seen()
 
     assert list(topics.changes_until(DONE_MS + 1, 9, lambda *_: 1)) == []

@@ -141,7 +141,7 @@ def test_tasks_that_come_and_go_down_to_none_are_borne() -> None:
 
 
 @pytest.mark.requirement("WORKER-20")
-def test_who_is_parked_at_the_manager_is_joining_while_it_prepares_and_syncing_while_it_awaits() -> None:
+def test_a_worker_that_is_parked_at_the_manager_is_joining_while_it_prepares_and_syncing_while_it_awaits() -> None:
     workers = SimulatedWorkers(_course(14, events=0))
     for worker in workers.bays:
         workers.heap.after(100 * len(worker.name), worker.start)

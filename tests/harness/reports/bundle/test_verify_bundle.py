@@ -209,7 +209,7 @@ def test_a_signature_by_another_than_is_asked_for_is_named(tmp_path: Path) -> No
     assert "the signature is not one of this manifest" in altered_by(changed, tmp_path)
 
 
-def test_who_made_it_and_with_what_are_claims_that_only_a_signature_proves(tmp_path: Path) -> None:
+def test_its_author_and_its_tools_are_claims_that_only_a_signature_proves(tmp_path: Path) -> None:
     files = edited(client().files, "manifest.json", lambda manifest: manifest["made_with"].update(python="2.7"))
 
     assert altered_by(files, tmp_path) == ""

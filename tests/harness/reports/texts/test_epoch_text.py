@@ -19,7 +19,7 @@ def open_yet() -> EpochStory:
     return story
 
 
-def test_who_has_not_released_what_since_when_and_what_would_free_it() -> None:
+def test_unreleased_partitions_are_shown_with_their_owner_their_time_and_what_would_free_them() -> None:
     assert sentences(open_yet()) == [
         "group g: m0 was to give up t-1 at 1.000 s (epoch 1), and has not released it 8.0 s later, where the trace ends",
         "  alive    it heartbeats, last at 9.000 s: its application has not returned from its callback, or does not poll",

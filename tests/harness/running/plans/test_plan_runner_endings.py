@@ -147,7 +147,7 @@ def test_a_flood_ends_the_steps_and_says_so() -> None:
     assert len(requests(trace, "LeaveGroup")) == 1
 
 
-def test_who_started_is_shown_before_it_is_asked_anything() -> None:
+def test_a_member_that_started_is_shown_before_it_gets_a_command() -> None:
     lines: list[str] = []
 
     async def show(actor: Actor) -> None:

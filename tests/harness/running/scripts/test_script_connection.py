@@ -140,7 +140,7 @@ def test_while_it_does_not_read_no_answer_comes_in() -> None:
 
 
 @pytest.mark.parametrize(("throttle_ms", "waits_s"), [(0, 0), (-1, 0), (700, 0.7), (11_000, 11), (11_001, 0)])
-def test_who_is_throttled_sends_nothing_for_so_long_as_a_quota_can_ask(throttle_ms: int, waits_s: float) -> None:
+def test_a_throttled_client_sends_nothing_for_as_long_as_a_quota_can_ask(throttle_ms: int, waits_s: float) -> None:
     async def body(link: ScriptLink, theirs: trio.abc.Stream, recorder: Recorder) -> None:
         exchange = await beat(link)
         await theirs.send_all(answer(1, throttle_ms=throttle_ms))

@@ -55,7 +55,7 @@ def test_a_member_that_the_group_went_on_without_cannot_know() -> None:
         _assign(ownership, "m2", 2)
 
 
-def test_who_ended_owns_nothing() -> None:
+def test_a_member_that_ended_owns_nothing() -> None:
     ownership = Ownership()
     _assign(ownership, "m0", 1)
     ownership.gone("m0")

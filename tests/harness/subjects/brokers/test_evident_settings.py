@@ -55,7 +55,7 @@ def test_the_settings_of_a_group_without_members_are_described_by_its_configs() 
 
 
 @pytest.mark.usefixtures("told_nothing")
-def test_who_tells_no_configs_tells_a_member_its_interval() -> None:
+def test_a_broker_that_reports_no_configs_gives_a_member_its_interval() -> None:
     assert asked_of({INTERVAL: 3_000, LEAST: 1_000}) == {INTERVAL: KnownSetting(3_000, "its answers")}
 
 

@@ -57,7 +57,7 @@ def test_a_broker_that_closes_instead_of_answering_is_reported() -> None:
 
 
 @pytest.mark.parametrize(("throttle_ms", "waits_s"), [(0, 0), (-1, 0), (900, 0.9), (2**31 - 1, 30)])
-def test_who_takes_times_waits_first_until_it_is_throttled_no_more(throttle_ms: int, waits_s: float) -> None:
+def test_a_benchmark_waits_first_until_it_is_not_throttled_any_more(throttle_ms: int, waits_s: float) -> None:
     async def main() -> None:
         answer = {"error_code": 0, "throttle_time_ms": throttle_ms}
         async with ScriptedBroker.up(lambda _: answer) as broker, asking(await broker.connect("h", 1)) as asker:

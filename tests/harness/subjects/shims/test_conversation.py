@@ -231,7 +231,7 @@ def test_anything_but_hello_first_breaks_the_contract() -> None:
     trio.run(main)
 
 
-def test_who_waits_for_an_answer_learns_that_the_shim_has_ended() -> None:
+def test_a_task_that_waits_for_an_answer_learns_that_the_shim_has_ended() -> None:
     async def main() -> None:
         shim = Shim()
         async with trio.open_nursery() as nursery:

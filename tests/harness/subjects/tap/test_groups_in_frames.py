@@ -68,7 +68,7 @@ def test_the_state_is_the_last_one_in_the_members_answers() -> None:
     assert tracker.generation("g") == 1
 
 
-def test_who_only_joins_has_no_role_yet() -> None:
+def test_a_member_that_only_joins_has_no_role_yet() -> None:
     tracker = GroupsInFrames()
     tracker.asked(Api.JOIN_GROUP, "g")
 

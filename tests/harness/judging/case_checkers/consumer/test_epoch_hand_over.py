@@ -106,7 +106,7 @@ def test_what_nobody_wants_any_more_may_be_given_up_before_it_is_asked_for(steps
         (lambda story: story.at(3_000).consume(("t", 0, 10, 14)), OK),
     ],
 )
-def test_who_has_no_callback_is_judged_by_what_it_reads(after: Does, expected: Verdict) -> None:
+def test_a_member_that_has_no_callback_is_judged_by_what_it_reads(after: Does, expected: Verdict) -> None:
     story = handed_over(lambda story: story.kit("hello", "m0", capabilities=["consumer"]), after)
 
     assert verdict(CALLS, story) is expected

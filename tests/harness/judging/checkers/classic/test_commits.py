@@ -72,7 +72,9 @@ def test_the_owner_of_a_partition_is_known_from_frames_and_the_time_of_the_hand_
 
 @pytest.mark.parametrize(("assignment", "verdicts"), [(b"", [Verdict.NON_STRICT]), (b"\x00\x01its own", [])])
 @pytest.mark.parametrize("has_owner", [True, False])
-def test_who_is_assigned_what_the_kit_cannot_read_is_not_blamed_for_its_commits(assignment: bytes, verdicts: list[Verdict], has_owner: bool) -> None:
+def test_a_member_that_is_assigned_what_the_kit_cannot_read_is_not_blamed_for_its_commits(
+    assignment: bytes, verdicts: list[Verdict], has_owner: bool
+) -> None:
     story = Story()
     story.join()
     asked = story.request(Api.SYNC_GROUP, member=ID, generation=1, body={"assignments": []})

@@ -101,7 +101,7 @@ def test_a_client_that_has_not_shown_that_it_read_its_assignment_is_given_time()
     assert observed_of(fetching(handed_over(is_told=False), (late, late + 500, late + 1_000), T1)) == [ANOTHERS]
 
 
-def test_who_asks_for_committed_offsets_has_read_its_assignment() -> None:
+def test_a_member_that_asks_for_committed_offsets_has_read_its_assignment() -> None:
     story = handed_over(is_told=False)
     story.exchange(Api.OFFSET_FETCH, partitions=(T0,))
 
@@ -170,7 +170,7 @@ def test_a_topic_of_which_only_the_id_is_known_is_no_topic_of_the_group() -> Non
     assert observed_of(fetching(handed_over(), (1_000, 1_500), ("b2a3-uuid", 5))) == []
 
 
-def test_who_is_not_driven_may_share_its_client_id_or_read_by_hand() -> None:
+def test_a_client_without_a_driver_may_share_its_client_id_or_assign_manually() -> None:
     assert observed_of(fetching(handed_over(is_driven=False), (1_000, 1_500, 2_000), T0, T1, ("t", 5))) == []
 
 

@@ -193,7 +193,7 @@ def test_a_newcomer_in_no_newer_generation_is_in_a_group_that_was_created_again(
 
 
 @pytest.mark.parametrize(("member", "invariants"), [("m1-1", ["INV-04"]), ("m1-2", [])])
-def test_who_was_in_a_newer_generation_is_in_the_same_group(member: str, invariants: list[str]) -> None:
+def test_a_member_that_was_in_a_newer_generation_is_in_the_same_group(member: str, invariants: list[str]) -> None:
     story = keeping()
     story.rebalance(3, 8_000)
     story.at(9_000).enter("m1", member, 2, connection=2)

@@ -150,7 +150,7 @@ def test_an_overlap_is_one_beyond_what_the_lines_are_late_and_is_never_proven_by
         (False, "No partitions_revoked came in time for a partition that another member was given."),
     ],
 )
-def test_who_reads_on_holds_a_partition_and_of_who_does_not_a_line_is_missing(reads: bool, message: str) -> None:
+def test_a_member_that_still_reads_holds_a_partition_and_one_that_does_not_lacks_a_line(reads: bool, message: str) -> None:
     findings = found(OwnersNeverOverlap, overlap(late=0, shared=2_000, reads=reads))
 
     assert [(finding.observed, finding.line) for finding in findings] == [(message, "partitions_revoked")]

@@ -59,7 +59,7 @@ def test_a_member_that_obeyed_and_is_never_moved_on_is_found_once() -> None:
     assert (finding.requirement, finding.detail) == ("CGI-13", "a")
 
 
-def test_who_has_not_given_up_what_it_is_to_give_up_holds_the_others_back() -> None:
+def test_a_member_that_has_not_revoked_delays_the_others() -> None:
     story = _joined()
     story.hb(2, B, member=B, owns=())
     _two(story, epochs=(1, 2), rounds=2 * ROUNDS_MIN)

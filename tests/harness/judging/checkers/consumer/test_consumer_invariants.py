@@ -54,7 +54,7 @@ def _beat(
     story.answer(request, error=error, member_epoch=None if error else gets, body=answer, partitions=target or ())
 
 
-def test_who_was_removed_meanwhile_held_nothing_any_more() -> None:
+def test_a_member_that_was_removed_meanwhile_held_nothing_any_more() -> None:
     story = Story()
     _beat(story, "a", 0, gets=1, owns=(), target=(T0,))
     _beat(story, "b", 0, gets=2, owns=(), target=(T0,))

@@ -73,7 +73,7 @@ def test_the_refusal_of_an_older_membership_says_nothing_of_the_newer_one(error:
     assert mine.synced_seq > 0
 
 
-def test_who_has_left_is_no_member_and_who_was_refused_it_still_is() -> None:
+def test_a_client_that_left_is_no_member_and_one_whose_leave_was_refused_still_is() -> None:
     story = Story().member(gets=[T0])
     story.leave(error=16)
     assert tracked(story).members["m0"].is_member
