@@ -31,7 +31,7 @@ def test_the_simulator_is_many_times_as_fast_as_the_trio_pair() -> None:
 
 @pytest.mark.soak
 @pytest.mark.parametrize(("members", "seeds", "duration_ms", "aim"), [(10, 5, 1_200_000, 5_000), (100, 3, 300_000, 25)])
-def test_a_second_holds_so_much_virtual_time_with_faults_and_laws(members: int, seeds: int, duration_ms: int, aim: int) -> None:
+def test_a_second_holds_so_much_virtual_time_with_faults_and_invariants(members: int, seeds: int, duration_ms: int, aim: int) -> None:
     assert fast(members, seeds=seeds, duration_ms=duration_ms)[0] >= aim
 
 

@@ -30,7 +30,7 @@ def test_a_night_of_virtual_time_is_not_cut_short() -> None:
     assert short.limits.steps_s == 5
 
 
-def test_over_the_wire_a_scenario_has_its_own_ground_and_less_patience() -> None:
+def test_over_the_wire_a_scenario_has_its_own_run_mode_and_shorter_waits() -> None:
     stage = run(brokers=ReferenceBrokers(profile="kafka-4.1"))._on_the_wire(ReferenceBrokers(profile="kafka-4.1"))
 
     assert isinstance(stage, ChaosStage)

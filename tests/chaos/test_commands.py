@@ -54,7 +54,7 @@ def test_the_number_of_members_is_the_user_s(tmp_path: Path, capsys: pytest.Capt
     assert len(plan.members if hasattr(plan, "members") else ()) == 5
 
 
-def test_a_scenario_of_one_s_own_that_does_not_bite_gives_no_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_users_scenario_without_effect_gives_no_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     mine = tmp_path / "mine.toml"
     mine.write_text(BAD)
     code, out, _ = called(capsys, "run", str(mine), "--output", str(tmp_path / "out"))

@@ -193,7 +193,7 @@ def test_a_sync_with_the_generation_before_shows(bench: type[Bench]) -> None:
 
 
 @pytest.mark.parametrize(("policy", "joins", "failures"), [(Policy(empty_assignment="refused"), 2, 1), (Policy(empty_assignment="rejoined"), 3, 0)])
-def test_a_client_that_wants_partitions_does_not_bear_an_empty_assignment(bench: type[Bench], policy: Policy, joins: int, failures: int) -> None:
+def test_a_client_that_requires_partitions_refuses_an_empty_assignment(bench: type[Bench], policy: Policy, joins: int, failures: int) -> None:
     b = bench(policy)
     b.syncing()
     b.answer(SYNC, assignment=encode_assignment(Assignment()))

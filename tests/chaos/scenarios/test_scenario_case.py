@@ -59,7 +59,7 @@ def test_a_scenario_whose_faults_act_and_heal_is_ok() -> None:
     assert [finding.requirement for finding in judgement.findings] == ["ASSIGN-09"]
 
 
-def test_one_that_does_not_bite_proves_nothing() -> None:
+def test_one_without_effect_proves_nothing() -> None:
     _, judgement = carried_out(compiled(is_calm=True))
 
     assert judgement.verdict is Verdict.INCONCLUSIVE

@@ -78,7 +78,7 @@ def test_a_killed_member_is_started_again_at_the_healing_and_expected_members_ar
     assert isinstance(crash[-1], Pass)
 
 
-def test_durations_are_those_of_the_ground() -> None:
+def test_durations_are_those_of_the_run_mode() -> None:
     virtual, wire = (planned(scenario(CRASH), mode=mode) for mode in RunMode)
 
     assert [Pass(ms=60_000) in virtual.steps, Pass(ms=8_000) in wire.steps] == [True, True]

@@ -69,7 +69,7 @@ async def use(pool: ClusterPool, spec: ClusterSpec, seconds: float = 1) -> WireC
         return cluster
 
 
-def test_cases_of_one_world_share_its_cluster() -> None:
+def test_cases_of_one_cluster_spec_share_its_cluster() -> None:
     async def story(pool: ClusterPool) -> None:
         first = await use(pool, A)
         async with trio.open_nursery() as nursery:

@@ -30,7 +30,7 @@ def _members(*members: Member) -> Members:
 
 
 @pytest.mark.requirement("JOIN-05", "JOIN-07", "INV-05")
-def test_the_first_leads_and_the_longest_standing_follows() -> None:
+def test_the_first_leads_and_the_longest_member_follows() -> None:
     members = _members(_member("a"), _member("b"), _member("c"))
     assert members.leader == "a"
     members.remove("b")

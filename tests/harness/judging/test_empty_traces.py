@@ -37,7 +37,7 @@ def test_a_client_of_which_no_request_came_is_neither_right_nor_wrong(found: Fin
     assert not mute.wants_repetition
 
 
-def test_the_kits_own_company_speaks_for_nobody() -> None:
+def test_requests_of_the_kits_own_peers_give_no_verdict() -> None:
     story = subscribed()
     story.kit("command", "a0", command="subscribe", fields={**DEFAULTS, "client_id": "a0"})
     story.find("a0")

@@ -80,7 +80,7 @@ def test_a_wait_that_was_long_enough_without_what_the_machine_lost_stays_a_findi
 
 
 @pytest.mark.parametrize(("lost", "verdict"), [(LOST_MS_MAX - 1, Verdict.FAILED), (LOST_MS_MAX, Verdict.INCONCLUSIVE)])
-def test_absence_without_a_wait_bears_no_more_than_a_deadlines_tolerance(lost: float, verdict: Verdict) -> None:
+def test_absence_without_a_wait_has_only_a_deadlines_tolerance(lost: float, verdict: Verdict) -> None:
     absent = finding(Verdict.FAILED, "nothing came", proof=Proof.LIVENESS, seq=0)
 
     assert judged(lagging((1_000, 1_000 + lost)), says(absent)).verdict is verdict

@@ -29,7 +29,7 @@ def test_a_plan_may_say_otherwise_of_the_coordinator() -> None:
     assert made.coordinator == {"group.initial.rebalance.delay.ms": 0, "group.max.size": 1}
 
 
-def test_a_subject_and_its_company_differ_in_kind_and_take_settings() -> None:
+def test_a_subject_and_its_peers_differ_in_kind_and_take_settings() -> None:
     assert plan_builders.subject("m1", instance_id="i0").settings == {"instance_id": "i0"}
     assert (plan_builders.subject().kind, plan_builders.reference_peer().kind) == ("subject", "reference")
 

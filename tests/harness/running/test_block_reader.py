@@ -210,7 +210,7 @@ def test_a_checker_that_says_nothing_gets_every_row(monkeypatch: pytest.MonkeyPa
     assert rows[:half] == rows[half:]
 
 
-def test_a_law_that_says_nothing_keeps_its_group_from_being_passed_over(monkeypatch: pytest.MonkeyPatch, passed: list[int]) -> None:
+def test_an_invariant_without_a_result_keeps_its_group_from_being_skipped(monkeypatch: pytest.MonkeyPatch, passed: list[int]) -> None:
     monkeypatch.setattr(AnsweredOnce, "can_absorb", Invariant.can_absorb)
 
     assert by_blocks(steady(), 1_000) == by_rows(steady())

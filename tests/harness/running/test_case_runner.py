@@ -143,7 +143,7 @@ def test_in_real_time_a_case_of_which_clients_made_more_than_its_plan_says_begin
     assert order == [long_for_clients.id, longer_by_plan.id]
 
 
-def test_where_the_machine_bears_the_jobs_a_whole_run_lasts_little_longer_than_its_longest_case() -> None:
+def test_with_enough_jobs_a_whole_run_lasts_little_longer_than_its_longest_case() -> None:
     """The clients' durations, measured once, pass in virtual time; the kit is never late, so that the pace lets one more in each moment."""
     seconds = shipped_durations("client")
 

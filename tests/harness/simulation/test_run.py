@@ -71,7 +71,7 @@ def test_a_thousand_seeds_give_the_same_hashes_in_three_processes(part: int) -> 
 
 
 @pytest.mark.parametrize("profile", profiles())
-def test_the_reference_breaks_no_law_in_any_release(profile: str) -> None:
+def test_the_reference_breaks_no_invariant_in_any_release(profile: str) -> None:
     outcomes = [run(short(seed, profile=profile)) for seed in range(3)]
 
     assert [outcome.violations for outcome in outcomes] == [()] * 3
@@ -80,7 +80,7 @@ def test_the_reference_breaks_no_law_in_any_release(profile: str) -> None:
 
 @pytest.mark.soak
 @pytest.mark.parametrize("part", PARTS)
-def test_the_reference_breaks_no_law_over_thousands_of_seeds(part: int) -> None:
+def test_the_reference_breaks_no_invariant_over_thousands_of_seeds(part: int) -> None:
     broken = {
         seed: found for seed in seeds(300, part=part) if (found := run(Simulation(seed=seed, profile=profiles()[seed % len(profiles())])).violations)
     }
@@ -94,7 +94,7 @@ def test_the_reference_breaks_no_law_over_thousands_of_seeds(part: int) -> None:
     [("kafka-1.1", 17), ("kafka-1.1", 28), ("kafka-2.3", 12), ("kafka-2.4", 12), ("kafka-3.7-new", 1742027224)],
     ids=["KAFKA-7196", "KAFKA-7196-at-once", "KAFKA-9801-leader", "KAFKA-9801-follower", "parked-requests-forgotten"],
 )
-def test_what_a_release_itself_did_wrong_breaks_no_law_of_its_profile(profile: str, seed: int) -> None:
+def test_what_a_release_itself_did_wrong_breaks_no_invariant_of_its_profile(profile: str, seed: int) -> None:
     assert run(Simulation(seed=seed, profile=profile)).violations == ()
 
 

@@ -185,7 +185,7 @@ def test_a_group_that_changes_its_protocol_in_one_batch_goes_on() -> None:
     assert [json.loads(fact.text)["number"] for fact in RecordFold().take([*stored, *made]) if fact.kind == REBALANCE] == [1, 2, 3]
 
 
-def test_what_another_keeps_of_names_is_not_kept_with_the_fold() -> None:
+def test_names_that_another_keeps_are_not_stored_with_the_checker() -> None:
     fold = RecordFold({"id-1": "orders", "id-2": "payments"})
     fold.history.name_topics({"id-3": "found"})
     fold.forget_names({"id-1": "orders", "id-2": "other"})
@@ -193,7 +193,7 @@ def test_what_another_keeps_of_names_is_not_kept_with_the_fold() -> None:
     assert fold.history.topic_names == {"id-2": "payments", "id-3": "found"}
 
 
-def test_a_fold_says_which_records_it_had() -> None:
+def test_a_checker_says_which_records_it_read() -> None:
     records = storm_records(range(1, 8))
     fold = RecordFold()
     fold.take(records[:4])

@@ -35,20 +35,20 @@ BUGS = {bug.name: bug for bug in EPOCH_BUGS}
 @pytest.mark.requirement("CGI-13", "CGI-02", "CGI-03", "CGI-19", "CGC-09", "CGC-10", "CGT-04", "CGT-14", "CGP-13", "CGV-21", "CGV-24")
 @pytest.mark.parametrize("instance_id", [None, "i0"])
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_reference_members_break_no_law(seed: int, instance_id: str | None) -> None:
+def test_reference_members_break_no_invariant(seed: int, instance_id: str | None) -> None:
     assert lived(REFERENCE, seed, instance_id=instance_id) == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(BUGS.keys() - BY_HAND - BEYOND))
-def test_every_planted_bug_breaks_a_law(name: str) -> None:
+def test_every_planted_bug_breaks_an_invariant(name: str) -> None:
     assert any(lived(BUGS[name].policy, seed, **BUGS[name].settings) for seed in (1, 2, 3)), "not all days are an occasion for every bug"
 
 
 @pytest.mark.slow
 @pytest.mark.requirement("CGC-22", "CGC-23", "CGT-13", "CGP-03")
 @pytest.mark.parametrize("variant", LEGAL_EPOCHS, ids=lambda variant: variant.name)
-def test_no_legal_variant_breaks_a_law(variant: Variant) -> None:
+def test_no_legal_variant_breaks_an_invariant(variant: Variant) -> None:
     assert lived(variant.policy, 1, **variant.settings) == []
 
 

@@ -22,7 +22,7 @@ def test_a_coordinator_is_judged_by_its_own_profile_by_default() -> None:
     assert own.config.profile != background_run.config.profile == "kafka-2.8"
 
 
-def test_a_campaign_that_is_stopped_before_it_begins_reaches_no_case_and_knows_it() -> None:
+def test_a_run_that_is_stopped_before_it_begins_reaches_no_case_and_knows_it() -> None:
     background_run = background_run_of(run_plan(), (CASE,), processes=1, say=lambda *_: None)
     background_run.stop()
 

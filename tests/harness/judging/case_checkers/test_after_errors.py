@@ -110,7 +110,7 @@ def test_a_member_that_left_or_was_silent_for_a_session_or_is_static_begins_agai
     assert findings(ids_are_given_up_for_a_reason, anew(instance, instance="i0")) == []
 
 
-def test_a_pending_id_leaves_no_ghost_and_a_lost_connection_is_a_mishap_of_its_own() -> None:
+def test_a_pending_id_leaves_no_ghost_and_a_lost_connection_is_a_separate_fault() -> None:
     pending, cut = Story(), Story().member()
     pending.join(error=79)
     cut.see("event", who="link", client="m0", connection=1, body={"name": "closed"})

@@ -173,7 +173,7 @@ def test_a_retry_comes_or_the_application_gets_a_report(does: str | None, tells:
 @pytest.mark.parametrize(
     ("does", "expected"), [("sync", Verdict.OK), ("join as it is", Verdict.FAILED), ("beat", Verdict.OK), ("find", Verdict.FAILED)]
 )
-def test_an_assignment_or_a_heartbeat_of_a_standing_membership_is_recovery(does: str, expected: Verdict) -> None:
+def test_an_assignment_or_a_heartbeat_of_a_valid_membership_is_recovery(does: str, expected: Verdict) -> None:
     assert after_fault(recovers("m0", after="error", requirement="CLIENT-76", within_ms=5_000), does=does) is expected
 
 

@@ -41,7 +41,7 @@ def test_the_group_of_a_rebalance_is_named(found: list[Rebalance]) -> None:
 
 
 @pytest.mark.requirement("TR-128")
-def test_an_operator_s_wish_is_a_cause_of_its_own() -> None:
+def test_an_operators_request_is_a_separate_cause() -> None:
     reason = reason_of("forced by the operator")
 
     assert reason is not None

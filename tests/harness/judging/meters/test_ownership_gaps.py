@@ -46,7 +46,7 @@ def test_two_partitions_shared_count_twice_in_partition_time_and_once_in_time() 
     assert (_measured(story)["ownership_overlap_ms"], _measured(story)["ownership_overlap_partition_ms"]) == (30, 60)
 
 
-def test_the_cost_of_stopping_the_world_is_the_time_without_owners() -> None:
+def test_the_cost_of_a_stop_of_all_tasks_is_the_time_without_owners() -> None:
     story = Story()
     story.settle(0, {"a-1": "m0", "b-1": "m1"}, 1, "a-1")
     story.settle(1_000, {"a-1": "m0", "b-1": "m1"}, 2, "a-1")

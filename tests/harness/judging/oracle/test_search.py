@@ -88,7 +88,7 @@ def test_where_nothing_explains_it_the_longest_replay_is_reported() -> None:
     assert found.divergence.step.exchange.label == "OffsetCommit a"
 
 
-def test_the_search_ends_when_its_walks_are_used_up() -> None:
+def test_the_search_ends_when_its_replays_are_used_up() -> None:
     recording = Recording(latency_ms=50)
     recording.stable("a")
     for _ in range(12):

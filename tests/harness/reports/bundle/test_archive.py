@@ -42,7 +42,7 @@ def test_what_is_packed_comes_out_the_manifest_first() -> None:
     assert list(unpacked(packed(FILES))) == ["manifest.json", "report.json", "cases/a/empty", "cases/a/trace.ndjson"]
 
 
-def test_the_same_files_are_the_same_bytes_in_whatever_order_they_come_and_bear_no_date_and_no_owner() -> None:
+def test_the_same_files_are_the_same_bytes_in_any_order_without_a_date_or_an_owner() -> None:
     assert packed(FILES) == packed(dict(reversed(FILES.items())))
     with tarfile.open(fileobj=io.BytesIO(plain(packed(FILES)))) as read:
         assert {(tar_info.mtime, tar_info.uid, tar_info.gid, tar_info.uname, tar_info.mode) for tar_info in read} == {(0, 0, 0, "", 0o644)}

@@ -65,7 +65,7 @@ def test_a_release_of_a_coordinator_is_asked_the_cases_of_coordinators() -> None
     assert walk.verdicts() == {visit: [Verdict.OK]}
 
 
-def test_an_interruption_ends_the_walk_and_keeps_what_was_reached() -> None:
+def test_an_interruption_ends_the_run_and_keeps_its_results() -> None:
     walk = Walk(at_first=lambda: signal.raise_signal(signal.SIGINT))
 
     walk.run.go({FIXED: (CASE,), BUGGY: (CASE,)})

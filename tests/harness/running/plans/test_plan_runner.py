@@ -36,7 +36,7 @@ from groupproof.protocol.vocabulary import ErrorCode
 
 
 @pytest.mark.parametrize("first", ["m0", "a0"])
-def test_a_plan_is_carried_out_and_its_members_are_closed_the_subject_before_its_company(first: str) -> None:
+def test_a_plan_is_run_and_its_members_are_closed_the_subject_before_its_peers(first: str) -> None:
     a0, m0 = Member(name="a0", kind="reference"), M0
     second = "a0" if first == "m0" else "m0"
     joined = (Start(member=first), Await(until=Stable(members=(first,))))

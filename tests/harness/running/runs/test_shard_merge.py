@@ -64,7 +64,7 @@ def test_the_whole_is_what_one_run_would_have_been(results: dict[str, CaseResult
     assert found[REBALANCE] == [finding.observed for finding in results[REBALANCE].ruling.findings]
 
 
-def test_a_crash_in_company_is_kept_in_the_whole(results: dict[str, CaseResult], tmp_path: Path) -> None:
+def test_a_crash_beside_other_cases_is_kept_in_the_whole(results: dict[str, CaseResult], tmp_path: Path) -> None:
     crashed = replace(results[SHARED], ruling=replace(results[SHARED].ruling, shared_ends=("exited with status 1: panic",)))
 
     run = joined(tmp_path, a_shard(1, crashed), a_shard(2, results[REBALANCE])).run

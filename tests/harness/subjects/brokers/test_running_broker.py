@@ -170,7 +170,7 @@ def test_nobody_there_is_the_environments_fault(monkeypatch: pytest.MonkeyPatch)
         trio.run(subject.learn, clock=trio.testing.MockClock(autojump_threshold=0))
 
 
-def test_a_subject_learns_its_profile_and_the_users_wish_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_subject_gets_its_profile_and_the_users_option_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
     async def main() -> None:
         async with ScriptedBroker.up(_Broker(), api_versions(profiles()[0])) as broker:
             monkeypatch.setattr(Connector, "connect", lambda _, host, port: broker.connect(host, port))

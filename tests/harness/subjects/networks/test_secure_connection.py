@@ -72,7 +72,7 @@ def test_without_tls_there_is_no_context() -> None:
     assert tls_context(Security()) is None
 
 
-def test_a_context_follows_the_wish_to_check_names() -> None:
+def test_a_context_follows_the_setting_for_the_check_of_names() -> None:
     context = tls_context(Security(uses_tls=True, checks_name=False))
 
     assert context is not None

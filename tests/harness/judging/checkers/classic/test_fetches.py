@@ -191,7 +191,7 @@ def test_a_group_that_was_created_again_gave_nothing_before() -> None:
     assert observed_of(fetching(story, (1_500, 2_000, 2_500), T1)) == []
 
 
-def test_the_fold_goes_on_where_it_was_put_away() -> None:
+def test_the_stored_checker_continues_where_it_stopped() -> None:
     fold = FetchesStayWithOwners()
     found = []
     for obs in fetching(handed_over(), (1_000, 1_500, 2_000), T0, T1).trace:

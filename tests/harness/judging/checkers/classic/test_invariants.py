@@ -21,7 +21,7 @@ def broken(story: Story) -> list[str]:
     return [finding.requirement for finding in findings_of(GroupInvariants(), story.trace)]
 
 
-def test_a_group_that_keeps_the_laws_breaks_none() -> None:
+def test_a_group_that_keeps_the_invariants_breaks_none() -> None:
     assert broken(keeping()) == []
 
 
@@ -164,7 +164,7 @@ def test_a_leader_whose_joining_was_not_seen_is_known_by_its_other_requests() ->
 
 
 @pytest.mark.parametrize("case", CASES[:: len(CASES) // 8], ids=lambda case: case.id)
-def test_of_the_reference_coordinator_no_broken_law_is_invented_whatever_a_case_does_to_its_members(case: Case) -> None:
+def test_no_case_reports_a_broken_invariant_of_the_reference_coordinator(case: Case) -> None:
     fleet = Fleet()
     for obs in played(case).trace:
         fleet.feed(obs)

@@ -45,7 +45,7 @@ def test_the_first_answer_that_is_not_the_rules_is_found() -> None:
     assert "79 MEMBER_ID_REQUIRED" in found.finding.observed
 
 
-def test_a_trace_that_does_not_tell_its_ground_meets_nothing() -> None:
+def test_a_trace_without_its_cluster_has_no_divergence() -> None:
     assert divergences_in([]) == []
 
 
