@@ -224,7 +224,7 @@ def test_its_assignors_are_listed_in_the_order_of_preference_each_with_metadata(
 
 
 @pytest.mark.requirement("CLIENT-53")
-def test_heartbeats_rest_while_the_member_is_not_stable_and_go_on_after_the_rejoin(bench: type[Bench]) -> None:
+def test_heartbeats_rest_while_the_member_is_not_stable_and_continue_after_the_rejoin(bench: type[Bench]) -> None:
     b = bench()
     b.stable(0)
     b.answer_heartbeat(25)

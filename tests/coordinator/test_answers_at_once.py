@@ -105,7 +105,7 @@ def test_what_comes_in_one_piece_with_a_request_that_takes_the_long_way_is_answe
     trio.run(run)
 
 
-def test_a_server_that_nobody_hears_answers_the_same_and_keeps_nothing() -> None:
+def test_a_server_without_listeners_answers_the_same_and_keeps_nothing() -> None:
     async def run() -> None:
         async with served(keeps=False) as (serving, recorder), client(serving) as member:
             await stable(member)

@@ -167,7 +167,7 @@ def test_metadata_and_assignments_pass_through_as_the_bytes_that_they_are(scene:
 
 
 @pytest.mark.requirement("ASSIGN-04", "PLAN-08")
-def test_an_assignor_that_nobody_has_heard_of_works_at_once(scene: Scene) -> None:
+def test_an_unknown_assignor_works_at_once(scene: Scene) -> None:
     (member,) = scene.stable(protocols=("range",))
     scene.leave(member)
     joined = scene.join(protocols=("by-the-moon",))

@@ -108,7 +108,7 @@ def test_a_recorder_numbers_what_it_sees_and_stamps_it_with_the_given_clock() ->
     ]
 
 
-def test_listeners_hear_of_every_later_observation_until_they_stop() -> None:
+def test_listeners_learn_of_every_later_observation_until_they_stop() -> None:
     recorder = Recorder(lambda: 0)
     heard: list[Any] = []
     recorder.record("event")

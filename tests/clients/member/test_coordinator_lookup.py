@@ -109,7 +109,7 @@ def test_a_coordinator_that_never_answers_well_is_not_looked_up_in_a_storm(bench
 
 
 @pytest.mark.requirement("CLIENT-07")
-def test_the_member_goes_on_at_the_new_coordinator(bench: type[Bench]) -> None:
+def test_the_member_continues_at_the_new_coordinator(bench: type[Bench]) -> None:
     b = bench()
     b.stable(0)
     b.answer_heartbeat(16)

@@ -91,7 +91,7 @@ def test_a_member_that_is_out_loses_its_partitions_and_joins_again(bench: type[B
 
 @pytest.mark.requirement("CLIENT-49", "CLIENT-04")
 @pytest.mark.parametrize("error", [15, 16])
-def test_a_coordinator_that_moved_is_looked_up_and_heartbeats_go_on_there(bench: type[Bench], error: int) -> None:
+def test_a_coordinator_that_moved_is_looked_up_and_heartbeats_continue_there(bench: type[Bench], error: int) -> None:
     b = bench()
     b.stable(0)
     b.answer_heartbeat(error)
@@ -105,7 +105,7 @@ def test_a_coordinator_that_moved_is_looked_up_and_heartbeats_go_on_there(bench:
 
 
 @pytest.mark.requirement("CLIENT-57")
-def test_a_fenced_member_stops_and_tells_the_next_poll(bench: type[Bench]) -> None:
+def test_a_fenced_member_stops_and_reports_it_at_the_next_poll(bench: type[Bench]) -> None:
     b = bench(instance_id="i0")
     b.stable(0)
     b.answer_heartbeat(82)

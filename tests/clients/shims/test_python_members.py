@@ -84,7 +84,7 @@ def test_positions_and_commits_are_asked_for_the_assignment_or_for_what_is_named
     _subscribed(story)
 
 
-def test_an_error_of_poll_is_reported_and_polling_goes_on() -> None:
+def test_an_error_of_poll_is_reported_and_polling_continues() -> None:
     async def story(shim: Shim) -> None:
         error = await shim.event("error", "m0")
         before = len(shim.lines)

@@ -31,7 +31,7 @@ def _expired(stage: Stage) -> int:
 
 
 @virtually
-async def test_a_paused_broker_answers_nothing_until_it_goes_on_and_its_connections_stay() -> None:
+async def test_a_paused_broker_answers_nothing_until_it_continues_and_its_connections_stay() -> None:
     async with staged() as stage:
         (member,) = await stage.stable("m0")
         stage.cluster.pause(stage.coordinator)
@@ -52,7 +52,7 @@ async def test_a_paused_broker_answers_nothing_until_it_goes_on_and_its_connecti
 
 
 @virtually
-async def test_sessions_that_are_over_end_when_a_paused_broker_goes_on_and_not_before() -> None:
+async def test_sessions_that_are_over_end_when_a_paused_broker_continues_and_not_before() -> None:
     async with staged() as stage:
         (member,) = await stage.stable("m0")
         stage.cluster.pause(stage.coordinator)

@@ -157,7 +157,7 @@ async def test_a_parked_join_keeps_back_what_its_client_sent_after_it() -> None:
 
 
 @virtually
-async def test_reading_goes_on_behind_a_parked_request_only_within_its_bound() -> None:
+async def test_reading_continues_behind_a_parked_request_only_within_its_bound() -> None:
     async with staged(settings={"group.initial.rebalance.delay.ms": 3_000}) as stage:
         client = stage.connect()
         await client.send(Api.JOIN_GROUP, client.join_body(), 3)

@@ -69,7 +69,7 @@ async def test_code_zero_on_an_answer_changes_single_fields() -> None:
 
 
 @virtually
-async def test_an_answer_that_cannot_be_said_fails_and_the_request_goes_on() -> None:
+async def test_an_answer_that_cannot_be_said_fails_and_the_request_continues() -> None:
     async with staged() as stage:
         (client,) = await stage.stable("m0")
         _arm(stage, Answer(error_code=27, body={"no_such_field": 1}))
@@ -302,7 +302,7 @@ async def test_an_answer_cannot_be_duplicated() -> None:
 
 @pytest.mark.parametrize(("direction", "code"), [("request", 16), ("response", 0)])
 @virtually
-async def test_a_move_comes_before_the_frame_goes_on(direction: str, code: int) -> None:
+async def test_a_move_comes_before_the_frame_continues(direction: str, code: int) -> None:
     async with staged() as stage:
         (client,) = await stage.stable("m0")
         before = stage.coordinator

@@ -142,7 +142,7 @@ def test_partitions_are_led_by_all_nodes_in_turn() -> None:
     assert [topic.leader_of(index, 2) for index in range(3)] == [0, 1, 0]
 
 
-def test_a_restored_topic_goes_on_where_its_groups_are() -> None:
+def test_a_restored_topic_continues_where_its_groups_are() -> None:
     topics = Topics(records=15)
     topics.restore(RecordedTopic("t", "some-id", 2, {1: (70, 90)}))
 

@@ -166,7 +166,7 @@ def test_parked_requests_can_be_dropped_with_the_move(scene: Scene) -> None:
 
 
 @pytest.mark.requirement("EMIG-03", "EMIG-04", "TR-009", "TR-126", "COMMIT-29")
-def test_a_stable_group_goes_on_at_its_new_coordinator(scene: Scene) -> None:
+def test_a_stable_group_continues_at_its_new_coordinator(scene: Scene) -> None:
     leader, follower = scene.stable(2)
     scene.commit(leader, 1, offset=42)
     scene.after(8_000)

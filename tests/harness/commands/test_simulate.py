@@ -131,7 +131,7 @@ def test_observations_of_many_seeds_are_kept_in_pieces_and_made_once(groupproof:
     assert len(list((tmp_path / "trace").rglob("*.parquet"))) == 3
 
 
-def test_pieces_that_have_no_room_are_4_and_say_how_to_go_on(groupproof: Call, tmp_path: Path) -> None:
+def test_pieces_that_have_no_room_are_4_and_say_how_to_continue(groupproof: Call, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     called = groupproof("simulate", "--seeds", "1..2", *QUICK, "--jobs", "1", "--observations", str(tmp_path / "file"))
 

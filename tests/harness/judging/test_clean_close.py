@@ -78,7 +78,7 @@ def an_epoch_member(**settings: Any) -> EpochStory:
 
 @pytest.mark.parametrize("instance", [{}, {"instance_id": "i"}])
 @pytest.mark.parametrize("error", [15, 16, 25, 30, 35, 42, 69, 81, 82, 110, 111, 112, 113, 128, -1])
-def test_a_member_that_heard_of_its_end_in_a_heartbeat_owes_no_leave(error: int, instance: dict[str, str]) -> None:
+def test_a_member_that_was_refused_at_a_heartbeat_owes_no_leave(error: int, instance: dict[str, str]) -> None:
     story = an_epoch_member(**instance)
     story.hb(1, error=error)
 
@@ -93,7 +93,7 @@ def test_a_heartbeat_that_meets_a_passing_trouble_ends_no_membership(error: int)
     assert verdict(close(story)) is Goodbye.UNCLEAN
 
 
-def test_a_member_that_may_go_on_after_an_error_owes_its_leave_again() -> None:
+def test_a_member_that_may_continue_after_an_error_owes_its_leave_again() -> None:
     story = an_epoch_member()
     story.hb(1, error=42)
     story.hb(1)

@@ -88,7 +88,7 @@ def test_a_shim_that_tells_what_needs_frames_before_there_are_any_made_it_up(nam
         ("offsets_committed", {"success": False, "offsets": [{"topic": "t", "partition": 0, "offset": 5}]}),
     ],
 )
-def test_what_a_client_can_tell_by_itself_is_no_lie(name: str, body: dict[str, Any]) -> None:
+def test_what_a_client_can_know_itself_is_no_lie(name: str, body: dict[str, Any]) -> None:
     story = subscribed()
     story.tell(name, **body)
     story.find()

@@ -68,7 +68,7 @@ def test_no_verdict_is_more_severe_than_the_requirement_that_it_names(requiremen
     assert judge_script_run(asks, play.trace).verdict is verdict
 
 
-def test_only_cases_about_member_ids_tell_of_their_form() -> None:
+def test_only_cases_about_member_ids_report_their_form() -> None:
     (play,) = played(RIGHT)
     ids = {str(obs.body["member_id"]) for obs in play.trace if obs.api == "JoinGroup" and obs.body.get("member_id")}
     text = "\n".join(write_trace(play.trace))

@@ -130,7 +130,7 @@ def test_heartbeats_before_the_mark_do_not_count() -> None:
 
 
 @pytest.mark.parametrize(("rule", "missing"), [("Unloaded/Stable/unloaded", ""), ("Cleanup/Empty/gone", "m0 has no assignment")])
-def test_a_group_that_moved_away_goes_on_with_its_members_and_one_that_ended_does_not(rule: str, missing: str) -> None:
+def test_a_group_that_moved_away_continues_with_its_members_and_one_that_ended_does_not(rule: str, missing: str) -> None:
     story = of_two()
     story.see("transition", who="coordinator", state_before="Stable", state_after="Dead", generation=2, rule=rule)
     for name in ("m0", "m1"):

@@ -39,7 +39,7 @@ def test_a_program_that_crashes_holds_nothing_and_another_follows_it_when_its_se
     assert _holders(run) == [name for name in ("m0", "m1") if name != first]
 
 
-def test_a_program_that_is_frozen_does_nothing_and_goes_on_with_what_came_meanwhile() -> None:
+def test_a_program_that_is_frozen_does_nothing_and_continues_with_what_came_meanwhile() -> None:
     run = _ran(1_000)
     (first,) = _holders(run)
     process = run.targets.processes[first]

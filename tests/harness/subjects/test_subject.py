@@ -82,7 +82,7 @@ def test_a_shim_that_says_hello_and_then_nothing_is_distinguished_from_a_mute_on
     trio.run(main)
 
 
-def test_a_client_that_cannot_be_told_its_id_has_processes_of_its_own_from_then_on_by_which_it_is_known() -> None:
+def test_a_client_without_a_settable_id_gets_its_own_processes_and_is_recognised_by_them() -> None:
     network = LoopbackNetwork()
 
     async def use(under_test: ProcessSubject) -> None:

@@ -20,7 +20,7 @@ def test_the_summary_is_as_its_schema_says() -> None:
     assert set(zombies["by"]) == {"case", "group", "client", "release", "member"}
 
 
-def test_a_trace_that_tells_of_no_group_is_empty() -> None:
+def test_a_trace_without_groups_is_empty() -> None:
     assert results(is_empty=True).is_empty
     assert not results().is_empty
 

@@ -26,7 +26,7 @@ LONG_S = 300.0
 
 
 @pytest.mark.slow
-def test_members_and_coordinator_tell_of_the_same_rebalances(tmp_path: Path) -> None:
+def test_members_and_coordinator_report_the_same_rebalances(tmp_path: Path) -> None:
     lines, job = Until(lambda now: now.at_s > 8 and now.members == 3 and now.stable == 1), ThreadJob()
 
     ended = loaded(tmp_path, order(duration_s=LONG_S), DAY, job, lines)
@@ -83,7 +83,7 @@ def test_an_interruption_lets_members_leave_and_seals_what_was_seen(tmp_path: Pa
 
 
 @pytest.mark.slow
-def test_a_second_run_goes_on_with_the_plan_where_the_first_stood(tmp_path: Path) -> None:
+def test_a_second_run_continues_with_the_plan_where_the_first_stood(tmp_path: Path) -> None:
     wanted = order(members=2, tasks=1, duration_s=6.0)
     first = LoadSession.open(tmp_path, wanted)
     first.passed(2.0)

@@ -16,7 +16,7 @@ ORDER = LoadOrder(
 )
 
 
-def test_a_load_that_was_cut_short_goes_on_where_it_stood(tmp_path: Path) -> None:
+def test_a_load_that_was_cut_short_continues_where_it_stood(tmp_path: Path) -> None:
     first = LoadSession.open(tmp_path / "new", ORDER)
     assert (first.run, first.skip_s, first.is_resumed) == ("load-1", 0.0, False)
     first.passed(12.5)

@@ -116,7 +116,7 @@ def test_batches_of_any_size_and_a_state_that_was_kept_come_to_the_same(size: in
     assert newest(facts) == whole
 
 
-def test_old_rebalances_are_forgotten_and_numbers_go_on() -> None:
+def test_old_rebalances_are_forgotten_and_numbers_continue() -> None:
     fold = RecordFold()
     facts = fold.take(storm_records(number * 20 for number in range(200)))
     facts += fold.take([record._replace(offset=999, at_ms=10**9) for record in _records(generation(0, "g", 500, (member("a-1"),)))])
@@ -178,7 +178,7 @@ def test_a_group_that_was_deleted_with_its_commits_is_over_and_another_one_if_it
     assert newest(facts) == newest(RecordFold().take(records)) == newest(forgetful)
 
 
-def test_a_group_that_changes_its_protocol_in_one_batch_goes_on() -> None:
+def test_a_group_that_changes_its_protocol_in_one_batch_continues() -> None:
     stored = storm_records([1, 2])
     made = [_tombstone(stored[0], 2, 3 * MINUTE_MS), stored[0]._replace(offset=3, at_ms=3 * MINUTE_MS)]
 

@@ -54,7 +54,7 @@ def test_the_release_of_java_is_read_from_its_home(bin_folder: Path, tmp_path: P
     assert java_release() == "21.0.2"
 
 
-def test_the_release_of_java_is_asked_of_it_where_no_file_tells(bin_folder: Path) -> None:
+def test_java_is_asked_for_its_release_if_no_file_has_it(bin_folder: Path) -> None:
     fake_program(bin_folder / "java", """echo 'openjdk version "1.8.0_402"' >&2""")
 
     assert java_release() == "1.8.0"

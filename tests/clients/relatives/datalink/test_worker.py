@@ -222,7 +222,7 @@ def test_before_join_group_every_task_is_stopped_those_too_that_will_come_back()
 
 
 @pytest.mark.requirement("WORKER-14")
-def test_while_tasks_are_stopped_heartbeats_go_on() -> None:
+def test_while_tasks_are_stopped_heartbeats_continue() -> None:
     recorder = Desk(at_once=False).stable("a").beating().beaten(27).after(500)
     before = recorder.count(HeartbeatRequest)
 

@@ -358,7 +358,7 @@ def test_the_executor_sees_the_shutdown_within_a_second() -> None:
     assert player.machine.threads == frozenset()
 
 
-def test_a_rebalance_that_goes_on_ends_before_the_shutdown_does() -> None:
+def test_a_rebalance_that_continues_ends_before_the_shutdown_does() -> None:
     bench = Bench({"t": 2})
     bench.create(PATHS.owner(("t", 0)), b"z-0")
     player = bench.consumer("a").start()

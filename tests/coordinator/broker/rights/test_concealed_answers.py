@@ -66,7 +66,7 @@ async def test_a_topic_that_is_asked_for_by_its_id_is_refused_without_its_name()
 
 @pytest.mark.parametrize(("api", "version", "body"), [(Api.METADATA, 12, {"topics": None}), (Api.DESCRIBE_TOPIC_PARTITIONS, 0, {"topics": ()})])
 @virtually
-async def test_of_all_topics_a_client_hears_of_those_that_it_may_see(api: Api, version: int, body: Mapping[str, Any]) -> None:
+async def test_of_all_topics_a_client_learns_of_those_that_it_may_see(api: Api, version: int, body: Mapping[str, Any]) -> None:
     assert [name for name, _, _ in _topics(await _answer(api, version, body))] == ["t"]
     assert _topics(await _answer(api, version, body, client="other")) == []
 

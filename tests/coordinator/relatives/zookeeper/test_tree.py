@@ -47,7 +47,7 @@ def test_more_lists_of_names_than_are_kept_are_read_all_the_same() -> None:
     assert tree.get_each(GetEach("/p", asked[0])).values == (b"/p/a",)
 
 
-def test_a_watch_on_children_does_not_hear_of_data() -> None:
+def test_a_watch_on_children_does_not_learn_of_data() -> None:
     tree = tree_of("/p", "/p/a")
     tree.watch_children("/p", 7)
 

@@ -65,7 +65,7 @@ def test_a_member_goes_step_by_step(groupproof_group: GroupproofGroup) -> None:
         member.step()
 
 
-def test_a_member_that_stands_still_is_not_heard_of(groupproof_coordinator: GroupproofCoordinator, groupproof_group: GroupproofGroup) -> None:
+def test_a_paused_member_is_silent(groupproof_coordinator: GroupproofCoordinator, groupproof_group: GroupproofGroup) -> None:
     member = groupproof_group.add("still")
     groupproof_group.wait_until_stable(members=1)
 

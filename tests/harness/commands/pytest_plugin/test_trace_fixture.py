@@ -29,7 +29,7 @@ def test_nothing_to_judge_is_no_pass(groupproof_trace: GroupproofTrace) -> None:
         groupproof_trace.check("orders")
 
 
-def test_a_member_that_goes_without_a_word_is_unclean(
+def test_a_member_that_ends_without_a_leave_is_unclean(
     groupproof_coordinator: GroupproofCoordinator, groupproof_group: GroupproofGroup, groupproof_trace: GroupproofTrace
 ) -> None:
     member = groupproof_group.add("rude")

@@ -246,7 +246,7 @@ def beating(session_ms: int, *ignored: str) -> Story:
     return healed(story).end(SETTLES_MS + 1_100)
 
 
-def test_a_member_that_hears_of_a_rebalance_when_it_is_over_need_not_settle() -> None:
+def test_a_member_that_learns_of_a_rebalance_when_it_is_over_need_not_settle() -> None:
     with pytest.raises(NotOffered, match="m0 heartbeats every 30000 ms, and a rebalance waits for it 30000 ms"):
         findings(SETTLED, beating(90_000, "heartbeat_interval_ms"))
     for story in (beating(45_000, "heartbeat_interval_ms"), beating(90_000)):

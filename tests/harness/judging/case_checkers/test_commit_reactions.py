@@ -211,7 +211,7 @@ def test_a_commit_that_is_sent_again_is_stale_where_its_membership_passed_or_the
     assert (found.verdict, found.observed) == (expected, observed)
 
 
-def test_a_commands_error_tells_of_a_failure_too() -> None:
+def test_a_commands_error_reports_a_failure_too() -> None:
     story = Story().member().mark("commit")
     story.tell("answer", error="ILLEGAL_GENERATION")
 
@@ -227,7 +227,7 @@ def test_a_commit_that_can_be_repeated_succeeds_or_its_failure_is_reported(story
 
 
 @pytest.mark.parametrize(("entry", "expected"), [(True, Verdict.OK), (False, Verdict.OK), (None, Verdict.FAILED)])
-def test_the_application_hears_of_its_commit(entry: bool | None, expected: Verdict) -> None:
+def test_the_application_learns_of_its_commit(entry: bool | None, expected: Verdict) -> None:
     assert verdict(commit_is_reported("m0", after="commit", requirement="CLIENT-69"), asked(entry=entry)) is expected
 
 

@@ -89,7 +89,7 @@ def test_neither_lookup_nor_request_is_a_standstill() -> None:
 
 
 @pytest.mark.parametrize(("beat_ms", "expected"), [(20, Verdict.FAILED), (3_000, Verdict.NON_STRICT)])
-def test_a_commit_that_is_given_up_is_no_standstill_of_a_member_that_goes_on_with_heartbeats(beat_ms: int, expected: Verdict) -> None:
+def test_a_commit_that_is_given_up_is_no_standstill_of_a_member_that_continues_with_heartbeats(beat_ms: int, expected: Verdict) -> None:
     story = Story().member().fault("error")
     story.at(beat_ms).beat()
 

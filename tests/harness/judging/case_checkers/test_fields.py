@@ -151,7 +151,7 @@ def test_a_sync_follows_its_join_within_the_session(syncs_at: float | None, expe
     ("named", "error", "expected"),
     [(None, 0, Verdict.OK), ("range", 0, Verdict.OK), ("roundrobin", 0, Verdict.FAILED), ("range", 23, Verdict.FAILED)],
 )
-def test_a_client_goes_on_with_the_assignor_agreed_on(named: str | None, error: int, expected: Verdict) -> None:
+def test_a_client_continues_with_the_assignor_agreed_on(named: str | None, error: int, expected: Verdict) -> None:
     story = Story()
     story.join(protocol="range")
     story.answer(story.request(Api.SYNC_GROUP, member=ID, generation=1, body={"protocol_name": named}), error=error)
@@ -262,7 +262,7 @@ STARTS = {("t", 0): 10, ("t", 1): 12}
         ([("t", 0, 10, 19)], True, Verdict.OK),
     ],
 )
-def test_a_member_goes_on_where_the_group_had_committed(first: list[tuple[str, int, int, int]], or_not: bool, expected: Verdict) -> None:
+def test_a_member_continues_where_the_group_had_committed(first: list[tuple[str, int, int, int]], or_not: bool, expected: Verdict) -> None:
     story = Story().member()
     story.consume(*first)
 

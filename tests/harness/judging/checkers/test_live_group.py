@@ -65,7 +65,7 @@ def test_what_is_there_twice_counts_once() -> None:
     assert replace(told_of(twice), duplicates=0) == told_of(trace)
 
 
-def test_a_member_that_is_gone_without_a_word_is_unclean() -> None:
+def test_a_member_that_is_gone_without_a_leave_is_unclean() -> None:
     story = Story().member()
     story.see("event", who="link", connection=1, body={"name": "closed"})
 

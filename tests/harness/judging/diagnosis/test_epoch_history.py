@@ -74,7 +74,7 @@ def test_a_repeated_order_is_the_same_and_one_that_asks_for_more_grows() -> None
     assert [order.partitions for order in history(story).orders] == [{T0, T1}]
 
 
-def test_a_member_that_is_not_heard_is_silent_and_one_that_heartbeats_is_not() -> None:
+def test_a_member_without_requests_is_silent_and_one_with_heartbeats_is_not() -> None:
     story = ordered()
     story.trace[-1] = replace(story.trace[-1], body={**story.trace[-1].body, "heartbeat_interval_ms": 500})
     story.hb(1, "m0", gets=1, member="a")

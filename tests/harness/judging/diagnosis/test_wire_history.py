@@ -101,7 +101,7 @@ def test_the_leave_of_the_last_member_empties_the_group() -> None:
     assert (found.cause, found.is_emptied, found.generation) == (Cause.CLOSED, True, None)
 
 
-def test_a_group_that_goes_on_at_another_broker_while_it_prepares_has_moved() -> None:
+def test_a_group_that_continues_at_another_broker_while_it_prepares_has_moved() -> None:
     story = Story()
     story.settle(0, TWO, 1, "a-1", node=0)
     story.join(1_000, "m2", "c-1", node=0)
@@ -114,7 +114,7 @@ def test_a_group_that_goes_on_at_another_broker_while_it_prepares_has_moved() ->
 
 
 @pytest.mark.parametrize("case", SOME)
-def test_the_diagnosis_tells_of_the_generations_that_the_tracker_follows(case: str) -> None:
+def test_the_diagnosis_reports_the_generations_that_the_tracker_follows(case: str) -> None:
     trace = [obs for obs in played(BY_ID[case]).trace if obs.kind != "transition"]
 
     found = [rebalance.generation for rebalance in rebalances_of(trace) if rebalance.generation is not None]

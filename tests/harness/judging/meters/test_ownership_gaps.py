@@ -106,7 +106,7 @@ def test_application_and_wire_are_not_mixed() -> None:
 
 
 @pytest.mark.parametrize("who", ["shim", "member"])
-def test_two_owners_are_two_whoever_tells_of_them(who: str) -> None:
+def test_two_owners_are_two_whichever_side_reports_them(who: str) -> None:
     """The checkers of a case heard both, and the meter said that there was no overlap."""
     story = Story()
     story.client_event(0, "m0", "partitions_assigned", P0)

@@ -157,7 +157,7 @@ def test_only_requests_of_scripted_members_to_groups_are_read() -> None:
     assert histories([]) == []
 
 
-def test_what_is_answered_after_the_end_was_not_heard() -> None:
+def test_an_answer_after_the_end_was_not_received() -> None:
     recording = Recording()
     recording.ask("a", BEAT)
     recording.event("end")

@@ -207,7 +207,7 @@ def test_a_commit_to_a_partition_that_is_not_there_is_refused_for_it_alone() -> 
     assert [partition["error_code"] for partition in step.expected["topics"][0]["partitions"]] == [0, 3]
 
 
-def test_a_broker_may_refuse_a_commit_to_a_topic_that_goes_before_its_coordinator_hears_of_it() -> None:
+def test_a_broker_may_refuse_a_commit_to_a_topic_that_goes_before_its_coordinator_learns_of_it() -> None:
     recording = Recording()
     recording.event("ground", topics={"t": 2}, topic_ids={"t": ("id-t", 2)})
     recording.stable("a")

@@ -54,7 +54,7 @@ def test_a_coordinator_at_another_address_than_metadatas_is_reported() -> None:
         assert any(finding.detail.startswith("FindCoordinator tells broker-0:1, Metadata broker-0:9092") for finding in found)
 
 
-def test_a_broker_that_metadata_did_not_tell_of_has_no_other_address() -> None:
+def test_a_broker_that_metadata_did_not_report_has_no_other_address() -> None:
     trace = [replace(obs, body={**obs.body, "nodes": {}}) if obs.body.get("name") == "ground" else obs for obs in performed(SCRIPT)]
 
     assert [finding.observed for finding in judged(bent(trace, "z", port=1))] == ["It has another coordinator than was told before."]

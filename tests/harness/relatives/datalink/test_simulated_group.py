@@ -81,7 +81,7 @@ def test_a_manager_that_stays_as_the_standby_tells_workers_to_look_elsewhere() -
     assert workers.unsettled() == ""
 
 
-def test_while_there_is_no_manager_workers_go_on_working() -> None:
+def test_while_there_is_no_manager_workers_continue_working() -> None:
     workers = SimulatedWorkers(_course(10, events=0))
     workers.go()
     workers.managers.switch(without_ms=60_000)

@@ -79,7 +79,7 @@ def test_what_never_comes_ends_the_steps_with_what_was_waited_for() -> None:
     assert len(requests(trace, "LeaveGroup")) == 1
 
 
-def test_an_await_that_may_fail_goes_on() -> None:
+def test_an_await_that_may_fail_continues() -> None:
     never = Await(until=Matches(kind_of="request", api="LeaveGroup"), within_ms=800, go_on=True)
     trace = play([*JOINED, never, Mark(name="reached")])
 
@@ -87,7 +87,7 @@ def test_an_await_that_may_fail_goes_on() -> None:
     assert len(kit(trace, "mark")) == 1
 
 
-def test_what_the_machine_loses_of_a_wait_is_waited_for_beside_once_whoever_tells_of_it() -> None:
+def test_the_time_that_the_machine_loses_in_a_wait_is_added_once_whichever_side_reports_it() -> None:
     actors: list[Actor] = []
 
     async def keep(actor: Actor) -> None:
@@ -151,7 +151,7 @@ def test_a_command_is_asked_and_its_answer_recorded_after_its_events() -> None:
     assert entries == ["answer", "offsets_committed", "answer", "answer"]
 
 
-def test_a_command_without_wait_lets_the_plan_go_on() -> None:
+def test_a_command_without_wait_lets_the_plan_continue() -> None:
     commit = Command(member="m0", command="commit", fields={"mode": "sync", "offsets": [["t", 0, 5]]}, wait=False)
     hold = Fault(name="slow", selector=Selector(api="OffsetCommit", direction="response"), action=Hold(ms=500))
     trace = play([*JOINED, Arm(fault=hold), commit, Mark(name="at-once"), Pass(ms=1_000)])

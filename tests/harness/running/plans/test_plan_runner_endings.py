@@ -89,7 +89,7 @@ def test_a_frozen_member_is_silent_and_is_thawed_for_its_clean_close() -> None:
     assert len(requests(trace, "LeaveGroup")) == 1
 
 
-def test_a_thawed_member_goes_on() -> None:
+def test_a_thawed_member_continues() -> None:
     trace = play([*JOINED, Freeze(member="m0"), Pass(ms=1_000), Thaw(member="m0"), Mark(name="thawed"), Pass(ms=1_000)])
 
     (thawed,) = kit(trace, "mark")

@@ -89,7 +89,7 @@ def test_what_does_not_settle_is_followed_at_once() -> None:
     assert at[0] > at[1]
 
 
-def test_an_answer_that_does_not_come_in_time_is_reported_and_the_script_goes_on() -> None:
+def test_an_answer_that_does_not_come_in_time_is_reported_and_the_script_continues() -> None:
     trace = performed(script(*stable("a"), *joined("b"), answered("join b", within_ms=50), beat("a"), Pass(ms=1)))
 
     (timeout,) = kit(trace, "timeout")

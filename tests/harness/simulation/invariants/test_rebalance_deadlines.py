@@ -79,7 +79,7 @@ def test_a_broker_that_stands_still_is_given_the_time_that_it_stood() -> None:
     assert _outcome_of("broker-pause", who=("node0",), for_ms=20_000).violations == ()
 
 
-def test_static_members_are_waited_for_from_when_a_broker_that_stood_still_goes_on() -> None:
+def test_static_members_are_waited_for_from_when_a_broker_that_stood_still_continues() -> None:
     # The join phase of 8 s is over at 18 s, with nobody joined; the broker sees that at 20.4 s, and waits to 30.4 s for m1, who thaws at 40 s (TR-050).
     frozen = [ScheduledFault(at_ms=7_900, kind="pause", who=(name,), for_ms=ms) for name, ms in (("m0", 13_000), ("m1", 32_000), ("m2", 13_000))]
     leaves = ScheduledFault(at_ms=AT_MS, kind="leave", who=("m3",), for_ms=40_000)

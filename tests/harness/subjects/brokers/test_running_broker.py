@@ -133,7 +133,7 @@ def test_a_broker_that_reports_no_settings_has_no_setting_checked(monkeypatch: p
     assert _with(_Broker(), monkeypatch, work, settings={DELAY: 0}, versions=versions) == []
 
 
-def test_what_the_user_tells_of_its_settings_holds_where_it_tells_nothing_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_users_settings_hold_if_the_broker_reports_none(monkeypatch: pytest.MonkeyPatch) -> None:
     async def work(running: RunningCluster) -> None:
         assert running.unmet == {DELAY: "the broker has 500, 0 is needed"}
         assert running.known_settings == {DELAY: KnownSetting(500, "--set"), "group.max.size": KnownSetting(9, "--set")}

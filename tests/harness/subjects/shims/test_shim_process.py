@@ -65,7 +65,7 @@ def test_a_shim_speaks_in_a_session_and_an_environment_of_its_own() -> None:
     assert process.ended.is_set()
 
 
-def test_a_shim_that_closes_its_stdout_and_goes_on_has_broken_the_contract(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_shim_that_closes_its_stdout_and_continues_has_broken_the_contract(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shim_process, "CLOSED_S", 0.1)
 
     async def use(process: ShimProcess) -> None:

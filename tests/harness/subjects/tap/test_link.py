@@ -253,7 +253,7 @@ def test_a_broker_that_hangs_up_ends_the_clients_connection_with_a_reason() -> N
     ("refusal", "message"),
     [(ConnectionRefusedError("connection refused"), "connection refused"), (BrokenEnvironment("no TLS with broker:9092"), "no TLS")],
 )
-def test_a_broker_that_refuses_ends_the_clients_connection_and_the_tap_goes_on(
+def test_a_broker_that_refuses_ends_the_clients_connection_and_the_tap_continues(
     refusal: Exception, message: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def act(line: Line) -> None:

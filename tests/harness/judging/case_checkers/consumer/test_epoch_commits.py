@@ -98,7 +98,7 @@ def test_a_refused_commit_costs_no_membership(does: Does, expected: Verdict) -> 
     ("does", "expected"),
     [(lambda story: story.commit(TEN), OK), (lambda story: story.commit(TEN, error=113), FAILED), (lambda story: None, FAILED)],
 )
-def test_a_client_that_commits_by_itself_goes_on_with_it(does: Does, expected: Verdict) -> None:
+def test_a_client_with_auto_commit_still_commits(does: Does, expected: Verdict) -> None:
     assert verdict(commits_on("m0", after="error"), refused(does)) is expected
 
 
@@ -143,7 +143,7 @@ def fetch(offset: int) -> Does:
         (fetch(10), FAILED),  # nothing reached the application
     ],
 )
-def test_reading_goes_on_from_the_commit(does: Does, expected: Verdict) -> None:
+def test_reading_continues_from_the_commit(does: Does, expected: Verdict) -> None:
     story = member(lambda story: does(story.mark("back")))
 
     assert verdict(reads_on_from("m0", after="back", positions={("t", 0): 10}), story) is expected

@@ -159,7 +159,7 @@ def test_the_application_gives_up_what_goes_alone(named: tuple[tuple[str, int], 
 
 
 @pytest.mark.parametrize(("reported", "expected"), [(BOTH, OK), ((), FAILED)])
-def test_the_application_hears_of_what_it_owns(reported: tuple[tuple[str, int], ...], expected: Verdict) -> None:
+def test_the_application_learns_of_what_it_owns(reported: tuple[tuple[str, int], ...], expected: Verdict) -> None:
     story = EpochStory()
     story.hb(0, gets=1, gives=BOTH)
     story.hb(1, owns=BOTH)

@@ -57,7 +57,7 @@ def fetching(story: Story, at: Sequence[float], *partitions: tuple[str, int], cl
     return story.at(story.trace[-1].at_ms + 1_000).end()
 
 
-def test_a_client_that_goes_on_fetching_what_is_anothers_now_is_found_whatever_its_application_says() -> None:
+def test_a_client_that_still_fetches_anothers_partitions_is_found_whatever_its_application_says() -> None:
     story = fetching(handed_over(), (1_000, 1_500, 2_000), T0, T1)
 
     (found,) = findings_of(FetchesStayWithOwners(), story.trace)

@@ -31,7 +31,7 @@ def test_an_eager_assignment_replaces_and_a_cooperative_one_adds(protocol: str, 
     assert sorted(tracked(story).hands.now["m0"]) == owned
 
 
-def test_a_member_of_a_load_is_heard_like_a_shim() -> None:
+def test_the_events_of_a_loads_member_are_read_like_a_shims() -> None:
     story = Story().member(gets=[T0])
     story.see("event", who="member", client="m0", partitions=(T0,), body={"name": "partitions_assigned"})
     story.see("event", who="member", client="m1", partitions=(T0,), body={"name": "partitions_assigned"})
