@@ -76,7 +76,7 @@ def _is_asked_for(config: pytest.Config) -> bool:
         return True
     if not any(config.getini(f"groupproof_{side}") for side in ("client", "coordinator")):
         if [argument for argument in named if "::" in argument]:
-            raise pytest.UsageError(f"{named[0]} is a case, and there is no subject under test: use --groupproof-client or --groupproof-coordinator")
+            raise pytest.UsageError(f"{named[0]} is a case, and nobody is under test: say --groupproof-client or --groupproof-coordinator")
         return False
     return bool(named) or config.args_source is not pytest.Config.ArgsSource.ARGS
 

@@ -79,5 +79,5 @@ def test_a_process_has_one_session(spark: SparkSession) -> None:
     assert same.sparkContext is spark.sparkContext
     assert same.conf.get("spark.sql.shuffle.partitions") == "3"
     assert os.environ["PYSPARK_PYTHON"] == sys.executable
-    with pytest.raises(KitFailure, match="can't have one on local"):
+    with pytest.raises(KitFailure, match="can't have another one on local"):
         session("other", master="local[7]")

@@ -46,7 +46,7 @@ def test_one_whose_hashes_all_fit_leaves_two_explanations(groupproof: Call, tmp_
     called = groupproof("verify", "out.tar.zst")
 
     assert called.code == 1
-    assert "made anew after the change, or by another build of this release" in called.out.splitlines()[-1]
+    assert "created again after the change, or by another build of this release" in called.out.splitlines()[-1]
 
 
 def test_as_json_it_says_the_same(groupproof: Call, tmp_path: Path) -> None:

@@ -314,9 +314,9 @@ async def preferences(bench: Bench, dialogue: MemberDialogue) -> None:
     if not lists:
         return
     # A client that lists all of them in a later JoinGroup got them: if it omits some before, that is the client's doing (aiokafka).
-    bench.expect(f"assignors: m0 was given {_PREFERENCES}, its JoinGroup lists {lists[-1]}", holds=_PREFERENCES in lists, word="assignors")
+    bench.expect(f"assignors: m0 was told {_PREFERENCES}, its JoinGroup lists {lists[-1]}", holds=_PREFERENCES in lists, word="assignors")
     if _PREFERENCES in lists and lists[0] != _PREFERENCES:
-        bench.theirs(f"its first JoinGroup lists {lists[0]}, it was given {_PREFERENCES}: certify it")
+        bench.theirs(f"its first JoinGroup lists {lists[0]}, it was told {_PREFERENCES}: certify it")
     bench.say("tried: two assignors")
 
 
